@@ -19,7 +19,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from textwrap import fill
-from typing import Any, ForwardRef, TypeVar
+from typing import Any, ForwardRef, TypeVar, get_args
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -77,11 +77,18 @@ def lists(entries: Mapping[str, str], heading: str = "Arguments") -> Callable[[F
 
 
 def descriptions(model: type) -> dict[str, str]:
-    """Return the `Doc` of each key of a model or dataclass that has one."""
+    """Return the `Doc` of each key of a model or dataclass that has one, with the keys of a model below it."""
     annotations: dict[str, Any] = inspect.get_annotations(model, eval_str=True)
     return {
-        name: each.text
+        name: each.text + (f" ({', '.join(keys)})" if (keys := _model_keys(annotation)) else "")
         for name, annotation in annotations.items()
         for each in getattr(annotation, "__metadata__", ())
         if isinstance(each, Doc)
     }
+
+
+def _model_keys(annotation: Any) -> list[str]:
+    """Return the keys of the first model in an annotation."""
+    if hasattr(annotation, "model_fields"):
+        return [*annotation.model_fields]
+    return next(filter(None, map(_model_keys, get_args(annotation))), [])

@@ -56,9 +56,9 @@ class RunOptions:
         bool | Solution,
         Doc(
             "whether to follow what devices `count()` to a handler of a solution (`run.losses`): True adds a "
-            "solution for it; one of yours is measured by what its handler of `device datapoint` returns, the number "
-            "that it has handled (in Lua `return data.value[2]`), or by its route GET /accounts, "
-            "{identity: [number, …]}"
+            "solution for it, which does not measure your handlers; one of yours is measured by what its handler of "
+            "`device datapoint` returns, the number that it has handled (in Lua `return data.value[2]`), or by its "
+            "route GET /accounts, {identity: [number, …]}"
         ),
     ] = False
     workers: Annotated[int | None, Doc("number of processes on this machine that run the devices")] = None

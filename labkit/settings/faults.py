@@ -163,13 +163,11 @@ class FaultSettings(Model):
         Doc("headers of the answer; an empty value removes one"),
     ] = None
     drop: Annotated[Names | None, Role("action", CHANGEABLE), Doc("fields to remove, `users.email`")] = None
-    replace: Annotated[Fields | None, Role("action", CHANGEABLE), Doc("values of fields that are there")] = (
-        None
-    )
+    replace: Annotated[Fields | None, Role("action", CHANGEABLE), Doc("values of existing fields")] = None
     put: Annotated[
         Fields | None,
         Role("action", CHANGEABLE),
-        Doc("values of fields, which are added where they are not there"),
+        Doc("values of fields, which are added where they do not exist"),
     ] = None
     edit: Annotated[
         Edits | None,

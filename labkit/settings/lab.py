@@ -51,13 +51,9 @@ class LabKeywords(TypedDict, total=False):
 class LabSettings(Model):
     """A whole lab: what lab.yaml says."""
 
-    domain: Annotated[Host, Doc("parent domain of the hosts of products, solutions and providers")] = (
-        "lab.localhost"
-    )
+    domain: Annotated[Host, Doc("parent domain of all hosts that have none of their own")] = "lab.localhost"
     host: Annotated[str, Doc("IP address to listen on")] = "127.0.0.1"
-    https_port: Annotated[Port, Doc("port of HTTPS; 0 for any free one, which is the default in a cell")] = (
-        8443
-    )
+    https_port: Annotated[Port, Doc("port of HTTPS; 0, the default in a cell, is any free one")] = 8443
     http_port: Annotated[Port | None, Doc("port of plain HTTP; none without it")] = None
     tls: Annotated[TlsSettings, Doc("the server's keys, or a certificate of your own")] = TlsSettings()
     data: Annotated[str | Path | None, Doc("file of the database; in memory without it")] = None
@@ -68,18 +64,16 @@ class LabSettings(Model):
         Literal["spec", "field"],
         Doc("wire behaviour of the documents (spec), or of deployed platforms (field)"),
     ] = "spec"
-    wire: Annotated[dict[str, Any], Doc("switches in which the wire differs from the profile")] = {}
+    wire: Annotated[
+        dict[str, Any], Doc(f"switches that differ from the profile's ({', '.join(Wire.model_fields)})")
+    ] = {}
     guard: Annotated[Guard, Doc("limits of time and size that protect the process")] = Guard()
-    journal: Annotated[JournalSettings, Doc("how many records the journal keeps, and how much of each")] = (
-        JournalSettings()
-    )
+    journal: Annotated[JournalSettings, Doc("what the journal keeps")] = JournalSettings()
     datapoints: Annotated[DatapointSettings, Doc("how many datapoints are kept")] = DatapointSettings()
     passwords: Annotated[PasswordSettings, Doc("cost of hashing a password")] = PasswordSettings()
     products: Annotated[tuple[ProductSettings, ...], Doc("products to start with")] = ()
     solutions: Annotated[tuple[SolutionSettings, ...], Doc("solutions to start with")] = ()
-    providers: Annotated[ProvidersSettings, Doc("identity providers (social) and messaging accounts")] = (
-        ProvidersSettings()
-    )
+    providers: Annotated[ProvidersSettings, Doc("identity and messaging providers")] = ProvidersSettings()
     faults: Annotated[
         tuple[FaultSettings, ...], Field(max_length=MOST_FAULTS), Doc("faults to start with")
     ] = ()

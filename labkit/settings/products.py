@@ -86,12 +86,10 @@ class ProductSettings(Model):
     self_registration: Annotated[
         StrictBool, Doc("'allow devices to register their own identity', one that is not whitelisted")
     ] = True
-    identity_format: Annotated[
-        IdentityFormat, Doc("which identities are valid: type, prefix, casing, length")
-    ] = IdentityFormat()
+    identity_format: Annotated[IdentityFormat, Doc("which identities are valid")] = IdentityFormat()
     resources: Annotated[
         dict[Alias, ShortResource],
-        Doc("format of each resource by alias, or a mapping: format, unit, settable, allowed"),
+        Doc("format of each resource by alias, or a mapping"),
     ] = {}
     identities: Annotated[
         tuple[str, ...],

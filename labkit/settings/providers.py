@@ -87,10 +87,10 @@ class SocialSettings(Model):
         Field(validate_default=True),
         Doc("protocol that it speaks; oauth2 without it"),
     ] = None
-    people: Annotated[tuple[Person, ...], Doc("people who can sign in: id, name, email")] = ()
+    people: Annotated[tuple[Person, ...], Doc("people who can sign in")] = ()
     applications: Annotated[
         tuple[ApplicationSettings, ...],
-        Doc("registered applications: client_id, client_secret, redirect, name, scopes"),
+        Doc("registered applications"),
     ] = ()
     consent: Annotated[
         Literal["form", "automatic"],
@@ -98,7 +98,7 @@ class SocialSettings(Model):
     ] = "form"
     outside: Annotated[
         Outside | None,
-        Doc("URLs of a provider that is not the lab's own: authorize, token, userinfo, request_token"),
+        Doc("URLs of a provider that is not the lab's own"),
     ] = None
 
     @field_validator("protocol")

@@ -27,14 +27,18 @@ from labkit.lab.run_options import RunKeywords, RunOptions
 from labkit.settings import (
     FaultKeywords,
     FaultSettings,
+    Guard,
+    JournalSettings,
     LabKeywords,
     LabSettings,
     ProductKeywords,
     ProductSettings,
+    ProvidersSettings,
     SocialKeywords,
     SocialSettings,
     SolutionKeywords,
     SolutionSettings,
+    Wire,
 )
 
 
@@ -161,6 +165,11 @@ class TestCells:
             assert f"{key}: " in definition, definition
             assert f"{key}: {described[key]}" in unwrapped, docstring
 
+    def test_ipython_shows_the_keys_of_sections(self, shell: InteractiveShell) -> None:
+        docstring = shell.object_inspect("Lab")["init_docstring"]
+        for section in (Guard, Wire, JournalSettings, ProvidersSettings):
+            assert f"({', '.join(section.model_fields)})" in " ".join(docstring.split())
+
     def test_the_faults_of_devices_are_described(self) -> None:
         docstring = inspect.getdoc(FleetFaults.add) or ""
         unwrapped = " ".join(docstring.split())
@@ -222,11 +231,11 @@ def keyword_types(model: type) -> dict[str, Any]:
     return {name: each if each is Any else each | None for name, each in types.items()}
 
 
-def keyword_type(type: Any) -> Any:
-    """The type that a cell may give where a model keeps `type`: any iterable for a tuple, a mapping for a section, the
+def keyword_type(kept: Any) -> Any:
+    """The type that a cell may give where a model keeps another: any iterable for a tuple, a mapping for a section, the
     input type of a validator, and a text for a path.
     """
-    origin, arguments = get_origin(type), get_args(type)
+    origin, arguments = get_origin(kept), get_args(kept)
     if origin is Annotated:
         inputs = [each.json_schema_input_type for each in arguments[1:] if isinstance(each, BeforeValidator)]
         return keyword_type(next((each for each in inputs if get_origin(each)), arguments[0]))
@@ -237,13 +246,6 @@ def keyword_type(type: Any) -> Any:
     if origin is dict:
         key, value = map(keyword_type, arguments)
         return Mapping[key, value]  # type: ignore[valid-type]
-    if type is Path:
-        return str | Path
-    if type is NoneType:
-        return None
-    if isinstance(type, type_of_classes) and issubclass(type, BaseModel):
+    if isinstance(kept, type) and issubclass(kept, BaseModel):
         return Mapping[str, Any]
-    return type
-
-
-type_of_classes = type
+    return {Path: str | Path, NoneType: None}.get(kept, kept)
