@@ -1,1 +1,1 @@
-"""What scripts meet when they call Notify (document 3)."""
+"""Calls of Notify from scripts (document 3)."""

@@ -1,4 +1,4 @@
-"""Bindings of Notify. Every check has identities, endpoints and addresses of its own."""
+"""Bindings of Notify. Every check uses its own identities, endpoints and addresses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bindings of two accounts with the same names, and names that are nearly those of a binding."""
+"""Bindings of two accounts with the same names, and near misses of a binding's names and credentials."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from labkit.conformance.twins import MARKS, Act, Twin, act
 
 
 def bound(identity: str, endpoint: str, sid: str, **more: Any) -> Act:
-    """A binding of chat-messenger, whose sid is kept."""
+    """Return an act that creates a chat-messenger binding and keeps its sid under a name."""
     given = {"Identity": identity, "Endpoint": endpoint, "BindingType": "chat-messenger", **more}
     return act("Notify.createBinding", keep=f"sid={sid}", **given, Address=f"{endpoint}-of-§")
 
 
 def story(name: str) -> tuple[list[Act], dict[str, list[Act]]]:
-    """Acts on bindings of two identities, of which one begins like the other; and what there is to see."""
+    """Return acts on bindings of two identities, one a prefix of the other, and views of these bindings."""
     ann, anna = f"{name}-ann", f"{name}-anna"
     tags = [f"{name}-red", f"{name}-reds"]
     made = [
@@ -87,7 +87,7 @@ def _namesakes(target: Target) -> None:
 )
 async def near_names(target: Target) -> None:
     notify, tag = Notify(target), f"{target.identity()}-Tag"
-    # with letters at its end, for the identities of other checks differ from it in their last digits
+    # ends in letters, since identities of other checks differ in their last digits only
     binding = await notify.bound(Identity=f"{target.identity()}-Name", Tag=[tag])
     identity = binding["identity"]
     for _, wrong in near_misses(identity, but=EMPTY):

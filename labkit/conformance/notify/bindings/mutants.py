@@ -1,4 +1,4 @@
-"""Faults of bindings that no row can say."""
+"""Code mutants of bindings, for faults that no fault row can express."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ ITS_IDENTITY = "DELETE FROM messaging_binding WHERE identity = ?"
 seconds_lost = patch(
     "NTF-BIND-10",
     "labkit.providers.messaging.resources:iso",
-    "dates are those of the full minute",
+    "dates are cut to the full minute",
     given(second=lambda second: second // 60 * 60),
 )
 
 
 @instead("NTF-BIND-18", DELETE)
 def identity_deleted(original: Any, connection: Any, *named: Any) -> bool:
-    """with a binding all of its identity go"""
+    """deleteBinding deletes all bindings of the identity"""
     found = fetch(connection, *named)
     return found is not None and bool(execute(connection, ITS_IDENTITY, (found.identity,)))
 
 
 @instead("NTF-BIND-20", "labkit.providers.messaging.bindings:create")
 def renewal_counts(original: Any, connection: Any, binding: Binding) -> None:
-    """a binding that takes the place of one counts as one more"""
+    """a binding that replaces another counts towards the limit of an identity"""
     (there,) = execute(connection, OF_IDENTITY, (binding.service, binding.identity)).fetchone()
     if there >= PER_IDENTITY:
         raise ApiError(400, "Identity: this one has too many bindings")
@@ -47,5 +47,5 @@ def of_any_service(original: Any, connection: Any, service: str, sid: str) -> An
 
 
 deleted_again = patch(
-    "NTF-BIND-18", DELETE, "a binding that is gone is deleted again", gives(lambda found: True)
+    "NTF-BIND-18", DELETE, "deleteBinding succeeds for a deleted binding", gives(lambda found: True)
 )

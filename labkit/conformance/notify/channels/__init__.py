@@ -1,1 +1,1 @@
-"""What a notification becomes on each channel (document 3)."""
+"""The payload of a notification on each channel (document 3)."""

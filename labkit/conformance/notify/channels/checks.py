@@ -1,4 +1,4 @@
-"""What a notification becomes on each channel: the payloads that arrive at devices and phones."""
+"""The payloads of notifications that arrive at devices and phones, by channel."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ PHONES = ("sms", "chat-messenger")
 WORD = "a word that stands nowhere else"
 
 
-def inside(payload: Table, *path: str) -> object:
-    """What stands in objects within each other; None where there is none."""
+def nested(payload: Table, *path: str) -> object:
+    """Return the value at a path of nested objects; None if there is none."""
     found: object = payload
     for name in path:
         found = found.get(name) if isinstance(found, dict) else None
     return found
 
 
-def is_absent(notify: Notify, payloads: dict[str, Table], *kinds: str) -> None:
-    """The word that was sent must be nowhere in these payloads."""
+def expect_absent(notify: Notify, payloads: dict[str, Table], *kinds: str) -> None:
+    """Raise a Mismatch if one of these payloads contains the word that was sent."""
     for kind in kinds:
         text = repr(payloads[kind])
         expect.true(f"{kind} has nothing of it", WORD not in text, text, notify.last)
@@ -40,9 +40,9 @@ async def body(target: Target) -> None:
     notify = Notify(target)
     for text in ("a body", "é漢😀 & <b> \"'\\ \n%20+", "0", "null", " "):
         found = await notify.payloads(Body=text)
-        notify.same("body of apn", inside(found["apn"], "aps", "alert", "body"), text)
+        notify.same("body of apn", nested(found["apn"], "aps", "alert", "body"), text)
         for kind in CLOUD:
-            notify.same(f"body of {kind}", inside(found[kind], "data", "twi_body"), text)
+            notify.same(f"body of {kind}", nested(found[kind], "data", "twi_body"), text)
         for kind in PHONES:
             notify.same(f"body of {kind}", found[kind].get("body"), text)
 
@@ -72,7 +72,7 @@ async def chat_needs_body(target: Target) -> None:
     )
     for given in lacking:
         await notify.reaches_nobody(f"{given}", made, Identity=names, **given)
-    own: Table = {"body": "its own", "to": "elsewhere"}  # where it goes the binding says
+    own: Table = {"body": "its own", "to": "elsewhere"}  # the binding sets the address
     await notify.reaches_without_body("its own", made, Identity=names, ChatMessenger=own)
     notify.same("body", (await notify.messages(made[0]["address"]))[-1].payload.get("body"), "its own")
 
@@ -92,36 +92,36 @@ async def body_needed(target: Target) -> None:
 async def title(target: Target) -> None:
     notify = Notify(target)
     found = await notify.payloads(Body="a body", Title=WORD)
-    notify.same("title of apn", inside(found["apn"], "aps", "alert", "title"), WORD)
-    notify.same("body of apn", inside(found["apn"], "aps", "alert", "body"), "a body")
+    notify.same("title of apn", nested(found["apn"], "aps", "alert", "title"), WORD)
+    notify.same("body of apn", nested(found["apn"], "aps", "alert", "body"), "a body")
     for kind in CLOUD:
-        notify.same(f"title of {kind}", inside(found[kind], "data", "twi_title"), WORD)
-    is_absent(notify, found, *PHONES)
+        notify.same(f"title of {kind}", nested(found[kind], "data", "twi_title"), WORD)
+    expect_absent(notify, found, *PHONES)
 
 
 @check("NTF-TEXT-6", "Sound arrives on push channels alone", needs=SEEN)
 async def sound(target: Target) -> None:
     notify = Notify(target)
     found = await notify.payloads(Body="a body", Sound=WORD)
-    notify.same("sound of apn", inside(found["apn"], "aps", "sound"), WORD)
+    notify.same("sound of apn", nested(found["apn"], "aps", "sound"), WORD)
     for kind in CLOUD:
-        notify.same(f"sound of {kind}", inside(found[kind], "data", "twi_sound"), WORD)
-    is_absent(notify, found, *PHONES)
+        notify.same(f"sound of {kind}", nested(found[kind], "data", "twi_sound"), WORD)
+    expect_absent(notify, found, *PHONES)
 
 
 @check("NTF-TEXT-7", "Action arrives at gcm and apn", needs=SEEN)
 async def action(target: Target) -> None:
     notify = Notify(target)
     found = await notify.payloads(Body="a body", Action=WORD)
-    notify.same("category of apn", inside(found["apn"], "aps", "category"), WORD)
-    notify.same("action of gcm", inside(found["gcm"], "data", "twi_action"), WORD)
-    is_absent(notify, found, *PHONES)
+    notify.same("category of apn", nested(found["apn"], "aps", "category"), WORD)
+    notify.same("action of gcm", nested(found["gcm"], "data", "twi_action"), WORD)
+    expect_absent(notify, found, *PHONES)
 
 
 @check("NTF-TEXT-8", "fcm has nothing of Action", needs=SEEN)
 async def no_action(target: Target) -> None:
     notify = Notify(target)
-    is_absent(notify, await notify.payloads(Body="a body", Action=WORD), "fcm")
+    expect_absent(notify, await notify.payloads(Body="a body", Action=WORD), "fcm")
 
 
 # ---- Data, Priority, payloads
@@ -139,27 +139,27 @@ async def data(target: Target) -> None:
     }
     found = await notify.payloads(Body="a body", Data=own)
     for name in own:
-        notify.same(f"{name} of apn", found["apn"].get(name), as_scripts_have_it(own[name]))
+        notify.same(f"{name} of apn", found["apn"].get(name), without_nulls(own[name]))
         for kind in CLOUD:
-            notify.same(f"{name} of {kind}", inside(found[kind], "data", name), as_scripts_have_it(own[name]))
+            notify.same(f"{name} of {kind}", nested(found[kind], "data", name), without_nulls(own[name]))
     for kind in CLOUD:
-        notify.same("body beside it", inside(found[kind], "data", "twi_body"), "a body")
-    notify.same("body beside it", inside(found["apn"], "aps", "alert", "body"), "a body")
-    is_absent(notify, found, *PHONES)
+        notify.same("body beside it", nested(found[kind], "data", "twi_body"), "a body")
+    notify.same("body beside it", nested(found["apn"], "aps", "alert", "body"), "a body")
+    expect_absent(notify, found, *PHONES)
     found = await notify.payloads(Body="a body", Data={"aps": WORD})
     notify.same("aps of apn is its own", found["apn"].get("aps"), {"alert": {"body": "a body"}})
     for kind in CLOUD:
-        notify.same(f"aps of {kind}", inside(found[kind], "data", "aps"), WORD)
+        notify.same(f"aps of {kind}", nested(found[kind], "data", "aps"), WORD)
 
 
-def as_scripts_have_it(value: object) -> object:
-    """A value as it is once a script had it: nil is no value of a table."""
+def without_nulls(value: object) -> object:
+    """Return a JSON value without null fields of objects: a Lua table holds no nil."""
     if isinstance(value, dict):
-        return {name: as_scripts_have_it(each) for name, each in value.items() if each is not None}
-    return [as_scripts_have_it(each) for each in value] if isinstance(value, list) else value
+        return {name: without_nulls(each) for name, each in value.items() if each is not None}
+    return [without_nulls(each) for each in value] if isinstance(value, list) else value
 
 
-PRIORITIES: tuple[tuple[Table, str, str], ...] = (  # what is given, what fcm and gcm have, what apn has
+PRIORITIES: tuple[tuple[Table, str, str], ...] = (  # parameters, priority at fcm and gcm, priority at apn
     ({}, "high", "10"),
     ({"Priority": "high"}, "high", "10"),
     ({"Priority": "low"}, "normal", "5"),
@@ -243,19 +243,21 @@ async def nothing_taken(target: Target) -> None:
         payloads: tuple[Table, ...] = (own, {"data": {}, "aps": {}}, {"x": 1})
         for payload in payloads:
             found = await notify.payloads(**generic, **{name: payload})
-            missing = lost(plain[kind], found[kind])
+            missing = missing_names(plain[kind], found[kind])
             expect.equal(f"what {kind} lost by {payload}", missing, [], notify.last)
 
 
-def lost(before: Table, after: Table) -> list[str]:
-    """The names that are there before and not afterwards, also within objects."""
+def missing_names(before: Table, after: Table) -> list[str]:
+    """Return the names in `before` that are missing in `after`, also within objects."""
     absent = []
     for name, value in before.items():
         if name not in after:
             absent.append(name)
         elif isinstance(value, dict):
             inner = after[name]
-            absent += [f"{name}.{each}" for each in lost(value, inner if isinstance(inner, dict) else {})]
+            absent += [
+                f"{name}.{each}" for each in missing_names(value, inner if isinstance(inner, dict) else {})
+            ]
     return absent
 
 
@@ -271,7 +273,7 @@ async def root(target: Target) -> None:
         }
         found = await notify.payloads(
             Body="a body", **{name: json.dumps(own)}
-        )  # the number is none of a script
+        )  # as text: a Lua number cannot hold the last value
         for key, value in own.items():
             notify.same(f"{key} of {kind}", found[kind].get(key), value)
 
@@ -305,7 +307,7 @@ async def null(target: Target) -> None:
         Gcm='{"data": null, "priority": null}',
     )
     for kind in PUSH:
-        expect.equal(f"what {kind} lost", lost(plain[kind], found[kind]), [], notify.last)
+        expect.equal(f"what {kind} lost", missing_names(plain[kind], found[kind]), [], notify.last)
     notify.same("a of apn", found["apn"]["a"], 1)
     notify.same("priority", [found[kind]["priority"] for kind in CLOUD], ["high", "high"])
 

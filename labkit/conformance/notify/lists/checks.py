@@ -1,4 +1,4 @@
-"""listBinding of Notify. Every check lists bindings of its own, by identities or tags that nobody else has."""
+"""listBinding of Notify. Every check lists its own bindings, by identities or tags that no other check uses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from labkit.conformance.target import Target
 
 
 def day(second: float) -> str:
-    """The day of a Unix second, in UTC, as YYYY-MM-DD."""
+    """Return the UTC day of a Unix second as YYYY-MM-DD."""
     return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%d")
 
 

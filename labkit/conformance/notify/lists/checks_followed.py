@@ -1,4 +1,4 @@
-"""The pages of a list by the URLs that they name, as a client of the provider follows them."""
+"""The pages of a list by their URLs, as a client of the provider follows them."""
 
 from __future__ import annotations
 

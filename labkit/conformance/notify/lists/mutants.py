@@ -1,4 +1,4 @@
-"""Faults of lists of bindings that no row can say: where a day begins and ends."""
+"""Code mutants of lists of bindings, for faults that no fault row can express: the bounds of a day."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ PAGE = "labkit.providers.messaging.bindings:page"
 DAY = 86_400
 
 
-def _moved(**seconds: int) -> Change:
-    """The bounds of what a list selects are moved."""
+def _shifted(**seconds: int) -> Change:
+    """Shift the time bounds of a list by seconds."""
 
     def moved(wanted: Any) -> Any:
         bounds = {name: getattr(wanted, name) for name in seconds}
@@ -22,24 +22,26 @@ def _moved(**seconds: int) -> Change:
     return given(wanted=moved)
 
 
-def _turned(page: tuple[list[Any], bool], turns: bool) -> tuple[list[Any], bool]:
+def _reversed(page: tuple[list[Any], bool], turns: bool) -> tuple[list[Any], bool]:
     return (page[0][::-1], page[1]) if turns else page
 
 
-last_day_excluded = patch("NTF-LIST-6", PAGE, "the last day does not belong to it", _moved(before=-DAY))
+last_day_excluded = patch("NTF-LIST-6", PAGE, "the day of EndDate is excluded", _shifted(before=-DAY))
 first_second_excluded = patch(
-    "NTF-LIST-6", PAGE, "the first second of the first day does not belong to it", _moved(since=1)
+    "NTF-LIST-6", PAGE, "the first second of the day of StartDate is excluded", _shifted(since=1)
 )
-another_zone = patch("NTF-LIST-6", PAGE, "days are those of another zone", _moved(since=-3600, before=-3600))
+another_zone = patch(
+    "NTF-LIST-6", PAGE, "days are those of another time zone", _shifted(since=-3600, before=-3600)
+)
 previous_turned = patch(
     "NTF-LIST-13",
     PAGE,
-    "a page that is gone back to comes in turned order",
-    lambda original, *of, newer=None, **how: _turned(original(*of, newer=newer, **how), newer is not None),
+    "a previous page comes in reversed order",
+    lambda original, *of, newer=None, **how: _reversed(original(*of, newer=newer, **how), newer is not None),
 )
 by_offset = patch(
     "NTF-LIST-13",
     "labkit.providers.messaging.resources:bounds_of",
-    "the pages that URLs lead to begin anew",
+    "the URL of every page leads to the first page",
     lambda original, form: (None, None),
 )

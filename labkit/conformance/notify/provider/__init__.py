@@ -1,1 +1,1 @@
-"""How scripts call Notify, and what its provider asks of them (document 3)."""
+"""How scripts call Notify, and the credentials and parameters that its provider requires (document 3)."""

@@ -1,4 +1,4 @@
-"""Notify: how scripts call it, whose credentials count, what its errors are, who sees what."""
+"""Notify: calls from scripts, precedence of credentials, errors, and isolation of solutions."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ UNCONFIGURED = "guide"  # a solution for which lab.yaml configures no Notify
 NOBODY = {"AccountSid": f"AC{'0' * 32}", "AuthToken": "nobody's"}
 
 
-def every(notify: Notify, binding: Table) -> tuple[tuple[str, Table], ...]:
-    """Each operation, with what it needs to succeed; the one that takes the binding away comes last."""
+def all_operations(notify: Notify, binding: Table) -> tuple[tuple[str, Table], ...]:
+    """Return every operation with parameters that let it succeed; the one that deletes the binding comes last."""
     return (
         ("createBinding", notify.new()),
         ("getBinding", {"BindingSid": binding["sid"]}),
@@ -47,7 +47,7 @@ async def chat_names(target: Target) -> None:
 async def unconfigured(target: Target) -> None:
     owner, stranger = Notify(target), Notify(target, UNCONFIGURED)
     made = await owner.bound()
-    for operation, parameters in every(owner, made):
+    for operation, parameters in all_operations(owner, made):
         await stranger.fails(operation, **{**owner.configured, **parameters})
     await owner.lists("the binding is there", [made], Identity=made["identity"])
 
@@ -56,7 +56,7 @@ async def unconfigured(target: Target) -> None:
 async def credentials_in_provider_object(target: Target) -> None:
     owner, stranger = Notify(target), Notify(target, UNCONFIGURED)
     made = await owner.bound()
-    for operation, parameters in every(owner, made):
+    for operation, parameters in all_operations(owner, made):
         for credentials in ({}, owner.configured):
             given = {**parameters, **credentials, "ServiceSid": owner.configured["ServiceSid"]}
             text = await stranger.refused(operation, 400, **given)
@@ -74,11 +74,11 @@ async def credentials(target: Target) -> None:
         {**own, "AuthToken": NOBODY["AuthToken"]},
         {**NOBODY, "AuthToken": own["AuthToken"]},
     ):
-        for operation, parameters in every(notify, made):
+        for operation, parameters in all_operations(notify, made):
             await notify.fails(operation, **parameters, **wrong)
     for wrong in ({"AuthToken": own["AuthToken"].upper()}, {"AuthToken": f"{own['AuthToken']} "}):
         await notify.fails("getBinding", BindingSid=made["sid"], **wrong)
-    for operation, parameters in every(notify, made):
+    for operation, parameters in all_operations(notify, made):
         kind, result = await notify.call("Notify", operation, {**parameters, **own})
         worked = kind in ("nil", "table") and "error" not in (result or {})
         expect.true(f"{operation} works with the account's credentials", worked, result, notify.last)
@@ -116,7 +116,7 @@ async def service_named(target: Target) -> None:
     made = await notify.bound()
     notify.same("service_sid", made.get("service_sid"), notify.configured["ServiceSid"])
     stranger = Notify(target, UNCONFIGURED)
-    for operation, parameters in every(notify, made):
+    for operation, parameters in all_operations(notify, made):
         text = await stranger.refused(operation, 400, **parameters)
         stranger.same("error", text, "Parameter ServiceSid is required.")
 
@@ -167,7 +167,7 @@ async def provider_errors(target: Target) -> None:
 async def provider_down(target: Target) -> None:
     notify = Notify(target)
     made = await notify.bound()
-    for operation, parameters in every(notify, made):
+    for operation, parameters in all_operations(notify, made):
         await target.in_lab(target.lab.messaging.fault, "down")
         await notify.refused(operation, 502, **parameters)
     found = await notify.table("getBinding", BindingSid=made["sid"])
@@ -178,7 +178,7 @@ async def provider_down(target: Target) -> None:
 async def provider_in_trouble(target: Target) -> None:
     notify = Notify(target)
     made = await notify.bound()
-    for operation, parameters in every(notify, made)[:-1]:
+    for operation, parameters in all_operations(notify, made)[:-1]:
         for fault, status in (("malformed JSON", 502), ("server error", 503), ("rate limited", 429)):
             await target.in_lab(target.lab.messaging.fault, fault)
             await notify.refused(operation, status, **parameters)
@@ -198,7 +198,7 @@ async def tenants(target: Target) -> None:
         await one.fails("getBinding", BindingSid=foreign["sid"])
         await one.fails("deleteBinding", BindingSid=foreign["sid"])
         service = {"ServiceSid": other.configured["ServiceSid"]}
-        for operation, parameters in every(other, foreign):
+        for operation, parameters in all_operations(other, foreign):
             await one.fails(operation, **parameters, **service)
         other.same("the other's", await other.table("getBinding", BindingSid=foreign["sid"]), foreign)
 

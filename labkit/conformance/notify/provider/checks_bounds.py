@@ -1,4 +1,7 @@
-"""Notify: how long and how many parameters may be. What is just within reaches the provider, what is beyond is 400."""
+"""Notify: limits on the length and number of parameters.
+
+Values at a limit reach the provider; values beyond it are refused with 400.
+"""
 
 from __future__ import annotations
 
@@ -19,23 +22,23 @@ PAYLOADS = ("Data", "Apn", "Fcm", "Gcm", "Sms", "ChatMessenger")
 async def sent(target: Target) -> None:
     notify, nobody = Notify(target), target.identity()
     for name, longest in (("Title", LINE), ("Sound", LINE), ("Action", LINE), ("Body", LINE)):
-        await _gives(notify, None, "send", Identity=nobody, **{name: "x" * longest})
-        await _gives(notify, 400, "send", Identity=nobody, **{name: "x" * (longest + 1)})
+        await _expect_status(notify, None, "send", Identity=nobody, **{name: "x" * longest})
+        await _expect_status(notify, 400, "send", Identity=nobody, **{name: "x" * (longest + 1)})
     for name in ("Data", "Fcm"):
         text = json.dumps({"data": {"k": "x" * (OBJECT - 19)}})
-        await _gives(notify, None, "send", Identity=nobody, **{name: text})
-        await _gives(notify, None, "send", Identity=nobody, **{name: json.loads(text)})
+        await _expect_status(notify, None, "send", Identity=nobody, **{name: text})
+        await _expect_status(notify, None, "send", Identity=nobody, **{name: json.loads(text)})
         for wrong in (
             text.replace("xx", "xxx", 1),
             {"data": {"k": "x" * TEXT}},
             {"data": {"k": ["é"] * TEXT}},
         ):
-            await _gives(notify, 400, "send", Identity=nobody, **{name: wrong})
+            await _expect_status(notify, 400, "send", Identity=nobody, **{name: wrong})
     for several in ("Identity", "Tag"):
-        await _gives(notify, None, "send", **{several: [f"{nobody}{number}" for number in range(20)]})
-        await _gives(notify, 400, "send", **{several: [f"{nobody}{number}" for number in range(21)]})
-    await _gives(notify, None, "send", Identity=[nobody.ljust(NAME, "é")])
-    await _gives(notify, 400, "send", Identity=[nobody.ljust(NAME + 1, "é")])
+        await _expect_status(notify, None, "send", **{several: [f"{nobody}{number}" for number in range(20)]})
+        await _expect_status(notify, 400, "send", **{several: [f"{nobody}{number}" for number in range(21)]})
+    await _expect_status(notify, None, "send", Identity=[nobody.ljust(NAME, "é")])
+    await _expect_status(notify, 400, "send", Identity=[nobody.ljust(NAME + 1, "é")])
 
 
 @check("NTF-CALL-14", "what is no object of JSON is sent nowhere", needs={"settings"})
@@ -55,7 +58,7 @@ async def asked(target: Target) -> None:
     notify = Notify(target)
     sid = (await notify.bound())["sid"]
     for fits in ({"AuthToken": "é" * TOKEN}, {"AuthToken": "t"}, {"AccountSid": "A" * NAME}):
-        await _gives(notify, 401, "getBinding", BindingSid=sid, **fits)
+        await _expect_status(notify, 401, "getBinding", BindingSid=sid, **fits)
     for wrong in (
         {"AuthToken": "é" * (TOKEN + 1)},
         {"AuthToken": ""},
@@ -65,19 +68,21 @@ async def asked(target: Target) -> None:
         {"AccountSid": "A\nb"},
         {"AccountSid": ""},
     ):
-        await _gives(notify, 400, "getBinding", BindingSid=sid, **wrong)
+        await _expect_status(notify, 400, "getBinding", BindingSid=sid, **wrong)
     for count, status in ((100, None), (101, 400)):
-        await _gives(notify, status, "listBinding", Identity=[f"i{number}" for number in range(count)])
+        await _expect_status(
+            notify, status, "listBinding", Identity=[f"i{number}" for number in range(count)]
+        )
     for page, status in ((0, None), (2**31, 400), (-1, 400), (1.5, 400)):
-        await _gives(notify, status, "listBinding", Page=page)
-    whole = QUERY // 100 - 1  # identities that take 100 bytes of a URL each, with their names
+        await _expect_status(notify, status, "listBinding", Page=page)
+    whole = QUERY // 100 - 1  # identities of 100 bytes each in a URL, with the parameter's name
     for rest, status in ((100, None), (101, 400)):
         names = ["i" * (100 - len("Identity=&"))] * whole + ["i" * (rest - len("Identity="))]
-        await _gives(notify, status, "listBinding", Identity=names)
+        await _expect_status(notify, status, "listBinding", Identity=names)
 
 
-async def _gives(notify: Notify, status: int | None, operation: str, **given: Any) -> None:
-    """A call must have this status, or be no error."""
+async def _expect_status(notify: Notify, status: int | None, operation: str, **given: Any) -> None:
+    """Raise a Mismatch unless a call gives an error of this status, or no error if it is None."""
     _, found = await notify.call("Notify", operation, given)
     what = f"status of {operation} with {', '.join(given)}"
     expect.equal(what, found.get("status") if "error" in found else None, status, notify.last)

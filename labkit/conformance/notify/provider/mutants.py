@@ -1,4 +1,4 @@
-"""Faults of whose credentials count in Notify that no row can say."""
+"""Code mutants of the credentials in Notify, for faults that no fault row can express."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ services_shared = patch(
 
 @instead("NTF-CALL-5", f"{ACCOUNTS}:Accounts.authenticated")
 def token_unread(original: Any, self: Any, header: str) -> Any:
-    """whoever names an account is let in"""
+    """an account is authenticated by its sid, whatever the token"""
     login = b64decode(header.split()[1]).decode().partition(":")[0]
     return next((each for each in self if each.sid == login), None) or original(self, header)
 

@@ -1,1 +1,1 @@
-"""Notifications: to whom, which, for how long (document 3)."""
+"""Notifications: their recipients, content and lifetime (document 3)."""

@@ -1,4 +1,4 @@
-"""Notifications of Notify: whom they reach, what a script gets of them, how long they live."""
+"""Notifications of Notify: their recipients, the result of `send`, and their lifetime."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from labkit.conformance.target import Target
 SEEN = {"handsets"}
 
 
-# ---- whom it reaches
+# ---- recipients
 
 
 @check("NTF-SEND-1", "one send reaches a binding of each type at its address", needs=SEEN)
@@ -102,7 +102,7 @@ async def implicit(target: Target) -> None:
     await notify.reaches("by all alone", every, [], Tag="all")
 
 
-# ---- what comes back
+# ---- result
 
 SENT = {
     "Body": "a body é漢😀\n",
@@ -123,7 +123,7 @@ PAYLOADS: dict[str, Table] = {
 
 
 def field(parameter: str) -> str:
-    """The field of a notification that has a parameter."""
+    """Return the field of a notification that shows a parameter of `send`."""
     return "chat_messenger" if parameter == "ChatMessenger" else parameter.lower()
 
 
@@ -176,7 +176,7 @@ async def sids_and_date(target: Target) -> None:
     expect.true("sids differ", sent[0]["sid"] != sent[1]["sid"], sent[0]["sid"], notify.last)
 
 
-# ---- how it is given
+# ---- parameters
 
 
 @check("NTF-SEND-10", "lists and objects are taken, and one text for a list of one", needs=SEEN)
@@ -290,7 +290,7 @@ async def bounds(target: Target) -> None:
         expect.true("the error names it", name in text, text, notify.last)
 
 
-# ---- how long it lives
+# ---- lifetime
 
 
 @check("NTF-TTL-1", "Ttl is four weeks at most, and where it is left out", needs=SEEN)
@@ -309,15 +309,15 @@ async def four_weeks(target: Target) -> None:
         await notify.reaches_nobody(f"Ttl {wrong}", [made], Identity=made["identity"], Body="x", Ttl=wrong)
 
 
-async def away(notify: Notify, target: Target, kind: str) -> Table:
-    """A binding whose device is switched off."""
+async def offline_binding(notify: Notify, target: Target, kind: str) -> Table:
+    """Return a new binding whose device is switched off."""
     made = await notify.bound(kind)
     await target.in_lab(target.lab.handsets[made["address"]].offline)
     return made
 
 
-async def back(notify: Notify, target: Target, binding: Table) -> list[str]:
-    """The texts that a device has once it is on again."""
+async def texts_once_online(notify: Notify, target: Target, binding: Table) -> list[str]:
+    """Switch a device on and return the texts it has received."""
     await target.in_lab(target.lab.handsets[binding["address"]].online)
     return [each.text for each in await notify.messages(binding["address"])]
 
@@ -327,14 +327,16 @@ async def one_attempt(target: Target) -> None:
     notify = Notify(target)
     for kind in PUSH:
         there = await notify.bound(kind)
-        unreachable = await away(notify, target, kind)
+        unreachable = await offline_binding(notify, target, kind)
         names = [there["identity"], unreachable["identity"]]
         await notify.send(Identity=names, Body="now or never", Ttl=0)
         await notify.send(Identity=names, Body="later will do", Ttl=60)
         texts = [each.text for each in await notify.messages(there["address"])]
         notify.same("what is there", texts, ["now or never", "later will do"])
         notify.same(
-            f"what a {kind} device gets later", await back(notify, target, unreachable), ["later will do"]
+            f"what a {kind} device gets later",
+            await texts_once_online(notify, target, unreachable),
+            ["later will do"],
         )
 
 
@@ -347,12 +349,12 @@ async def waits(target: Target) -> None:
     notify = Notify(target)
     for kind in PUSH:
         for seconds, before, got in WAITS:
-            made = await away(notify, target, kind)
+            made = await offline_binding(notify, target, kind)
             await notify.send(Identity=made["identity"], Body="a body", Ttl=seconds)
             await target.advance(before)
             notify.same(
                 f"what {kind} gets {before} of {seconds} seconds later",
-                await back(notify, target, made),
+                await texts_once_online(notify, target, made),
                 ["a body"] if got else [],
             )
 
@@ -364,10 +366,10 @@ async def ignored(target: Target) -> None:
     notify = Notify(target)
     for kind in ("sms", "chat-messenger"):
         for seconds in (0, 1):
-            made = await away(notify, target, kind)
+            made = await offline_binding(notify, target, kind)
             await notify.send(Identity=made["identity"], Body="a body", Ttl=seconds)
             await target.advance(5)
-            notify.same(f"what {kind} gets", await back(notify, target, made), ["a body"])
+            notify.same(f"what {kind} gets", await texts_once_online(notify, target, made), ["a body"])
 
 
 @check("NTF-TTL-5", "Ttl is a whole number, as a number or as text")

@@ -1,4 +1,4 @@
-"""Bindings and notifications by a model: three services of two solutions, and handsets that come and go."""
+"""Model check of bindings and notifications: three services of two solutions, and handsets that go off and on."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ WRONG: tuple[tuple[str, dict[str, Any]], ...] = (
 
 @dataclass(frozen=True)
 class Call:
-    """What the game does in a service, with its number and what else it takes."""
+    """A command: a method of the game, the number of a service, and the other arguments."""
 
     does: str
     service: int
@@ -76,7 +76,7 @@ class Advance:
 
 
 def commands() -> SearchStrategy[Any]:
-    """What scripts call, and what becomes of handsets."""
+    """Return the strategy for commands: calls of scripts, and switching of handsets."""
     from hypothesis import strategies as st
 
     one_of, tuples, just, numbers = st.sampled_from, st.tuples, st.just, st.integers

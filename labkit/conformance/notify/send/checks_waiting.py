@@ -1,13 +1,13 @@
-"""How long what a channel's own payload says may wait."""
+"""How long a notification waits if the channel's own payload sets its lifetime."""
 
 from __future__ import annotations
 
 from labkit.conformance.check import check
 from labkit.conformance.notifications import Notify
-from labkit.conformance.notify.send.checks import SEEN, away, back
+from labkit.conformance.notify.send.checks import SEEN, offline_binding, texts_once_online
 from labkit.conformance.target import Target
 
-# Ttl, time_to_live of the channel's own payload, seconds until the device is back, who gets it then
+# Ttl, time_to_live of the channel's own payload, seconds until the device is back, channels that get it then
 WAITS: tuple[tuple[int, int, float, set[str]], ...] = (
     (60, 10, 9.5, {"fcm", "gcm", "apn"}),
     (60, 10, 10, {"apn"}),
@@ -22,7 +22,7 @@ WAITS: tuple[tuple[int, int, float, set[str]], ...] = (
 async def own_time_to_live(target: Target) -> None:
     notify = Notify(target)
     for seconds, own, later, got in WAITS:
-        made = {kind: await away(notify, target, kind) for kind in ("apn", "fcm", "gcm")}
+        made = {kind: await offline_binding(notify, target, kind) for kind in ("apn", "fcm", "gcm")}
         await notify.send(
             Identity=[each["identity"] for each in made.values()],
             Body="a body",
@@ -33,6 +33,6 @@ async def own_time_to_live(target: Target) -> None:
         await target.settle()
         await target.advance(later)
         for kind, binding in made.items():
-            texts = await back(notify, target, binding)
+            texts = await texts_once_online(notify, target, binding)
             what = f"what {kind} gets after {later} s, with Ttl {seconds} and time_to_live {own}"
             notify.same(what, texts, ["a body"] if kind in got else [])

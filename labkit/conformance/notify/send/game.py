@@ -1,4 +1,4 @@
-"""Playing the model of notifications: the same identities, endpoints, tags and addresses in three services."""
+"""Model game of notifications: the same identities, endpoints, tags and addresses in three services."""
 
 from __future__ import annotations
 
@@ -9,22 +9,18 @@ from labkit.conformance.models.calls import Calls, Refused
 from labkit.conformance.models.game_clock import GameClock
 from labkit.conformance.models.rules import Rules
 from labkit.conformance.notifications import DAY, PUSH, SID, number_of
-from labkit.conformance.notify.send.model import Bindings, Bound, Message, Phone, day
+from labkit.conformance.notify.send.model import Binding, Bindings, Message, Phone, day
 from labkit.conformance.probe import PROBE, WITNESS
 from labkit.conformance.target import Target
 
 SOLUTIONS = (PROBE, WITNESS)
 ADDRESSES = 3
-OWN_TAGS = (
-    "red",
-    "Red",
-    "blue",
-)  # which each game spells in its own way, so that they are those of few bindings
+OWN_TAGS = ("red", "Red", "blue")  # prefixed in each game, so that few bindings have them
 SHOWN = ("identity", "endpoint", "binding_type", "address")
 
 
 class Notifications:
-    """One game. Service 2 is another one of the first solution's account, from which no SMS goes out."""
+    """One game. Service 2 is a second service of the first solution's account, which cannot send SMS."""
 
     default = "NTF-SEND-1"
 
@@ -36,7 +32,7 @@ class Notifications:
         self._handsets = "handsets" in target.offers
         self.clock = GameClock(target)
         self._numbers = [number_of(target.identity()) for _ in range(ADDRESSES)]
-        self._numbers.append(f"{self._numbers[0]}x")  # which is none
+        self._numbers.append(f"{self._numbers[0]}x")  # an invalid number
         self.phones = {each: Phone() for each in self._numbers}
         self.services = [Bindings(self.phones) for _ in range(3)]
         self._sids = [
@@ -45,7 +41,7 @@ class Notifications:
             target.messaging_service(0, 1).sid,
         ]
         self._sent = 0
-        self._away: set[int] = set()  # the handsets that were off at times
+        self._switched: set[int] = set()  # ids of the phones that were off at times
 
     async def begin(self) -> None:
         await self.clock.begin()
@@ -56,7 +52,7 @@ class Notifications:
         await self.create(2, "ann", 0, "gcm", 0, ("red",))
 
     async def end(self) -> None:
-        """What there is, and what each handset got, in the order in which it was sent."""
+        """List the bindings, and compare the messages of each handset in the order of sending."""
         for index in range(3):
             for tags in ((), ("apn",), ("red", "all"), ("Red",), ("sms",), ("blue",)):
                 await self.listed(index, (), tags, (None, None), (None, 0))
@@ -71,20 +67,22 @@ class Notifications:
                     ("got", received, phone.received),
                     ("is to get", waiting, phone.waiting),
                 ):
-                    own = [each for each in wanted if any(each.binding is one for one in service.ever)]
+                    own = [
+                        each for each in wanted if any(each.binding is one for one in service.created_so_far)
+                    ]
                     seen = [each[:2] for each in found if each[2] == sid]
                     rule = self._rule(seen, own, phone)
                     said = [(each.text, each.binding.sid) for each in own]
                     self._rules.holds(rule, f"what {address} {what} by {sid}", seen, said)
 
     async def close(self) -> None:
-        """Bindings are left: they are under names that nobody uses again."""
+        """Leave the bindings: their names are not used again."""
 
     async def play(self, command: Any) -> None:
         await command(self)
 
     async def pause(self) -> None:
-        """Leave nothing under way: the platform is to be restarted."""
+        """Finish pending calls and deliveries before the platform restarts."""
         await self._settle()
 
     # ---- what commands do
@@ -92,15 +90,15 @@ class Notifications:
     async def create(
         self, index: int, identity: str, endpoint: int, kind: str, address: int, tags: Sequence[str]
     ) -> None:
-        """createBinding. address: which number; -1: one that is none."""
+        """Call createBinding. address: index of a phone number; -1: an invalid number."""
         if index == 2 and kind == "sms":
             return
         where = self._numbers[address]
         service = self.services[index]
-        given = (self._own(identity), f"{self._prefix}{endpoint}", kind, where)
+        given = (self._identity(identity), f"{self._prefix}{endpoint}", kind, where)
         names = ("Identity", "Endpoint", "BindingType", "Address")
         own = self._tags(tags)
-        made: list[Bound] = []
+        made: list[Binding] = []
 
         def create() -> dict[str, Any]:
             made.append(service.create(*given, own))
@@ -108,27 +106,29 @@ class Notifications:
 
         def see(found: Any) -> Any:
             return (
-                self._binding(found, made[0], service, index) if made and isinstance(found, dict) else found
+                self._check_binding(found, made[0], service, index)
+                if made and isinstance(found, dict)
+                else found
             )
 
         body = {**dict(zip(names, given, strict=True)), "Tag": own}
         self._same(index, "NTF-BIND-6", "createBinding", body, create, see)
 
     async def fill(self, index: int, identity: str, count: int) -> None:
-        """Bindings with endpoints of their own, up to the most that an identity may have, and beyond."""
+        """Create `count` bindings with their own endpoints, up to and beyond an identity's limit."""
         for number in range(100, 100 + count):
             await self.create(index, identity, number, "apn", 0, ("red",))
         await self.create(
             index, identity, 100, "fcm", 1, ()
-        )  # in the place of one of them, so that there are no more
+        )  # replaces the first of them, so the count stays
 
     async def get(self, index: int, of: int, number: int) -> None:
-        """getBinding, of what this service or another has or had."""
-        await self._of(index, of, number, "getBinding", "NTF-BIND-1")
+        """Call getBinding for a binding that service `of` has or had."""
+        await self._call_for(index, of, number, "getBinding", "NTF-BIND-1")
 
     async def delete(self, index: int, of: int, number: int) -> None:
-        """deleteBinding."""
-        await self._of(index, of, number, "deleteBinding", "NTF-BIND-18")
+        """Call deleteBinding for a binding that service `of` has or had."""
+        await self._call_for(index, of, number, "deleteBinding", "NTF-BIND-18")
 
     async def listed(
         self,
@@ -138,11 +138,11 @@ class Notifications:
         days: tuple[int | None, int | None],
         page: tuple[int | None, int],
     ) -> None:
-        """listBinding: those of this game. days: from today; page: size and number."""
+        """Call listBinding for this game's bindings. days: offsets from today; page: size and number."""
         service, (size, number) = self.services[index], page
         today = int(self.clock.now) // DAY
         bounds = (None if days[0] is None else today + days[0], None if days[1] is None else today + days[1])
-        names, labels = [self._own(each) for each in identities], self._tags(tags)
+        names, labels = [self._identity(each) for each in identities], self._tags(tags)
         body: dict[str, Any] = {"Identity": names, "Tag": labels, "Page": number}
         body |= {} if size is None else {"PageSize": size}
         body |= {
@@ -151,7 +151,7 @@ class Notifications:
             if each is not None
         }
         length = size or 50
-        wanted: list[Bound] = []
+        wanted: list[Binding] = []
 
         def listed() -> Any:
             found = service.listed(names, labels, bounds)
@@ -162,7 +162,7 @@ class Notifications:
         def see(found: Any) -> Any:
             if not isinstance(found, dict) or not isinstance(found.get("bindings"), list):
                 return found
-            numbers = {each.sid: each.number for each in service.ever}
+            numbers = {each.sid: each.number for each in service.created_so_far}
             meta = found.get("meta", {})
             return {
                 "bindings": [numbers.get(each.get("sid"), each) for each in found["bindings"]],
@@ -178,10 +178,10 @@ class Notifications:
         )
 
     async def send(self, index: int, identities: Sequence[str], tags: Sequence[str], ttl: int | None) -> None:
-        """send, to those of this game."""
+        """Call send for bindings of this game."""
         self._sent += 1
         text = f"{self._prefix}{self._sent}"
-        names = [self._own(each) for each in identities]
+        names = [self._identity(each) for each in identities]
         labels = self._tags(tags)[1:] if names else self._tags(tags)
         body: dict[str, Any] = {"Identity": names, "Tag": labels, "Body": text}
         body |= {} if ttl is None else {"Ttl": ttl}
@@ -194,7 +194,7 @@ class Notifications:
         self._same(index, rule, "send", body, lambda: str(service.send(names, labels, text, ttl)), see)
 
     async def refused(self, index: int, wrong: tuple[str, Mapping[str, Any]]) -> None:
-        """A send that must be an error, and reach nobody."""
+        """Call send with a wrong parameter: it must be an error and reach no binding."""
         rule, more = wrong
         body = {"Tag": [self._prefix], "Body": "nobody gets this", **more}
 
@@ -204,25 +204,25 @@ class Notifications:
         self._same(index, rule, "send", body, refuse)
 
     async def switch(self, address: int, online: bool) -> None:
-        """A handset is turned off or on."""
+        """Turn a handset on or off; needs access to handsets and a virtual clock."""
         if not self._handsets or not self.clock.exact:
             return
         await self._settle()
         number = self._numbers[address]
         self.phones[number].expire(self.clock.now)
         if await self._target.in_lab(self._switch, number, online):
-            self.phones[number].switch(online)
-            self._away.add(id(self.phones[number]))
+            self.phones[number].set_online(online)
+            self._switched.add(id(self.phones[number]))
 
     async def away(self, index: int, address: int, ttl: int, ticks: int) -> None:
-        """A handset is off while something is sent, for so long."""
+        """Send to all bindings while a handset is off, which then stays off for `ticks`."""
         await self.switch(address, False)
         await self.send(index, (), ("all",), ttl)
         await self.advance(ticks)
         await self.switch(address, True)
 
     async def advance(self, ticks: int) -> None:
-        """Let time pass, after all that waits."""
+        """Advance the clock after all pending calls and deliveries."""
         await self._settle()
         await self.clock.advance(ticks)
         if self.clock.exact:
@@ -236,11 +236,11 @@ class Notifications:
         if self._handsets:
             await self._target.settle()
 
-    async def _of(self, index: int, of: int, number: int, operation: str, rule: str) -> None:
-        ever = self.services[of].ever
-        if not ever:
+    async def _call_for(self, index: int, of: int, number: int, operation: str, rule: str) -> None:
+        created = self.services[of].created_so_far
+        if not created:
             return
-        bound, service = ever[number % len(ever)], self.services[index]
+        bound, service = created[number % len(created)], self.services[index]
         if bound.sid is None:
             await self._calls.send()
 
@@ -257,11 +257,13 @@ class Notifications:
 
         self._same(index, rule, operation, {"BindingSid": bound.sid or ""}, change, see)
 
-    def _binding(self, found: dict[str, Any], made: Bound, service: Bindings, index: int) -> dict[str, Any]:
-        """Compare what stands in a new binding besides; what of it the model knows."""
+    def _check_binding(
+        self, found: dict[str, Any], made: Binding, service: Bindings, index: int
+    ) -> dict[str, Any]:
+        """Check the sids, tags and version of a new binding, and return the fields that the model has."""
         holds = self._rules.holds
         sid = str(found.get("sid"))
-        known = {each.sid for one in self.services for each in one.ever}
+        known = {each.sid for one in self.services for each in one.created_so_far}
         holds(
             "NTF-BIND-3", "a new sid of 34 letters and digits", SID.fullmatch(sid) and sid not in known, True
         )
@@ -290,33 +292,33 @@ class Notifications:
         body = body | ({"ServiceSid": self._sids[2]} if index == 2 else {})
         self._calls.compare(index % 2, f"Notify.{operation}", body, rule, change, see)
 
-    def _own(self, identity: str) -> str:
-        """An identity of this game; digits: of so many characters."""
+    def _identity(self, identity: str) -> str:
+        """Return an identity of this game; of digits, one of that length."""
         if identity.isdigit():
             return self._prefix + "x" * (int(identity) - len(self._prefix))
         return self._prefix + identity if identity else ""
 
     def _tags(self, tags: Sequence[str]) -> list[str]:
-        """The tag of this game, and those that are named."""
+        """Return the tag of this game and the given ones."""
         return [self._prefix, *(self._prefix + each if each in OWN_TAGS else each for each in tags)]
 
     def _rule(self, seen: Sequence[tuple[str, str]], own: Sequence[Message], phone: Phone) -> str:
-        """Whose rule it is what a handset got: how long a message waits is that of its channel."""
-        if id(phone) not in self._away or not own:
+        """Return the requirement for a handset's messages; waiting messages have one by channel."""
+        if id(phone) not in self._switched or not own:
             return "NTF-SEND-3"
         other = {each[0] for each in seen} ^ {each.text for each in own}
         late = [each for each in own if each.text in other] or own
         return "NTF-TTL-3" if late[-1].binding.type in PUSH else "NTF-TTL-4"
 
     def _switch(self, address: str, online: bool) -> bool:
-        """Is there such a handset?"""
+        """Switch a handset; return whether it exists."""
         handset = self._target.lab.handsets.get(address)
         if handset is not None:
             handset.online() if online else handset.offline()
         return handset is not None
 
     def _messages(self, address: str) -> list[list[tuple[str, str, str]]]:
-        """What a handset got, and what waits for it."""
+        """Return the messages that a handset received, and the ones that wait for it."""
         handset = self._target.lab.handsets.get(address)
         both = [[], []] if handset is None else [handset.messages, handset.waiting]
         return [[(each.text, each.binding, each.service) for each in one] for one in both]

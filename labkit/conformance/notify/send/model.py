@@ -1,4 +1,4 @@
-"""A reference model of bindings, tags and notifications, and of what handsets got, written from document 3 alone."""
+"""Reference model of bindings, tags, notifications and the messages of handsets, from document 3 alone."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ NUMBER = re.compile(r"\+[1-9][0-9]{1,14}")
 
 
 @dataclass(slots=True)
-class Bound:
-    """A binding. number: which of the game it is; sid: as it came; created: the second."""
+class Binding:
+    """A binding. number: its index in the game; sid: as the target returned it; created: Unix seconds."""
 
     number: int
     identity: str
@@ -29,29 +29,29 @@ class Bound:
     created: int
     sid: str | None = None
 
-    def fits(self, identities: Sequence[str], tags: Sequence[str]) -> bool:
+    def matches(self, identities: Sequence[str], tags: Sequence[str]) -> bool:
         own = {*self.tags, "all", self.type}
         return (not identities or self.identity in identities) and own.issuperset(tags)
 
 
 @dataclass(slots=True)
 class Message:
-    """What was sent to a handset. expires: the moment from which on it is not delivered."""
+    """A message to a handset. expires: Unix seconds, from which on it is not delivered."""
 
     text: str
-    binding: Bound
+    binding: Binding
     expires: Fraction
 
 
 @dataclass(slots=True)
 class Phone:
-    """A handset, whoever sends to it. received: in the order in which it got it."""
+    """A handset, which all services send to. received: messages in the order of arrival."""
 
     online: bool = True
     received: list[Message] = field(default_factory=list)
     waiting: list[Message] = field(default_factory=list)
 
-    def take(self, message: Message, now: Fraction) -> None:
+    def receive(self, message: Message, now: Fraction) -> None:
         if self.online:
             self.received.append(message)
         elif message.expires > now:
@@ -60,7 +60,7 @@ class Phone:
     def expire(self, now: Fraction) -> None:
         self.waiting = [each for each in self.waiting if each.expires > now]
 
-    def switch(self, online: bool) -> None:
+    def set_online(self, online: bool) -> None:
         self.online = online
         if online:
             self.received += self.waiting
@@ -69,15 +69,18 @@ class Phone:
 
 @dataclass(slots=True)
 class Bindings:
-    """What a notify service has, oldest first. ever: those that went, too; phones: those of all services."""
+    """The bindings of one Notify service, oldest first.
+
+    created_so_far: also the deleted and replaced ones; phones: the handsets of all services.
+    """
 
     phones: dict[str, Phone]
-    kept: list[Bound] = field(default_factory=list)
-    ever: list[Bound] = field(default_factory=list)
+    existing: list[Binding] = field(default_factory=list)
+    created_so_far: list[Binding] = field(default_factory=list)
     now: Fraction = Fraction(0)
 
-    def create(self, identity: str, endpoint: str, kind: str, address: str, tags: Sequence[str]) -> Bound:
-        many(tags, "NTF-BIND-14", "NTF-BIND-15")
+    def create(self, identity: str, endpoint: str, kind: str, address: str, tags: Sequence[str]) -> Binding:
+        check_count(tags, "NTF-BIND-14", "NTF-BIND-15")
         if kind not in CHANNELS:
             raise Refused("NTF-BIND-7", 400)
         if not 1 <= len(identity) <= 100:
@@ -87,58 +90,58 @@ class Bindings:
         phone = kind == "sms" or (kind == "chat-messenger" and address.startswith("+"))
         if phone and NUMBER.fullmatch(address) is None:
             raise Refused("NTF-BIND-8" if kind == "sms" else "NTF-BIND-9", 400, choice="NTF-BIND-9")
-        others = [each for each in self.kept if each.endpoint != endpoint]
+        others = [each for each in self.existing if each.endpoint != endpoint]
         if sum(each.identity == identity for each in others) >= MOST:
             raise Refused("NTF-BIND-20", 400)
         own = tuple(dict.fromkeys(each for each in tags if each not in IMPLICIT))
-        made = Bound(len(self.ever), identity, endpoint, kind, address, own, int(self.now))
-        self.kept = [*others, made]
-        self.ever.append(made)
+        made = Binding(len(self.created_so_far), identity, endpoint, kind, address, own, int(self.now))
+        self.existing = [*others, made]
+        self.created_so_far.append(made)
         return made
 
-    def get(self, bound: Bound) -> Bound:
-        if bound not in self.kept:
+    def get(self, bound: Binding) -> Binding:
+        if bound not in self.existing:
             raise Refused("NTF-BIND-17", 404)
         return bound
 
-    def delete(self, bound: Bound) -> None:
-        self.kept.remove(self.get(bound))
+    def delete(self, bound: Binding) -> None:
+        self.existing.remove(self.get(bound))
 
     def listed(
         self, identities: Sequence[str], tags: Sequence[str], days: tuple[int | None, int | None]
-    ) -> list[Bound]:
-        many(tags, "NTF-LIST-4", "NTF-SEND-17")
+    ) -> list[Binding]:
+        check_count(tags, "NTF-LIST-4", "NTF-SEND-17")
         start, end = days
         return [
             each
-            for each in reversed(self.kept)
-            if each.fits(identities, tags)
+            for each in reversed(self.existing)
+            if each.matches(identities, tags)
             and (start is None or each.created // DAY >= start)
             and (end is None or each.created // DAY <= end)
         ]
 
     def send(self, identities: Sequence[str], tags: Sequence[str], text: str, ttl: int | None) -> int:
-        """How many seconds it may take."""
-        many(identities, "NTF-SEND-4", "NTF-SEND-17")
-        many(tags, "NTF-SEND-5", "NTF-SEND-17")
+        """Send a text to the matching bindings; return its lifetime in seconds. Raises Refused."""
+        check_count(identities, "NTF-SEND-4", "NTF-SEND-17")
+        check_count(tags, "NTF-SEND-5", "NTF-SEND-17")
         seconds = FOUR_WEEKS if ttl is None else ttl
         if not 0 <= seconds <= FOUR_WEEKS:
             raise Refused("NTF-TTL-1", 400, choice="NTF-SEND-17")
         if not identities and not tags:
             raise Refused("NTF-SEND-12", 400)
-        for each in self.kept:
-            if each.fits(identities, tags):
+        for each in self.existing:
+            if each.matches(identities, tags):
                 expires = self.now + (seconds if each.type in PUSH else FOUR_WEEKS)
-                self.phones[each.address].take(Message(text, each, expires), self.now)
+                self.phones[each.address].receive(Message(text, each, expires), self.now)
         return seconds
 
 
-def many(given: Sequence[str], rule: str, choice: str) -> None:
-    """Raises Refused for more than may be named."""
+def check_count(given: Sequence[str], rule: str, choice: str) -> None:
+    """Raise Refused for more items than are allowed."""
     if len(given) > MOST:
         raise Refused(rule, 400, choice=choice)
 
 
 def day(number: int | None) -> str | None:
-    """A day by its number as YYYY-MM-DD."""
+    """Return a day, counted from 1970-01-01, as YYYY-MM-DD."""
     return None if number is None else datetime.fromtimestamp(number * DAY, UTC).strftime("%Y-%m-%d")

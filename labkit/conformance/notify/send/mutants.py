@@ -1,4 +1,4 @@
-"""Faults of whom a notification reaches and how long it lives that no row can say."""
+"""Code mutants of the recipients and the lifetime of notifications, for faults that no fault row can express."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ twice = patch(
 one_of_an_identity = patch(
     "NTF-SEND-2",
     SELECT,
-    "of an identity's bindings the newest is reached",
+    "of an identity's bindings only the newest is reached",
     gives(lambda found: list({each.identity: each for each in found}.values())),
 )
 underscore_needed = patch(
@@ -36,22 +36,27 @@ underscore_needed = patch(
     "keys that begin with twi are allowed where no underscore follows",
     gives(lambda names: [each for each in names if not each.startswith("twi") or each.startswith("twi_")]),
 )
-reserved_in_data = patch("NTF-SEND-14", KEYS, "reserved keys in data of payloads are not seen", always([]))
+reserved_in_data = patch("NTF-SEND-14", KEYS, "reserved keys in data of payloads are allowed", always([]))
 
 
 def _expires(when: Callable[[Any], float]) -> Change:
-    """What waits expires at another time: when(message)."""
+    """Change the time at which a waiting message expires: when(message)."""
     return beforehand(lambda _, message: setattr(message, "expires", when(message)))
 
 
 never_expires = patch(
-    "NTF-TTL-3", DELIVER, "what waits never expires", _expires(lambda message: message.expires + FOUR_WEEKS)
+    "NTF-TTL-3",
+    DELIVER,
+    "waiting messages never expire",
+    _expires(lambda message: message.expires + FOUR_WEEKS),
 )
-never_waits = patch("NTF-TTL-3", DELIVER, "nothing waits", _expires(lambda message: message.time))
+never_waits = patch(
+    "NTF-TTL-3", DELIVER, "a message to an offline device is dropped", _expires(lambda message: message.time)
+)
 whole_seconds = patch(
     "NTF-TTL-3",
     DELIVER,
-    "what waits expires with a whole second",
+    "waiting messages expire at the whole second",
     _expires(lambda message: int(message.expires)),
 )
 
@@ -64,6 +69,6 @@ def phones_obey(original: Any, channel: str, sent: Any, *of: Any) -> Any:
 
 @instead("NTF-TTL-6", COMPOSE)
 def own_life_ignored(original: Any, channel: str, sent: Any, *of: Any) -> Any:
-    """time_to_live of Fcm and Gcm counts for nothing"""
+    """time_to_live of Fcm and Gcm is ignored"""
     made = original(channel, sent, *of)
     return replace(made, ttl=sent.ttl) if channel in ("fcm", "gcm") else made
