@@ -88,9 +88,8 @@ class Counter(Service):
         """Count, and raise `counted`."""
         count = self.counts[caller.solution] = self.counts.get(caller.solution, 0) + amount
         self._context.events.emit(
-            self.events[0],
             f"{caller.solution}/counter",
-            lambda: {"count": count},
+            [(self.events[0], lambda: {"count": count}, None)],
             cause=caller.cause,
             solution=caller.solution,
         )

@@ -19,6 +19,8 @@ from labkit.core.turns import Turn, Turns, begin
 
 Payload = Mapping[str, object]
 Handler = Callable[[Any], Awaitable[object]]
+# The number: characters that the payload holds at most; None where the journal has to look.
+Raised = tuple["EventKind", Callable[[], Payload], int | None]
 Receivers = Callable[["Event"], Iterable[tuple[str, Handler]]]
 Interfere = Callable[["Event", str, Handler], object]
 
@@ -123,55 +125,45 @@ class Events(Component):
 
     def emit(
         self,
-        kind: EventKind,
         source: str,
-        payload: Callable[[], Payload],
+        events: Sequence[Raised],
         *,
         cause: int | None = None,
         product: str | None = None,
         solution: str | None = None,
-        holds: int | None = None,
+        names: tuple[str, ...] | None = None,
+        detail: Mapping[str, object] | None = None,
     ) -> None:
-        """Raise an event: one record in the journal, and a place in the lane of each that handles it.
+        """Raise events of one source in order: record each in the journal, and queue it for those that handle it.
 
-        Most payloads are read by nobody, so they are made when somebody does. holds: characters that the payload
-        holds at most, where that is known; else the journal looks.
+        cause: sequence of the record that led to them; product, solution, names: as in `Event`; detail: what the
+        journal shows in place of the payload. Most payloads are read by nobody, so they are made when somebody does.
         """
-        sequence = self.journal.record(
-            "event", source, kind.type or kind.event, cause=cause, detail=payload, holds=holds
-        )
-        if self._audience:
-            self.deliver(Event(kind, source, payload, sequence, product, solution))
-
-    def emit_all(
-        self,
-        source: str,
-        events: Sequence[tuple[EventKind, Callable[[], Payload], int]],
-        *,
-        cause: int,
-        product: str,
-    ) -> None:
-        """Raise several events of one source in turn, as `emit` does each; of an event: its kind, payload and `holds`.
-
-        It costs less, except where faults of events may have something to say between two of them.
-        """
-        if self.interfere is not None:
-            for kind, payload, holds in events:
-                self.emit(kind, source, payload, cause=cause, product=product, holds=holds)
+        if (
+            self.interfere is not None and len(events) > 1
+        ):  # faults of one add records before that of the next
+            for raised in events:
+                self.emit(
+                    source,
+                    [raised],
+                    cause=cause,
+                    product=product,
+                    solution=solution,
+                    names=names,
+                    detail=detail,
+                )
             return
-        entries = [(kind.type or kind.event, payload, holds) for kind, payload, holds in events]
+        entries = [(kind.type or kind.event, detail or payload, holds) for kind, payload, holds in events]
         sequences = self.journal.record_all("event", source, entries, cause)
-        if self._audience:
-            for (kind, payload, _), sequence in zip(events, sequences, strict=True):
-                self.deliver(Event(kind, source, payload, sequence, product))
-
-    def deliver(self, event: Event) -> None:
-        """Put an event that the journal has in the lane of each that handles it."""
-        for receiver, handler in self.receivers(event):
-            if self.interfere is None:
-                self.queue(event.source, receiver, handler, event.payload())
-            else:
-                self.interfere(event, receiver, handler)
+        if not self._audience:
+            return
+        for (kind, payload, _), sequence in zip(events, sequences, strict=True):
+            event = Event(kind, source, payload, sequence, product, solution, names)
+            for receiver, handler in self.receivers(event):
+                if self.interfere is None:
+                    self.queue(source, receiver, handler, payload())
+                else:
+                    self.interfere(event, receiver, handler)
 
     def handled(self, event: Event) -> bool:
         """Does anybody handle an event?"""

@@ -171,29 +171,34 @@ class Journal:
         return sequence
 
     def record_all(
-        self, kind: str, actor: str, entries: Sequence[tuple[str, Callable[[], Detail], int]], cause: int
-    ) -> range:
+        self,
+        kind: str,
+        actor: str,
+        entries: Sequence[tuple[str, Detail | Callable[[], Detail], int | None]],
+        cause: int | None,
+    ) -> Sequence[int]:
         """Add records that one thing led to, at one time, and return their sequence numbers.
 
         entries: summary, detail and `holds` of each, as in `record`, which takes them one by one at more cost.
         """
-        if cause in self._runs and self._leaves_out(cause, len(entries)):
-            return range(cause, cause)
-        first = self._sequence + 1
         if self._watchers or self._end_watchers or kind in self._kind_watchers:
-            for summary, detail, holds in entries:
+            return [
                 self.record(kind, actor, summary, cause=cause, detail=detail, holds=holds)
-        else:
-            sequence, count = self._sequence, self._counts[actor]
-            time, field = self._micros(), self._field
-            for summary, detail, holds in entries:
-                sequence += 1
-                count += 1
-                led = cause if cause < sequence else None
-                self._records.append(
-                    Record(sequence, time, kind, actor, count, summary, led, None, None, detail, field, holds)
-                )
-            self._sequence, self._counts[actor] = sequence, count
+                for summary, detail, holds in entries
+            ]
+        if cause is not None and cause in self._runs and self._leaves_out(cause, len(entries)):
+            return [cause] * len(entries)
+        first = self._sequence + 1
+        sequence, count = self._sequence, self._counts[actor]
+        time, field = self._micros(), self._field
+        for summary, detail, holds in entries:
+            sequence += 1
+            count += 1
+            led = cause if cause is not None and cause < sequence else None
+            self._records.append(
+                Record(sequence, time, kind, actor, count, summary, led, None, None, detail, field, holds)
+            )
+        self._sequence, self._counts[actor] = sequence, count
         return range(first, first + len(entries))
 
     def open(

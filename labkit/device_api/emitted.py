@@ -8,13 +8,13 @@ provisioned  on the device-data service: credentials were given or replaced
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache, partial
 from itertools import groupby
 
 from labkit.context import Context
 from labkit.core.bounded import ITEM
-from labkit.core.events import EventKind
+from labkit.core.events import EventKind, Raised
 from labkit.device_api.exchange import Exchange
 from labkit.devices.devices import Devices
 from labkit.devices.registry import Device
@@ -50,7 +50,7 @@ def stored(
     connection.identify(context.identifiers, source)
     ip, id = connection.peer_ip, connection.id  # the journal keeps payloads, and no connection with them
     points: list[Datapoint] = []
-    events: list[tuple[EventKind, Callable[[], Payload], int]] = []
+    events: list[Raised] = []
     whole = 0
     for point, _ in stored:
         sequence = devices.sequence(product, identity, point.alias)
@@ -60,7 +60,7 @@ def stored(
         points.append(point)
         whole += holds
     events.insert(0, (DATA_IN, partial(data_in, ip, id, identity, micros, points, live), whole))
-    context.events.emit_all(source, events, cause=record.sequence, product=product)
+    context.events.emit(source, events, cause=record.sequence, product=product)
 
 
 def provisioned(context: Context, product: str, connection: Connection, identity: str, cause: int) -> None:
@@ -68,7 +68,7 @@ def provisioned(context: Context, product: str, connection: Connection, identity
     connection.identify(context.identifiers, f"{product}/{identity}")
     ip, id = connection.peer_ip, connection.id
     payload = partial(device_data, ip, id, "provisioned", identity, context.clock.micros())
-    context.events.emit(PROVISIONED, f"{product}/{identity}", payload, cause=cause, product=product)
+    context.events.emit(f"{product}/{identity}", [(PROVISIONED, payload, None)], cause=cause, product=product)
 
 
 def device_data(ip: str, connection_id: str, type: str, identity: str, micros: int) -> Payload:

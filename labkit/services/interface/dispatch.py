@@ -131,8 +131,14 @@ class Dispatch:
     ) -> dict[str, object]:
         """Have a subscriber handle an event after those that were posted before: the acknowledgement."""
         raised = self._event_of(subscription, event, data)
-        sequence = self._record(raised, cause, {"data": redacted(data)})
-        self._context.events.deliver(replace(raised, cause=sequence))
+        self._context.events.emit(
+            raised.source,
+            [(raised.kind, raised.payload, None)],
+            cause=cause,
+            solution=raised.solution,
+            names=raised.names,
+            detail={"to": raised.solution, "data": redacted(data)},
+        )
         return {"result": None, **_ids(subscription)}
 
     async def tell(
@@ -186,12 +192,11 @@ class Dispatch:
         )
 
     async def _ask(self, event: Event, cause: int | None, detail: Mapping[str, object]) -> Outcome | None:
-        sequence = self._record(event, cause, detail)
-        return await self._context.events.ask(replace(event, cause=sequence))
-
-    def _record(self, event: Event, cause: int | None, detail: Mapping[str, object]) -> int:
         to = {"to": event.solution, **detail}
-        return self._context.journal.record("event", event.source, event.kind.event, cause=cause, detail=to)
+        sequence = self._context.journal.record(
+            "event", event.source, event.kind.event, cause=cause, detail=to
+        )
+        return await self._context.events.ask(replace(event, cause=sequence))
 
 
 class NoHandler(ServiceError):

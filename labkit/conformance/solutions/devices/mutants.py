@@ -20,4 +20,6 @@ async def told_to_handlers(
     context, product = self._context, self._product.id
     for alias, value in values.items():
         payload = {"device_sn": identity, "alias": alias, "value": [context.clock.seconds(), value]}
-        context.events.emit(DATAPOINT, f"{product}/{identity}", partial(dict, payload), product=product)
+        context.events.emit(
+            f"{product}/{identity}", [(DATAPOINT, partial(dict, payload), None)], product=product
+        )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from labkit.conformance.breaking import afterwards, always, given, gives
 from labkit.conformance.mutant import instead, patch
 from labkit.core.errors import LabError
-from labkit.core.events import Event, EventKind, Events
+from labkit.core.events import Event, Events, Raised
 from labkit.solutions.events import FALLBACK
 
 ARGUMENTS = "labkit.solutions.events:arguments"
@@ -82,13 +83,14 @@ fallback_itself = patch(
 
 @instead("SOL-EVT-4", "labkit.core.events:Events.emit")
 def must_be_handled(
-    original: Any, self: Events, kind: EventKind, source: str, payload: Any, **concerns: Any
+    original: Any, self: Events, source: str, events: Sequence[Raised], **concerns: Any
 ) -> None:
     """an event without a handler is an error"""
-    raised = Event(kind, source, payload, 0, concerns.get("product"), concerns.get("solution"))
-    if not list(self.receivers(raised)):
-        self.journal.record_error(LabError(f"nobody handles {kind.event}"))
-    original(self, kind, source, payload, **concerns)
+    for kind, payload, _ in events:
+        raised = Event(kind, source, payload, 0, concerns.get("product"), concerns.get("solution"))
+        if not list(self.receivers(raised)):
+            self.journal.record_error(LabError(f"nobody handles {kind.event}"))
+    original(self, source, events, **concerns)
 
 
 always_replaced = patch(

@@ -212,9 +212,8 @@ class Users(UserData):
         """Raise the event `account`. more: what its payload has besides."""
         payload = {"type": type, "id": user.id, "email": user.email, "solution_id": caller.solution, **more}
         self._context.events.emit(
-            ACCOUNT,
             f"{caller.solution}/user",
-            lambda: payload,
+            [(ACCOUNT, lambda: payload, None)],
             cause=caller.cause,
             solution=caller.solution,
         )
