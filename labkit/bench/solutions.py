@@ -19,6 +19,7 @@ from labkit.platform import Platform
 from labkit.services.operation import Caller
 from labkit.settings import LabSettings, SolutionSettings, SubscriptionSettings
 from labkit.solutions.lua import LuaHost
+from labkit.solutions.lua.globals import NoServices
 from labkit.solutions.lua.runtime import luajit
 from labkit.solutions.solution import Solution
 
@@ -136,7 +137,7 @@ SPLIT = {
 
 async def split(stack: AsyncExitStack, size: int) -> Variants:
     """A text that is split by a script, in several ways."""
-    host = LuaHost(call=_none, write_log=lambda *line: None, now=lambda: 0.0, random_seed=1)
+    host = LuaHost(services=NoServices(), write_log=lambda *line: None, now=lambda: 0.0, random_seed=1)
     await host.run(host.load("text", TEXT))
     plain = luajit().LuaRuntime()
     plain.execute(f"jit.off() {TEXT}")
@@ -164,10 +165,6 @@ def _alone(function: Callable[[], int]) -> Callable[[Any], Awaitable[None]]:
         _count(function())
 
     return run
-
-
-async def _none(*_: object) -> None:
-    """Services that are not called."""
 
 
 def _count(fields: object) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import cached_property
 from typing import Any
 
 from labkit.core.errors import SettingsError
 from labkit.services.calls import Services
-from labkit.services.operation import Parameters
 from labkit.solutions.handlers import Handler, Run
 from labkit.solutions.lua import LuaFunction, LuaHost, LuaLimits, LuaSyntaxError
 from labkit.solutions.request import Request
@@ -55,7 +54,7 @@ class Scripts:
         """Made for the first script: a solution in Python needs none."""
         try:
             return LuaHost(
-                call=self._call,
+                services=self._services,
                 write_log=lambda level, text, run: self._log(run, level, text),
                 now=self._now,
                 random_seed=self._seed,
@@ -139,9 +138,6 @@ class Scripts:
         except LuaSyntaxError as error:
             raise SettingsError(str(error)) from None
 
-    def _call(self, service: str, operation: str, parameters: Parameters, run: Run) -> Awaitable[object]:
-        return self._services.call(run, service, operation, parameters)
-
 
 class ScriptHandler:
     """Runs a Lua function with the arguments that it names."""
@@ -170,7 +166,7 @@ class ModulesHandler:
         self._host = host
 
     async def __call__(self, arguments: Mapping[str, Any], run: Run) -> None:
-        await self._host.start(run)
+        await self._host.run(None, context=run)
 
     def close(self) -> None:
         pass

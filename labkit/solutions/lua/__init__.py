@@ -11,7 +11,8 @@ insert, rep patterns    find, match, gmatch, gsub                          match
 """
 
 from labkit.solutions.lua.errors import LuaError, LuaLimitError, LuaSyntaxError
-from labkit.solutions.lua.host import LuaFunction, LuaHost, LuaResult
+from labkit.solutions.lua.host import LuaHost, LuaResult
 from labkit.solutions.lua.limits import LuaLimits
+from labkit.solutions.lua.run import LuaFunction
 
 __all__ = ["LuaError", "LuaFunction", "LuaHost", "LuaLimitError", "LuaLimits", "LuaResult", "LuaSyntaxError"]

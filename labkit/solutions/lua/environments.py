@@ -24,9 +24,9 @@ class Current:
         self.stream: str | None = None
         self._blocks = 0
 
-    def begin(self, stream: str) -> None:
-        """A run begins, with a stream of its own."""
-        self.stream, self._blocks = stream, 0
+    def begin(self, context: object, stream: str | None) -> None:
+        """Start a run of a function, with a stream of its own."""
+        self.context, self.stream, self._blocks = context, stream, 0
 
     def random(self, count: int) -> bytes:
         """So many bytes of the run's stream."""
@@ -34,6 +34,25 @@ class Current:
             return secrets.token_bytes(count)
         self._blocks += 1
         return hashlib.shake_128(f"{self.stream} {self._blocks}".encode()).digest(count)
+
+
+class RandomStreams:
+    """Names of the random numbers of each run: seed, script, count of its runs. None without a seed."""
+
+    def __init__(self, seed: int | None) -> None:
+        self.seed = seed
+        self._counts: dict[str, int] = {}
+
+    def next(self, script: str) -> str | None:
+        """Return the name for the next run of a script."""
+        if self.seed is None:
+            return None
+        count = self._counts[script] = self._counts.get(script, 0) + 1
+        return f"{self.seed} {script} {count}"
+
+    def clear(self) -> None:
+        """Count from the beginning."""
+        self._counts.clear()
 
 
 class Environment:

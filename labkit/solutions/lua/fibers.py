@@ -8,7 +8,6 @@ Lua state meanwhile.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 from greenlet import getcurrent, greenlet
 
@@ -16,25 +15,27 @@ ENDED = -1.0
 
 
 class Fibers:
-    """Runs functions, each to its end or to its first `pause`. One thread uses it."""
+    """Greenlets in which functions run that may `pause`. One thread uses it."""
 
     def __init__(self) -> None:
         self._idle: list[greenlet] = []  # a new one costs 4 µs, one that is there 0.6
 
-    def start(self, function: Callable[[], None]) -> greenlet | None:
-        """Call a function, which must not raise. None once it returned, otherwise what to `resume`."""
-        fiber = self._idle.pop() if self._idle else greenlet(_serve)
-        if not fiber.switch(function):
-            return fiber
-        self._idle.append(fiber)
-        return None
+    def take(self) -> greenlet:
+        """Return a fiber in which nothing runs.
 
-    def resume(self, fiber: greenlet, go_on: bool = True) -> greenlet | None:
-        """Return from the pause; with go_on=False it gives ENDED."""
-        if not fiber.switch(go_on):
-            return fiber
+        `fiber.switch(function, arguments, outcome)` calls a function there, and appends its result, or the exception
+        that it raised, to the list `outcome`. It returns True once the function has ended, False where it paused: then
+        `fiber.switch(True)` returns from the pause, `fiber.switch(False)` returns ENDED from it.
+        """
+        if self._idle:
+            return self._idle.pop()
+        fiber = greenlet(_serve)
+        fiber.switch()  # to where it waits: a greenlet holds what it is first called with until it ends
+        return fiber
+
+    def give_back(self, fiber: greenlet) -> None:
+        """Keep a fiber in which nothing runs any more for another run."""
         self._idle.append(fiber)
-        return None
 
     def clear(self) -> None:
         """Free the stacks that are not in use."""
@@ -42,7 +43,7 @@ class Fibers:
 
 
 def pause() -> float:
-    """Switch out what Fibers runs. Gives the CPU seconds of the thread until it went on, or ENDED.
+    """Switch out of the fiber that calls this. Gives the CPU seconds of the thread until it went on, or ENDED.
 
     Never raises: what it raised would be an error that a script can catch.
     """
@@ -54,8 +55,11 @@ def pause() -> float:
     return time.thread_time() - began if go_on else ENDED
 
 
-def _serve(function: Callable[[], None]) -> None:
+def _serve() -> None:
     while True:
-        function()
-        del function  # an idle fiber holds nothing
-        function = getcurrent().parent.switch(True)
+        function, arguments, outcome = getcurrent().parent.switch(True)
+        try:
+            outcome.append(function(*arguments))
+        except BaseException as error:  # noqa: BLE001 - raised again outside of the fiber
+            outcome.append(error)
+        del function, arguments, outcome  # an idle fiber holds nothing

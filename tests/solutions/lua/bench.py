@@ -27,14 +27,14 @@ class Bench:
         self.time = START
         self._service = service
         self.host = LuaHost(
-            call=self._call,
+            services=self,
             write_log=lambda level, text, context: self.logs.append((level, text, context)),
             now=lambda: self.time,
             random_seed=random_seed,
             **settings,
         )
 
-    async def _call(self, service: str, operation: str, written: Parameters, context: Any) -> Any:
+    async def call(self, context: Any, service: str, operation: str, written: Parameters) -> Any:
         parameters: Any = written.read()
         self.calls.append((service, operation, parameters, context))
         if self._service is not None:
