@@ -1,4 +1,4 @@
-"""HTTP answers as they come on a connection, one after another, read by h11: for clients that write bytes."""
+"""Reader of consecutive HTTP answers on one connection, parsed by h11, for clients that write raw bytes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PIECE = 65536
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer. version: of HTTP, `1.1`; headers: names and values as they came; chunks: how long each was."""
+    """One HTTP answer. version: of HTTP, as `1.1`; headers: names and values as received; chunks: their lengths."""
 
     status: int
     version: str
@@ -23,7 +23,7 @@ class Answer:
     chunks: list[int]
 
     def header(self, name: str) -> str | None:
-        """The one value of a header; None where it is missing. Raises ValueError where there are several."""
+        """Return the value of a header, or None if it is absent. Raises ValueError if it occurs more than once."""
         values = [value for known, value in self.headers if known.lower() == name.lower()]
         if len(values) > 1:
             raise ValueError(f"{name} is there {len(values)} times: {values}")
@@ -31,16 +31,16 @@ class Answer:
 
 
 class Answers:
-    """The answers of a connection."""
+    """The answers received on one connection."""
 
     def __init__(self, reader: asyncio.StreamReader) -> None:
         self._reader = reader
-        self._ahead = b""  # what came after the answers that were read
+        self._ahead = b""  # bytes received after the last answer that was read
 
     async def next(self, method: str = "GET") -> Answer:
-        """The answer to a request with this method; interim ones are passed over.
+        """Return the next final answer, to a request with this method; interim (1xx) answers are skipped.
 
-        Raises h11.RemoteProtocolError where what comes is none, or ends before it is whole.
+        Raises h11.RemoteProtocolError if the bytes received are not HTTP, or end before the answer is complete.
         """
         connection = h11.Connection(h11.CLIENT)
         connection.send(
@@ -71,11 +71,11 @@ class Answers:
         return Answer(response.status_code, response.http_version.decode(), reason, headers, body, chunks)
 
     async def rest(self) -> AsyncIterator[bytes]:
-        """What comes until the connection ends, piece by piece."""
+        """Yield the remaining bytes, piece by piece, until the connection ends."""
         while piece := await self.more():
             yield piece
 
     async def more(self) -> bytes:
-        """What comes next, whatever it is; nothing at the end."""
+        """Return the next bytes received, parsed or not; empty at the end of the connection."""
         ahead, self._ahead = self._ahead, b""
         return ahead or await self._reader.read(PIECE)

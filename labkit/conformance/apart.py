@@ -1,4 +1,4 @@
-"""Calling what blocks in a thread of its own, which a caller that gives up need not wait for."""
+"""Calls of blocking functions in daemon threads, which a caller can abandon."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ T = TypeVar("T")
 async def in_thread(function: Callable[[], T]) -> T:
     """Return the result of a blocking function, called in a daemon thread.
 
-    Unlike a thread of asyncio's or anyio's own, it holds up neither the end of the loop nor that of the process: what
-    a target under test blocks for ever is given up.
+    Unlike a thread of asyncio's or anyio's own, it delays neither the end of the loop nor that of the process, so
+    that a call on a target that never returns can be abandoned.
     """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[T] = loop.create_future()
 
     def done(result: T | None, error: BaseException | None) -> None:
-        if future.done():  # nobody waits any more
+        if future.done():  # the caller was cancelled
             return
         if error is None:
             future.set_result(result)  # type: ignore[arg-type]
@@ -33,9 +33,9 @@ async def in_thread(function: Callable[[], T]) -> T:
         result, error = None, None
         try:
             result = function()
-        except BaseException as raised:  # noqa: BLE001 - it is the caller's
+        except BaseException as raised:  # noqa: BLE001 - it is raised in the caller
             error = raised
-        with suppress(RuntimeError):  # the loop was closed meanwhile
+        with suppress(RuntimeError):  # the loop has been closed
             loop.call_soon_threadsafe(done, result, error)
 
     threading.Thread(target=copy_context().run, args=(work,), daemon=True).start()

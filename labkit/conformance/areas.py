@@ -1,14 +1,14 @@
-"""Where things stand: a folder an area, in it one for each part of its document, with all that belongs together.
+"""Layout of the conformance files: a folder per area, and in it a folder per part of the area's document.
 
-    device/                 an area: what a device meets
-      statements.toml       what the document says, where an area has a document of its own
+    device/                 an area: behaviour that a device sees
+      statements.toml       the statements of the document, if the area has a document of its own
       long_poll/            a part
-        requirements.toml   what is tested
-        checks.py           what tests it; several files where one would be too long: checks_tokens.py
-        faults.toml         what proves the checks: faults of the lab, a row each
-        mutants.py          likewise, in code; several files as of checks
+        requirements.toml   the requirements that are tested
+        checks.py           the checks of them; several files if one would be too long: checks_tokens.py
+        faults.toml         fault rows that prove the checks, one fault of the lab per row
+        mutants.py          faults in code that prove the checks; several files if one would be too long
 
-Whatever has this form is found; a new area or part needs no line elsewhere.
+Every folder of this form is found; a new area or part is registered nowhere else.
 """
 
 from __future__ import annotations
@@ -23,20 +23,22 @@ HOME = "labkit.conformance"
 
 
 def statement_files(root: Traversable | None = None) -> Iterator[tuple[str, Traversable]]:
-    """What documents say: file names from the root (this package, unless another folder is given), and files."""
+    """Yield the `statements.toml` files with their names relative to the root (this package, unless another is
+    given).
+    """
     for area in _folders(resources.files(HOME) if root is None else root):
         if (file := area / "statements.toml").is_file():
             yield f"{area.name}/{file.name}", file
 
 
 def requirement_files(root: Traversable | None = None) -> Iterator[tuple[str, Traversable]]:
-    """What is tested, a file a part: file names from the root, and files."""
+    """Yield the `requirements.toml` file of each part with its name relative to the root."""
     for area, part in _parts(resources.files(HOME) if root is None else root):
         yield f"{area.name}/{part.name}/requirements.toml", part / "requirements.toml"
 
 
 def fault_files(root: Traversable | None = None) -> Iterator[tuple[str, Traversable]]:
-    """Fault rows, a file a part that has any: file names from the root, and files."""
+    """Yield the `faults.toml` file of each part that has one, with its name relative to the root."""
     for area, part in _parts(resources.files(HOME) if root is None else root):
         if (file := part / "faults.toml").is_file():
             yield f"{area.name}/{part.name}/{file.name}", file
@@ -44,7 +46,7 @@ def fault_files(root: Traversable | None = None) -> Iterator[tuple[str, Traversa
 
 @cache
 def modules(kind: str) -> tuple[ModuleType, ...]:
-    """The modules of all parts that hold `checks` or `mutants`, in the order of their names."""
+    """Return the modules of all parts with `checks` or `mutants`, in the order of their names."""
     return tuple(_modules(kind))
 
 
@@ -57,12 +59,12 @@ def _modules(kind: str) -> Iterator[ModuleType]:
 
 
 def name_of(function: object) -> str:
-    """How a check or mutant is called: `long-poll/times-out`, its part and its function."""
+    """Return the name of a check or mutant, made of its part and its function: `long-poll/times-out`."""
     return _named(function.__module__, getattr(function, "__name__", ""))
 
 
 def named(module: ModuleType, name: str) -> str:
-    """How a mutant is called that a variable of a module holds."""
+    """Return the name of a mutant that is a variable of a module."""
     return _named(module.__name__, name)
 
 

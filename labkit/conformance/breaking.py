@@ -1,5 +1,6 @@
-"""What faults in code are made of: changes. One is called instead of a function, with the original first and then what
-that would be called with.
+"""Changes, the building blocks of faults in code.
+
+A change is called in place of a function, with the original function first and then the call's arguments.
 """
 
 from __future__ import annotations
@@ -9,14 +10,14 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-CALL = "labkit.services.calls:Services.call"  # the one way to every operation
+CALL = "labkit.services.calls:Services.call"  # every operation is called through it
 
 Change = Callable[..., Any]  # change(original, *arguments)
 _signature = cache(inspect.signature)
 
 
 def put(original: Any, change: Change) -> Any:
-    """What calls a change instead of the original; of a property or a class method another one."""
+    """Return a function that calls a change with the original; a property or class method stays one."""
     if isinstance(original, property):
         return property(put(original.fget, change))
     if isinstance(original, classmethod | staticmethod):
@@ -26,13 +27,13 @@ def put(original: Any, change: Change) -> Any:
         return change(original, *arguments, **named)
 
     first, *rest = inspect.signature(change).parameters.values()
-    if first.kind is not first.VAR_POSITIONAL:  # which says nothing of the arguments
+    if first.kind is not first.VAR_POSITIONAL:  # a signature of that form describes no arguments
         vars(broken)["__signature__"] = inspect.Signature(rest)
     return broken
 
 
 def always(value: Any) -> Change:
-    """It does nothing, and gives a value."""
+    """Return a change that does nothing and returns a fixed value."""
 
     async def later() -> Any:
         return value
@@ -41,7 +42,7 @@ def always(value: Any) -> Change:
 
 
 def gives(change: Callable[[Any], Any]) -> Change:
-    """It gives something else: change(result)."""
+    """Return a change that replaces the result by change(result)."""
 
     async def later(awaited: Any) -> Any:
         return change(await awaited)
@@ -54,7 +55,7 @@ def gives(change: Callable[[Any], Any]) -> Change:
 
 
 def given(**changes: Any) -> Change:
-    """It is given something else: by an argument's name another value, or a function of the value that comes."""
+    """Return a change that replaces arguments by name: by a value, or by a function of the argument that was passed."""
 
     def broken(original: Any, *arguments: Any, **named: Any) -> Any:
         bound = _signature(original).bind(*arguments, **named)
@@ -69,7 +70,7 @@ def given(**changes: Any) -> Change:
 
 
 def beforehand(also: Callable[..., object]) -> Change:
-    """It does something else first: also(*arguments)."""
+    """Return a change that calls also(*arguments) before the original."""
 
     def broken(original: Any, *arguments: Any, **named: Any) -> Any:
         also(*arguments)
@@ -79,7 +80,7 @@ def beforehand(also: Callable[..., object]) -> Change:
 
 
 def afterwards(also: Callable[..., object]) -> Change:
-    """It does something else afterwards: also(result, *arguments)."""
+    """Return a change that calls also(result, *arguments) after the original."""
 
     def broken(original: Any, *arguments: Any, **named: Any) -> Any:
         result = original(*arguments, **named)
@@ -90,5 +91,5 @@ def afterwards(also: Callable[..., object]) -> Change:
 
 
 def failed(result: object) -> bool:
-    """Is it an error object?"""
+    """Return whether a result is an error object."""
     return isinstance(result, dict) and "error" in result

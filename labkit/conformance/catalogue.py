@@ -1,17 +1,16 @@
-"""The catalogue: every statement of the documents, and the requirements that labkit makes of them.
+"""The catalogue: every statement of the documents, and the requirements that labkit derives from them.
 
-An area's `statements.toml` (one file a document) indexes what the document says; a part's `requirements.toml`
-says what is tested (`areas` finds both). Between them nothing is lost: each statement has a requirement or a
-reason for none. The files of an area, and the areas, come in the order of the statements that their first
-requirements are made of.
+An area's `statements.toml` (one file a document) lists the statements of the document; a part's `requirements.toml`
+lists the requirements that are tested (`areas` finds both). Each statement has a requirement or a reason for none.
+The areas, and the files of an area, are ordered by the statements that their first requirements derive from.
 
 LabkitError
-├── CatalogueError               the files are wrong: names the file and the entry
+├── CatalogueError               an invalid file: names the file and the entry
 │   ├── MalformedEntryError      not TOML, an unknown or missing key, a wrong type, an id of another form
-│   ├── DuplicateEntryError      an id or a reference is there twice
-│   ├── RetiredIdError           an id was given up and may not come back
-│   ├── MissingIdError           a number was skipped: its requirement went without being retired
-│   ├── UnknownSourceError       a reference that no document has
+│   ├── DuplicateEntryError      an id or a reference occurs twice
+│   ├── RetiredIdError           a retired id is used again
+│   ├── MissingIdError           a number was skipped: its requirement was removed without being retired
+│   ├── UnknownSourceError       a reference to a statement that no document has
 │   ├── UncoveredStatementError  no requirement and no reason
 │   └── NeedlessReasonError      a reason to have no requirement, and a requirement too
 └── UnknownRequirementError      a lookup by an id or prefix that selects nothing
@@ -44,11 +43,11 @@ Level = Literal["must", "choice"]
 
 
 class RetiredIdError(CatalogueError):
-    """An id that was given up and may not be used again."""
+    """A retired id, which may not be used again."""
 
 
 class MissingIdError(CatalogueError):
-    """A number below the highest of its part that is neither there nor retired."""
+    """A number below the highest of its part that is neither in use nor retired."""
 
 
 class UnknownSourceError(CatalogueError):
@@ -60,7 +59,7 @@ class UncoveredStatementError(CatalogueError):
 
 
 class NeedlessReasonError(CatalogueError):
-    """A statement that is said to leave nothing to test, though a requirement tests it."""
+    """A statement that is listed as having nothing to test, though a requirement tests it."""
 
 
 class UnknownRequirementError(LabkitError):
@@ -88,8 +87,8 @@ class Statement:
 class Requirement:
     """One testable sentence.
 
-    id: `DEV-ALIAS-3` (area, part, number); level: `must` if the document says so, `choice` if it is silent
-    and labkit decides; sources: references of statements; not_mutable: why no fault of a server can break it.
+    id: `DEV-ALIAS-3` (area, part, number); level: `must` if the document says so, `choice` if it is silent and labkit
+    decides; sources: references of statements; not_mutable: the reason why no fault of a server can break it, if any.
     """
 
     id: str
@@ -100,12 +99,12 @@ class Requirement:
 
     @property
     def area(self) -> str:
-        """`DEV` of `DEV-ALIAS-3`."""
+        """The area of its id: `DEV` of `DEV-ALIAS-3`."""
         return self.id.split("-")[0]
 
     @property
     def part(self) -> str:
-        """`DEV-ALIAS` of `DEV-ALIAS-3`."""
+        """The part of its id: `DEV-ALIAS` of `DEV-ALIAS-3`."""
         return self.id.rpartition("-")[0]
 
 
@@ -113,7 +112,7 @@ class Requirement:
 class Catalogue:
     """All statements by reference, all requirements by id, both in the documents' order.
 
-    parts: what each part of the ids is about (`DEV-REC`: record).
+    parts: titles of the parts by the prefixes of their ids (`DEV-REC`: record).
     """
 
     statements: Mapping[str, Statement]
@@ -125,16 +124,17 @@ class Catalogue:
         return iter(self.requirements.values())
 
     def __getitem__(self, requirement_id: str) -> Requirement:
-        """The requirement of this id. Raises UnknownRequirementError."""
+        """Return the requirement with this id. Raises UnknownRequirementError."""
         try:
             return self.requirements[requirement_id]
         except KeyError:
             raise UnknownRequirementError(f"no requirement {requirement_id!r}") from None
 
     def select(self, *prefixes: str) -> tuple[Requirement, ...]:
-        """The requirements below any of the prefixes, in order: `DEV`, `DEV-ALIAS`, `DEV-ALIAS-3`; none: all.
+        """Return the requirements below any of the prefixes, in order: `DEV`, `DEV-ALIAS`, `DEV-ALIAS-3`; none: all.
 
-        Raises UnknownRequirementError for a prefix that selects nothing: a misspelt one is no success.
+        Raises UnknownRequirementError for a prefix that selects nothing, so that a misspelt one does not pass
+        unnoticed.
         """
         if not prefixes:
             return tuple(self)
@@ -144,14 +144,14 @@ class Catalogue:
         return tuple(each for each in self if any(_below(each.id, prefix) for prefix in prefixes))
 
     def below(self, *prefixes: str) -> Catalogue:
-        """The requirements below the prefixes with the statements that they come from. Raises as `select` does."""
+        """Return a catalogue of the requirements below the prefixes and their statements. Raises as `select` does."""
         requirements = {each.id: each for each in self.select(*prefixes)}
         sources = {source for each in requirements.values() for source in each.sources}
         statements = {name: each for name, each in self.statements.items() if name in sources}
         return Catalogue(statements, requirements, self.retired, self.parts)
 
     def covering(self, reference: str) -> tuple[Requirement, ...]:
-        """The requirements that have this statement among their sources."""
+        """Return the requirements that have this statement among their sources."""
         return tuple(each for each in self if reference in each.sources)
 
 
@@ -202,16 +202,16 @@ M = TypeVar("M", bound=EntryModel)
 
 
 def load(root: Traversable | None = None) -> Catalogue:
-    """Read and check the catalogue: the one of this package, or that in the folder `root`.
+    """Read and validate the catalogue of this package, or of the folder `root`.
 
-    Raises CatalogueError for the first thing that is wrong.
+    Raises CatalogueError for the first error.
     """
     return _own() if root is None else _load(root)
 
 
 @cache
 def _own() -> Catalogue:
-    """That of this package: its files stay as they are, and reading them all takes a while."""
+    """Return the catalogue of this package, cached: its files do not change, and reading them takes a while."""
     return _load(None)
 
 
@@ -247,7 +247,7 @@ def _load(root: Traversable | None) -> Catalogue:
 
 
 def _in_order(found: Mapping[str, list[Requirement]], statements: Iterable[str]) -> list[str]:
-    """The files in the documents' order, those of an area together."""
+    """Return the file names in the order of the documents, grouped by area."""
     position = {reference: number for number, reference in enumerate(statements)}
     first = {name: position[own[0].sources[0]] for name, own in found.items()}
     begins: dict[str, int] = {}
@@ -258,7 +258,7 @@ def _in_order(found: Mapping[str, list[Requirement]], statements: Iterable[str])
 
 
 def _statements(documents: Mapping[str, _Document]) -> tuple[dict[str, Statement], dict[str, str]]:
-    """The statements by reference in the documents' order, and the file that each stands in."""
+    """Return the statements by reference in the documents' order, and the file of each."""
     statements: dict[str, Statement] = {}
     file_of: dict[str, str] = {}
     for name, document in sorted(documents.items(), key=lambda each: each[1].document):
@@ -289,7 +289,7 @@ def _requirements(name: str, file: _Part, statements: Mapping[str, Statement]) -
 
 
 def _no_gaps(name: str, ids: Set[str]) -> None:
-    """Below the highest number of a part all are in use or retired, so that none goes unseen."""
+    """Raise MissingIdError unless every number below the highest of a part is in use or retired."""
     for each in sorted(ids):
         part, _, number = each.rpartition("-")
         for lower in range(1, int(number)):
@@ -300,7 +300,7 @@ def _no_gaps(name: str, ids: Set[str]) -> None:
 def _reasons(
     documents: Mapping[str, _Document], statements: Container[str], tested: Container[str]
 ) -> dict[str, str]:
-    """Why nothing is tested, by the reference of the statement."""
+    """Return the reasons to test nothing, by the reference of the statement."""
     reasons: dict[str, str] = {}
     for name, document in documents.items():
         for values in document.nothing_to_test:
@@ -316,10 +316,10 @@ def _reasons(
 
 
 def _read(model: type[M], files: Iterable[tuple[str, Traversable]]) -> dict[str, M]:
-    """What stands in files, by their names."""
+    """Return the parsed contents of files by their names."""
     return {name: parse(model, toml(name, file), name, "top level") for name, file in files}
 
 
 def _parse(model: type[M], values: Mapping[str, Any], name: str, key: str) -> M:
-    """Make an entry of its values. key: the one that names the entry in an error."""
+    """Validate an entry's values. key: the one that identifies the entry in an error."""
     return parse(model, values, name, str(values.get(key, f"an entry without {key}")))

@@ -1,7 +1,7 @@
-"""How a check is declared, and where all checks are found.
+"""Declaration and registry of checks.
 
-A check plays one situation against a target over its public face, and compares. It passes by returning. A model check
-plays random sequences, and returns what it found.
+A check creates one situation at a target through its public interface, and compares. It passes by returning. A model
+check runs random sequences of commands, and returns its findings.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 Function = Callable[["Target"], Awaitable["Findings | None"]]
 
-STEPS = 100  # commands that a model check plays in a report; CI plays more
+STEPS = 100  # commands that a model check runs in a report; CI runs more
 SECONDS = 30.0  # of real time that it takes at most
-ENDING = 10.0  # seconds of real time for what a check left under way
-PATIENCE = 60.0  # seconds of real time for one check; a model check has the time of its search besides
-# Of the environment: so many instead, for as long as that takes; `write/model=100000` of one, several with commas.
+ENDING = 10.0  # seconds of real time to end the tasks and connections that a check left open
+PATIENCE = 60.0  # seconds of real time for one check; a model check has the time of its search in addition
+# Environment variable: another number of steps for all model checks, or `write/model=100000` for one; commas separate.
 STEPS_VARIABLE = "LABKIT_MODEL_STEPS"
 MOST_STEPS = 10_000_000
-A_STEP = 1.0  # seconds of real time that such a step may take at most, where many work on a machine
+A_STEP = 1.0  # seconds of real time for a step of a longer search, where other processes use the machine too
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A check: which requirements it speaks for, what it plays, and what it needs beyond HTTPS.
+    """A check: the requirements that it tests, its function, and the features that it needs beyond HTTPS.
 
-    model: what it searches, where it is a model check.
+    model: the model that it searches, if it is a model check.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Check:
 def check(requirements: str, title: str, *, needs: Iterable[str] = ()) -> Callable[[Function], Check]:
     """Declare a check of one or more requirements (ids separated by spaces).
 
-    needs: what the target must offer beyond HTTPS: clock, journal, mailbox, handsets, settings, polls.
+    needs: features that the target must offer beyond HTTPS: clock, journal, mailbox, handsets, settings, polls.
     """
 
     def declare(function: Function) -> Check:
@@ -59,7 +59,7 @@ def check(requirements: str, title: str, *, needs: Iterable[str] = ()) -> Callab
 
 
 def model_check(name: str, title: str, model: Model, *, needs: Iterable[str] = ()) -> Check:
-    """Declare a check that searches a model: for each of its rules the outcome is its own."""
+    """Declare a check that searches a model; each of the model's rules gets an outcome of its own."""
 
     async def play(target: Target) -> Findings:
         from labkit.conformance.models.search import search
@@ -71,9 +71,9 @@ def model_check(name: str, title: str, model: Model, *, needs: Iterable[str] = (
 
 
 def model_steps(name: str, usual: int = STEPS) -> int:
-    """How many commands a model check plays: as usual, or as many as the environment says of it, or of all.
+    """Return the number of commands of a model check: `usual`, or the number that the environment sets.
 
-    Raises SettingsError.
+    Raises SettingsError for an invalid number or an unknown model check.
     """
     steps = usual
     text = os.environ.get(STEPS_VARIABLE)
@@ -94,7 +94,7 @@ def model_steps(name: str, usual: int = STEPS) -> int:
 
 
 def model_seconds(steps: int) -> float:
-    """How many seconds of real time a model check takes at most."""
+    """Return the seconds of real time that a model check takes at most."""
     return SECONDS if steps <= STEPS else max(SECONDS, steps * A_STEP)
 
 
@@ -104,7 +104,7 @@ def patience(check: Check) -> float:
 
 
 def all_checks() -> list[Check]:
-    """Every check, in the order of the files and of the lines in them."""
+    """Return every check, in the order of the files and of the lines in them."""
     found: list[Check] = []
     for module in areas.modules("checks"):
         found += [member for member in vars(module).values() if isinstance(member, Check)]
@@ -112,7 +112,7 @@ def all_checks() -> list[Check]:
 
 
 def select(checks: Iterable[Check], *prefixes: str) -> list[Check]:
-    """The checks of the requirements whose ids begin with one of the prefixes; all without one."""
+    """Return the checks of the requirements whose ids begin with one of the prefixes; all if there is no prefix."""
     if not prefixes:
         return list(checks)
     return [

@@ -1,4 +1,4 @@
-"""Requests that cost little, several at a time: for checks that send very many and look at nothing of httpx."""
+"""Lightweight concurrent HTTPS requests, for checks that send very many and need no feature of httpx."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Exchange:
 
     @property
     def headers(self) -> dict[str, str]:
-        """Of the answer, by name in lower case."""
+        """The header fields of the answer, by name in lower case."""
         return self.answer.headers
 
     @property
@@ -42,7 +42,7 @@ class Exchange:
         return self.answer.text
 
     def shown(self) -> str:
-        """Both as text, without secrets."""
+        """Return request and answer as text, without secrets."""
         sent, came = expect.fields(self.sent.items()), expect.fields(self.headers.items())
         body = ["", self.body.decode("utf-8", "replace")] if self.body else []
         lines = [f"{self.method} {self.path}", *sent, *body, "", f"HTTP {self.status_code}", *came]
@@ -50,9 +50,9 @@ class Exchange:
 
 
 class ConnectionPool:
-    """Connections to one host of a target, each for a request at a time; one is opened where all are busy."""
+    """Connections to one host of a target, one request at a time on each; a new one is opened if all are busy."""
 
-    certificate: KeyPair | None = None  # they show none
+    certificate: KeyPair | None = None  # none is presented
 
     def __init__(self, server: Server) -> None:
         self._server = server
@@ -69,7 +69,7 @@ class ConnectionPool:
         patience: float | None = PATIENCE,
         **others: object,
     ) -> Exchange:
-        """Send a request and read the whole answer. Raises NoAnswerError; LabError for an option that there is not.
+        """Send a request and return the complete exchange. Raises NoAnswerError; LabError for an unknown option.
 
         patience: seconds of real time to wait for an answer; None waits for ever.
         """
@@ -79,12 +79,12 @@ class ConnectionPool:
             answer = await connection.request(
                 method, path, headers=headers, content=body, patience=patience, **others
             )
-        finally:  # one whose request was broken off is opened anew
+        finally:  # a connection whose request was cancelled opens again by itself
             self._idle.append(connection)
         return Exchange(method, path, headers or {}, body, answer)
 
     async def close(self) -> None:
-        """End all connections; the next request opens one."""
+        """Close all connections; the next request opens one."""
         for each in self._all:
             each.abort()
 

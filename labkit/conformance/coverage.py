@@ -1,4 +1,4 @@
-"""What proves what: statements of the documents, their requirements, and the checks and mutants of those."""
+"""Traceability: the statements of the documents, their requirements, and the checks and mutants of these."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from labkit.conformance.check import Check, all_checks
 from labkit.conformance.mutant import Mutant
 from labkit.conformance.rows import all_mutants
 
-P = TypeVar("P", Check, Mutant)  # what proves requirements
+P = TypeVar("P", Check, Mutant)  # both name the requirements that they prove
 
 
 @dataclass(frozen=True, slots=True)
 class Covered:
-    """A requirement, the checks that speak for it, and the faults that they are proved with."""
+    """A requirement, the checks that test it, and the mutants that prove these checks."""
 
     requirement: Requirement
     checks: tuple[Check, ...]
@@ -28,7 +28,7 @@ class Covered:
         return self.requirement.id
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain data, for JSON."""
+        """Return it as plain data, for JSON."""
         return {
             "id": self.id,
             "level": self.requirement.level,
@@ -53,38 +53,38 @@ class Coverage:
         return iter(self.covered.values())
 
     def select(self, *prefixes: str) -> tuple[Covered, ...]:
-        """The requirements below any of the prefixes; all without one. Raises UnknownRequirementError."""
+        """Return the requirements below any of the prefixes; all if there is none. Raises UnknownRequirementError."""
         return tuple(self.covered[each.id] for each in self.catalogue.select(*prefixes))
 
     def below(self, prefix: str) -> Coverage:
-        """The part of it that speaks of the requirements below a prefix. Raises UnknownRequirementError."""
+        """Return the coverage of the requirements below a prefix alone. Raises UnknownRequirementError."""
         catalogue = self.catalogue.below(prefix)
         checks = [each for each in self.checks if catalogue.requirements.keys() & each.requirements]
         mutants = [each for each in self.mutants if catalogue.requirements.keys() & each.requirements]
         return cover(catalogue, checks, mutants)
 
     def of(self, statement: Statement) -> tuple[Covered, ...]:
-        """The requirements made of a statement."""
+        """Return the requirements derived from a statement."""
         return tuple(self.covered[each.id] for each in self.catalogue.covering(statement.reference))
 
     @property
     def not_mutable(self) -> tuple[Covered, ...]:
-        """No fault of a server can break these; each has its reason."""
+        """The requirements that no fault of a server can break; each has its reason."""
         return tuple(each for each in self if each.requirement.not_mutable is not None)
 
     @property
     def choices(self) -> tuple[Covered, ...]:
-        """Where the documents are silent, and labkit decides."""
+        """The requirements of level `choice`: the documents are silent, and labkit decides."""
         return tuple(each for each in self if each.requirement.level == "choice")
 
     @property
     def unchecked(self) -> tuple[Covered, ...]:
-        """Requirements that no check speaks for."""
+        """The requirements without a check."""
         return tuple(each for each in self if not each.checks)
 
     @property
     def unproved(self) -> tuple[Covered, ...]:
-        """Requirements of level `must` that no mutant breaks, though one could."""
+        """The requirements of level `must` that a mutant could break, but none does."""
         return tuple(
             each
             for each in self
@@ -93,14 +93,14 @@ class Coverage:
 
     @property
     def strangers(self) -> tuple[str, ...]:
-        """Checks and mutants that name a requirement which is not in the catalogue."""
+        """The checks and mutants that name a requirement which is not in the catalogue, as `check: id`."""
         named = [(each.name, each.requirements) for each in self.checks]
         named += [(each.name, each.requirements) for each in self.mutants]
         known = self.catalogue.requirements
         return tuple(f"{name}: {wanted}" for name, ids in named for wanted in ids if wanted not in known)
 
     def counts(self) -> dict[str, int]:
-        """How many there are of everything."""
+        """Return the number of statements, requirements, checks and mutants, in total and per kind."""
         statements = self.catalogue.statements.values()
         untested = sum(each.nothing_to_test is not None for each in statements)
         must = len(self.covered) - len(self.choices)
@@ -122,7 +122,7 @@ class Coverage:
         return [each for each in self.not_mutable if each.requirement.level == "must" and not each.mutants]
 
     def as_dict(self) -> dict[str, Any]:
-        """Counts, and what is open, as plain data for JSON."""
+        """Return the counts and the gaps as plain data, for JSON."""
         return {
             "counts": self.counts(),
             "not_mutable": {each.id: each.requirement.not_mutable for each in self.not_mutable},
@@ -137,7 +137,7 @@ class Coverage:
         }
 
     def statements(self) -> list[dict[str, Any]]:
-        """Every statement with its requirements, their checks and mutants, as plain data for JSON."""
+        """Return every statement with its requirements, their checks and mutants, as plain data for JSON."""
         return [
             {
                 "reference": each.reference,
@@ -153,7 +153,7 @@ class Coverage:
 
 
 def cover(catalogue: Catalogue, checks: Iterable[Check], mutants: Iterable[Mutant]) -> Coverage:
-    """Put the three together."""
+    """Return the coverage of a catalogue by checks and mutants."""
     all_of, faults = tuple(in_order(checks, catalogue)), tuple(mutants)
     check_of, fault_of = _by_requirement(all_of), _by_requirement(faults)
     covered = {
@@ -163,7 +163,7 @@ def cover(catalogue: Catalogue, checks: Iterable[Check], mutants: Iterable[Mutan
 
 
 def _by_requirement(all_of: Iterable[P]) -> defaultdict[str, list[P]]:
-    """What proves each requirement, by its id."""
+    """Return the checks or mutants of each requirement, by its id."""
     found: defaultdict[str, list[P]] = defaultdict(list)
     for each in all_of:
         for id in dict.fromkeys(each.requirements):
@@ -172,11 +172,11 @@ def _by_requirement(all_of: Iterable[P]) -> defaultdict[str, list[P]]:
 
 
 def in_order(checks: Iterable[Check], catalogue: Catalogue) -> list[Check]:
-    """Checks in the order of the requirements that they name first, which is that of the documents."""
+    """Return checks in the documents' order, by the requirement that each names first."""
     position = {each.id: number for number, each in enumerate(catalogue)}
     return sorted(checks, key=lambda check: position.get(check.requirements[0], len(position)))
 
 
 def coverage() -> Coverage:
-    """The coverage of this labkit."""
+    """Return the coverage of this labkit."""
     return cover(load(), all_checks(), all_mutants())

@@ -1,4 +1,4 @@
-"""A client of the device API, for checks: write, read, record and poll as a device, with each answer as it came."""
+"""Device API client for checks: write, read, record and poll as a device, each answer returned unchanged."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 ALIAS = "/onep:v1/stack/alias"
 RECORD = "/onep:v1/stack/record"
-SHORT_SLEEP = 0.2  # seconds, while a wall clock is waited for
-GRACE = 3.0  # seconds of real time in which an answer that is due has to come
-AT_ONCE = 0.05  # seconds of real time in which an answer that is not due would have come
+SHORT_SLEEP = 0.2  # seconds between two looks at a wall clock
+GRACE = 3.0  # seconds of real time in which an answer that is due has to arrive
+AT_ONCE = 0.05  # seconds of real time in which an answer that is not due would have arrived
 LONG = 300_000  # milliseconds: the longest that a poll may wait
 
 UNIX_SECONDS = re.compile(r"[1-9][0-9]{9}")  # from 2001 to 2286
@@ -32,49 +32,50 @@ Pairs = Mapping[str, object] | Iterable[tuple[str, object]]
 
 
 async def write(device: VirtualDevice, pairs: Pairs | str, *read: str) -> httpx.Response:
-    """POST the pairs, or a body as it is; with aliases to read it is a hybrid request."""
+    """POST pairs, or a raw body, to the alias endpoint; with aliases to read it is a hybrid request."""
     return await _post(device, _path(read), pairs)
 
 
 async def record(device: VirtualDevice, pairs: Pairs | str) -> httpx.Response:
-    """POST to /record: pairs, or a body as it is."""
+    """POST pairs, or a raw body, to /record."""
     return await _post(device, RECORD, pairs)
 
 
 async def read(device: VirtualDevice, *aliases: str) -> httpx.Response:
-    """GET aliases."""
+    """GET the values of aliases."""
     return await device.request("GET", _path(aliases), headers={"Accept": FORM})
 
 
 async def stored(device: VirtualDevice, *aliases: str) -> dict[str, str]:
-    """The newest values of those aliases that have one."""
+    """Return the newest values of the given aliases, without the aliases that have none."""
     return values(expect.status(await read(device, *aliases), 200, 204))
 
 
 async def value(device: VirtualDevice, alias: str) -> str | None:
-    """The newest value of an alias; None if there is none."""
+    """Return the newest value of an alias; None if there is none."""
     return (await stored(device, alias)).get(alias)
 
 
 def values(response: httpx.Response) -> dict[str, str]:
-    """The pairs of a form body."""
+    """Return the pairs of a form body."""
     return dict(parse_qsl(response.text, keep_blank_values=True))
 
 
 async def now(device: VirtualDevice) -> int:
-    """Return the server's clock in Unix seconds. Raises NotReached where the server does not tell it."""
+    """Return the server's clock in Unix seconds. Raises NotReached if GET /timestamp does not return it."""
     return seconds_of(await device.request("GET", "/timestamp", credentials=False))
 
 
 def seconds_of(response: httpx.Response | Exchange) -> int:
     """Return the Unix seconds in an answer to GET /timestamp.
 
-    Raises NotReached for what cannot be the server's time: what is computed from it would only be wrong elsewhere.
+    Raises NotReached for a value that cannot be the server's time: a check that computes with it would blame another
+    requirement.
     """
     text, date = response.text, response.headers.get("date")
     try:
         known = None if date is None else parsedate_to_datetime(date).timestamp()
-    except ValueError:  # no date: another check's matter
+    except ValueError:  # an invalid Date is tested by another check
         known = None
     if response.status_code == 200 and UNIX_SECONDS.fullmatch(text):
         seconds = int(text)
@@ -89,7 +90,7 @@ def seconds_of(response: httpx.Response | Exchange) -> int:
 async def datapoint(
     target: Target, device: VirtualDevice, alias: str, since: int = 0
 ) -> tuple[int, str | None]:
-    """Timestamp and value of the first datapoint after `since`, which a poll from there tells at once."""
+    """Return timestamp and value of the first datapoint after `since`, read by a poll that is answered at once."""
     poll = await begin(target, device, alias, since=since)
     response = expect.status(await poll.answer(), 200)
     stamp = response.headers.get("Last-Modified", "")
@@ -98,7 +99,7 @@ async def datapoint(
 
 
 class Poll:
-    """A long poll under way."""
+    """A pending long poll."""
 
     def __init__(self, target: Target, task: asyncio.Task[httpx.Response], timeout: int) -> None:
         self._target = target
@@ -106,31 +107,31 @@ class Poll:
         self._timeout = timeout
 
     async def answer(self) -> httpx.Response:
-        """The answer, which is due. Raises Mismatch where it does not come."""
+        """Return the answer, which is due. Raises Mismatch if it does not arrive within GRACE."""
         done, _ = await asyncio.wait({self._task}, timeout=GRACE)
         if not done:
             raise Mismatch("the poll", "an answer", f"none within {GRACE:g} seconds")
         return self._task.result()
 
     async def waits(self) -> None:
-        """It is not answered yet. Raises Mismatch where an answer came."""
+        """Raise Mismatch if the poll has been answered."""
         done, _ = await asyncio.wait({self._task}, timeout=AT_ONCE)
         if done:
             response = self._task.result()
             raise Mismatch("the poll", "that it waits", response.status_code, expect.exchange(response))
 
     async def run_out(self) -> httpx.Response:
-        """The answer once its Request-Timeout is over."""
+        """Return the answer after its Request-Timeout has passed."""
         await self.lapse(self._timeout / 1000)
         return await self.answer()
 
     async def lapse(self, seconds: float) -> None:
-        """Let lab time go by; where no clock can be moved on, it does so by itself."""
+        """Let lab time pass: advance the target's clock, if it can be advanced; a wall clock goes on by itself."""
         if "clock" in self._target.offers:
             await self._target.advance(seconds)
 
     async def leave(self) -> None:
-        """Break it off, as a client that goes away: its connection is closed."""
+        """Cancel the poll, as a client that disconnects: its connection is closed."""
         self._task.cancel()
         await asyncio.wait({self._task})
 
@@ -143,9 +144,9 @@ async def begin(
     timeout: int = LONG,
     since: int | str | None = None,
 ) -> Poll:
-    """Begin a long poll; returns once it is sent, and where the target can tell, once it is held or answered.
+    """Send a long poll; where the target can report it, also wait until the poll is pending or answered.
 
-    timeout: milliseconds; since: what If-Modified-Since says.
+    timeout: milliseconds; since: the value of If-Modified-Since.
     """
     sent = asyncio.Event()
 
@@ -162,7 +163,7 @@ async def begin(
 
 
 async def until(target: Target, device: VirtualDevice, second: int) -> None:
-    """Return once the target's clock has reached a second: it is moved on, or waited for."""
+    """Wait until the target's clock has reached a second; a virtual clock is advanced."""
     while (left := second - await now(device)) > 0:
         if "clock" in target.offers:
             await target.advance(left)

@@ -1,4 +1,4 @@
-"""The endpoints of the device API, for checks that do the same with all of them."""
+"""The endpoints of the device API, for checks that send the same to all of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DOWNLOAD = "/provision/download"
 ALIAS = "/onep:v1/stack/alias"
 RECORD = "/onep:v1/stack/record"
 TIMESTAMP = "/timestamp"
-CONTENT = "alphabet.txt"  # an id that the products of PRODUCTS offer
+CONTENT = "alphabet.txt"  # id of a content item that the products of PRODUCTS offer
 
 PRODUCTS = {
     "token": "content",
@@ -31,12 +31,12 @@ PRODUCTS = {
     "certificate": "certificate-open",
 }  # one of each type
 PATIENCE = 10.0  # seconds of real time for an answer
-MANY = 40  # whitelisted identities in a row that earlier runs may have used
+MANY = 40  # consecutive whitelisted identities that earlier runs may have used
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request to an endpoint. served: the status that a device gets which wrote `text` before."""
+    """A request to an endpoint. served: the status of its answer to a device that wrote `text` before."""
 
     title: str
     method: str
@@ -46,7 +46,7 @@ class Call:
     headers: Mapping[str, str] = field(default_factory=dict)
 
     async def by(self, sender: VirtualDevice | FlowClient, headers: Headers = ()) -> httpx.Response:
-        """Have it sent, with further headers."""
+        """Send the request by a device or client, with further headers."""
         options: dict[str, Any] = {"headers": [*self.headers.items(), *headers], "patience": PATIENCE}
         if self.form is not None:
             options["headers"].append(("Content-Type", FORM))
@@ -59,7 +59,7 @@ Headers = Iterable[tuple[str, str]]
 WRITE = Call("write", "POST", ALIAS, 204, (("text", "written"),))
 READ = Call("read", "GET", f"{ALIAS}?text", 200)
 
-# Those that need credentials (document 1, Authentication); a poll from the beginning of time answers at once.
+# The endpoints that need credentials (document 1, Authentication); a poll from the beginning of time answers at once.
 GUARDED = (
     WRITE,
     READ,
@@ -77,17 +77,17 @@ GUARDED = (
 async def activate(
     sender: VirtualDevice | FlowClient, fields: Mapping[str, str], headers: Headers = ()
 ) -> httpx.Response:
-    """POST these fields to activate."""
+    """POST fields to /provision/activate."""
     return await Call("activate", "POST", ACTIVATE, 200, tuple(fields.items())).by(sender, headers)
 
 
 async def first_use(
     target: Target, product: str, use: Callable[[str], Awaitable[httpx.Response]], taken: int
 ) -> httpx.Response:
-    """What comes of the first use of a whitelisted identity.
+    """Return the answer to the first use of a whitelisted identity.
 
-    One that is answered `taken` was used by an earlier run, and is passed over, where the target is not fresh.
-    Raises SetUpError where so many in a row are taken that few can be left.
+    An identity that is answered with status `taken` was used by an earlier run, and is skipped unless the target is
+    fresh. Raises SetUpError if MANY consecutive identities were used.
     """
     for _ in range(MANY):
         response = await use(target.whitelisted(product))
@@ -97,13 +97,15 @@ async def first_use(
 
 
 async def served(device: VirtualDevice | FlowClient, headers: Headers = ()) -> None:
-    """The device must be served on every endpoint that needs credentials."""
+    """Raise Mismatch unless the device is served on every endpoint that needs credentials."""
     for call in GUARDED:
         expect.status(await call.by(device, headers), call.served)
 
 
 async def refused(device: VirtualDevice | FlowClient, *statuses: int, headers: Headers = ()) -> None:
-    """Every endpoint that needs credentials must refuse, with one of these statuses or any 4xx."""
+    """Raise Mismatch unless every endpoint that needs credentials refuses, with one of these statuses (default: any
+    4xx).
+    """
     for call in GUARDED:
         response = await call.by(device, headers)
         if statuses:
@@ -113,18 +115,18 @@ async def refused(device: VirtualDevice | FlowClient, *statuses: int, headers: H
 
 
 def client_error(response: httpx.Response) -> None:
-    """The status must be one that blames the client."""
+    """Raise Mismatch unless the status is a client error, 400 to 499."""
     if not 400 <= response.status_code <= 499:
         raise Mismatch("status", "400 to 499", response.status_code, expect.exchange(response))
 
 
 def key_pair(common_name: str | None, *, expired: bool = False, issuer: KeyPair | None = None) -> KeyPair:
-    """A new certificate for a device, with its key."""
+    """Return a new certificate for a device, with its key."""
     return KeyPair.from_pem(*client_certificate(common_name, expired=expired, issuer=issuer))
 
 
 def showing(target: Target, product: str, certificate: KeyPair | None) -> FlowClient:
-    """A client of a product that shows a certificate."""
+    """Return a client of a product that presents a client certificate."""
     client = target.client(product)
     client.certificate = certificate
     return client

@@ -1,4 +1,4 @@
-"""The TOML files of the areas: reading them, and what is told where one is wrong."""
+"""Reader of the TOML files of the areas, and the errors of a wrong file."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Sentence = Annotated[str, StringConstraints(pattern=r"^\S(.*\S)?$")]
 
 
 class CatalogueError(LabkitError):
-    """A file of the catalogue is wrong. entry: the id, the reference, the row or the key that is at fault."""
+    """An invalid catalogue file. entry: the id, reference, row or key that is at fault."""
 
     def __init__(self, file: str, entry: str, message: str) -> None:
-        super().__init__(file, entry, message)  # as they came, so that it can be told to another process
+        super().__init__(file, entry, message)  # unchanged, so that it can be pickled for another process
         self.file = file
         self.entry = entry
         self.message = message
@@ -28,15 +28,15 @@ class CatalogueError(LabkitError):
 
 
 class MalformedEntryError(CatalogueError):
-    """Not TOML, or an entry that does not have the form it should."""
+    """A file that is not TOML, or an entry of a wrong form."""
 
 
 class DuplicateEntryError(CatalogueError):
-    """An id, a reference or a mutant's name that is there already."""
+    """An id, a reference or a mutant's name that is used twice."""
 
 
 class EntryModel(BaseModel):
-    """An entry of a file: every key is known."""
+    """Base of the entries of a file: unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -45,7 +45,7 @@ M = TypeVar("M", bound=EntryModel)
 
 
 def toml(name: str, file: Traversable) -> dict[str, Any]:
-    """What stands in a file. Raises MalformedEntryError."""
+    """Return the parsed content of a TOML file. Raises MalformedEntryError."""
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -53,7 +53,7 @@ def toml(name: str, file: Traversable) -> dict[str, Any]:
 
 
 def parse(model: type[M], values: Mapping[str, Any], name: str, entry: str) -> M:
-    """An entry made of its values. name: of the file. Raises MalformedEntryError that names the entry."""
+    """Return a validated entry. name: of the file. Raises MalformedEntryError that names the entry."""
     try:
         return model.model_validate(values)
     except ValidationError as error:

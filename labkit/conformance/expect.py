@@ -1,4 +1,4 @@
-"""Comparisons that raise a Mismatch with expected, actual and the exchange."""
+"""Comparisons that raise a Mismatch with the expected value, the actual value and the exchange."""
 
 from __future__ import annotations
 
@@ -17,39 +17,39 @@ SECRET_PAIR = re.compile(rf"(?i)\b({_NAMES})=[^&\s]*")
 SECRET_FIELD = re.compile(rf"""(?i)(["']{_NAMES}["']: ?)(["']).*?\2""")  # in JSON, and as Python shows it
 TOKEN = re.compile(r"\b[0-9A-Za-z]{40}\b|\beyJ[\w-]+\.[\w-]+\.[\w-]*")  # of devices and codes; a JWT
 LONGEST = 2000
-CONDITIONAL = (  # headers that an answer has on a condition alone
+CONDITIONAL = (  # headers that an answer has only under a condition
     "Accept-Ranges Allow Content-Range Last-Modified Location Set-Cookie Transfer-Encoding WWW-Authenticate".split()
 )
 
 
 @runtime_checkable
 class Shown(Protocol):
-    """An exchange that shows itself."""
+    """An exchange that can return itself as text."""
 
     def shown(self) -> str: ...
 
 
 def equal(what: str, actual: object, expected: object, response: httpx.Response | None = None) -> None:
-    """`actual` must be `expected`."""
+    """Raise Mismatch unless `actual` equals `expected`. what: the thing compared."""
     if actual != expected:
         raise Mismatch(what, hidden(repr(expected)), hidden(repr(actual)), exchange(response))
 
 
 def true(what: str, holds: object, actual: object, response: httpx.Response | None = None) -> None:
-    """What `what` says must hold; `actual` is what was seen."""
+    """Raise Mismatch unless `holds`. what: the statement that should hold; actual: the value seen."""
     if not holds:
         raise Mismatch(what, "that it holds", hidden(repr(actual)), exchange(response))
 
 
 def status(response: httpx.Response, *expected: int) -> httpx.Response:
-    """The status must be among those expected. Returns the response."""
+    """Return the response, if its status is one of those expected. Raises Mismatch otherwise."""
     if response.status_code not in expected:
         raise Mismatch("status", " or ".join(map(str, expected)), response.status_code, exchange(response))
     return response
 
 
 def header(response: httpx.Response, name: str, expected: str | re.Pattern[str] | None) -> None:
-    """A header must have this value, match this pattern, or be absent (None)."""
+    """Raise Mismatch unless a header has this value, matches this pattern, or is absent (None)."""
     actual = response.headers.get(name)
     fits = (
         actual is not None and expected.fullmatch(actual) is not None
@@ -62,13 +62,13 @@ def header(response: httpx.Response, name: str, expected: str | re.Pattern[str] 
 
 
 def only_headers(response: httpx.Response, *present: str) -> None:
-    """Of the headers that come on a condition, a response must have those named and no others."""
+    """Raise Mismatch unless the response has exactly these of the conditional headers."""
     found = [name for name in CONDITIONAL if name in response.headers]
     equal("headers that come on a condition", found, sorted(present), response)
 
 
 def body(response: httpx.Response, expected: str | bytes | re.Pattern[str]) -> None:
-    """The body must be this text, these bytes, or match this pattern."""
+    """Raise Mismatch unless the body is this text, these bytes, or matches this pattern."""
     if isinstance(expected, re.Pattern):
         if not expected.fullmatch(response.text):
             raise Mismatch("body", expected.pattern, hidden(repr(response.text)), exchange(response))
@@ -78,7 +78,7 @@ def body(response: httpx.Response, expected: str | bytes | re.Pattern[str]) -> N
 
 
 def refusal(response: httpx.Response, expected: int) -> None:
-    """A refusal: this status, and a short reason in text/plain."""
+    """Raise Mismatch unless the response is a refusal with this status, and a short reason in text/plain."""
     status(response, expected)
     true(
         "the reason is text/plain",
@@ -90,7 +90,7 @@ def refusal(response: httpx.Response, expected: int) -> None:
 
 
 def exchange(response: httpx.Response | None) -> str:
-    """A request and its answer as text, without secrets."""
+    """Return a request and its answer as text, without secrets."""
     import httpx
 
     if response is None:
@@ -98,7 +98,7 @@ def exchange(response: httpx.Response | None) -> str:
     request = response.request
     try:
         sent = request.content.decode("utf-8", "replace")
-    except httpx.RequestNotRead:  # a request whose body was a stream has none to show
+    except httpx.RequestNotRead:  # the body of a streamed request is not kept
         sent = ""
     lines = [f"{request.method} {request.url.raw_path.decode('ascii', 'replace')}"]
     lines += fields(request.headers.multi_items())
@@ -113,11 +113,11 @@ def exchange(response: httpx.Response | None) -> str:
 
 
 def fields(headers: Iterable[tuple[str, str]]) -> list[str]:
-    """Header fields as lines, without secrets."""
+    """Return header fields as lines, without secrets."""
     return [f"{name}: {'…' if SECRET.match(name) else value}" for name, value in headers]
 
 
 def hidden(value: object) -> str:
-    """A value as text, without secrets."""
+    """Return a value as text, without secrets."""
     text = SECRET_FIELD.sub(r"\1\2…\2", SECRET_PAIR.sub(r"\1=…", str(value)))
     return TOKEN.sub("…", text)

@@ -1,6 +1,6 @@
-"""What checks ask of the solution of the guides: its endpoints, and the mails that it sends.
+"""Client of the guide solution for checks: its endpoints, and the mails that it sends.
 
-It is the solution that the notebooks show, with one more route, by which checks call operations in it.
+It is the solution that the notebooks show, with one more route through which checks call operations in it.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ GUIDE = "guide"
 
 
 class Guide(User):
-    """The endpoints of the guides, and the User service of their solution."""
+    """The endpoints of the guide solution, and the User service as it sees it."""
 
     def __init__(self, target: Target) -> None:
         super().__init__(target, GUIDE)
 
     async def get(self, path: str, sid: str = "", **cookies: str) -> httpx.Response:
-        """GET as a browser that has these cookies, and none of earlier answers."""
+        """GET as a browser with exactly these cookies; those of earlier answers are not sent."""
         return await self.request("GET", path, headers={"Cookie": _cookies(sid, cookies)})
 
     async def post(self, path: str, sid: str = "", **fields: object) -> httpx.Response:
@@ -37,11 +37,11 @@ class Guide(User):
         return await self.request("POST", path, headers={"Cookie": _cookies(sid, {})}, json=fields)
 
     def url(self, path: str) -> str:
-        """The URL of a path of the solution."""
+        """Return the URL of a path of the solution."""
         return self._target.url(GUIDE, path)
 
     def message(self, response: httpx.Response) -> str:
-        """The message that an answer tells."""
+        """Return the `message` of an answer's JSON. Raises Mismatch if there is none."""
         found = decoded(response)
         message = found.get("message") if isinstance(found, dict) else None
         if not isinstance(message, str) or not message:
@@ -49,7 +49,9 @@ class Guide(User):
         return message
 
     def cookie(self, response: httpx.Response, name: str) -> tuple[str, dict[str, str]]:
-        """The value of the cookie that an answer sets, and its attributes by lower-case name."""
+        """Return the value of the only cookie that an answer sets, and its attributes by lower-case name. Raises
+        Mismatch.
+        """
         headers = response.headers.get_list("Set-Cookie")
         found = [each for each in headers if each.startswith(f"{name}=")]
         if len(headers) != 1 or not found:
@@ -59,7 +61,7 @@ class Guide(User):
         return pair.partition("=")[2], {key.lower(): value for key, _, value in parts}
 
     async def keys(self, *, containing: str) -> list[str]:
-        """The keys of the solution's Keystore that contain a text."""
+        """Return the keys of the solution's Keystore that contain a text."""
         found: list[str] = []
         cursor: object = 0
         while True:
@@ -70,11 +72,11 @@ class Guide(User):
                 return found
 
     def mails(self, email: str) -> list[Mail]:
-        """The mails to an address (a target with a mailbox only)."""
+        """Return the mails to an address (a target with a mailbox only)."""
         return self._target.lab.mailbox.find(to=email)
 
     def link(self, email: str) -> str:
-        """The one link of the newest mail to an address (a target with a mailbox only)."""
+        """Return the only link of the newest mail to an address (a target with a mailbox only). Raises Mismatch."""
         links = [mail.links for mail in self.mails(email)][-1:]
         if len(links) != 1 or len(links[0]) != 1:
             raise Mismatch(f"mail to {email}", "one with a link", links, expect.exchange(self.last))

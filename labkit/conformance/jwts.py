@@ -1,4 +1,4 @@
-"""JSON web tokens, taken apart and put together by hand (RFC 7519)."""
+"""Encoder and decoder of JSON web tokens that signs and verifies nothing (RFC 7519)."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from labkit.conformance.verdict import Mismatch
 
 
 def coded(data: bytes) -> str:
-    """Base64url, as the parts of a token are written."""
+    """Return bytes as base64url without padding, the form of a token's parts."""
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
 def part(value: object) -> str:
-    """A header or a payload; a text stands in it as it is."""
+    """Return an encoded header or payload; a text is encoded unchanged, other values as JSON."""
     return coded((value if isinstance(value, str) else json.dumps(value)).encode())
 
 
 def opened(token: str) -> tuple[dict[str, Any], dict[str, Any], bytes]:
-    """Header, payload and signature of what must be a token. Nothing is verified."""
+    """Return header, payload and signature of a token, without verification. Raises Mismatch for another form."""
     try:
         header, payload, signature = (base64.urlsafe_b64decode(each + "==") for each in token.split("."))
         parts = json.loads(header), json.loads(payload)

@@ -1,4 +1,4 @@
-"""What `labkit list` shows, as data for JSON and as text."""
+"""The data of `labkit list`, for JSON and as text."""
 
 from __future__ import annotations
 
@@ -21,26 +21,27 @@ from labkit.solutions.scripted import ROUTE, SOCKET
 
 
 def statements() -> tuple[dict[str, Any], str]:
-    """Every statement of the documents with its requirements, their checks and mutants; and the coverage."""
+    """Return every statement with its requirements, their checks and mutants, and the coverage."""
     whole = coverage()
     data = {"statements": whole.statements(), "coverage": whole.as_dict()}
     return data, "\n".join([*_statement_lines(whole), "", *_count_lines(whole)])
 
 
 def requirements() -> tuple[list[dict[str, Any]], str]:
-    """Every requirement with its checks and mutants."""
+    """Return every requirement with its checks and mutants."""
     whole = coverage()
     return [each.as_dict() for each in whole], "\n".join(_requirement_lines(whole))
 
 
 def operations(config: Path | None = None) -> tuple[dict[str, Any], str]:
-    """What scripts are written against: operations of the services, events that they handle, globals that they find.
+    """Return the scripting interface: operations of the services, events that scripts handle, and globals.
 
-    config: a lab.yaml, whose solutions' services of each other are listed too. Raises SettingsError for a wrong one.
+    config: a lab.yaml; the services that its solutions publish to each other are listed too. Raises SettingsError if
+    it is wrong.
     """
     from labkit.platform import Platform
 
-    platform = Platform()  # it is only described here, never started
+    platform = Platform()  # it is only read here, never started
     shared = [
         _operation(each.name, operation)
         for each in platform.services
@@ -60,7 +61,9 @@ def operations(config: Path | None = None) -> tuple[dict[str, Any], str]:
 
 
 def covered() -> tuple[dict[str, Any], str]:
-    """How much is covered, what is not mutable, and what the documents leave open and labkit chose."""
+    """Return the coverage, the requirements that are not mutable, and labkit's choices where the documents are
+    silent.
+    """
     whole = coverage()
     return whole.as_dict(), "\n".join(_coverage_lines(whole))
 
@@ -73,7 +76,7 @@ TOPICS: dict[str, Callable[[], tuple[Any, str]]] = {
 
 
 async def _of_subscribers(config: Path) -> list[dict[str, Any]]:
-    """The operations that solutions of a lab have of each other, with the solution that has them."""
+    """Return the operations that solutions of a lab publish to each other, with the subscribing solution."""
     from labkit.platform import Platform
 
     fresh = {"https_port": 0, "http_port": None, "data": None, "keystore": None}
@@ -99,12 +102,15 @@ def _operation(service: str, operation: Operation) -> dict[str, Any]:
 
 
 def arguments(operation: Operation) -> list[dict[str, Any]]:
-    """The arguments of an operation: name, type, whether required, the default, whether secret."""
+    """Return the arguments of an operation: name, type, whether required, the default, whether secret."""
     return [each.model_dump() for each in described(operation).parameters]
 
 
 def _event(kind: EventKind) -> dict[str, Any]:
-    """raised: by this platform; others are bound too, so that solutions that handle them can be read."""
+    """Return an event as plain data.
+
+    raised: whether this platform raises it; the others are bound too, so that solutions that handle them load.
+    """
     return {
         "service": kind.service,
         "event": kind.event,

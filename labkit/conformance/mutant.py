@@ -1,8 +1,8 @@
-"""Mutants: breaking the platform on purpose, to prove that the checks notice.
+"""Mutants: deliberate faults of the platform, which prove that the checks notice faults.
 
-A mutant is a named fault, of which for each of its requirements at least one check must tell, while one smoke check
-passes. Most are rows (rows.py): one of the faults that every lab can have. What no row can say is a patch: it replaces
-one public function of the platform for a time. The platform has no hook for this.
+A mutant is a named fault. For each of its requirements at least one check must fail, while its smoke check passes.
+Most are rows (rows.py): one of the faults that every lab can have. A fault that no row can express is a patch, which
+temporarily replaces one public function of the platform. The platform has no hook for this.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ NOTICED: tuple[Outcome, ...] = ("failed", "warned")  # the verdicts of a check t
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A fault, and which requirements notice. title: what is wrong; smoke: the check that passes all the same."""
+    """A fault, and the requirements whose checks notice it. title: what is wrong; smoke: the check that passes
+    nevertheless.
+    """
 
     name: str
     requirements: tuple[str, ...]
@@ -29,14 +31,16 @@ class Mutant:
     smoke: str
 
     def breaks(self) -> dict[str, Any]:
-        """What it breaks, as plain data for JSON."""
+        """Return the fault as plain data, for JSON."""
         return {}
 
 
 @dataclass(frozen=True, slots=True)
 class Patch(Mutant):
-    """A fault in code: what it breaks, and how the function is replaced; alone: has it a lab of its own, for what it
-    breaks was done before, or stays; from_start: has that lab to start with it?
+    """A fault in code. patches: the function that is replaced; replace: returns the broken function for the original.
+
+    alone: whether it needs a process and lab of its own, since the function was called before or its effect lasts;
+    from_start: whether this lab has to start with it.
     """
 
     patches: str
@@ -45,24 +49,24 @@ class Patch(Mutant):
     from_start: bool
 
     def breaks(self) -> dict[str, Any]:
-        """The function."""
+        """Return the name of the function that is replaced."""
         return {"patches": self.patches}
 
 
 @dataclass(frozen=True, slots=True)
 class Row(Mutant):
-    """A fault of the lab, as `lab.faults.add` takes it."""
+    """A fault of the lab, in the form that `lab.faults.add` accepts."""
 
     fault: Mapping[str, Any]
 
     def breaks(self) -> dict[str, Any]:
-        """The fault."""
+        """Return the fault's fields."""
         return {"fault": {**self.fault}}
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What became of a mutant. survived: the requirements whose checks all passed; noticed: the checks that told."""
+    """Result of running a mutant. survived: requirements that no check noticed; noticed: the checks that did."""
 
     mutant: str
     survived: tuple[str, ...]
@@ -75,12 +79,12 @@ class Trial:
         return not self.survived and self.smoke_passed and not self.broken
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain data, for JSON."""
+        """Return it as plain data, for JSON."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
-        """The opposite of `as_dict`."""
+        """Return the trial that `as_dict` described."""
         lists = ("survived", "broken", "noticed")
         return cls(**{**values, **{name: tuple(values[name]) for name in lists}})
 
@@ -90,11 +94,11 @@ def instead(
 ) -> Callable[[Callable[..., Any]], Patch]:
     """Declare a patch that breaks one or more requirements (ids separated by spaces).
 
-    patches: the function, as `labkit.package.module:Class.method`. The decorated function is called instead of it, with
-    the original and what that would be called with; its docstring tells the fault. It comes for a time to a lab where
-    others were tried before. alone: others would not let it be noticed, or it would break what comes after it, so that
-    it needs a process, and a copy of a fresh lab, of its own; from_start: even there it would come too late, for what
-    it breaks is done while a lab starts.
+    patches: the function, as `labkit.package.module:Class.method`. The decorated function is called in its place,
+    with the original first and then the call's arguments; its docstring is the mutant's title. By default the patch
+    is applied for a time to a lab that other mutants use too. alone: the mutant runs in a process, and a copy of a
+    fresh lab, of its own, because earlier calls would hide it, or because its effect lasts; from_start: this lab also
+    starts with the patch, because the function is called only while a lab starts.
     """
 
     def declare(change: Callable[..., Any]) -> Patch:
@@ -115,10 +119,10 @@ def patch(
     alone: bool = False,
     from_start: bool = False,
 ) -> Patch:
-    """The same in one expression: `no_length = patch("DEV-X-1", SIZE, "…", lambda original, …: …)`.
+    """Declare a patch in one expression: `no_length = patch("DEV-X-1", SIZE, "…", lambda original, …: …)`.
 
-    change: what is called instead (see breaking.py for what is common). The patch is called as the variable that holds
-    it.
+    change: called in place of the function (breaking.py has the common ones). The patch is named after its variable.
+    Otherwise as `instead`.
     """
     return Patch(
         "",
@@ -135,7 +139,7 @@ def patch(
 def mutant(
     requirements: str, patches: str, *, smoke: str = SMOKE, alone: bool = False, from_start: bool = False
 ) -> Callable[[Callable[[Any], Any]], Patch]:
-    """Declare a patch that remembers something: the decorated function gets the original and returns the broken one."""
+    """Declare a patch with state: the decorated function receives the original and returns the broken function."""
 
     def declare(change: Callable[[Any], Any]) -> Patch:
         title = (change.__doc__ or "").strip()
@@ -146,7 +150,7 @@ def mutant(
 
 
 def all_patches() -> list[Patch]:
-    """Every fault in code, in the order of the files and of the lines in them."""
+    """Return every fault in code, in the order of the files and of the lines in them."""
     found: list[Patch] = []
     for module in areas.modules("mutants"):
         for name, member in vars(module).items():
@@ -156,7 +160,7 @@ def all_patches() -> list[Patch]:
 
 
 def judge(mutant: Mutant, verdicts: Iterable[Verdict]) -> Trial:
-    """The trial of a mutant from the verdicts of its checks and of the smoke check."""
+    """Return the trial of a mutant from the verdicts of its checks and of the smoke check."""
     verdicts = list(verdicts)
     noticed = {name for each in verdicts for name in each.requirements if each.of(name) in NOTICED}
     return Trial(

@@ -1,4 +1,4 @@
-"""Near misses: texts that are nearly another one, for parameters that must name one thing and no other."""
+"""Near misses: texts that differ slightly from a valid one, for parameters that must match exactly."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator
 
 
 def _next(character: str) -> str:
-    """Another character of the same kind."""
+    """Return another character of the same kind."""
     if not character.isalnum() or not character.isascii():
         return "x"
     return chr(ord(character) - 1) if character in "9zZ" else chr(ord(character) + 1)
 
 
 def _one_swapped(text: str) -> str:
-    """The text with its last letter in the other case."""
+    """Return the text with its last letter in the other case."""
     for at in reversed(range(len(text))):
         if text[at].swapcase() != text[at]:
             return text[:at] + text[at].swapcase() + text[at + 1 :]
@@ -46,9 +46,9 @@ EMPTY = ("nothing",)
 
 
 def near_misses(text: str, *, but: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
-    """What each kind of near miss makes of a text, with the kind's name, where it differs.
+    """Yield the kinds of near miss with what they turn a text into, except where nothing changes.
 
-    but: kinds that mean the same thing, or have a rule of their own.
+    but: kinds to leave out, since they are equivalent to the text or have a rule of their own.
     """
     seen = {text}
     for kind, miss in KINDS.items():

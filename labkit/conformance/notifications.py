@@ -1,4 +1,4 @@
-"""What checks ask of Notify, by way of the probe: operations, their refusals, fresh bindings, what arrived."""
+"""Client of the Notify service for checks, through the probe: operations, refusals, new bindings, received messages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ RFC2822 = re.compile(
 
 
 class Notify(Probe):
-    """Notify, as a solution calls it. A check makes bindings of its own, with fresh identities and addresses."""
+    """The Notify service as a solution calls it. Each check makes its own bindings, with fresh identities and
+    addresses.
+    """
 
     def __init__(self, target: Target, solution: str = PROBE) -> None:
         super().__init__(target, solution)
@@ -37,20 +39,20 @@ class Notify(Probe):
     # ---- operations
 
     async def table(self, operation: str, **parameters: object) -> Table:
-        """The table that an operation gives; it must be one, and no error."""
+        """Return the table that an operation returns. Raises Mismatch for another type or an error object."""
         kind, result = await self.call("Notify", operation, parameters)
         if kind != "table" or not isinstance(result, dict) or "error" in result:
             raise self._mismatch(operation, "a table that is no error", f"{kind} {result}")
         return result
 
     async def nothing(self, operation: str, **parameters: object) -> None:
-        """The operation must give nil."""
+        """Raise Mismatch unless an operation returns nil."""
         kind, result = await self.call("Notify", operation, parameters)
         if kind != "nil":
             raise self._mismatch(operation, "nil", f"{kind} {result}")
 
     async def fails(self, operation: str, **parameters: object) -> Table:
-        """The error object that an operation gives."""
+        """Return the error object that an operation returns. Raises Mismatch if it returns none."""
         kind, result = await self.call("Notify", operation, parameters)
         if (
             kind != "table"
@@ -61,7 +63,7 @@ class Notify(Probe):
         return result
 
     async def refused(self, operation: str, status: int, /, **parameters: object) -> str:
-        """The text of the error that an operation gives; it must be one of this status."""
+        """Return the text of the error object that an operation returns. Raises Mismatch unless it has this status."""
         result = await self.fails(operation, **parameters)
         wanted = {"type": "QueryError" if status < 500 else "ServerError", "status": status}
         self.same(f"error of {operation}", {name: result.get(name) for name in wanted}, wanted)
@@ -70,7 +72,9 @@ class Notify(Probe):
         return result["error"]
 
     async def refused_upstream(self, operation: str, status: int, /, **parameters: object) -> Table:
-        """What the provider says, which the error of an operation has as JSON text; it must be of this status."""
+        """Return the provider's error, the JSON text in an operation's error. Raises Mismatch unless the error has
+        this status.
+        """
         text = await self.refused(operation, status, **parameters)
         try:
             found = json.loads(text)
@@ -81,13 +85,13 @@ class Notify(Probe):
         return found
 
     async def send(self, **parameters: object) -> Table:
-        """The notification."""
+        """Return the notification that `send` returns."""
         return await self.table("send", **parameters)
 
     # ---- bindings
 
     def new(self, kind: str = "apn", **more: object) -> Table:
-        """What createBinding is given for somebody whom nobody knows yet."""
+        """Return arguments of createBinding with an unused identity, endpoint and address."""
         identity = self._target.identity()
         given = {
             "Identity": identity,
@@ -98,21 +102,21 @@ class Notify(Probe):
         return {**given, **more}
 
     def number(self, identity: str) -> str:
-        """A phone number that nobody else has, of 15 digits."""
+        """Return the phone number of an identity, which no other identity has, of 15 digits."""
         return number_of(identity)
 
     async def bound(self, kind: str = "apn", **more: object) -> Table:
-        """A new binding. Raises SetUpError where the target makes none."""
+        """Create a binding and return it. Raises SetUpError if the target creates none."""
         with set_up(f"a binding of {kind}"):
             return await self.table("createBinding", **self.new(kind, **more))
 
     async def bound_all(self, **more: object) -> dict[str, Table]:
-        """A new binding for each channel, all of one new identity."""
+        """Create a binding for each channel, all of one new identity, and return them by channel."""
         identity = self._target.identity()
         return {kind: await self.bound(kind, Identity=identity, **more) for kind in CHANNELS}
 
     async def sids(self, **filters: object) -> list[str]:
-        """The sids of the bindings that a list has, as they come."""
+        """Return the sids of the listed bindings, in their order."""
         found = await self.table("listBinding", **filters)
         listed = found.get("bindings")
         if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
@@ -120,7 +124,7 @@ class Notify(Probe):
         return [str(each.get("sid")) for each in listed]
 
     async def lists(self, what: str, wanted: list[Table], **filters: object) -> None:
-        """A list must have exactly these bindings, in whatever order."""
+        """Raise Mismatch unless a list has exactly these bindings, in any order."""
         expect.equal(
             what, sorted(await self.sids(**filters)), sorted(each["sid"] for each in wanted), self.last
         )
@@ -128,7 +132,7 @@ class Notify(Probe):
     # ---- what arrived (a target with handsets only)
 
     async def messages(self, address: object) -> list[Message]:
-        """What reached a device token, a phone number or a messenger id, oldest first."""
+        """Return the messages that reached a device token, a phone number or a messenger id, oldest first."""
         await self._target.settle()
         lab = self._target.lab
 
@@ -139,14 +143,16 @@ class Notify(Probe):
         return await self._target.in_lab(found)
 
     async def message(self, binding: Table) -> Message:
-        """The one message that reached a binding's address."""
+        """Return the only message that reached a binding's address. Raises Mismatch."""
         found = await self.messages(binding["address"])
         if len(found) != 1:
             raise Mismatch(f"what {binding['address']} got", "one message", f"{len(found)} messages")
         return found[0]
 
     async def payloads(self, **parameters: object) -> dict[str, Table]:
-        """What one send becomes on each channel, without the address, from one new binding each."""
+        """Return the payload that one send produces on each channel, without the address; each channel has a new
+        binding.
+        """
         bindings = await self.bound_all()
         await self.send(Identity=bindings["apn"]["identity"], **parameters)
         found = {}
@@ -158,11 +164,11 @@ class Notify(Probe):
     async def reaches(
         self, what: str, wanted: list[Table], others: list[Table], **parameters: object
     ) -> None:
-        """A send with a body must reach these bindings, once each, and none of the others."""
+        """Raise Mismatch unless a send with a body reaches these bindings, once each, and none of the others."""
         await self._reaches(what, wanted, others, {"Body": "a body", **parameters})
 
     async def reaches_without_body(self, what: str, wanted: list[Table], **parameters: object) -> None:
-        """A send without Body must reach these bindings, once each."""
+        """Raise Mismatch unless a send without Body reaches these bindings, once each."""
         await self._reaches(what, wanted, [], parameters)
 
     async def _reaches(self, what: str, wanted: list[Table], others: list[Table], parameters: Table) -> None:
@@ -173,7 +179,9 @@ class Notify(Probe):
             expect.equal(f"messages to {each['address']}, {what}", count, int(each in wanted), self.last)
 
     async def reaches_nobody(self, what: str, others: list[Table], **parameters: object) -> Table:
-        """A send must be an error, and reach none of these. Gives the error object."""
+        """Return the error object of a send. Raises Mismatch unless it is an error and reaches none of these
+        bindings.
+        """
         before = [len(await self.messages(each["address"])) for each in others]
         error = await self.fails("send", **parameters)
         after = [len(await self.messages(each["address"])) for each in others]
@@ -181,13 +189,13 @@ class Notify(Probe):
         return error
 
     def is_date(self, what: str, text: object) -> None:
-        """It must be a date in the form of RFC 2822."""
+        """Raise Mismatch unless a text is a date in the form of RFC 2822."""
         fits = isinstance(text, str) and RFC2822.fullmatch(text) is not None
         expect.true(f"{what} has the form of RFC 2822", fits, text, self.last)
         parsedate_to_datetime(str(text))
 
     def is_sid(self, what: str, text: object) -> None:
-        """It must have 34 letters and digits."""
+        """Raise Mismatch unless a text has 34 letters and digits."""
         fits = isinstance(text, str) and SID.fullmatch(text) is not None
         expect.true(f"{what} has 34 letters and digits", fits, text, self.last)
 
@@ -198,6 +206,6 @@ class Notify(Probe):
 
 
 def number_of(identity: str) -> str:
-    """A phone number of 15 digits, of a fresh identity alone."""
+    """Return a phone number of 15 digits that belongs to this fresh identity only."""
     _, run, count = identity.split("-")
     return f"+1{int(run, 16) % 10**9:09d}{int(count) % 10**5:05d}"

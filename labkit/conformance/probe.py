@@ -1,6 +1,6 @@
-"""What checks ask of the probe: a solution whose routes call services, and tell what scripts see.
+"""Client of the probe for checks: a solution whose routes call services, and return what scripts see.
 
-Its scripts stand in `solutions/probe`; the witness is the same solution once more.
+Its scripts are in `solutions/probe`; the witness is a second solution with the same scripts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Table = dict[str, Any]
 
 
 class Probe:
-    """The routes of the probe. client: one to share; last: the newest answer."""
+    """The routes of the probe. client: a client to share; last: the newest answer."""
 
     def __init__(self, target: Target, solution: str = PROBE, client: FlowClient | None = None) -> None:
         self._target = target
@@ -34,28 +34,28 @@ class Probe:
         self.last: httpx.Response | None = None
 
     async def request(self, method: str, path: str, **options: Any) -> httpx.Response:
-        """The answer as it came."""
+        """Send a request and return its answer, of any status."""
         self.last = await self._client.request(method, path, **options)
         return self.last
 
     async def ask(self, method: str, path: str, **options: Any) -> Any:
-        """What the JSON of the answer means, which must have status 200."""
+        """Return the decoded JSON of an answer. Raises Mismatch unless its status is 200."""
         return decoded(expect.status(await self.request(method, path, **options), 200))
 
     async def call(self, service: str, operation: str, parameters: object) -> tuple[str, Any]:
-        """Have a script call an operation: what type of value came, and the value."""
+        """Call an operation from a script; return the Lua type of its result, and the result."""
         found = await self.ask("POST", f"/call/{service}/{operation}", json=parameters)
         return found["kind"], found.get("result")
 
     def same(self, what: str, actual: object, expected: object) -> None:
-        """They must be the same JSON: 1 is neither true nor 1.5, nor the text 1."""
+        """Raise Mismatch unless both are the same JSON: 1 differs from true, 1.5 and the text 1."""
         same(what, actual, expected, self.last)
 
 
 class Service(Probe):
     """A service that the scripts of a solution call, by default those of the probe.
 
-    failing: the names of which a table of it has none, unless it is an error.
+    failing: fields that only error objects of the service have.
     """
 
     failing = frozenset({"type", "error"})
@@ -65,28 +65,28 @@ class Service(Probe):
         self.name = name
 
     async def table(self, operation: str, /, **parameters: object) -> Table:
-        """The table that an operation gives; it must be one."""
+        """Return the table that an operation returns. Raises Mismatch for another type."""
         kind, result = await self.call(self.name, operation, parameters)
         if kind != "table" or not isinstance(result, dict):
             raise Mismatch(f"what {operation} gives", "a table", f"{kind} {result}", self._exchange())
         return result
 
     async def done(self, operation: str, /, **parameters: object) -> Table:
-        """The table that an operation gives; it must be no error."""
+        """Return the table that an operation returns. Raises Mismatch for another type or an error."""
         result = await self.table(operation, **parameters)
         if self.failing & result.keys():
             raise Mismatch(f"what {operation} gives", "no error", result, self._exchange())
         return result
 
     async def field(self, operation: str, name: str, /, **parameters: object) -> Any:
-        """What stands in the table that an operation gives; it must be there."""
+        """Return a field of the table that an operation returns. Raises Mismatch if it is missing."""
         result = await self.done(operation, **parameters)
         if name not in result:
             raise Mismatch(f"what {operation} gives", f"a table with {name}", result, self._exchange())
         return result[name]
 
     async def refused(self, operation: str, status: int, /, **parameters: object) -> str:
-        """The text of the error that an operation gives; it must be one of this status."""
+        """Return the text of the error object that an operation returns. Raises Mismatch unless it has this status."""
         result = await self.table(operation, **parameters)
         wanted = {"type": "QueryError", "status": status}
         self.same(f"error of {operation}", {name: result.get(name) for name in wanted}, wanted)
@@ -100,7 +100,7 @@ class Service(Probe):
 
 
 class Keystore(Service):
-    """The Keystore of the probe."""
+    """The Keystore service of the probe."""
 
     failing = Service.failing | {"status"}
 
@@ -108,7 +108,7 @@ class Keystore(Service):
         super().__init__(target, "Keystore", solution)
 
     async def get(self, key: str) -> Any:
-        """What stands under a key; None where nothing does."""
+        """Return the value of a key; None if there is none."""
         return (await self.done("get", key=key)).get("value")
 
     async def set(self, key: str, value: object) -> None:
@@ -116,16 +116,19 @@ class Keystore(Service):
         await self.done("set", key=key, value=value)
 
     async def command(self, key: str, command: str, *args: object) -> Any:
-        """The result of a command; None where it is nothing."""
+        """Return the result of a command; None if it is nil."""
         return (await self.done("command", key=key, command=command, args=args)).get("value")
 
     async def items(self, key: str) -> Any:
-        """All that a list holds, from its head."""
+        """Return all items of a list, from its head."""
         return await self.command(key, "lrange", 0, -1)
 
 
 async def events_of(target: Target, identity: str, count: int, solution: str = PROBE) -> list[Table]:
-    """What the probe's handlers were told of an identity: [{handler, event}], so many at least."""
+    """Return the events of an identity that the probe's handlers received, at least `count`: [{handler, event}].
+
+    Raises Mismatch if fewer arrive.
+    """
     probe = Probe(target, solution, target.shared_client(solution))
     until = time.monotonic() + GRACE
     while True:
@@ -140,7 +143,7 @@ async def events_of(target: Target, identity: str, count: int, solution: str = P
 
 
 def decoded(response: httpx.Response) -> Any:
-    """What the JSON of an answer means; it must be JSON, and declared as such."""
+    """Return the decoded JSON of an answer. Raises Mismatch unless it is JSON, and declared as such."""
     kind = response.headers.get("Content-Type", "").split(";")[0]
     expect.equal("content type", kind, JSON, response)
     try:
@@ -150,7 +153,7 @@ def decoded(response: httpx.Response) -> Any:
 
 
 def same(what: str, actual: object, expected: object, response: httpx.Response | None = None) -> None:
-    """They must be the same JSON: 1 is neither true nor 1.5, nor the text 1."""
+    """Raise Mismatch unless both are the same JSON: 1 differs from true, 1.5 and the text 1."""
     if json.dumps(actual, sort_keys=True) != json.dumps(expected, sort_keys=True):
         wanted, seen = expect.hidden(repr(expected)), expect.hidden(repr(actual))
         raise Mismatch(what, wanted, seen, expect.exchange(response))

@@ -1,4 +1,4 @@
-"""Requests that race: two that are under way at once, in each order of their beginning."""
+"""Concurrent requests, begun in a chosen order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ORDERS = (False, True)
 
 
 async def at_once(*works: Callable[[], Awaitable[Any]], turned: bool = False) -> list[Any]:
-    """Begin works together and return their results in the order in which they are given.
+    """Run coroutine functions concurrently and return their results in the order given.
 
     turned: begin the last one first. Raises the first exception.
     """

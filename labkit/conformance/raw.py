@@ -1,4 +1,4 @@
-"""Clients that write bytes: for requests that no HTTP library sends, and for answers that must not come."""
+"""Clients that write raw bytes: for requests that no HTTP library sends, and for answers that must not arrive."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ Headers = Sequence[tuple[str, str]]
 
 
 class HandshakeEnded(Mismatch):
-    """The other side ended the TLS handshake."""
+    """The server ended the TLS handshake."""
 
     def __init__(self, error: OSError) -> None:
         super().__init__("the TLS handshake", "that it succeeds", f"{type(error).__name__}: {error}")
 
 
 class Raw:
-    """One connection. Nothing is added to what is sent, and nothing taken from what comes."""
+    """One connection. Nothing is added to the bytes that are sent, and nothing removed from those received."""
 
     def __init__(self, name: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.name = name
@@ -50,10 +50,10 @@ class Raw:
     async def ask(
         self, method: str, path: str, headers: Headers = (), content: bytes = b"", host: str | None = None
     ) -> httpx.Response:
-        """Send a request and read its answer.
+        """Send a request and return its answer.
 
-        path: with bytes that are no ASCII as surrogates; host: what Host says, else the connection's name.
-        Content-Length comes by itself, unless the body is chunked.
+        path: bytes that are no ASCII are surrogates; host: the value of Host, by default the connection's name.
+        Content-Length is added, unless the body is chunked.
         """
         import httpx
 
@@ -67,7 +67,7 @@ class Raw:
         )
 
     async def answer(self, request: httpx.Request) -> httpx.Response:
-        """Read one answer. Raises Mismatch where none comes, or what comes is none."""
+        """Return the next answer. Raises Mismatch if none arrives, or what arrives is not HTTP."""
         import httpx
 
         subject = f"the answer to {request.method} {request.url.raw_path.decode()}"
@@ -81,24 +81,24 @@ class Raw:
         return httpx.Response(answer.status, headers=answer.headers, content=answer.body, request=request)
 
     async def rest(self, patience: float = PATIENCE) -> bytes:
-        """All that comes until the connection ends. Raises Mismatch where it does not end."""
+        """Return all bytes until the connection ends. Raises Mismatch if it stays open."""
         came = b""
         while piece := await self.more(patience):
             came += piece
         return came
 
     async def more(self, patience: float = PATIENCE) -> bytes:
-        """What comes next, nothing at the end. Raises Mismatch where neither happens."""
+        """Return the next bytes, empty at the end. Raises Mismatch if neither bytes nor the end arrives."""
         try:
             async with asyncio.timeout(patience):
                 return await self._answers.more()
         except TimeoutError:
             raise Mismatch("the connection", "that it ends", f"open after {patience:g} seconds") from None
         except OSError:
-            return b""  # ended all the same
+            return b""  # a reset ends the connection too
 
     def leave(self) -> None:
-        """End the connection by FIN, without a word of TLS."""
+        """End the connection by FIN, without close_notify."""
         self._writer.transport.abort()
 
     def reset(self) -> None:
@@ -107,7 +107,7 @@ class Raw:
         self._writer.transport.abort()
 
     async def finish(self) -> None:
-        """End the connection as TLS does: with close_notify, and once the server has answered it."""
+        """End the connection as TLS does: send close_notify, and wait until the server has closed too."""
         self._writer.close()
         with suppress(OSError):
             async with asyncio.timeout(PATIENCE):
@@ -115,13 +115,13 @@ class Raw:
 
 
 def head(method: str, path: str, headers: Headers) -> bytes:
-    """The head of a request."""
+    """Return the head of a request as bytes."""
     lines = [f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers), "", ""]
     return "\r\n".join(lines).encode(errors="surrogateescape")
 
 
 def encoded(headers: Headers) -> list[tuple[bytes, bytes]]:
-    """Header fields as they are sent."""
+    """Return header fields as bytes."""
     return [(name.encode(), value.encode(errors="surrogateescape")) for name, value in headers]
 
 
@@ -133,12 +133,12 @@ async def connect(
     certificate: KeyPair | None = None,
     version: ssl.TLSVersion | None = None,
 ) -> AsyncIterator[Raw]:
-    """A TLS connection that names `name` in SNI, or nothing. Raises HandshakeEnded.
+    """Open a TLS connection with `name` in SNI, or without SNI. Raises HandshakeEnded.
 
-    certificate: the client's; version: the only one to speak.
+    certificate: the client's; version: the only TLS version that is offered.
     """
     context = target.address.context(certificate)
-    context.check_hostname = False  # the name may be none that the target has
+    context.check_hostname = False  # the name may be one that the target does not serve
     if version is not None:
         context.minimum_version = context.maximum_version = version
     try:
@@ -157,7 +157,7 @@ async def connect(
 
 @asynccontextmanager
 async def connect_plainly(target: Target, name: str) -> AsyncIterator[Raw]:
-    """A connection without TLS, for requests to `name`. Raises Unavailable if the target has no such port."""
+    """Open a connection without TLS, for requests to `name`. Raises Unavailable if the target has no such port."""
     if target.http_port is None:
         raise Unavailable("the target has no plain HTTP port")
     raw = Raw(name, *await asyncio.open_connection(target.address.host, target.http_port))
@@ -168,7 +168,7 @@ async def connect_plainly(target: Target, name: str) -> AsyncIterator[Raw]:
 
 
 def unreadable(path: str, host: str | None) -> dict[str, tuple[str, int]]:
-    """Requests that no server can make sense of, or takes; and the status that each deserves, if any answer."""
+    """Return malformed, oversized or unsupported requests by title, each with the status that an answer would have."""
     whole = "".join([*([] if host is None else [f"Host: {host}\r\n"]), "\r\n"])
     large = "".join(f"X-{number}: {'x' * 7000}\r\n" for number in range(12))
     return {
@@ -187,6 +187,6 @@ def unreadable(path: str, host: str | None) -> dict[str, tuple[str, int]]:
 
 
 async def unanswered(raw: Raw, request: bytes | str, what: str) -> None:
-    """A request must end its connection without one byte of HTTP."""
+    """Raise Mismatch unless a request ends its connection without one byte of HTTP."""
     raw.send(request)
     expect.equal(f"bytes that answer {what}", await raw.more(), b"")

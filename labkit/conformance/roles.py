@@ -1,4 +1,4 @@
-"""What checks ask of roles, permissions and assignments: fresh roles, and what a user holds and may."""
+"""Client of roles, permissions and assignments for checks."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ WILDCARD = {"type": "wildcard"}
 
 
 def named(*names: str) -> list[Table]:
-    """Parameters of a role."""
+    """Return role parameters with these names."""
     return [{"name": name} for name in names]
 
 
 def assignment(role_id: str, *values: tuple[str, object]) -> Table:
-    """A user role assignment."""
+    """Return the assignment of a role with parameter values, as assignUser accepts it."""
     return {"role_id": role_id, "parameters": [{"name": name, "value": value} for name, value in values]}
 
 
 def permission(perm_id: str) -> Table:
-    """The permission of a perm_id."""
+    """Return the method and end point of a perm_id."""
     method, _, end_point = perm_id.partition("/")
     return {"method": method, "end_point": end_point}
 
 
 class Access(User):
-    """Who holds what and may what, in the probe."""
+    """Roles, assignments and permissions of users, through the probe."""
 
     async def role(self, *names: str, perms: Iterable[str] = ()) -> str:
-        """A role that nobody used before, with parameters and permissions: its role_id."""
+        """Create a role with parameters and permissions, and return its role_id, which is unused before."""
         role_id = self._target.identity()
         with set_up("a role"):
             await self.table("createRole", role_id=role_id, parameter=named(*names))
@@ -42,15 +42,17 @@ class Access(User):
         return role_id
 
     async def assign(self, id: int, role_id: str, *values: tuple[str, object]) -> Any:
-        """What assignUser gives."""
+        """Assign a role to a user; return the result of assignUser."""
         return await self.table("assignUser", id=id, roles=[assignment(role_id, *values)])
 
     async def held(self, id: int) -> Any:
-        """What listUserRoles gives."""
+        """Return the result of listUserRoles."""
         return await self.table("listUserRoles", id=id)
 
     async def may(self, id: int, perm_id: str, *pairs: str) -> bool:
-        """May a user? Whatever comes back means yes, but an error object: that must be a 403."""
+        """Return whether a user has a permission. Any result of hasUserPerm grants it except an error, which must be
+        a 403.
+        """
         parameters = {"id": id, "perm_id": perm_id, "parameters": list(pairs)}
         _, result = await self.call("User", "hasUserPerm", parameters)
         if not isinstance(result, dict) or "status" not in result:
@@ -59,11 +61,11 @@ class Access(User):
         return False
 
     async def allowed(self, id: int, perm_id: str, *pairs: str) -> None:
-        """The user must be allowed."""
+        """Raise Mismatch unless the user has the permission."""
         if not await self.may(id, perm_id, *pairs):
             raise self._mismatch("hasUserPerm", f"that {perm_id} is allowed with {pairs}", "403")
 
     async def denied(self, id: int, perm_id: str, *pairs: str) -> None:
-        """The user must be denied with 403."""
+        """Raise Mismatch unless the user is denied the permission with 403."""
         if await self.may(id, perm_id, *pairs):
             raise self._mismatch("hasUserPerm", f"403 for {perm_id} with {pairs}", "no error")

@@ -1,29 +1,29 @@
-"""Fault rows: mutants that one of the lab's faults says, in `faults.toml` of each part, beside its requirements.
+"""Fault rows: mutants that are faults of the lab, in `faults.toml` of each part, beside its requirements.
 
-    where = "GET /timestamp"                         # of each fault in the file that says no other
+    where = "GET /timestamp"                         # the default of all faults in the file
     ["DEV-TIME-1 DEV-TIME-2"]                        # ids of the requirements whose checks notice
     an-hour-late = ["the time is that of another time zone", {edit = {"." = ["add", 3600]}}]
     no-challenge = ["a 401 has no WWW-Authenticate",
         {where = "* /*", product = "*", if_status = 401, drop = "@WWW-Authenticate"}]
 
-A row has a name, by which it is called with its part: `timestamp/an-hour-late`; what goes wrong, as one sentence; and
-the fault, what `lab.faults.add` takes (labkit.settings.faults): where it hits, what it does, whom. A fault that is too
-long for a line may be several tables, one after the other. `smoke` among them names another smoke check than that of
-all, where the fault breaks that one.
+A row has a name, which with its part names the mutant: `timestamp/an-hour-late`; its title, one sentence; and the
+fault, the arguments of `lab.faults.add` (labkit.settings.faults): its site, effect and identities. A fault that is too
+long for a line may be several tables, one after the other. The key `smoke` names another smoke check than the default,
+if the fault breaks that one.
 
-All rows of an area are played on one lab, one after the other: the fault is added, checks of each of the row's
-requirements are played until one tells, then the smoke check, and the fault is taken out. So a row is cheap, and has
-to leave the lab as it was: what a lab remembers is changed by a patch instead (mutant.py). A row whose fault was never
-hit proves nothing and is broken, as is one whose checks fail without the fault, too.
+All rows of an area run on one lab, one after the other: the fault is added, the checks of each of the row's
+requirements run until one fails, then the smoke check, and the fault is removed. So a row is cheap, and has
+to leave the lab as it was: a fault that changes stored data is a patch instead (mutant.py). A row whose fault was never
+applied proves nothing and is broken, as is one whose checks fail without the fault, too.
 
-What an author needs to know:
-- A fault changes what is asked (`when = "before"` with `edit`, `replace`, `put`, `drop`) or what is answered. Whether
-  something is stored, counted or raised twice it cannot say.
-- `where` is for all sites, solutions or scripts that have such a path or operation; `product`, `solution` and `site`
-  narrow it. A check's own set-up meets the fault, too: if it cannot be made then, the row is broken. `if_given`,
-  `if_answer` and `if_status` keep a fault off what is not meant.
-- An edit that makes no difference is no hit.
-- Answers of 204 and 304 have no body, and headers that frame cannot be changed.
+For authors:
+- A fault changes requests (`when = "before"` with `edit`, `replace`, `put`, `drop`) or answers. It cannot change
+  whether something is stored, counted or raised twice.
+- `where` selects all sites, solutions or scripts that have such a path or operation; `product`, `solution` and `site`
+  narrow it. The fault affects a check's set-up, too: if that fails, the row is broken. `if_given`, `if_answer`
+  and `if_status` exclude requests that are not intended.
+- An edit that makes no difference does not count as applied.
+- Answers of 204 and 304 have no body, and the headers that frame a body cannot be changed.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ from labkit.settings import FaultSettings, build
 
 
 def load_rows(root: Traversable | None = None) -> list[Row]:
-    """The rows of all parts, in the order of the files and of the lines in them.
+    """Return the rows of all parts, in the order of the files and of the lines in them.
 
-    root: a folder of areas, instead of this package. Raises CatalogueError for the first thing that is wrong, with its
-    file and row.
+    root: a folder of areas, instead of this package. Raises CatalogueError for the first invalid row, naming file and
+    row.
     """
     return [row for file, content in areas.fault_files(root) for row in _rows(file, toml(file, content))]
 
@@ -90,8 +90,9 @@ def _joined(file: str, name: str, tables: list[Mapping[str, Any]]) -> dict[str, 
 
 @cache
 def all_mutants() -> tuple[Mutant, ...]:
-    """Every mutant, part by part: its patches, then its rows. Raises CatalogueError as `load_rows` does, and where two
-    have one name.
+    """Return every mutant, grouped by part: its patches, then its rows.
+
+    Raises CatalogueError for an invalid row, and for a name that is used twice.
     """
     found: dict[str, Mutant] = {}
     for each in [*all_patches(), *load_rows()]:

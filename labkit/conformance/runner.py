@@ -1,4 +1,4 @@
-"""Running checks: one after the other, each on its own, each with a verdict whatever happens."""
+"""Runner of checks: one after the other, in isolation; each gets a verdict, whatever exception ends it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Progress = Callable[[Verdict], object]
 
 
 class Play(Protocol):
-    """Runs checks. progress: gets each verdict."""
+    """Function that runs checks and returns their verdicts. progress: called with each verdict."""
 
     def __call__(self, checks: Iterable[Check], progress: Progress = ...) -> list[Verdict]: ...
 
@@ -32,14 +32,14 @@ class Play(Protocol):
 def run(
     checks: Iterable[Check], target: Target, catalogue: Catalogue, progress: Progress = lambda verdict: None
 ) -> list[Verdict]:
-    """Run checks against a target, from plain code or a notebook cell. progress: gets each verdict."""
+    """Run checks against a target, from plain code or a notebook cell. progress: called with each verdict."""
     with player(target, catalogue) as play:
         return play(checks, progress)
 
 
 @contextmanager
 def player(target: Target, catalogue: Catalogue) -> Iterator[Play]:
-    """The same for several runs one after the other: what runs checks, on one loop."""
+    """Provide a function that runs checks, for several runs on one event loop."""
     from anyio.from_thread import start_blocking_portal
 
     async def all_of_them(checks: Iterable[Check], progress: Progress) -> list[Verdict]:
@@ -50,13 +50,13 @@ def player(target: Target, catalogue: Catalogue) -> Iterator[Play]:
                 progress(verdicts[-1])
         return verdicts
 
-    # a cell has a loop of its own running in its thread
+    # a notebook's thread runs an event loop already
     with start_blocking_portal(backend_options={"loop_factory": loop_factory()}) as portal:
         yield lambda checks, progress=lambda verdict: None: portal.call(all_of_them, checks, progress)
 
 
 async def run_one(check: Check, target: Target, catalogue: Catalogue) -> Verdict:
-    """Run one check."""
+    """Run one check and return its verdict."""
     began = time.perf_counter()
 
     def verdict(outcome: Outcome, **details: Any) -> Verdict:
@@ -64,7 +64,7 @@ async def run_one(check: Check, target: Target, catalogue: Catalogue) -> Verdict
         return Verdict(check.name, check.requirements, check.title, outcome, **details, seconds=took)
 
     def broken(reason: str) -> Verdict:
-        """A model that goes wrong says nothing of any of its rules."""
+        """Return a broken verdict; for a model check it also says that none of the rules was reached."""
         return verdict(
             "broken", reason=reason, outcomes={} if check.model is None else _not_reached(check.requirements)
         )
@@ -85,12 +85,12 @@ async def run_one(check: Check, target: Target, catalogue: Catalogue) -> Verdict
         return verdict("not reached", cause=reached.cause, **_details(reached.mismatch, f"{reached.cause}: "))
     except SetUpError as error:
         return broken(str(error))
-    except Exception as error:  # noqa: BLE001 - whatever it is, the next check must still run
+    except Exception as error:  # noqa: BLE001 - whatever is raised, the next check must still run
         late = waiting(error) if isinstance(error, TimeoutError) and limit.expired() else None
         if late is not None and late.lab:
             target.gave_up(check)
         fault = _fault(error, late, seconds, asked=target.was_asked)
-        if fault is None:  # the check's own
+        if fault is None:  # the check itself is at fault
             return broken(
                 f"{type(error).__name__}: {error}"
                 if late is None
@@ -102,9 +102,9 @@ async def run_one(check: Check, target: Target, catalogue: Catalogue) -> Verdict
 
 
 def _of_model(found: Findings, catalogue: Catalogue, verdict: Callable[..., Verdict]) -> Verdict:
-    """The verdict on what a model found: the worst difference, and the outcome of each rule that did not pass.
+    """Return the verdict on a model's findings: the worst difference, and the outcome of each rule that did not pass.
 
-    A rule that differed is blamed alone: what the model says of the others no longer counts, since a target that
+    Only the rules that differed are blamed: the comparisons by other rules no longer count, since a target that
     departs from the model once may be in another state than the model from then on.
     """
     if not found.differences and not found.compared:
@@ -127,7 +127,7 @@ def _not_reached(rules: Iterable[str]) -> dict[str, Outcome]:
 
 
 def _details(mismatch: Mismatch, before: str = "") -> dict[str, str]:
-    """The fields of a verdict that show a mismatch. before: what its reason begins with."""
+    """Return the fields of a verdict that show a mismatch. before: a prefix of its reason."""
     return {
         "reason": before + mismatch.what,
         "expected": mismatch.expected,
@@ -137,9 +137,11 @@ def _details(mismatch: Mismatch, before: str = "") -> dict[str, str]:
 
 
 def _fault(error: Exception, late: Wait | None, seconds: float, *, asked: bool) -> Mismatch | None:
-    """Return what the target did wrong, if it was the target: it differs, refuses a device, breaks off, or answers
-    something that the check cannot read, or nothing. late: what the check waited for when its time of so many seconds
-    was over; asked: was the target asked anything?
+    """Return the target's fault that an exception shows, or None if the check itself is at fault.
+
+    The target is at fault if it differs, refuses a device, closes a connection, answers in a form that the check
+    cannot read, or does not answer. late: what the check was waiting for when its time, in seconds, was over; asked:
+    whether the check sent the target any request.
     """
     import httpx
 

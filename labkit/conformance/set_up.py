@@ -1,4 +1,4 @@
-"""What a check needs before it can begin, such as a provisioned device or an active user."""
+"""Preconditions of checks, such as a provisioned device or an active user."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from labkit.fleet.device import DeviceError
 
 
 class SetUpError(LabkitError):
-    """What a check needs could not be made, so that its verdict is broken: it says nothing about its requirement."""
+    """A precondition of a check failed. The verdict is broken: it says nothing about the requirement."""
 
 
 @contextmanager
 def set_up(what: str) -> Iterator[None]:
-    """Whatever the target does wrong in here is no failure of what is checked. Raises SetUpError instead."""
+    """Convert errors of the target while a precondition is made. Raises SetUpError in place of Mismatch and
+    DeviceError.
+    """
     try:
         yield
     except (Mismatch, DeviceError) as error:

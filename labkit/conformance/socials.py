@@ -1,4 +1,6 @@
-"""What checks ask of social login, at the providers that lab.yaml has: google and github (OAuth 2), twitter (1)."""
+"""Client of social login for checks, at lab.yaml's identity providers: google and github (OAuth 2), twitter (OAuth
+1).
+"""
 
 from __future__ import annotations
 
@@ -10,17 +12,17 @@ from labkit.conformance import expect
 from labkit.conformance.probe import PROBE, Table
 from labkit.conformance.users import User
 
-GOOGLE, TWITTER = "google", "twitter"  # both let the first of their people in, unasked
+GOOGLE, TWITTER = "google", "twitter"  # both log their first person in without asking
 ANN = {GOOGLE: {"sub": "p-1", "name": "Ann", "email": "ann@example.com"}, TWITTER: {"screen_name": "p-1"}}
 SCOPE = {GOOGLE: ["profile", "email"], "github": ["user"]}
 MISSING = "a-consumer-without-provider"
 
 
 class Socials(User):
-    """The User service, with what these checks do again and again."""
+    """The User service, with the steps that social login checks share."""
 
     def described(self, consumer: str = GOOGLE, **change: Any) -> Table:
-        """What createSocial takes for an application that lab.yaml registers."""
+        """Return arguments of createSocial for an application that lab.yaml registers, with changes."""
         application = self._target.application(consumer.lower())
         return {
             "consumer": consumer,
@@ -32,11 +34,11 @@ class Socials(User):
         }
 
     async def without(self, consumer: str) -> None:
-        """Nobody has left a social of this consumer."""
+        """Delete the social of this consumer, if there is one."""
         await self.call("User", "deleteSocial", {"consumer": consumer})
 
     async def ready(self, consumer: str = GOOGLE, **change: Any) -> Table:
-        """A new social."""
+        """Create a social and return it."""
         await self.without(consumer)
         social = self.described(consumer, **change)
         self.same("the social", await self.table("createSocial", **social), social)
@@ -46,22 +48,22 @@ class Socials(User):
         return await self.text("getSocialLoginUrl", consumer=consumer, **given)
 
     async def callback(self, consumer: str = GOOGLE) -> Table:
-        """What getSocialToken is given after a person has logged in."""
+        """Log a person in at the provider and return the arguments for getSocialToken."""
         arguments = {"reqToken": await self.url(consumer)} if consumer == TWITTER else {}
         page = await self._target.browser().request("GET", await self.url(consumer, **arguments))
         expect.equal("where the login ends", page.url.path, "/requests/callback", page)
         return {"consumer": consumer, **arguments, **query(str(page.url))}
 
     async def info(self, consumer: str, token: str) -> Any:
-        """What the provider tells of the person."""
+        """Return the person's data that the provider returns for a token."""
         return json.loads(await self.text("socialRequest", consumer=consumer, token=token))
 
     async def knows(self, consumer: str, token: str) -> None:
-        """The provider must tell of Ann."""
+        """Raise Mismatch unless the provider returns Ann's data for a token."""
         found = await self.info(consumer, token)
         self.same("who it is", {name: found.get(name) for name in ANN[consumer]}, ANN[consumer])
 
 
 def query(url: str) -> dict[str, str]:
-    """The parameters of a URL."""
+    """Return the parameters of a URL."""
     return {name: values[-1] for name, values in parse_qs(urlsplit(url).query).items()}

@@ -1,4 +1,4 @@
-"""What checks run against: a lab in this process, or any platform that is described by a target file."""
+"""The target of checks: a lab in this process, or any platform that a target file describes."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LAB_YAML = Path(str(files("labkit.conformance") / "lab.yaml"))
-LOCAL_TARGET = "lab"  # the target that is a lab in the process of its checks
+LOCAL_TARGET = "lab"  # name of the target that is a lab in the process of its checks
 LOCAL = frozenset({"clock", "journal", "mailbox", "handsets", "settings", "polls"})
 
 
 @dataclass(frozen=True, slots=True)
 class TargetProduct:
-    """A product of lab.yaml as the target serves it."""
+    """A product of lab.yaml and its domain at the target."""
 
     settings: ProductSettings
     domain: str
@@ -53,10 +53,10 @@ class TargetProduct:
 class Target:
     """A platform that serves the products and solutions of `conformance/lab.yaml`.
 
-    address: where it listens; domains: product and solution ids with their domains; settings: those of
-    lab.yaml; lab: the handle, where the platform is a lab in this process, else None; seed: makes the names
-    of this run repeatable, for a lab that forgets them afterwards; elsewhere every run has names of its own.
-    `guard` has the guard times that lab.yaml asks for.
+    address: where it listens; domains: of products and solutions, by id; settings: those of lab.yaml; lab: the
+    handle, if the platform is a lab in this process, else None; seed: makes the names of this run repeatable, for a
+    lab that is discarded afterwards; at other targets every run has new names. `guard` has the guard times that
+    lab.yaml sets.
     """
 
     def __init__(
@@ -74,8 +74,8 @@ class Target:
         self.address = address
         self.http_port = http_port
         self.offers = frozenset() if lab is None else LOCAL if lab.clock.rate == 0 else LOCAL - {"clock"}
-        self.fresh = lab is not None  # nobody used it before this run
-        self.kept: set[str] = set()  # ids of solutions that a check made, for its next time
+        self.fresh = lab is not None  # no earlier run used it
+        self.kept: set[str] = set()  # ids of solutions that a check made and reuses when it runs again
         self._lab = lab
         self._domains = domains
         self.guard = settings.guard
@@ -91,12 +91,12 @@ class Target:
         self._whitelisted: defaultdict[str, set[str]] = defaultdict(set)
         self._clients: list[VirtualDevice | FlowClient | DeviceConnection | ConnectionPool | Connections] = []
         self._shared: dict[str, FlowClient] = {}
-        self._lasting: LabTransport | None = None  # connections that go from check to check
+        self._lasting: LabTransport | None = None  # connections that successive checks share
         self._connections: dict[str, DeviceConnection] = {}
         self._pools: dict[str, ConnectionPool] = {}
         self._products: dict[str, Product] = {}  # the lab's handles
         self._tasks: list[asyncio.Task[Any]] = []
-        self._calls = 0  # of the lab's handle that have not returned
+        self._calls = 0  # calls of the lab's handle that have not returned
         self._stuck: Check | None = None  # the check whose call of the lab's handle did not return in time
         self.was_asked = False  # whether the last check had a client of the target
 
@@ -108,9 +108,10 @@ class Target:
         settings: LabSettings | None = None,
         domains: dict[str, str] | None = None,
     ) -> Self:
-        """A lab in this process that loaded `conformance/lab.yaml`.
+        """Return the target for a lab in this process that loaded `conformance/lab.yaml`.
 
-        settings: those, if they were read before; domains: of its products and solutions, if they are known.
+        settings: the content of lab.yaml, if it was read before; domains: of products and solutions, if they are
+        known.
         """
         settings = settings or load(LAB_YAML)
         if domains is None:
@@ -120,9 +121,10 @@ class Target:
 
     @classmethod
     def remote(cls, ready: str | dict[str, Any]) -> Self:
-        """A platform elsewhere: the line that `labkit serve --json` prints, or a file that holds it.
+        """Return the target for a platform elsewhere. ready: the line that `labkit serve --json` prints, or a file
+        with it.
 
-        An optional key `host` names its address. Raises SettingsError where a key is missing.
+        An optional key `host` is its address. Raises SettingsError if the line cannot be read or a key is missing.
         """
         try:
             data = ready if isinstance(ready, dict) else json.loads(_text(ready))
@@ -136,27 +138,27 @@ class Target:
         domains = {name: url.removeprefix("https://").split(":")[0] for name, url in urls.items()}
         return cls("remote", address, domains, load(LAB_YAML), http_port=data.get("http_port"))
 
-    # ---- who takes part
+    # ---- products, identities and clients
 
     def product(self, id: str) -> TargetProduct:
-        """A product of lab.yaml."""
+        """Return a product of lab.yaml."""
         return TargetProduct(self._settings[id], self._domains[id])
 
     def seed(self, name: str) -> int:
-        """A number to draw from, the same in each run with one seed; a new one for each time of asking.
+        """Return a seed for random choices: new for each call, the same in each run with one seed.
 
-        It names nobody, so that a target elsewhere, where names are new each time, is asked the same in each run.
+        It does not depend on the names of a run, so that a target with new names in each run gets the same requests.
         """
         return int(self._chances.hex(f"seed {name}", 16), 16)
 
     def identity(self) -> str:
-        """An identity that nobody used before."""
+        """Return an identity that no run has used."""
         return f"check-{self._run}-{next(self._count)}"
 
     def whitelisted(self, product: str) -> str:
-        """One of the identities that lab.yaml allows a product, each once and in no order.
+        """Return a whitelisted identity of a product, each at most once, in no order.
 
-        An earlier run may have used it: `calls.first_use` passes over those. Raises SetUpError where none is left.
+        An earlier run may have used it: `endpoints.first_use` skips those. Raises SetUpError if none is left.
         """
         left = [each for each in self._settings[product].identities if each not in self._whitelisted[product]]
         if not left:
@@ -168,7 +170,7 @@ class Target:
     def device(
         self, product: str, identity: str | None = None, client: Client | None = None
     ) -> VirtualDevice:
-        """A device of a product, by default with a fresh identity; not activated. client: one to share."""
+        """Return a device of a product, not activated, by default with a fresh identity. client: a client to share."""
         described = self.product(product)
         device = VirtualDevice(
             self.address,
@@ -183,15 +185,15 @@ class Target:
         return device
 
     def shared_client(self, id: str) -> FlowClient:
-        """The client of a product's or a solution's domain that all share who ask here, until the check ends."""
+        """Return the client of a product's or solution's domain that all callers share until the check ends."""
         if id not in self._shared:
             self._shared[id] = self.client(id)
         return self._shared[id]
 
     def connection(self, id: str) -> DeviceConnection:
-        """The same for a connection that costs little and takes one request at a time, each in one write.
+        """Return a shared, lightweight connection, which sends one request at a time, each in one write.
 
-        id: also of a solution that a check made itself.
+        id: of a product or a solution, also of a solution that a check made itself.
         """
         if id not in self._connections:
             domain = self._domains.get(id, f"{id}.apps.{self._domain}")
@@ -200,13 +202,13 @@ class Target:
         return self._connections[id]
 
     def own_connection(self, id: str) -> DeviceConnection:
-        """A new connection to a product, which nobody shares."""
+        """Return a new connection to a product, not shared."""
         connection = DeviceConnection(Server(self.address, self._domains[id]))
         self._clients.append(connection)
         return connection
 
     def pool(self, id: str) -> ConnectionPool:
-        """The same for several requests at a time."""
+        """Return a shared pool of lightweight connections, for several requests at a time."""
         if id not in self._pools:
             self._pools[id] = ConnectionPool(Server(self.address, self._domains[id]))
             self._clients.append(self._pools[id])
@@ -216,20 +218,20 @@ class Target:
         return self._identifiers.alphanumeric("password", length)
 
     async def activated(self, product: str) -> VirtualDevice:
-        """A fresh device of a product, provisioned. Raises SetUpError where the target does not provision it."""
+        """Return a fresh, provisioned device of a product. Raises SetUpError if the target does not provision it."""
         device = self.device(product)
         with set_up(f"a device of {product}"):
             await device.activate()
         return device
 
     def client(self, id: str) -> FlowClient:
-        """An HTTPS client of a product's or a solution's domain, without credentials."""
+        """Return an HTTPS client of a product's or a solution's domain, without credentials."""
         client = FlowClient(self.address, self._domains[id], shared=self._lasting)
         self._clients.append(client)
         return client
 
     def browser(self) -> Browser:
-        """A new person's browser, which visits products, solutions and identity providers by their URLs."""
+        """Return a new person's browser, which visits products, solutions and identity providers by their URLs."""
         from labkit.fleet.browser import Browser, Connections
 
         connections = Connections(self.address, self._lasting)
@@ -237,32 +239,32 @@ class Target:
         return Browser(connections, self._serves)
 
     def url(self, id: str, path: str) -> str:
-        """The URL of a path at a product or a solution, for a browser and for those who send one there."""
+        """Return the URL of a path at a product or a solution."""
         return self.address.url(self._domains[id], path)
 
     def application(self, provider: str) -> ApplicationSettings:
-        """What lab.yaml registers at an identity provider: id and secret to create a social with."""
+        """Return lab.yaml's application at an identity provider: id and secret to create a social with."""
         return self._social[provider][0]
 
     def configured(self, solution: str, service: str) -> dict[str, Any]:
-        """What lab.yaml configures for a service of a solution."""
+        """Return lab.yaml's configuration of a service of a solution."""
         return dict(self._services[solution].get(service, {}))
 
     def messaging_service(self, account: int, service: int) -> MessagingService:
-        """A notify service that lab.yaml has at the messaging provider."""
+        """Return a notify service of lab.yaml at the messaging provider."""
         return self._messaging[account].services[service]
 
     def _serves(self, host: str) -> bool:
         return host in self._domains.values() or host.endswith(f".{self._domain}")
 
     def start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """Do something beside the check, such as a request that is held. It ends with the check at the latest."""
+        """Start a task beside the check, such as a long poll; it is cancelled when the check ends."""
         task = asyncio.create_task(work)
         self._tasks.append(task)
         return task
 
     async def hang_up(self) -> None:
-        """End the connections of all devices and clients; they open new ones."""
+        """Close the connections of all devices and clients; they open new ones."""
         for client in self._clients:
             await client.close()
         if self._lasting is not None:
@@ -270,10 +272,10 @@ class Target:
 
     @asynccontextmanager
     async def lasting_connections(self) -> AsyncIterator[None]:
-        """In here, a check's clients take over the connections of those before it, where they show no certificate.
+        """Let checks reuse the connections of earlier checks, for clients without a certificate, inside this context.
 
-        A platform goes by what a request says, whoever used its connection before; to open one costs as much as
-        several requests.
+        A platform decides by the content of a request, whatever its connection carried before; opening a connection
+        costs as much as several requests.
         """
         self._lasting = self.address.connections()
         try:
@@ -284,7 +286,7 @@ class Target:
 
     @asynccontextmanager
     async def scope(self) -> AsyncIterator[Self]:
-        """Ends what a check left under way, and the connections of the devices and clients that it used."""
+        """End a check's tasks and the connections of its devices and clients when this context ends."""
         try:
             yield self
         finally:
@@ -300,7 +302,7 @@ class Target:
             for client in clients:
                 await client.close()
 
-    # ---- what only a lab in this process can do
+    # ---- features of a lab in this process
 
     @property
     def lab(self) -> Lab:
@@ -323,23 +325,23 @@ class Target:
 
     @property
     def stuck(self) -> Check | None:
-        """The check since whose end a call of the lab's handle has not returned, if there is one."""
+        """The check that ended during a call of the lab's handle that has still not returned; None if there is none."""
         return self._stuck if self._calls else None
 
     def gave_up(self, check: Check) -> None:
-        """Take note that a check ended while it waited for the lab's handle."""
+        """Record that a check ended while it waited for the lab's handle."""
         self._stuck = check
 
     async def handle(self, product: str) -> Product:
-        """The lab's handle of a product, the same each time (a lab in this process only)."""
+        """Return the lab's handle of a product, cached (a lab in this process only)."""
         if product not in self._products:
             self._products[product] = await self.in_lab(self.lab.product, product)
         return self._products[product]
 
     async def held(self, device: VirtualDevice, alias: str, count: int = 1) -> None:
-        """Wait until the lab holds `count` polls of this device and alias (a lab in this process only)."""
+        """Wait until `count` polls of this device and alias are pending (a lab in this process only)."""
         product = next(name for name, domain in self._domains.items() if domain == device.domain)
-        # it ends with the check, where the poll is answered at once
+        # where the poll is answered at once, the end of the check cancels this wait
         await (await self.handle(product)).held(device.identity, alias, count, within=60.0)
 
     async def settle(self) -> None:
@@ -347,22 +349,22 @@ class Target:
         await self.in_lab(self.lab.settle)
 
     async def journalled(self, operations: str) -> str:
-        """What the journal tells of calls of operations with this in their names (a lab in this process only)."""
+        """Return the journal's call records of operations whose names contain a text (a lab in this process only)."""
         calls = await self.in_lab(self.lab.journal.select, "call")
         return repr([record.detail for record in calls if operations in record.summary])
 
     def lab_time(self) -> float:
-        """The lab's own clock, in seconds since 1970 (a lab in this process only)."""
+        """Return the lab's clock in seconds since 1970 (a lab in this process only)."""
         return self.lab.clock.time
 
     async def advance(self, seconds: float) -> None:
-        """Move the virtual clock on (a lab in this process only)."""
+        """Advance the virtual clock (a lab in this process only)."""
         await self.in_lab(self.lab.clock.advance, seconds)
 
 
 @contextmanager
 def opened(target: str = LOCAL_TARGET, seed: int | None = None) -> Iterator[Target]:
-    """The target that checks run against; a lab of its own is closed afterwards. Raises SettingsError."""
+    """Provide a target for checks; a lab is started for it by default, and closed afterwards. Raises SettingsError."""
     if target != LOCAL_TARGET:
         yield Target.remote(target)
         return

@@ -1,8 +1,8 @@
-"""Twins: two tenants that hold the same names, ids and addresses, and play the same story side by side.
+"""Twins: two tenants with the same names, ids and addresses, which run the same story side by side.
 
-What one does must change nothing of the other, show nothing of it, and come out alike in both. A story is a list of
-acts; `§` in their arguments stands for the tenant's own mark, `¤` for that of the other, `<name>` for a secret that an
-earlier act kept.
+An act of one must change nothing of the other, show nothing of it, and have the same result in both. A story is a
+list of acts; in their arguments `§` is replaced by the tenant's own mark, `¤` by the mark of the other, `<name>` by a
+secret that an earlier act kept.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ Views = Mapping[str, Sequence["Act"]]
 class Act:
     """A call of an operation, `Service.operation`.
 
-    keep: names for secrets in the result: of the whole (`""`) or of one of its fields; views: what it may change;
-    crossed: with its secrets the other twin is refused; fails: it gives an error in both.
+    keep: names for secrets in the result: the whole (`""`) or one of its fields; views: names of the views that it
+    may change; crossed: whether the other twin is refused with its secrets; fails: whether it is an error in both.
     """
 
     call: str
@@ -42,28 +42,30 @@ class Act:
 
 def act(call: str, views: str = "", /, *, keep: str = "", crossed: bool = False, fails: bool = False,
         **parameters: Any) -> Act:  # fmt: skip
-    """An act. keep: `field=name` with spaces between, or a name for the whole result."""
+    """Return an act. keep: `field=name` separated by spaces, or a name for the whole result."""
     kept = {source: name for source, _, name in (each.rpartition("=") for each in keep.split())}
     return Act(call, parameters, kept, views, crossed, fails)
 
 
 class Twin:
-    """One of the two. solution: calls the operations; secrets: what its acts kept."""
+    """One of the two tenants. solution: calls the operations; secrets: kept from the results of its acts."""
 
     def __init__(self, solution: Solution, mark: str) -> None:
         self.solution = solution
         self.mark = mark
         self.secrets: dict[str, str] = {}
-        self.seen: dict[str, Any] = {}  # the views, as they were last
+        self.seen: dict[str, Any] = {}  # the latest results of the views
 
     def call(self, act: Act, secrets: Mapping[str, str] | None = None) -> Any:
-        """The result of an act, with these secrets instead of its own."""
+        """Return the result of an act. secrets: used instead of the twin's own."""
         service, _, operation = act.call.partition(".")
         parameters = _filled(act.parameters, self.mark, self.secrets if secrets is None else secrets)
         return self.solution.call(service, operation, parameters)
 
     def play(self, act: Act) -> Any:
-        """Do an act: its result without what is the tenant's own. Raises Mismatch for an error, or where one lacks."""
+        """Run an act and return its result, normalized by `plain`. Raises Mismatch unless it fails or succeeds as
+        declared.
+        """
         result = self.call(act)
         if is_error(result) != act.fails:
             raise Mismatch(str(act.call), "an error" if act.fails else "no error", expect.hidden(result))
@@ -75,11 +77,11 @@ class Twin:
         return self.plain(result)
 
     def view(self, acts: Iterable[Act]) -> list[Any]:
-        """What reads give, errors too."""
+        """Return the results of read operations, errors included."""
         return [self.plain(self.call(each)) for each in acts]
 
     def plain(self, result: Any) -> Any:
-        """A result in which marks, secrets and the solution's own names are replaced."""
+        """Return a result in which marks, secrets and the solution's own names are replaced by placeholders."""
         text = json.dumps(result, sort_keys=True, default=str)
         for name, secret in self.secrets.items():
             text = text.replace(json.dumps(secret)[1:-1], f"<{name}>")
@@ -89,12 +91,12 @@ class Twin:
 
 
 def is_error(result: object) -> bool:
-    """Is it an error object?"""
+    """Return whether a result is an error object."""
     return isinstance(result, dict) and "error" in result and "status" in result
 
 
 def play(twins: tuple[Twin, Twin], story: Iterable[Act], views: Views) -> None:
-    """Play a story in both, an act at a time. Raises Mismatch at the first difference."""
+    """Run a story in both twins, an act at a time. Raises Mismatch at the first difference."""
     for each in story:
         results = []
         for one, other in (twins, twins[::-1]):
@@ -119,14 +121,14 @@ def play(twins: tuple[Twin, Twin], story: Iterable[Act], views: Views) -> None:
 
 
 def unchanged(twins: tuple[Twin, Twin], views: Views, since: str) -> None:
-    """Everything must be in both as it was last. Raises Mismatch."""
+    """Raise Mismatch unless all views of both twins have their latest results. since: what happened in between."""
     for one in twins:
         for name, acts in views.items():
             _same(f"{name} {since}", one.view(acts), one.seen[name])
 
 
 def see(twins: tuple[Twin, Twin], views: Views) -> None:
-    """Keep how everything is in both, which must be alike. Raises Mismatch."""
+    """Store the results of all views of both twins. Raises Mismatch unless both are alike."""
     for name, acts in views.items():
         for one in twins:
             one.seen[name] = one.view(acts)
@@ -134,7 +136,7 @@ def see(twins: tuple[Twin, Twin], views: Views) -> None:
 
 
 def _refused(one: Twin, other: Twin, act: Act, views: Views) -> None:
-    """The other must be refused with the secrets of this one, and change nothing."""
+    """Raise Mismatch unless the other twin is refused with the secrets of this one, and the act changes nothing."""
     result = other.call(act, one.secrets)
     if not is_error(result):
         raise Mismatch(f"{act.call} with what another solution was given", "an error", expect.hidden(result))
@@ -145,7 +147,7 @@ def _refused(one: Twin, other: Twin, act: Act, views: Views) -> None:
 
 
 def _hides(what: str, result: Any, other: Twin) -> None:
-    """Nothing of the other may be in a result."""
+    """Raise Mismatch if a result contains a name or secret of the other twin."""
     text = json.dumps(result, default=str)
     held = [each for each in (other.mark, other.solution.id, *other.secrets.values()) if each in text]
     if held:

@@ -1,4 +1,4 @@
-"""Errors of a check that come from a value of the target: no number, no such field, a list instead of a table."""
+"""Errors of a check caused by a value of the target: no number, no such field, a list instead of a table."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from pathlib import Path
 from labkit.conformance import expect
 from labkit.conformance.verdict import Mismatch
 
-# Whatever parses, looks up or computes with an answer may raise these. Others (NameError, ImportError) are the check's.
+# Parsing an answer, or computing with it, may raise these. Others (NameError, ImportError) are errors of the check.
 UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, AssertionError)
 OWN = Path(__file__).parent
 
 
 def unreadable(error: Exception) -> Mismatch:
-    """Return the mismatch that a value of the target is which a check could not read: where, with the last answer."""
+    """Return a mismatch that names where a check could not read a value of the target, and shows the last answer."""
     import httpx
 
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     own = [each for each in frames if Path(each.f_code.co_filename).is_relative_to(OWN)]
     shown = ""
-    for frame in frames:  # the innermost one with an answer is what counts
+    for frame in frames:  # the answer of the innermost frame counts
         for value in frame.f_locals.values():
             if isinstance(value, httpx.Response):
                 shown = expect.exchange(value)

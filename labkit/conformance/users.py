@@ -1,4 +1,4 @@
-"""What checks ask of the User service, by way of the probe: operations, their refusals, and fresh users."""
+"""Client of the User service for checks, through the probe: operations, their refusals, and fresh users."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from labkit.conformance.probe import Probe, Table
 from labkit.conformance.set_up import set_up
 from labkit.conformance.verdict import Mismatch
 
-PASSWORD = "correct horse"  # of users whom nobody else needs
-NEW_PASSWORD = "battery staple"  # that they change to
+PASSWORD = "correct horse"  # of users that belong to one check
+NEW_PASSWORD = "battery staple"  # their password after a change
 NOBODY = 2**50  # an id that no user and no client has
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """An active user, whom one check made for itself."""
+    """An active user that belongs to one check."""
 
     id: int
     email: str
@@ -28,24 +28,26 @@ class Person:
 class User(Probe):
     """The User service of the probe.
 
-    An operation that should succeed is called by the kind of what it gives: `table` (an object or a list),
-    `text`, `nothing`. An error object is a mismatch there, and what `refused` expects.
+    The methods `table` (an object or a list), `text` and `nothing` call an operation that should succeed, and are
+    named for the type of its result; they raise Mismatch for an error object. `refused` calls one that should fail.
     """
 
     async def table(self, operation: str, **parameters: object) -> Any:
-        """The object or list that an operation gives."""
+        """Return the object or list that an operation returns."""
         return await self._given("table", operation, parameters)
 
     async def text(self, operation: str, **parameters: object) -> str:
-        """The text that an operation gives."""
+        """Return the text that an operation returns."""
         return str(await self._given("string", operation, parameters))
 
     async def nothing(self, operation: str, **parameters: object) -> None:
-        """The operation must give nil."""
+        """Raise Mismatch unless an operation returns nil."""
         await self._given("nil", operation, parameters)
 
     async def refused(self, operation: str, status: int, /, **parameters: object) -> Table:
-        """The error object that an operation gives; it must be one of this status, and tell why."""
+        """Return the error object that an operation returns. Raises Mismatch unless it has this status, and a
+        message.
+        """
         kind, result = await self.call("User", operation, parameters)
         if kind != "table" or not isinstance(result, dict):
             raise self._mismatch(operation, "an error object", kind)
@@ -66,38 +68,38 @@ class User(Probe):
         return result
 
     async def fails(self, operation: str, **parameters: object) -> None:
-        """The operation must give an error object."""
+        """Raise Mismatch unless an operation returns an error object."""
         kind, result = await self.call("User", operation, parameters)
         if kind != "table" or not isinstance(result, dict) or not {"error", "status"} <= result.keys():
             raise self._mismatch(operation, "an error object", f"{kind} {result}")
 
     async def works(self, operation: str, **parameters: object) -> None:
-        """The operation must give no error object; what else it gives, the document does not say."""
+        """Raise Mismatch if an operation returns an error object. The document does not specify its result."""
         kind, result = await self.call("User", operation, parameters)
         if isinstance(result, dict) and "error" in result:
             raise self._mismatch(operation, "no error", f"{kind} {result}")
 
     async def signed_up(self) -> tuple[str, str, str]:
-        """Someone new, who is not active yet: email, password, activation code."""
+        """Sign a new user up, without activation; return email, password, activation code."""
         email = f"{self._target.identity()}@example.com"
         with set_up("someone who signs up"):
             code = await self.text("createUser", email=email, name="Ann", password=PASSWORD)
         return email, PASSWORD, code
 
     async def newcomer(self) -> int:
-        """Someone new, who is not active yet: the id, for checks in which that is enough."""
+        """Sign a new user up, without activation; return the id."""
         email, _, _ = await self.signed_up()
         return await self.id_of(email)
 
     async def person(self) -> Person:
-        """Someone new, active."""
+        """Return a new active user."""
         email, password, code = await self.signed_up()
         with set_up("an active user"):
             expect.equal("activateUser", await self.text("activateUser", code=code), "OK", self.last)
         return Person(await self.id_of(email), email, password)
 
     async def shown(self, email: str) -> Table:
-        """The one user who has this address, as listUsers shows it."""
+        """Return the only user with this address, as listUsers shows it. Raises Mismatch."""
         found = await self.table("listUsers", filter=f"email::like::{email}")
         fits = [each for each in found if isinstance(each, dict) and each.get("email") == email]
         if len(fits) != 1 or not isinstance(fits[0].get("id"), int):
@@ -105,20 +107,20 @@ class User(Probe):
         return fits[0]
 
     async def id_of(self, email: str) -> int:
-        """The id of the one user who has this address."""
+        """Return the id of the only user with this address. Raises Mismatch."""
         return int((await self.shown(email))["id"])
 
     async def login(self, person: Person) -> str:
-        """A token of this person."""
+        """Log a user in and return a token."""
         return await self.text("getUserToken", email=person.email, password=person.password)
 
     async def leads_to(self, token: str, person: Person) -> None:
-        """A user token or an access token must lead to this person."""
+        """Raise Mismatch unless a user token or an access token belongs to this person."""
         user = await self.table("getCurrentUser", token=token)
         expect.equal("id of the token's user", user.get("id"), person.id, self.last)
 
     async def leads_nowhere(self, token: str, why: str) -> None:
-        """A token must lead to nothing usable."""
+        """Raise Mismatch if a token belongs to any user. why: the reason why it should not."""
         kind, found = await self.call("User", "getCurrentUser", {"token": token})
         usable = kind not in ("nil", "table") or (isinstance(found, dict) and "id" in found)
         expect.true(f"nothing usable {why}", not usable, f"{kind} {found}", self.last)

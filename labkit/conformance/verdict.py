@@ -1,4 +1,4 @@
-"""What came of a check."""
+"""Verdicts: the results of checks."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any, Literal
 from labkit.core.errors import LabkitError
 
 Outcome = Literal["passed", "failed", "warned", "skipped", "broken", "not reached"]
-BLAMED: tuple[Outcome, ...] = ("failed", "warned", "broken")  # the outcomes that speak against a requirement
+BLAMED: tuple[Outcome, ...] = ("failed", "warned", "broken")  # the outcomes that count against a requirement
 
 
 class Mismatch(LabkitError):
-    """The target did not do what the requirement says.
+    """The target's behaviour differs from the requirement.
 
-    what: what was looked at; exchange: the request and the answer as text, without secrets.
+    what: the thing compared; exchange: the request and the answer as text, without secrets.
     """
 
     def __init__(self, what: str, expected: object, actual: object, exchange: str = "") -> None:
@@ -27,9 +27,9 @@ class Mismatch(LabkitError):
 
 
 class NotReached(LabkitError):
-    """The check could not get to what it checks, because the target breaks another requirement that it relies on.
+    """The target violates another requirement that the check relies on, so that the check could not test its own.
 
-    cause: the id of that requirement, whose own check fails; mismatch: what the target does instead.
+    cause: the id of that requirement, whose own check fails; mismatch: the target's actual behaviour.
     """
 
     def __init__(self, cause: str, mismatch: Mismatch) -> None:
@@ -39,18 +39,17 @@ class NotReached(LabkitError):
 
 
 class Unavailable(LabkitError):
-    """The target cannot play this situation; the check is skipped with this reason."""
+    """The target lacks a feature that the check needs; the check is skipped with this reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The outcome of one check.
+    """The result of one check.
 
-    failed: a `must` does not hold; warned: a `choice` differs; skipped: with the reason; broken: the check itself
-    went wrong, which says nothing about the target; not reached: the target breaks something else that the check
-    relies on, so that it says neither yes nor no. cause: the id of the requirement that is broken then. seconds: real
-    time. outcomes: where a check compares by many requirements (a model), the outcomes of those that did not simply
-    pass; the verdict's own is the worst of them.
+    outcome: failed, a `must` does not hold; warned, a `choice` differs; skipped, with the reason; broken, the check
+    itself went wrong, which says nothing about the target; not reached, the target violates another requirement,
+    `cause`, that the check relies on. seconds: real time. outcomes: for a check that compares by many requirements (a
+    model), the outcomes of the requirements that did not simply pass; the verdict's own is the worst of them.
     """
 
     check: str
@@ -66,22 +65,22 @@ class Verdict:
     cause: str = ""
 
     def of(self, requirement: str) -> Outcome:
-        """The outcome for one of its requirements."""
+        """Return the outcome for one of its requirements."""
         return self.outcomes.get(requirement, "passed" if self.outcomes else self.outcome)
 
     @property
     def blamed(self) -> tuple[str, ...]:
-        """The requirements that it speaks of in the first place: of a model, those whose rules differed."""
+        """The requirements that the outcome is about: of a model check, those whose rules differed."""
         return tuple(each for each in self.requirements if self.of(each) in BLAMED) or self.requirements
 
     def explanation(self) -> str:
-        """What went wrong, in one line."""
+        """Return the difference between expected and actual, or the reason, in one line."""
         if not self.expected and not self.actual:
             return self.reason
         return f"{self.reason}: expected {self.expected}, got {self.actual}"
 
     def as_dict(self) -> dict[str, Any]:
-        """The verdict as plain data, for JSON."""
+        """Return the verdict as plain data, for JSON."""
         return {**asdict(self), "requirements": list(self.requirements)}
 
     @classmethod

@@ -1,4 +1,4 @@
-"""What a check was waiting for when its patience ended, as the trace of its cancellation tells."""
+"""What a check was waiting for when its time ended, derived from the traceback of its cancellation."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pathlib import Path
 
 CONFORMANCE = Path(__file__).parent
 CLIENTS = CONFORMANCE.parent / "fleet"
-# Files of this folder that wait for the target on behalf of a check.
+# Files of this folder that wait for an answer of the target on behalf of a check.
 READERS = frozenset({"answers.py", "connection_pool.py", "raw.py"})
 HELPERS = READERS | {"apart.py", "runner.py", "target.py"}
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """What was waited for. where: the line of the check; target: an answer of the target, or a call of the lab's
-    handle; lab: the latter.
+    """The operation that a check was waiting for. where: the check's line; target: whether it was an answer of the
+    target, or a call of the lab's handle; lab: whether it was such a call.
     """
 
     where: str
@@ -26,7 +26,7 @@ class Wait:
 
 
 def waiting(error: BaseException) -> Wait:
-    """Return what was waited for when a TimeoutError of asyncio ended it."""
+    """Return the operation that a TimeoutError of asyncio interrupted."""
     cancelled = error.__cause__ or error
     frames = [
         (Path(frame.f_code.co_filename), frame.f_code.co_name, line)

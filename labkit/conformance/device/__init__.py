@@ -1,1 +1,1 @@
-"""What a device meets over HTTPS (document 1)."""
+"""Requirements on the HTTPS interface of devices (document 1), with their checks."""

@@ -1,1 +1,1 @@
-"""What solutions meet that offer a service to others, and those that use it (document 3, Interface)."""
+"""Requirements on services between solutions (document 3, Interface), with their checks."""

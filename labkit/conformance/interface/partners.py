@@ -1,8 +1,8 @@
-"""Solutions that publish, and those that subscribe: as lab.yaml has them, and others that a check makes itself.
+"""Solutions that publish and subscribe, both those of lab.yaml and those that a check makes itself.
 
-lights and meters publish the same (fixtures/solutions/publisher). hall, garden and kiosk subscribe to lights,
-garden and kiosk to meters too; kiosk calls lights `lamps`. lights and meters are subscribers of each other, under
-the key `partner`, without a handler for any event.
+lights and meters publish the same (fixtures/solutions/publisher). hall, garden and kiosk subscribe to lights, garden
+and kiosk to meters too; kiosk calls lights `lamps`. lights and meters are subscribers of each other, under the key
+`partner`, without a handler for any event.
 """
 
 from __future__ import annotations
@@ -29,50 +29,50 @@ INTERFACE = "Interface"
 
 
 class Partner(Probe):
-    """A solution of lab.yaml that calls another, or its subscribers."""
+    """A solution of lab.yaml that calls its publishers, or its subscribers."""
 
     async def value(self, service: str, operation: str, parameters: object) -> Any:
-        """What an operation gives; it must be no error."""
+        """Return the result of an operation. Raises Mismatch for an error."""
         kind, result = await self.call(service, operation, parameters)
         if isinstance(result, dict) and "error" in result:
             raise Mismatch(f"what {operation} gives", "no error", f"{kind} {result}", self._shown())
         return result
 
     async def table(self, service: str, operation: str, parameters: object) -> Table:
-        """The table that an operation gives."""
+        """Return the table that an operation returns. Raises Mismatch."""
         result = await self.value(service, operation, parameters)
         if not isinstance(result, dict):
             raise Mismatch(f"what {operation} gives", "a table", result, self._shown())
         return result
 
     async def items(self, service: str, operation: str, parameters: object) -> list[Any]:
-        """The list that an operation gives."""
+        """Return the list that an operation returns. Raises Mismatch."""
         result = await self.value(service, operation, parameters)
         if not isinstance(result, list):
             raise Mismatch(f"what {operation} gives", "a list", result, self._shown())
         return result
 
     async def nothing(self, service: str, operation: str, parameters: object) -> None:
-        """An operation must give nil."""
+        """Raise Mismatch unless an operation returns nil."""
         kind, result = await self.call(service, operation, parameters)
         expect.equal(f"what {operation} gives", (kind, result), ("nil", None), self.last)
 
     async def error(self, service: str, operation: str, parameters: object) -> Table:
-        """The error that an operation gives."""
+        """Return the error object that an operation returns. Raises Mismatch."""
         kind, result = await self.call(service, operation, parameters)
         if not isinstance(result, dict) or "error" not in result:
             raise Mismatch(f"what {operation} gives", "an error", f"{kind} {result}", self._shown())
         return result
 
     async def refused(self, service: str, operation: str, parameters: object, status: int) -> str:
-        """The text of the error that an operation gives; it must be one of this status."""
+        """Return the text of the error object that an operation returns. Raises Mismatch unless it has this status."""
         result = await self.error(service, operation, parameters)
         wanted = {"type": "QueryError" if status < 500 else "ServerError", "status": status}
         self.same(f"error of {operation}", {name: result.get(name) for name in wanted}, wanted)
         return str(result["error"])
 
     async def subscribers(self, **parameters: object) -> list[Table]:
-        """The items of listSubscribers."""
+        """Return the items of listSubscribers."""
         found = await self.table(INTERFACE, "listSubscribers", {"limit": 1000, **parameters})
         items = found.get("items")
         if not isinstance(items, list) or not all(isinstance(each, dict) for each in items):
@@ -80,18 +80,18 @@ class Partner(Probe):
         return items
 
     async def subscriber(self, id: str) -> Table:
-        """The subscriber of a solution's id."""
+        """Return the subscriber with a solution's id."""
         return await self.table(INTERFACE, "getSubscriber", {"subscriber_id": id})
 
     async def entries(self, event: str, data: object, **others: object) -> dict[str, Table]:
-        """The list that trigger gives, by the solutions that it names."""
+        """Return the list that `trigger` returns, by solution id."""
         found = await self.items(INTERFACE, "trigger", {"event": event, "data": data, **others})
         entries = {str(each.get("solution_id")): each for each in found if isinstance(each, dict)}
         expect.equal("entries, one for a solution", len(entries), len(found), self.last)
         return entries
 
     async def one(self, target: object, event: str, data: object, **others: object) -> Any:
-        """What triggerOne gives; it must be no error."""
+        """Return the result of triggerOne. Raises Mismatch for an error."""
         return await self.value(
             INTERFACE, "triggerOne", {"target": target, "event": event, "data": data, **others}
         )
@@ -101,7 +101,11 @@ class Partner(Probe):
 
 
 async def seen(target: Target, solution: str, tag: str, count: int) -> list[Table]:
-    """What handlers of a subscriber got with this tag, so many at least: [{handler, data, solution}]."""
+    """Return the events with this tag that a subscriber's handlers received, at least `count`: [{handler, data,
+    solution}].
+
+    Raises Mismatch if fewer arrive.
+    """
     probe = Probe(target, solution)
     until = time.monotonic() + GRACE
     while True:
@@ -119,12 +123,12 @@ async def seen(target: Target, solution: str, tag: str, count: int) -> list[Tabl
 
 
 def solution_id(target: Target) -> str:
-    """An id that no other solution has: letters and digits."""
+    """Return an unused solution id: letters and digits."""
     return target.identity().replace("-", "")
 
 
 class Own:
-    """A solution that a check made. Its calls block no other check."""
+    """A solution that a check made. Its calls do not block the event loop."""
 
     def __init__(self, target: Target, handle: Solution) -> None:
         self._target = target
@@ -132,27 +136,27 @@ class Own:
         self.id = handle.id
 
     async def call(self, service: str, operation: str, /, **parameters: object) -> Any:
-        """The result of an operation, or its error."""
+        """Return the result of an operation, or its error object."""
         return await self._target.in_lab(self.handle.call, service, operation, parameters)
 
     async def status(self, service: str, operation: str, /, **parameters: object) -> Any:
-        """The status of an operation's error; None where it gives none."""
+        """Return the status of an operation's error; None if it succeeds."""
         result = await self.call(service, operation, **parameters)
         return result.get("status") if isinstance(result, dict) and "error" in result else None
 
     async def on(self, service: str, event: str, lua: str) -> None:
-        """Handle an event, in the place of whatever handler is there."""
+        """Handle an event, replacing any existing handler."""
         await self._target.in_lab(self.handle.on, service, event, lua=lua, replace=True)
 
     async def subscribe(self, publisher: Own, **settings: Any) -> Any:
-        """Subscribe; gives the handle of the subscription, which must come about."""
+        """Subscribe, and return the handle of the subscription. Raises Mismatch if it is refused."""
         try:
             return await self._subscribe(publisher, settings)
         except LabkitError as error:
             raise Mismatch("a subscription", f"that {settings} is taken", str(error)) from None
 
     async def refused(self, publisher: Own, **settings: Any) -> str:
-        """The error of a subscription that must not come about."""
+        """Return the error of a subscription. Raises Mismatch if it is accepted."""
         try:
             await self._subscribe(publisher, settings)
         except LabkitError as error:
@@ -164,7 +168,7 @@ class Own:
 
 
 async def own(target: Target, configuration: Mapping[str, Any] | None = None, **settings: Any) -> Own:
-    """A new solution, with the configuration of what it publishes. Raises SettingsError."""
+    """Create a solution, with a configuration of the Interface service. Raises SettingsError."""
     if configuration is not None:
         settings["services"] = {INTERFACE: configuration}
     id = settings.pop("id", None) or solution_id(target)
@@ -172,7 +176,7 @@ async def own(target: Target, configuration: Mapping[str, Any] | None = None, **
 
 
 async def refused(target: Target, configuration: Mapping[str, Any], **settings: Any) -> str:
-    """The text with which a configuration is refused, which names the key; it must be refused."""
+    """Return the error with which a configuration is refused. Raises Mismatch if it is accepted."""
     try:
         made = await own(target, configuration, **settings)
     except SettingsError as error:
@@ -181,7 +185,7 @@ async def refused(target: Target, configuration: Mapping[str, Any], **settings: 
 
 
 async def accepted(target: Target, configuration: Mapping[str, Any]) -> Own:
-    """A publisher of this configuration, which must be taken."""
+    """Create a publisher with this configuration. Raises Mismatch if it is refused."""
     try:
         return await own(target, configuration)
     except SettingsError as error:

@@ -1,1 +1,1 @@
-"""What a script meets when it calls Keystore (document 1)."""
+"""Requirements on the Keystore service of scripts (document 1), with their checks."""
