@@ -1,0 +1,44 @@
+"""Command line of the developer tools: `python -m labkit.dev new service Timer` begins a new service."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+import labkit
+from labkit.dev.scaffolds import SCAFFOLDS, ScaffoldError, write
+
+CHECKOUT = Path(labkit.__file__).parents[1]
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def main() -> None:
+    """Developer tools of labkit, for a checkout."""
+
+
+@main.command()
+@click.argument("kind", type=click.Choice(sorted(SCAFFOLDS)))
+@click.argument("name")
+def new(kind: str, name: str) -> None:
+    """Write the files of a new part of labkit, with its tests, and register it.
+
+    \b
+    service  NAME in CamelCase: a service of the platform that solutions call, its requirements and checks
+    host     NAME in lower_case: a provider outside of the platform, with a host name of its own
+    part     AREA/NAME: requirements, checks and mutants of a part of the documents
+    fault    NAME in lower_case: a kind of fault of virtual devices
+
+    What is written works, and passes `make lint` and its own tests: edit it step by step. Nothing is written where a
+    file exists already, or NAME cannot be used.
+    """
+    try:
+        for path in write(CHECKOUT, kind, name):
+            click.echo(path)
+    except ScaffoldError as error:
+        raise click.ClickException(str(error)) from None
+    click.echo(f"next: {SCAFFOLDS[kind].next_step}")
+
+
+if __name__ == "__main__":
+    main(prog_name="python -m labkit.dev")

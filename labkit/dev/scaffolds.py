@@ -1,0 +1,181 @@
+"""Scaffolds: files that begin a new service, host, conformance part or fault kind, and the lines that register it.
+
+A template stands in `templates/KIND/`, in a folder tree like that of the checkout. In its texts and paths `$name`,
+`$Name` and `$NAME` stand for the new name in lower_case, CamelCase and capitals; `.txt` at the end of a file's name is
+left out.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from string import Template
+
+LOWER_CASE = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
+CAMEL_CASE = re.compile(r"([A-Z][a-z0-9]+)+")
+CONFORMANCE = Path(str(resources.files("labkit"))) / "conformance"
+REQUIREMENT = re.compile(r'^id = "([A-Z]+)-', re.MULTILINE)
+
+
+class ScaffoldError(Exception):
+    """The new files cannot be written. The text says why, and what was expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """A line that makes the new thing known, in a file of the checkout.
+
+    above: the new line is put above the last line that begins with this text; taken: a text in the file that means
+    that the name is in use.
+    """
+
+    file: str
+    line: str
+    above: str
+    taken: str = ""
+
+    def apply(self, text: str, names: Mapping[str, str]) -> str:
+        """Return the file's text with the line in it. Raises ScaffoldError where there is no place for it."""
+        line, taken = (Template(each).substitute(names) for each in (self.line, self.taken))
+        lines = text.splitlines()
+        if line in lines or (taken and taken in text):
+            raise ScaffoldError(f"{self.file} has {taken.strip() or line!r} already")
+        places = [number for number, each in enumerate(lines) if each.startswith(self.above)]
+        if not places:
+            raise ScaffoldError(f"{self.file}: expected a line that begins with {self.above!r}")
+        lines.insert(places[-1], line)
+        return "\n".join(lines) + "\n"
+
+
+def _lower_case(name: str) -> dict[str, str]:
+    if not LOWER_CASE.fullmatch(name) or keyword.iskeyword(name):
+        raise ScaffoldError(f"{name!r}: expected a name in lower_case, such as smart_meter")
+    camel = "".join(word.capitalize() for word in name.split("_"))
+    return {
+        "name": name,
+        "Name": camel,
+        "NAME": name.replace("_", "").upper(),
+        "words": name.replace("_", " "),
+    }
+
+
+def _camel_case(name: str) -> dict[str, str]:
+    if not CAMEL_CASE.fullmatch(name):
+        raise ScaffoldError(f"{name!r}: expected a name in CamelCase, such as SmartMeter")
+    return {**_lower_case(re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()), "Name": name}
+
+
+def _area_and_name(name: str) -> dict[str, str]:
+    area, slash, part = name.partition("/")
+    if not slash:
+        raise ScaffoldError(f"{name!r}: expected AREA/NAME, such as device/firmware")
+    return {**_lower_case(part), "area": _lower_case(area)["name"], "AREA": _prefix(area)}
+
+
+def _prefix(area: str) -> str:
+    """How the ids of an area's requirements begin: `DEV` for `device`; of a new area, its name in capitals."""
+    for file in sorted(CONFORMANCE.glob(f"{area}/*/requirements.toml")):
+        if found := REQUIREMENT.search(file.read_text()):
+            return found[1]
+    return _lower_case(area)["NAME"]
+
+
+@dataclass(frozen=True, slots=True)
+class Scaffold:
+    """A kind of thing that can be begun. names: reads the name as given, for the templates; raises ScaffoldError."""
+
+    names: Callable[[str], dict[str, str]]
+    registrations: tuple[Registration, ...]
+    next_step: str
+
+
+SCAFFOLDS: Mapping[str, Scaffold] = {
+    "service": Scaffold(
+        _camel_case,
+        (
+            Registration(
+                "labkit/services/registry.py",
+                "from labkit.services.$name.service import $Name",
+                "from labkit",
+            ),
+            Registration("labkit/services/registry.py", "    $Name,", above=")"),
+        ),
+        "make lint; make test TESTS=tests/services",
+    ),
+    "part": Scaffold(
+        _area_and_name, (), "name the statements of the documents in requirements.toml; make test"
+    ),
+    "fault": Scaffold(
+        _lower_case,
+        (
+            Registration(
+                "labkit/fleet/fault_kinds.py",
+                "async def _$name(device: FleetDevice, seconds: float) -> None:\n    await device.sleep(seconds)\n\n",
+                above="@dataclass",
+            ),
+            Registration(
+                "labkit/fleet/fault_kinds.py",
+                '    "$words": FaultKind("the device pauses for `seconds` of lab time", _$name, seconds=10.0),',
+                above="}",
+                taken='    "$words": ',
+            ),
+        ),
+        "say in labkit/fleet/fault_kinds.py what it does; make test TESTS=tests/fleet",
+    ),
+}
+
+
+def write(checkout: Path, kind: str, name: str) -> list[Path]:
+    """Write the files of a scaffold, or none. Returns their paths below the checkout, the registering ones last.
+
+    Raises ScaffoldError where the name cannot be used, the folder is no checkout, or a file exists already.
+    """
+    scaffold = SCAFFOLDS[kind]
+    names = scaffold.names(name)
+    if not (checkout / "pyproject.toml").is_file():
+        raise ScaffoldError(f"{checkout}: expected a checkout of labkit, with its pyproject.toml")
+    files = _rendered(kind, names)
+    for path in tuple(files):
+        if (checkout / path).exists():
+            if path.name != "__init__.py":
+                raise ScaffoldError(f"{path} exists already")
+            del files[path]  # of an area that is there
+    texts: dict[Path, str] = {}
+    for each in scaffold.registrations:
+        path = Path(each.file)
+        texts[path] = each.apply(texts.get(path) or (checkout / path).read_text(), names)
+    for path, text in {**files, **texts}.items():
+        (checkout / path).parent.mkdir(parents=True, exist_ok=True)
+        (checkout / path).write_text(text)
+    _format(checkout, [*files, *texts])
+    return [*files, *texts]
+
+
+def _format(checkout: Path, paths: Iterable[Path]) -> None:
+    """Have ruff sort imports and break lines, which depends on the length of a name."""
+    code = [str(path) for path in paths if path.suffix == ".py"]
+    for command in (["check", "-q", "--fix", "--select", "I"], ["format", "-q"]):
+        subprocess.run([sys.executable, "-m", "ruff", *command, *code], cwd=checkout, check=True)
+
+
+def _rendered(kind: str, names: Mapping[str, str]) -> dict[Path, str]:
+    """The texts of a kind's templates, by path below the checkout."""
+    files: dict[Path, str] = {}
+
+    def render(folder: Traversable, path: Path) -> None:
+        for each in sorted(folder.iterdir(), key=lambda entry: entry.name):
+            target = path / Template(each.name.removesuffix(".txt")).substitute(names)
+            if each.is_dir():
+                render(each, target)
+            else:
+                files[target] = Template(each.read_text()).substitute(names)
+
+    render(resources.files("labkit.dev") / "templates" / kind, Path())
+    return files

@@ -1,0 +1,91 @@
+"""Scaffolds: what they write into a copy of the checkout passes lint, its own tests and its own checks."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).parents[2]
+COPIED = ("labkit", "tests", "notebooks", "pyproject.toml", "conftest.py")
+CACHE = CHECKOUT / ".mypy_cache"
+NEW = (
+    ("service", "SmartMeter"),
+    ("part", "device/firmware"),
+    ("part", "radio/frequencies"),
+    ("fault", "power_dip"),
+)
+
+
+pytestmark = pytest.mark.xdist_group("scaffolds")  # one copy for all
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of what a checkout holds, with something new of each kind."""
+    folder = tmp_path_factory.mktemp("checkout")
+    for name in COPIED:
+        if (source := CHECKOUT / name).is_dir():
+            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy2(source, folder / name)
+    for kind, name in NEW:
+        _run(folder, "labkit.dev", "new", kind, name)
+    return folder
+
+
+def _run(folder: Path, module: str, *arguments: str | Path, status: int = 0) -> str:
+    """Run a module of Python in a folder, whose packages come before those that are installed."""
+    command = [sys.executable, "-m", module, *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=100)
+    assert done.returncode == status, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def _written(folder: Path) -> dict[Path, str]:
+    files = [path for each in COPIED for path in (folder / each, *(folder / each).rglob("*"))]
+    return {path: path.read_text() for path in files if path.is_file() and path.suffix in (".py", ".toml")}
+
+
+def test_style_and_types(copy: Path) -> None:
+    _run(copy, "ruff", "format", "--check", ".")
+    _run(copy, "ruff", "check", ".")
+    if not CACHE.is_dir():
+        pytest.skip("make lint has not run: without its cache mypy takes two minutes")
+    cache = copy.parent / "mypy_cache"
+    shutil.copytree(CACHE, cache)
+    _run(copy, "mypy", "--cache-dir", cache)
+
+
+def test_their_own_tests(copy: Path) -> None:
+    tests = ("tests/services/test_smart_meter.py", "tests/fleet/test_power_dip.py")
+    assert "3 passed" in _run(copy, "pytest", "-q", "-p", "no:cacheprovider", *tests)
+
+
+def test_their_checks_pass_and_notice_their_mutants(copy: Path) -> None:
+    tests = ("tests/conformance/test_catalogue.py", "tests/conformance/test_mutants.py")
+    wanted = "catalogue or (noticed and (values or firmware or frequencies))"
+    said = _run(copy, "pytest", "-q", "-p", "no:cacheprovider", *tests, "-k", wanted)
+    assert " passed" in said
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "message"),
+    [
+        ("service", "smart", "'smart': expected a name in CamelCase, such as SmartMeter"),
+        ("service", "SmartMeter", "labkit/conformance/smart_meter/values/checks.py exists already"),
+        ("service", "Keystore", "labkit/services/keystore/service.py exists already"),
+        ("part", "firmware", "'firmware': expected AREA/NAME, such as device/firmware"),
+        ("part", "device/../x", "'../x': expected a name in lower_case, such as smart_meter"),
+        ("fault", "Dip", "'Dip': expected a name in lower_case, such as smart_meter"),
+        ("fault", "import", "'import': expected a name in lower_case, such as smart_meter"),
+        ("fault", "delay", "labkit/fleet/fault_kinds.py has '\"delay\":' already"),
+    ],
+)
+def test_what_cannot_be_written_changes_nothing(copy: Path, kind: str, name: str, message: str) -> None:
+    before = _written(copy)
+    assert _run(copy, "labkit.dev", "new", kind, name, status=1) == f"Error: {message}\n"
+    assert _written(copy) == before
