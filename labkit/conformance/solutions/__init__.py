@@ -1,1 +1,1 @@
-"""What a solution meets: its routes, its handlers, the metrics pattern, errors (document 1)."""
+"""Solutions: routes, event handlers, the metrics pattern and errors (document 1)."""

@@ -1,1 +1,1 @@
-"""What scripts do with the devices of their solution's products: the service Device2."""
+"""Operations of scripts on the devices of their solution's products: the service Device2."""

@@ -1,6 +1,6 @@
-"""Device2: what scripts do with the devices of their solution's products, and with no others.
+"""Device2: scripts operate on the devices of their solution's products only.
 
-The probe has two such products, of which it calls the second Lamp; another tenant, `lamps`, has the second alone.
+The probe has two such products and calls the second one Lamp; another tenant, `lamps`, has only the second.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ODD = 'ü & \N{BELL}=%/+ "x"'  # of an identity
 
 
 class Devices(Service):
-    """Device2 of a solution, or a product by the name that the solution has for it."""
+    """Device2 of a solution, or one of its products under the name that the solution gave it."""
 
     def __init__(self, target: Target, solution: str = PROBE, name: str = "Device2") -> None:
         super().__init__(target, name, solution)
@@ -35,21 +35,21 @@ class Devices(Service):
         self.same("what setIdentityState gives", result or {}, {})
 
     async def state(self, identity: str, pid: str = PRODUCT) -> Table:
-        """The state of a device; none is an empty table, which JSON has as a list."""
+        """Return the state of a device."""
         _, result = await self.call(self.name, "getIdentityState", {"identity": identity, "pid": pid})
         return dict(result)
 
     async def listed(self, **parameters: object) -> list[Table]:
-        """The devices that are found."""
+        """Return the devices that listIdentities finds."""
         return list(await self.field("listIdentities", "devices", **parameters))
 
     async def count(self, **parameters: object) -> Any:
-        """How many are found."""
+        """Return the number of devices that countIdentities finds."""
         return await self.field("countIdentities", "count", **parameters)
 
 
 async def namesakes(target: Target) -> tuple[VirtualDevice, VirtualDevice]:
-    """Devices of one identity in two products."""
+    """Activate devices of the same identity in two products."""
     identity = f"{target.identity()} {ODD}"
     both = target.device(PRODUCT, identity), target.device(LAMP, identity)
     for each in both:
@@ -67,7 +67,7 @@ async def answers_polls(target: Target) -> None:
     poll = await device_client.begin(target, device, "number", since=0)
     other = await device_client.begin(
         target, device, "text"
-    )  # without a time: what comes in this second, too
+    )  # without a time: also values of the current second
     await poll.waits()
     begun = await device_client.now(device)
     await Devices(target).set(device.identity, {"number": 21.5, "text": "on & off = ü"})
@@ -178,7 +178,7 @@ async def told_apart(target: Target) -> None:
         (None, {"reported": "18"}),
         (21, {"reported": "18", "set": "21"}),
         (22, {"reported": "18", "set": "22"}),
-        ("19", {"reported": "19", "set": "22"}),  # which the device writes
+        ("19", {"reported": "19", "set": "22"}),  # written by the device
         (23, {"reported": "19", "set": "23"}),
     )
     for value, expected in steps:
@@ -206,7 +206,7 @@ async def told_apart(target: Target) -> None:
     shown = {alias: each.get("set") for alias, each in found.items()}
     devices.same("what was set for another device", shown, {"number": "7", "level": "8"})
     for value, expected in ((None, {"reported": "1"}), (5, {"reported": "1", "set": "5"})):
-        if value is not None:  # which leaves what was set for the other
+        if value is not None:  # must not change the other product's device
             await devices.set(device.identity, {"number": value}, LAMP)
         for product, wanted in ((LAMP, expected), (PRODUCT, steps[-1][1])):
             found = (await devices.state(device.identity, product))["number"]
@@ -262,7 +262,7 @@ def _added_to_closed(target: Target) -> None:
     devices = target.lab.solution(name, products=[product]).Device2
     expect.equal("what addIdentity gives", devices.addIdentity(identity="added"), {})
     device = product.device("added").activate()
-    device.write(text="x")  # its identity is whitelisted still
+    device.write(text="x")  # activation keeps the identity whitelisted
     expect.equal("what it reads", device.read("text"), {"text": "x"})
     response = product.device("stranger").request(
         "POST", "/provision/activate", content="id=stranger", headers=FORM, credentials=False
@@ -301,7 +301,7 @@ async def listed(target: Target) -> None:
         ({"status": "whitelisted"}, [identities[0], *identities[2:]]),
         ({"status": "locked"}, []),
         ({"identity": f"{name} b*"}, identities[2:5]),
-        ({"identity": f"{name} ?"}, []),  # only * stands for others
+        ({"identity": f"{name} ?"}, []),  # only * is a wildcard
         ({"identity": f"*{name[1:]} ü"}, identities[5:6]),
     ):
         names = [each["identity"] for each in await devices.listed(**{**mine, **parameters})]

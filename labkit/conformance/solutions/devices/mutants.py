@@ -1,4 +1,4 @@
-"""Faults of what a script's setting of a device's state does besides."""
+"""Code mutant of the side effects of setting a device's state."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from labkit.devices.access import DeviceAccess
 async def told_to_handlers(
     original: Any, self: DeviceAccess, identity: str, values: Mapping[str, str]
 ) -> None:
-    """what a script sets runs handlers of datapoints"""
+    """a value that a script sets runs the handlers of datapoints"""
     await original(self, identity, values)
     context, product = self._context, self._product.id
     for alias, value in values.items():

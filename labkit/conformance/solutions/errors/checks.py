@@ -1,4 +1,4 @@
-"""Scripts that fail, run wild or look outside."""
+"""Scripts that raise errors, exceed their limits, or reach outside their sandbox."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults of scripts that fail, run wild or look outside."""
+"""Code mutants of scripts that raise errors, exceed their limits, or reach outside their sandbox."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ EXPLAIN, REDACTED = "labkit.solutions.handlers:explain", "labkit.services.calls:
 
 
 def _io_in_reach(original: Any, self: Any, name: str | bytes) -> Any:
-    """Scripts find io among their globals once the services are there."""
+    """Add io to the globals of scripts after the services are installed."""
     part = original(self, name)
     if name != b"services":
         return part
@@ -32,9 +32,9 @@ def _io_in_reach(original: Any, self: Any, name: str | bytes) -> Any:
 
 
 no_details = patch(
-    "SOL-ERR-2", EXPLAIN, "the journal does not tell what the error was", always("a script failed")
+    "SOL-ERR-2", EXPLAIN, "the journal does not contain the error message", always("a script failed")
 )
 arguments_lost = patch(
-    "SOL-ERR-6", REDACTED, "the journal has no arguments of what does not exist", always({})
+    "SOL-ERR-6", REDACTED, "the journal has no arguments of calls to unknown operations", always({})
 )
 io_in_reach = patch("SOL-ERR-5", LIBRARY, "scripts reach io", _io_in_reach, from_start=True)

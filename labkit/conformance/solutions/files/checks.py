@@ -1,4 +1,4 @@
-"""What a solution's folder holds beside routes and handlers: static files, settings for other origins, older forms."""
+"""Files of a solution besides routes and handlers: static files, CORS settings, and older file formats."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ ORIGINS = {
     "https://a1b2b3c.four.example": True,
     "https://abc.four.example": False,
     "https://abba.five.example": True,
-    "https://aba.five.example": False,  # both pieces want the b
+    "https://aba.five.example": False,  # both parts would need the same b
     "https://any.example:8443": True,
     "https://any.example:8444": False,
     f"https://{'x' * 200}.one.example": True,

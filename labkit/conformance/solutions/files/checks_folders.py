@@ -1,6 +1,6 @@
-"""Folders that do not load, folders that do, and what a solution's set-up runs.
+"""Folders that load, folders that do not, and the set-up scripts of a solution.
 
-They are written for the check: a folder that is wrong could not stand among the solutions that all checks use.
+Every check writes its own folders, since a wrong one would break the solutions that all checks share.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Files = Mapping[str, str | bytes]
 A, HANDLER, PROJECT, OLDER = "endpoints/a.lua", "services/device.lua", "solution.yaml", "Solutionfile.json"
 ROUTE = "--#ENDPOINT GET /a\n"
 NEWER = "formatversion: 1.0.0\ninfo: {name: a}\n"
-HANDLERS = {  # files of handlers of the service panels, and the events that they are of
+HANDLERS = {  # handler files of the service panels, and their events
     "panels_loud": "loud",
     "panels/most": "most",
     "panels/panels_soft": "soft",
@@ -88,7 +88,7 @@ WRONG: Mapping[str, Files] = {
         "b.lua": "return 1",
     },
 }
-TWICE: Mapping[str, tuple[Files, Files]] = {  # two folders of one solution
+TWICE: Mapping[str, tuple[Files, Files]] = {  # two folders of one solution, with a duplicate
     "a route in both": (GOOD, {"endpoints/b.lua": "--#ENDPOINT get /a/\nreturn 2"}),
     "a handler in both": (
         {"services/device_datapoint.lua": "return 1"},
@@ -98,7 +98,7 @@ TWICE: Mapping[str, tuple[Files, Files]] = {  # two folders of one solution
     "an asset in both": ({"assets/a.txt": "a"}, {"assets/a.txt": "a"}),
     "a default page in both": ({"assets/index.html": "a"}, {"assets/index.html": "a"}),
 }
-RIGHT: Mapping[str, Files] = {  # each with a route GET /a, which gives 1
+RIGHT: Mapping[str, Files] = {  # each has a route GET /a that returns 1
     "the shortest": GOOD,
     "tags": {
         A: f"{ROUTE}--#SECURITY bearer\n--#RATELIMIT 60\n  --#TAGS a b\n--#SUMMARY\n--#SECURITYS a\nreturn 1"
@@ -119,7 +119,7 @@ RIGHT: Mapping[str, Files] = {  # each with a route GET /a, which gives 1
         "endpoints/drafts/a.lua": "--#ENDPOINT",
         "endpoints/c.lua": "--#ENDPOINT",
         "endpoints/more/a.lua": "--#ENDPOINT GET /b\nreturn 2",
-        "modules/a.lua": "function from_module() end",  # no section names modules
+        "modules/a.lua": "function from_module() end",  # modules need no section
         A: f"{ROUTE}return from_module and 0 or 1",
     },
     "keys that nobody knows": {PROJECT: f"{NEWER}endpoint: a\nendpoints:\nmore: {{a: b}}\n", **GOOD},
@@ -144,8 +144,8 @@ RIGHT: Mapping[str, Files] = {  # each with a route GET /a, which gives 1
 }
 
 
-def written(root: Path, name: str, files: Files) -> Path:
-    """A folder with these files."""
+def write_folder(root: Path, name: str, files: Files) -> Path:
+    """Write files into a new folder and return it."""
     folder = root / name
     folder.mkdir()
     for each, content in files.items():
@@ -155,8 +155,8 @@ def written(root: Path, name: str, files: Files) -> Path:
     return folder
 
 
-def loaded(target: Target, id: str, *paths: Path, **settings: Any) -> Solution | None:
-    """The solution of these folders; None where they do not load. Of what is ignored there may be warnings."""
+def load(target: Target, id: str, *paths: Path, **settings: Any) -> Solution | None:
+    """Return the solution of these folders, or None if they do not load. Suppresses warnings of ignored files."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LabWarning)
         try:
@@ -185,27 +185,23 @@ def _wrong(target: Target) -> None:
     with folders() as root:
         for number, (what, files) in enumerate(WRONG.items()):
             expect.true(
-                f"{what} is refused", loaded(target, id, written(root, f"{number}", files)) is None, what
+                f"{what} is refused", load(target, id, write_folder(root, f"{number}", files)) is None, what
             )
         for number, (what, both) in enumerate(TWICE.items()):
-            paths = [written(root, f"{number} {each}", files) for each, files in enumerate(both)]
-            expect.true(f"{what} is refused", loaded(target, id, *paths) is None, what)
-        elsewhere = written(root, "elsewhere", {"a.lua": f"{ROUTE}return 1"})
+            paths = [write_folder(root, f"{number} {each}", files) for each, files in enumerate(both)]
+            expect.true(f"{what} is refused", load(target, id, *paths) is None, what)
+        elsewhere = write_folder(root, "elsewhere", {"a.lua": f"{ROUTE}return 1"})
         project = f"{NEWER}endpoints: {{location: {elsewhere.as_posix()}}}\n"
-        outside = written(root, "outside", {PROJECT: project})
-        expect.true(
-            "a section in a folder elsewhere is refused", loaded(target, id, outside) is None, project
-        )
-        good = written(root, "good", GOOD)
+        outside = write_folder(root, "outside", {PROJECT: project})
+        expect.true("a section in a folder elsewhere is refused", load(target, id, outside) is None, project)
+        good = write_folder(root, "good", GOOD)
         probe = target.lab.solution(PROBE)
         for settings in ({"products": ["token-open", "nowhere"]}, {"domain": probe.domain}):
-            expect.true(f"{settings} is refused", loaded(target, id, good, **settings) is None, settings)
-        expect.true(
-            "a folder that is nowhere is refused", loaded(target, id, root / "nowhere") is None, "none"
-        )
+            expect.true(f"{settings} is refused", load(target, id, good, **settings) is None, settings)
+        expect.true("a folder that is nowhere is refused", load(target, id, root / "nowhere") is None, "none")
         expect.equal("status at the one whose domain it was", probe.get("/routes").status_code, 200)
-        for each in (id, other):  # nothing of what was refused is in the way
-            solution = loaded(target, each, good, products=["token-open"])
+        for each in (id, other):  # a refused solution leaves nothing behind
+            solution = load(target, each, good, products=["token-open"])
             expect.equal("what the route gives", solution and solution.get("/a").json(), 1)
 
 
@@ -217,7 +213,7 @@ async def right(target: Target) -> None:
 def _right(target: Target) -> None:
     with folders() as root:
         for number, (what, files) in enumerate(RIGHT.items()):
-            solution = loaded(target, target.identity(), written(root, f"{number}", files))
+            solution = load(target, target.identity(), write_folder(root, f"{number}", files))
             expect.true(f"{what} loads", solution is not None, "a refusal")
             response = solution.get("/a") if solution else None
             expect.equal(f"what the route gives with {what}", response and response.json(), 1, response)
@@ -233,7 +229,7 @@ def _handlers(target: Target) -> None:
     publisher.publish(default_script_key="panels", events=[{"name": each} for each in HANDLERS.values()])
     with folders() as root:
         files = {f"services/{file}.lua": f"return '{file}'" for file in HANDLERS}
-        subscriber = loaded(target, solution_id(target), written(root, "one", files))
+        subscriber = load(target, solution_id(target), write_folder(root, "one", files))
     assert subscriber is not None
     subscriber.subscribe(publisher)
     for file, event in HANDLERS.items():
@@ -260,9 +256,9 @@ def _several(target: Target) -> None:
                     "services/Keystore.yaml": f"of_{name}: 1\nlast: {name}\n",
                     "cors.yaml": f"origin: https://{name}.example.org\n",
                 }
-            paths[name] = written(root, name, files)
+            paths[name] = write_folder(root, name, files)
         for order in permutations(NAMES):
-            solution = loaded(target, target.identity(), *(paths[each] for each in order))
+            solution = load(target, target.identity(), *(paths[each] for each in order))
             assert solution is not None
             for number, name in enumerate(NAMES):
                 expect.equal(f"what {name} gives", solution.get(f"/{name}").text, NAMES[number - 1])
@@ -287,8 +283,8 @@ async def edited(target: Target) -> None:
 
 def _edited(target: Target) -> None:
     with folders() as root:
-        folder = written(root, "one", {**GOOD, "assets/a.txt": "before", "assets/b.txt": "b"})
-        solution = loaded(target, solution_id(target), folder)
+        folder = write_folder(root, "one", {**GOOD, "assets/a.txt": "before", "assets/b.txt": "b"})
+        solution = load(target, solution_id(target), folder)
         assert solution is not None
         solution.route("GET", "/added", lua="return 'added'")
         (folder / "assets/a.txt").write_text("after")
@@ -306,7 +302,9 @@ def _edited(target: Target) -> None:
             expect.equal("what the route gives", solution.get("/a").json(), wanted)
             expect.equal("what one gives that was added", solution.get("/added").text, "added")
         solution.Keystore.set(key="kept", value="before")
-        target.lab.solution(solution.id, path=[str(folder)], replace=True)  # by its settings alone
+        target.lab.solution(
+            solution.id, path=[str(folder)], replace=True
+        )  # keeps its data, not what cells added
         expect.equal("what the route gives then", solution.get("/a").json(), 2)
         expect.equal("status of what was added", solution.get("/added").status_code, 404)
         expect.equal("what its services keep", solution.Keystore.get(key="kept"), {"value": "before"})
@@ -317,7 +315,7 @@ def _edited(target: Target) -> None:
             moved = False
         expect.equal("is it moved to another domain?", moved, False)
         solution.publish(default_script_key="panels", operations=[{"name": "ask"}])
-        try:  # what cannot be published is not there when the folder is read anew
+        try:  # rejected definitions are gone after a reload
             solution.publish(operations=[{"name": "no name"}])
             published = True
         except LabkitError:
@@ -357,7 +355,7 @@ def _set_up(target: Target) -> None:
                 "modules/m.lua": RAN % "module" + module,
                 "more/start.lua": RAN % "script" + script,
             }
-            solution = loaded(target, target.identity(), written(root, f"{number}", files))
+            solution = load(target, target.identity(), write_folder(root, f"{number}", files))
             expect.true("it loads", solution is not None, "a refusal")
             assert solution is not None
             ran = solution.Keystore.command(key="ran", command="lrange", args=[0, -1])["value"]

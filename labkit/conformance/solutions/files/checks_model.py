@@ -1,4 +1,4 @@
-"""Static files and pages of other origins by a model: paths, methods and origins that nobody thought of."""
+"""Model check of static files and CORS: random paths, methods and origins."""
 
 from __future__ import annotations
 
@@ -48,20 +48,20 @@ PORTS = ("", "", "", ":8443", ":8444", ":1", ":", ":80a", ":80:80")
 
 @dataclass(frozen=True)
 class Page:
-    """A request from a page, with the number of the solution."""
+    """A command: a browser's request, with the number of the solution."""
 
     solution: int
     method: str
     path: str
     origin: str | None
-    asks: bool
+    preflight: bool
 
     async def __call__(self, game: Browsing) -> None:
-        await game.page(self.solution, self.method, self.path, self.origin, self.asks)
+        await game.page(self.solution, self.method, self.path, self.origin, self.preflight)
 
 
 def commands() -> SearchStrategy[Any]:
-    """What is asked, and from where."""
+    """Return the strategy for commands: requests and their origins."""
     from hypothesis import strategies as st
 
     one_of = st.sampled_from

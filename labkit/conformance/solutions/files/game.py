@@ -1,15 +1,15 @@
-"""Playing the model of pages: requests to three solutions, as browsers send them from pages of many origins."""
+"""Model game of static files and CORS: browser requests to three solutions, from pages of many origins."""
 
 from __future__ import annotations
 
 from labkit.conformance.probe import PROBE
-from labkit.conformance.solutions.files.model import Pages, allowed, answered, told
-from labkit.conformance.solutions.routes.game import Asking
+from labkit.conformance.solutions.files.model import Pages, cors_headers, expected_response, is_allowed
+from labkit.conformance.solutions.routes.game import RequestGame
 
 GET = frozenset({"GET"})
 TEXT, PAGE = "text/plain; charset=utf-8", "text/html; charset=utf-8"
 START = ("<p>start é</p>\n".encode(), PAGE)
-SITE = Pages(  # as fixtures/solutions/site has it
+SITE = Pages(  # as in fixtures/solutions/site
     {"/both.txt": GET, "/deep": GET, "/methods": frozenset({"GET", "OPTIONS"})},
     {
         "/": START,
@@ -45,20 +45,20 @@ TREE = Pages({"/tree": frozenset({"GET", "PUT"})})
 SOLUTIONS = (("site", SITE), ("older", OLDER), (PROBE, TREE))
 
 
-class Browsing(Asking):
-    """One game of pages."""
+class Browsing(RequestGame):
+    """One game of browser requests."""
 
     default = "SOL-ASSET-1"
 
-    async def page(self, index: int, method: str, path: str, origin: str | None, asks: bool) -> None:
-        """A request from a page. asks: what a browser sends to find out whether it may send another."""
+    async def page(self, index: int, method: str, path: str, origin: str | None, preflight: bool) -> None:
+        """Send a browser's request. preflight: as a CORS preflight."""
         solution, pages = SOLUTIONS[index]
         headers = {} if origin is None else {"Origin": origin}
-        if asks:
+        if preflight:
             headers["Access-Control-Request-Method"] = "PUT"
         seen = await self._target.pool(solution).request(method, path, headers=headers)
         answer = seen.answer
-        wanted = answered(pages, method, path)
+        wanted = expected_response(pages, method, path)
         holds = self._rules.holds
         if holds(wanted.rule, "status", answer.status_code, wanted.status, seen):
             if wanted.allowed:
@@ -70,8 +70,8 @@ class Browsing(Asking):
                 length = answer.headers.get("content-length")
                 holds(wanted.rule, "Content-Length", length, str(len(content)), seen)
                 holds(wanted.rule, "body", answer.content, b"" if method == "HEAD" else content, seen)
-        rule, expected = told(pages, method, origin, asks)
-        if origin is not None and pages is not SITE and allowed(pages, origin):
+        rule, expected = cors_headers(pages, method, origin, preflight)
+        if origin is not None and pages is not SITE and is_allowed(pages, origin):
             rule = "SOL-CORS-4"
         found = {
             name: value

@@ -1,4 +1,4 @@
-"""Functions of Python where other solutions have scripts: what they are given, and what becomes of what they give."""
+"""Python functions as handlers: their arguments, and the effect of their results."""
 
 from __future__ import annotations
 

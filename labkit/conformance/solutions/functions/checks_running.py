@@ -1,4 +1,4 @@
-"""What a restart does to functions and scripts that run, and many functions that wait for each other at once."""
+"""Functions and scripts that a restart interrupts, and many functions that wait for each other at once."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from labkit.lab.lab import Lab
     from labkit.lab.solution import Solution
 
-PATIENCE = 20.0  # seconds of real time that a check waits for its own function
-MANY = 20  # functions at once, more than there are threads for them
+PATIENCE = 20.0  # seconds of real time for a function of a check
+MANY = 20  # concurrent functions, more than there are threads
 
 
 @check(
@@ -36,7 +36,7 @@ def _many(target: Target) -> None:
     asks, answers = lab.solution(solution_id(target)), lab.solution(solution_id(target))
 
     def answer(order: Any, services: Any) -> Any:
-        time.sleep(0.001)  # so that others come meanwhile
+        time.sleep(0.001)  # so that the calls overlap
         services.Keystore.set(key=f"number {order['number']}", value=order["number"])
         return {"number": order["number"]}
 
@@ -92,7 +92,7 @@ def _globals(lab: Lab) -> None:
 
 
 def _running(lab: Lab) -> None:
-    """A function that a restart finds running, and one that runs afterwards."""
+    """A restart interrupts a running function; the next call runs normally."""
     solution = lab.solution("one")
     began, goes_on, ended = threading.Event(), threading.Event(), threading.Event()
     refused: list[bool] = []
@@ -123,7 +123,7 @@ def _running(lab: Lab) -> None:
 
 
 def _waiting(lab: Lab) -> None:
-    """A function that a restart finds waiting for a service, which another solution's function keeps waiting."""
+    """A restart ends a function that waits for a service blocked by another solution's function."""
     asks, answers = lab.solution("asks"), lab.solution("answers")
     began, goes_on, ended = threading.Event(), threading.Event(), threading.Event()
     raised: list[bool] = []
@@ -162,6 +162,6 @@ def _waiting(lab: Lab) -> None:
 
 
 def _post(solution: Solution, path: str) -> None:
-    """A request that is cut off, whatever a client says of that."""
+    """Send a POST request whose connection is cut; ignore the client's error."""
     with suppress(Exception):
         solution.post(path)

@@ -1,4 +1,4 @@
-"""Faults of functions as handlers that no row can say."""
+"""Code mutants of functions as handlers, for faults that no fault row can express."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from labkit.solutions.functions import FunctionHandler
 any_name = patch(
     "SOL-FUN-2",
     "labkit.solutions.functions:FunctionHandler.__init__",
-    "every function may call its argument as it likes",
+    "the parameter of every function may have any name",
     given(any_name=True),
 )
 one_table = patch(
     "SOL-FUN-5",
     "labkit.solutions.proxy:Service.__getattr__",
-    "what a function names beside a table is lost",
+    "keyword arguments beside a table are ignored",
     gives(lambda call: lambda table=None, /, **named: call(table or named)),
 )
 globals_survive = patch(
     "SOL-FUN-3",
     "labkit.solutions.solution:Solution.crash",
-    "a restart leaves the globals of scripts",
+    "a restart keeps the globals of scripts",
     always(None),
 )
 runs_on = patch(
     "SOL-FUN-3",
     "labkit.solutions.workers:Workers.crash",
-    "a function that a restart found running calls services as before",
+    "a function that ran during a restart can still call services",
     always(None),
 )
 
 
 @mutant("SOL-FUN-2", "labkit.solutions.functions:FunctionHandler.__call__")
 def one_argument(original: Any) -> Any:
-    """what one handler changes the next one of the same event finds"""
+    """a handler's changes to an event are visible to the next handler of that event"""
     kept: dict[str, Any] = {}
 
     def broken(self: FunctionHandler, arguments: Mapping[str, Any], run: Any) -> Any:

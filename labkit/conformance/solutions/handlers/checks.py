@@ -1,6 +1,6 @@
-"""Event handlers of solutions: how they are found, what they are given, and what they share with routes.
+"""Event handlers of solutions: how they are found, their arguments, and what they share with routes.
 
-That they run at all, in which order and for whom, is checked in events.py.
+events.py checks that they run, their order, and the solutions that receive an event.
 """
 
 from __future__ import annotations
@@ -22,7 +22,11 @@ from labkit.fleet.device import VirtualDevice
 if TYPE_CHECKING:
     from labkit.control.journal import Entry
 
-TWO_WORDS, BY_WORD, BY_FILE = "token-open", "by-word", "by-file"  # products, after what names the handlers
+TWO_WORDS, BY_WORD, BY_FILE = (
+    "token-open",
+    "by-word",
+    "by-file",
+)  # products, by the way that their handlers are named
 CONTEXT = ("solution_id", "service", "event", "script_key", "tracking_id")
 
 
@@ -54,8 +58,8 @@ async def arguments(target: Target) -> None:
     expect.status(await device_client.write(device, {"text": "a"}), 204)
     expect.status(await device_client.write(device, {"text": "b"}), 204)
     events = await events_of(target, device.identity, 5)
-    points = _of(events, "by word")
-    requests = _of(events, "by word, of the request")
+    points = _events_of_handler(events, "by word")
+    requests = _events_of_handler(events, "by word, of the request")
     texts = [each["event"].get("value", [None, None])[1] for each in points]
     same("data.value of the datapoints", texts, ["a", "b"])
     kinds = [each["event"].get("type") for each in requests]
@@ -144,7 +148,7 @@ def _best(target: Target) -> None:
         ("datapoint", ("device2", "device", "{product.id}", name)),
         ("event", ("device", "device2", "{product.id}", name)),
     ):
-        for number, service in enumerate(services, 1):  # each goes before those that are there
+        for number, service in enumerate(services, 1):  # each takes precedence over the existing ones
             solution.on(service, event, lambda event: seen.append("the function before"))
             solution.on(service, event, lua=tell % "the script before", replace=True)
             named = service.title() if service == "device" else service
@@ -181,13 +185,13 @@ def _replaced(target: Target) -> None:
             (partial(solution.route, "GET", "/a/{c}"), lambda: solution.get("/a/x").text),
             (partial(solution.on, "interface", "ping"), lambda: home.call("Bell", "ping")),
         ):
-            _take_turns(add, call)
+            _replace_handlers(add, call)
         solution.reload()
         expect.equal("after a reload", solution.get("/a/x").text, "named, anew")
 
 
-def _take_turns(add: Callable[..., object], call: Callable[[], object]) -> None:
-    """Have handlers follow each other, of which each but the last is refused first."""
+def _replace_handlers(add: Callable[..., object], call: Callable[[], object]) -> None:
+    """Replace a handler several times; only a function of the same name may do so without replace=True."""
 
     def named(text: str) -> Callable[[], str]:
         def handler() -> str:
@@ -210,15 +214,15 @@ def _take_turns(add: Callable[..., object], call: Callable[[], object]) -> None:
         else:
             raise Mismatch("another handler", f"that {text} is refused", "it was taken")
         expect.equal("after the refusal", call(), before)
-        _must_be_taken(text, partial(add, **given, replace=True))
-        _must_be_taken(f"{text}, from a cell that runs again", partial(add, **given))
+        _expect_accepted(text, partial(add, **given, replace=True))
+        _expect_accepted(f"{text}, from a cell that runs again", partial(add, **given))
         expect.equal("once it was to be replaced", call(), text)
         before = text
-    _must_be_taken("a function of the same name", partial(add, function=named("named, anew")))
+    _expect_accepted("a function of the same name", partial(add, function=named("named, anew")))
     expect.equal("after another function of the same name", call(), "named, anew")
 
 
-def _must_be_taken(what: str, add: Callable[[], object]) -> None:
+def _expect_accepted(what: str, add: Callable[[], object]) -> None:
     try:
         add()
     except SettingsError as error:
@@ -233,15 +237,15 @@ async def twice(target: Target) -> None:
         (services / "device_datapoint.lua").write_text("return 1\n")
         second = services / "more.lua"
         second.write_text("--#EVENT timer timer\nreturn 2\n--#EVENT Device datapoint\nreturn 3\n")
-        message = await _loaded(target, folder)
+        message = await _load_error(target, folder)
         for file in ("services/device_datapoint.lua", "services/more.lua:3"):
             expect.true(f"the error names {file}", file in message, message)
         second.write_text("--#EVENT timer timer\nreturn 2\n--#EVENT device event\nreturn 3\n")
-        expect.equal("the error where each is handled once", await _loaded(target, folder), "")
+        expect.equal("the error where each is handled once", await _load_error(target, folder), "")
 
 
-async def _loaded(target: Target, folder: str) -> str:
-    """The error of a solution with this folder; none is empty."""
+async def _load_error(target: Target, folder: str) -> str:
+    """Return the error of a solution with this folder; empty if it loads."""
     try:
         await target.in_lab(target.lab.solution, target.identity(), path=folder)
     except SettingsError as error:
@@ -254,8 +258,8 @@ async def modules(target: Target) -> None:
     probe = Probe(target)
     found = await probe.ask("GET", "/scripts/modules")
     probe.same("what the route finds", found, _greetings("route"))
-    device = await _written(target, BY_WORD)
-    (point,) = _of(await events_of(target, device.identity, 3), "by word")
+    device = await _device_with_value(target, BY_WORD)
+    (point,) = _events_of_handler(await events_of(target, device.identity, 3), "by word")
     same("what the handler finds", {name: point.get(name) for name in found}, _greetings("handler"))
 
 
@@ -263,11 +267,11 @@ def _greetings(who: str) -> Table:
     return {"required": f"a greeting for the {who}", "global": f"a greeting of all for the {who}"}
 
 
-def _of(events: list[Table], handler: str) -> list[Any]:
+def _events_of_handler(events: list[Table], handler: str) -> list[Any]:
     return [each["event"] for each in events if each["handler"] == handler]
 
 
-async def _written(target: Target, product: str) -> VirtualDevice:
+async def _device_with_value(target: Target, product: str) -> VirtualDevice:
     device = await target.activated(product)
     expect.status(await device_client.write(device, {"text": "a"}), 204)
     return device

@@ -1,4 +1,4 @@
-"""Faults of event handlers: how they are found and what they are given."""
+"""Code mutants of event handlers: how they are found, and their arguments."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ names_of_files = patch(
 one_a_file = patch(
     "SOL-EVT-1",
     EVENTS,
-    "the last header of a file counts alone",
+    "only the last header of a file counts",
     gives(lambda found: found[-1:]),
     from_start=True,
 )
 unnamed = patch(
     "SOL-EVT-2",
     "labkit.solutions.scripted:Scripts.load",
-    "a handler is no function that others see",
+    "a handler is not a global function of other scripts",
     given(publish=False),
     from_start=True,
 )
@@ -54,7 +54,7 @@ no_event = patch(
 modules_by_require = patch(
     "SOL-EVT-5",
     "labkit.solutions.lua.environments:Environment.update",
-    "modules run when they are required, and not before",
+    "modules run only when they are required",
     afterwards(lambda _, environment, program: environment.to_run.clear()),
     from_start=True,
 )
@@ -67,16 +67,16 @@ no_place = patch(
 first_alone = patch(
     "SOL-EVT-6",
     EVENTS,
-    "the first header of a file counts alone, so that a second handler goes unseen",
+    "only the first header of a file counts, so that a second handler is not loaded",
     gives(lambda found: found[:1]),
 )
 same_service = patch(
-    "SOL-EVT-7", CONTEXT, "every handler is told the service device", given(service="device")
+    "SOL-EVT-7", CONTEXT, "the context of every handler names the service device", given(service="device")
 )
 fallback_itself = patch(
     "SOL-EVT-7",
     "labkit.solutions.solution:Solution.handle",
-    "the handler of config fallback finds its own name",
+    "the context of the fallback handler names itself instead of the event",
     given(raised=FALLBACK),
 )
 
@@ -96,7 +96,7 @@ def must_be_handled(
 always_replaced = patch(
     "SOL-EVT-9",
     "labkit.solutions.origins:check_place",
-    "another handler takes the place of the one that is there unasked",
+    "a handler replaces another without replace=True",
     always(None),
 )
 never_anew = patch(
@@ -108,7 +108,7 @@ never_anew = patch(
 lambdas_alike = patch(
     "SOL-EVT-9",
     "labkit.solutions.origins:Origin.is_same",
-    "a function takes the place of any other",
+    "a function replaces any other function without replace=True",
     lambda original, self, other: (
         (self.function is not None and other.function is not None) or original(self, other)
     ),

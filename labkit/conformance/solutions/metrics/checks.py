@@ -1,6 +1,6 @@
 """The metrics pattern: a solution that counts the messages of the day and shows the last ten.
 
-All devices of the product count together. So each check looks at what its own messages change.
+All devices of the product count together, so each check measures only the effect of its own messages.
 """
 
 from __future__ import annotations
@@ -61,14 +61,14 @@ async def each_value(target: Target) -> None:
 @check("SOL-MET-3", "dailyCount stands until midnight UTC, and starts anew after it", needs={"clock"})
 async def midnight(target: Target) -> None:
     device = await target.activated(METERED)
-    await _to(target, device, DAY + 1)  # a new day, in which nothing came yet
+    await _advance_to(target, device, DAY + 1)  # a new day without messages
     expect.equal("count of a morning", _count(await _after(target, device, target.identity())), 1)
-    await _to(target, device, DAY // 2)
+    await _advance_to(target, device, DAY // 2)
     expect.equal("count at noon", _count(await _after(target, device, target.identity())), 2)
-    await _to(target, device, DAY - 1)
+    await _advance_to(target, device, DAY - 1)
     before = await _metrics(target)
     expect.equal("count before midnight", _count(before), 2)
-    await _to(target, device, DAY + 1)
+    await _advance_to(target, device, DAY + 1)
     after = await _metrics(target)
     expect.equal("count after midnight", _count(after), 0)
     expect.equal("logs after midnight", after["logs"], before["logs"])
@@ -92,7 +92,7 @@ async def last_ten(target: Target) -> None:
 
 @check("SOL-MET-5", "before the first message logs is []", needs={"settings"})
 async def nothing_yet(target: Target) -> None:
-    solution = (await _own(target, "lua"))[1]
+    solution = (await _own_pattern(target, "lua"))[1]
     response = await target.in_lab(solution.get, "/metrics")
     expect.equal("the body", expect.status(response, 200).text, '{"dailyCount":"0","logs":[]}', response)
 
@@ -103,7 +103,7 @@ async def twins(target: Target) -> None:
     now = int(await target.in_lab(lambda: target.lab.clock.time))
     await target.advance(DAY - now % DAY)
     for language, answers in shown.items():
-        product, solution = await _own(target, language)
+        product, solution = await _own_pattern(target, language)
         device = await target.in_lab(product.device("d-1").activate)
 
         async def look(solution: Solution = solution, to: list[Any] = answers) -> None:
@@ -128,7 +128,7 @@ async def twins(target: Target) -> None:
 
 
 async def _metrics(target: Target) -> Table:
-    """What GET /metrics shows; it must have the form that the document gives it."""
+    """Return the JSON of GET /metrics. Raises Mismatch if it has not the documented form."""
     probe = Probe(target, METRICS)
     found = await probe.ask("GET", "/metrics")
     fits = (
@@ -142,7 +142,7 @@ async def _metrics(target: Target) -> Table:
 
 
 async def _after(target: Target, device: VirtualDevice, message: str) -> Table:
-    """What is shown once the device has sent this message, and all that it sent before is counted."""
+    """Write a message and return the metrics once they include it and all earlier ones of the device."""
     expect.status(await device_client.write(device, {"text": message}), 204)
     until = time.monotonic() + device_client.GRACE
     while True:
@@ -163,14 +163,14 @@ def _count(metrics: Table) -> int:
     return int(text)
 
 
-async def _to(target: Target, device: VirtualDevice, second: int) -> None:
-    """Move the clock on to a second of the day, of the next day if it has gone by."""
+async def _advance_to(target: Target, device: VirtualDevice, second: int) -> None:
+    """Advance the clock to a second of the day, of the next day if it is already past."""
     now = await device_client.now(device)
     await target.in_lab(target.lab.clock.advance_to, float(now - now % DAY + second))
 
 
-async def _own(target: Target, language: str) -> tuple[Product, Solution]:
-    """The pattern for a product of the check's own, in a lab in this process."""
+async def _own_pattern(target: Target, language: str) -> tuple[Product, Solution]:
+    """Return a new product and a solution with the pattern for it; needs a lab in this process."""
     name = target.identity()
     resources = {"text": "string", "number": "number"}
     product = await target.in_lab(target.lab.product, name, resources=resources)

@@ -1,4 +1,4 @@
-"""Faults that the metrics pattern shows; further ones are among those of the Keystore and of events."""
+"""Code mutants that the metrics pattern shows; others are with those of the Keystore and of events."""
 
 from __future__ import annotations
 
@@ -11,15 +11,19 @@ LAB_TIME = "labkit.solutions.lua.runtime:Runtime.lab_time"
 
 
 def _without_values(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Those of a handler of datapoints; a route has a request."""
+    """Replace the values in a datapoint handler's event by an empty text at time 0."""
     return {
         name: {**each, "value": [0, ""]} if isinstance(each, dict) and "value" in each else each
         for name, each in arguments.items()
     }
 
 
-west = patch("SOL-MET-3", LAB_TIME, "scripts live an hour behind UTC", gives(lambda time: time - 3600))
-tomorrow = patch("SOL-MET-3", LAB_TIME, "scripts live a day ahead", gives(lambda time: time + 86400))
+west = patch(
+    "SOL-MET-3", LAB_TIME, "the time of scripts is an hour behind UTC", gives(lambda time: time - 3600)
+)
+tomorrow = patch(
+    "SOL-MET-3", LAB_TIME, "the time of scripts is a day ahead", gives(lambda time: time + 86400)
+)
 python_without_values = patch(
     "SOL-MET-6",
     "labkit.solutions.functions:FunctionHandler.__call__",

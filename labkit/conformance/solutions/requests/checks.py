@@ -1,4 +1,4 @@
-"""Requests: what the script of a route sees."""
+"""Requests, as the script of a route receives them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from labkit.conformance import device_client, expect, raw
 from labkit.conformance.check import check
 from labkit.conformance.probe import JSON, PROBE, Probe, decoded
-from labkit.conformance.solutions.routes.model import told
+from labkit.conformance.solutions.routes.model import expected_body
 from labkit.conformance.target import Target
 from labkit.fleet.device import FORM
 
@@ -130,7 +130,7 @@ async def bodies_of_every_kind(target: Target) -> None:
         for declared in types:
             headers = {"Content-Type": declared} if declared else {}
             for content in bodies:
-                wanted = told(kind, declared, content.encode())
+                wanted = expected_body(kind, declared, content.encode())
                 path = f"/requests/{kind}/{target.identity()}"
                 response = await probe.request("POST", path, content=content.encode(), headers=headers)
                 expect.status(response, wanted.status)

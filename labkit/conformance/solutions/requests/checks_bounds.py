@@ -1,4 +1,4 @@
-"""Requests at the bounds of what a script can be given."""
+"""Requests at the limits of size, depth and encoding."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from labkit.fleet.device import FORM
 
 LARGEST = 2**20  # bytes of a body
 MOST = 10_000  # pairs of a form
-DEEPEST = 99  # lists or tables within each other
+DEEPEST = 99  # nested lists or tables
 
 
 @check("SOL-REQ-6", "what no script could be given is answered 400")
@@ -42,9 +42,7 @@ async def unreadable(target: Target) -> None:
             if status != 200:
                 expect.status(response, status)
             else:
-                expect.status(
-                    response, 200, 500
-                )  # 500: what came in cannot be nested once more on its way out
+                expect.status(response, 200, 500)  # 500: the probe's answer nests the body one level deeper
     flat = json.dumps([[number] for number in range(DEEPEST + 50)]).encode()
     found = await probe.ask("POST", "/requests/json/a", content=flat, headers={"Content-Type": JSON})
     probe.same("what is wide alone", found.get("body"), json.loads(flat))

@@ -1,4 +1,4 @@
-"""Faults of requests that no row can say."""
+"""Code mutant of requests, for a fault that no fault row can express."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from labkit.http.error import HttpError
 
 @instead("SOL-REQ-4", "labkit.solutions.request:parse_json")
 def no_mark(original: Any, data: bytes) -> Any:
-    """JSON with a byte order mark is none"""
+    """JSON with a byte order mark is refused"""
     if data.startswith("\ufeff".encode()):
         raise HttpError(400, "body: not JSON")
     return original(data)

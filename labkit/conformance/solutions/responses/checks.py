@@ -1,4 +1,4 @@
-"""Responses: what the outcome of a script becomes, in HTTP and in JSON."""
+"""Responses: the HTTP response and the JSON that a script's result becomes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values of every kind, as headers and in JSON."""
+"""Values of every type in response headers and in JSON."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from labkit.conformance.target import Target
 
 HEADERS: tuple[
     tuple[object, list[str] | None], ...
-] = (  # what a script sets, and what is sent; None: it is refused
+] = (  # value set by a script, header lines sent; None: refused
     ("text", ["text"]),
     ("", [""]),
     ('a\tb, c; d="e\\"', ['a\tb, c; d="e\\"']),

@@ -1,4 +1,4 @@
-"""Routes: which script answers a request on a solution's domain."""
+"""Routes: selection of the script that answers a request on a solution's domain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Routes, requests and responses by a model: paths, queries, bodies and what scripts answer, of every kind."""
+"""Model check of routes, requests and responses: random paths, queries, bodies and results of scripts."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ CODES = (200, 200, 200, 201, 204, 299, 304, 404, 418, 500, 599, 199, 600, 0, 100
 
 @dataclass(frozen=True)
 class Ask:
-    """What the game does, with the number of the solution and what else it takes."""
+    """A command: a method of the game, the number of the solution, and the other arguments."""
 
     does: str
     solution: int
@@ -122,7 +122,7 @@ class Ask:
 
 
 def commands() -> SearchStrategy[Any]:
-    """What is asked."""
+    """Return the strategy for commands: requests."""
     from hypothesis import strategies as st
 
     one_of, tuples = st.sampled_from, st.tuples

@@ -1,4 +1,4 @@
-"""A reference model of the routes of the probe: which one a request means, and what comes of what its script does."""
+"""Reference model of the probe's routes: route selection, request bodies and responses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, unquote
 
 Table = dict[str, Any]
 
-# As fixtures/solutions/probe/endpoints/tree.lua has them.
+# As in fixtures/solutions/probe/endpoints/tree.lua.
 ROUTES = tuple(
     tuple(each.split())
     for each in """
@@ -35,8 +35,8 @@ ROUTES = tuple(
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What a request is to be answered. allowed: the methods that Allow names; body: what its JSON means."""
+class Expected:
+    """The expected response. allowed: the methods in Allow; body: the decoded JSON."""
 
     status: int
     rule: str
@@ -44,8 +44,8 @@ class Wanted:
     allowed: frozenset[str] = frozenset()
 
 
-def routed(method: str, segments: Sequence[str], query: str) -> Wanted:
-    """What a request for /tree/… gives. segments: as they stand in the path, encoded."""
+def expected_route(method: str, segments: Sequence[str], query: str) -> Expected:
+    """Return the expected response to a request for /tree/…. segments: percent-encoded, as in the path."""
     path = [unquote(each) for each in ("tree", *segments) if each]
     found = []
     for verb, template in ROUTES:
@@ -53,21 +53,23 @@ def routed(method: str, segments: Sequence[str], query: str) -> Wanted:
         if len(parts) == len(path) and all(
             part.startswith("{") or unquote(part) == own for part, own in zip(parts, path, strict=True)
         ):
-            exact = [part.startswith("{") for part in parts]  # from the left, exact ones before placeholders
+            exact = [
+                part.startswith("{") for part in parts
+            ]  # sorts exact segments before placeholders, from the left
             values = {part[1:-1]: own for part, own in zip(parts, path, strict=True) if part.startswith("{")}
             found.append((exact, verb, template, values))
     if not found:
-        return Wanted(404, "SOL-ROUTE-4")
+        return Expected(404, "SOL-ROUTE-4")
     fits = sorted((each for each in found if each[1] == method), key=lambda each: each[0])
     if not fits:
-        return Wanted(405, "SOL-ROUTE-4", allowed=frozenset(each[1] for each in found))
+        return Expected(405, "SOL-ROUTE-4", allowed=frozenset(each[1] for each in found))
     _, verb, template, values = fits[0]
-    body = {"route": template, "method": verb, "parameters": {**listed(query), **values}}
-    return Wanted(200, "SOL-REQ-2" if query else "SOL-ROUTE-3", body)
+    body = {"route": template, "method": verb, "parameters": {**decoded_pairs(query), **values}}
+    return Expected(200, "SOL-REQ-2" if query else "SOL-ROUTE-3", body)
 
 
-def listed(pairs: str) -> Table:
-    """What a query or a form means: a list for a name that comes again."""
+def decoded_pairs(pairs: str) -> Table:
+    """Return a query or form as a table; a repeated name has a list."""
     found: Table = {}
     for name, value in parse_qsl(pairs, keep_blank_values=True):
         if name not in found:
@@ -79,8 +81,11 @@ def listed(pairs: str) -> Table:
     return found
 
 
-def told(kind: str, declared: str | None, content: bytes) -> Wanted:
-    """What a script sees of a body. kind: which route (json, form, text); declared: the content type that was sent."""
+def expected_body(kind: str, declared: str | None, content: bytes) -> Expected:
+    """Return the expected response that shows the script's view of a request body.
+
+    kind: the route (json, form, text); declared: the Content-Type sent, if any.
+    """
     own = {"json": "application/json", "form": "application/x-www-form-urlencoded", "text": "text/plain"}[
         kind
     ]
@@ -91,14 +96,14 @@ def told(kind: str, declared: str | None, content: bytes) -> Wanted:
     elif kind == "text":
         value = content.decode()
     elif kind == "form" and sent == own:
-        value = listed(content.decode())
+        value = decoded_pairs(content.decode())
     elif sent == "application/json" or sent.endswith("+json"):
         try:
             value = json.loads(content)
         except ValueError:
-            return Wanted(400, "SOL-REQ-5")
+            return Expected(400, "SOL-REQ-5")
         value = {} if value is None else value
-    elif kind == "json" and content.lstrip()[:1] in (b"{", b"["):  # what curl sends says that it is a form
+    elif kind == "json" and content.lstrip()[:1] in (b"{", b"["):  # curl declares a form by default
         try:
             value = json.loads(content)
         except ValueError:
@@ -106,16 +111,19 @@ def told(kind: str, declared: str | None, content: bytes) -> Wanted:
     else:
         value = content.decode()
     name = "table" if isinstance(value, dict | list) else "string" if isinstance(value, str) else "number"
-    return Wanted(200, "SOL-REQ-4", {"kind": name, "body": value})
+    return Expected(200, "SOL-REQ-4", {"kind": name, "body": value})
 
 
-def answered(
+def expected_response(
     set_: Mapping[str, Any], headers: Iterable[tuple[str, str]], give: object
-) -> tuple[Wanted, str, str | None]:
-    """What comes of a script that sets fields of response and gives something: with its text and its content type."""
+) -> tuple[Expected, str, str | None]:
+    """Return the expected response of a script, with its text and content type.
+
+    set_: fields of response; give: the value that the script returns.
+    """
     code = set_.get("code", 200)
     if not 200 <= code <= 599:
-        return Wanted(500, "SOL-RESP-8"), "", None
+        return Expected(500, "SOL-RESP-8"), "", None
     value = next((each for each in (give, set_.get("message"), set_.get("body")) if each is not None), None)
     rule = (
         "SOL-RESP-1" if isinstance(give, dict | list) else "SOL-RESP-3" if give is not None else "SOL-RESP-2"
@@ -124,6 +132,6 @@ def answered(
     kind = "text/plain" if value is None or isinstance(value, str) else "application/json"
     chosen = next((each for name, each in headers if name.lower() == "content-type"), kind)
     if code in (204, 304):
-        return Wanted(code, rule), "", None
+        return Expected(code, rule), "", None
     text = "OK" if value is None else value if isinstance(value, str) else json.dumps(value)
-    return Wanted(code, rule, value), text, chosen
+    return Expected(code, rule, value), text, chosen

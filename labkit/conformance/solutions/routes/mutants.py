@@ -1,4 +1,4 @@
-"""Faults of routes: which script answers."""
+"""Code mutants of routes: selection of the script that answers."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ ENDPOINTS = "labkit.solutions.scripts:endpoints"
 one_a_file = patch(
     "SOL-ROUTE-5",
     ENDPOINTS,
-    "the last header of a file counts alone",
+    "only the last header of a file counts",
     gives(lambda found: found[-1:]),
     from_start=True,
 )
 no_content_types = patch(
     "SOL-ROUTE-5 SOL-REQ-4",
     ENDPOINTS,
-    "the content type in a header is not heeded",
+    "the content type in a header is ignored",
     gives(lambda found: [replace(each, content_type="application/json") for each in found]),
     from_start=True,
 )
 later_wins = patch(
     "SOL-ROUTE-6",
     "labkit.solutions.routes:Routes.add",
-    "of two routes with one method and path the later one counts",
+    "the later of two routes with the same method and path wins",
     lambda original, self, route: self.replace(route),
 )
 
 
 @mutant("SOL-ROUTE-7", "labkit.solutions.lua.environments:Environments.take", alone=True)
 def one_environment(original: Any) -> Any:
-    """all runs of a solution share their globals, also with one that waits"""
+    """all runs of a solution share their globals, also with a run that waits"""
     shared: dict[Environments, Environment] = {}
 
     def broken(self: Environments) -> Environment:
@@ -53,7 +53,7 @@ def one_environment(original: Any) -> Any:
 
 @mutant("SOL-ROUTE-7", "labkit.solutions.scripted:RouteHandler.__call__")
 def newest_request(original: Any) -> Any:
-    """runs that overlap all have the request that came last"""
+    """concurrent runs all see the newest request"""
     newest: dict[RouteHandler, Any] = {}
 
     async def broken(self: RouteHandler, arguments: Any, run: Any) -> object:
@@ -66,6 +66,6 @@ def newest_request(original: Any) -> Any:
 
 @instead("SOL-ROUTE-1", "labkit.solutions.routes:Routes.match")
 def any_case(original: Any, self: Any, method: str, path: str) -> Any:
-    """the letter case of a path does not count"""
+    """paths are matched without regard to case"""
     found = original(self, method, path)
     return found if found.route or found.allowed else original(self, method, path.lower())

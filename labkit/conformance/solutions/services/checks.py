@@ -1,4 +1,4 @@
-"""Smaller services: what a solution learns of itself and configures, its mail, and functions that stand in."""
+"""Smaller services: configuration, mail, and functions that replace a service."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from labkit.core.errors import LabError, ServiceError
 if TYPE_CHECKING:
     from labkit.lab.solution import Solution
 
-DEEPEST = 100  # tables within each other that a result may have
+DEEPEST = 100  # nested tables in a result
 
 
 @check("SOL-SVC-1", "what Config tells a solution of itself and of the services that it can call")
@@ -147,7 +147,7 @@ async def mails(target: Target) -> None:
 
 @dataclass
 class Parcel:
-    """A record as a function gives it."""
+    """A record that a function returns."""
 
     weight: float
     sent: datetime.date

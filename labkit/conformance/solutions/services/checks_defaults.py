@@ -1,4 +1,4 @@
-"""What is configured for a service of a solution, as the default of what its calls leave out."""
+"""Parameters configured for a service of a solution, which are the defaults of its calls."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _defaults(target: Target) -> None:
     solutions = [target.lab.solution(target.identity(), services={"Keystore": each}) for each in configured]
     for each in solutions:
         each.route("GET", "/calls", lua=CALLS % (each.id, each.id))
-    for _ in range(2):  # the second time all of these calls are known
+    for _ in range(2):  # the second time all of these calls are cached
         for each, given in zip(solutions, configured, strict=True):
             _calls(each, given)
         solutions.reverse()

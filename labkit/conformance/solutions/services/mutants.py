@@ -1,4 +1,4 @@
-"""Faults of what is configured for services that no row can say."""
+"""Code mutants of the configuration of services, for faults that no fault row can express."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from labkit.conformance.mutant import instead, patch
 alike_for_all = patch(
     "SOL-SVC-5",
     "labkit.services.calls:Services.is_configured",
-    "a call that one solution made means the same for another, whatever that has configured",
+    "a call cached for one solution is reused for another that has configured defaults",
     always(False),
-    alone=True,  # it leaves calls behind that are remembered
+    alone=True,  # the calls stay cached
 )
 
 
 @instead("SOL-SVC-3", "labkit.providers.mail:Mailbox.receive")
 def blind_copies_shown(original: Any, self: Any, **given: Any) -> None:
-    """who gets a blind copy of a mail is named to all who get it"""
+    """recipients of blind copies are shown to all recipients"""
     original(self, **{**given, "cc": (*given["cc"], *given["bcc"]), "bcc": ()})
