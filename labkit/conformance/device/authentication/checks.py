@@ -1,4 +1,4 @@
-"""Who is meant by a request, and who is refused."""
+"""Authentication: which credentials identify a device, and which requests are refused."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def password_authenticates(target: Target) -> None:
     await endpoints.served(target.client(PRODUCTS["password"]), [credentials])
 
 
-@check("DEV-AUTH-2", "a password may have characters of every kind, and each of them counts")
+@check("DEV-AUTH-2", "a password may have characters of every kind, and every one of them is compared")
 async def any_password(target: Target) -> None:
     client, others = target.client("password-open"), target.client("password-closed")
     for password in (
@@ -70,7 +70,9 @@ async def certificate_authenticates(target: Target) -> None:
     await endpoints.served(endpoints.showing(target, PRODUCTS["certificate"], device.certificate))
 
 
-@check("DEV-AUTH-4", "without credentials each of those endpoints answers 401, on products of every type")
+@check(
+    "DEV-AUTH-4", "without credentials every endpoint that needs them answers 401, on products of every type"
+)
 async def credentials_are_needed(target: Target) -> None:
     for product in PRODUCTS.values():
         await endpoints.refused(target.client(product), 401)
@@ -103,9 +105,7 @@ async def wrong_password(target: Target) -> None:
     await _still_as_written(device)
 
 
-@check(
-    "DEV-AUTH-5", "a certificate that nobody showed before is answered 401 where it may not be provisioned"
-)
+@check("DEV-AUTH-5", "an unknown certificate is answered 401 on a product where it may not be provisioned")
 async def unknown_certificate(target: Target) -> None:
     pair = endpoints.key_pair(target.identity())
     await endpoints.refused(endpoints.showing(target, "certificate-closed", pair), 401)
@@ -138,7 +138,7 @@ async def other_type(target: Target) -> None:
         await endpoints.refused(endpoints.showing(target, PRODUCTS[auth], shower.certificate), 401)
 
 
-@check("DEV-AUTH-5", "what proves a device of one product proves none of another, whichever is asked")
+@check("DEV-AUTH-5", "the token of a device is refused on every other product, also for the same identity")
 async def other_product(target: Target) -> None:
     identity = target.identity()
     products = ("token-open", "token-other", "by-word", "content")
@@ -152,7 +152,7 @@ async def other_product(target: Target) -> None:
             expect.status(response, *([200, 204] if target.product(product).domain == each.domain else [401]))
 
 
-@check("DEV-AUTH-7", "what one device writes, another of the product does not read")
+@check("DEV-AUTH-7", "a device does not read values that another device of its product wrote")
 async def devices_are_apart(target: Target) -> None:
     for product in PRODUCTS.values():
         one, other = await target.activated(product), await target.activated(product)
@@ -177,7 +177,7 @@ async def two_credentials_are_400(target: Target) -> None:
         await endpoints.refused(client, 400, headers=headers)
 
 
-@check("DEV-AUTH-9", "a client certificate counts for nothing where the product asks for none")
+@check("DEV-AUTH-9", "a client certificate is ignored on products that ask for none")
 async def certificate_beside_a_token(target: Target) -> None:
     device = await _written(target, "token")
     assert device.token is not None
@@ -185,7 +185,7 @@ async def certificate_beside_a_token(target: Target) -> None:
     await endpoints.served(client, [(TOKEN, device.token)])
 
 
-@check("DEV-AUTH-10", "a 401 names the scheme that the product's type wants")
+@check("DEV-AUTH-10", "a 401 names the authentication scheme of the product's type")
 async def challenge(target: Target) -> None:
     schemes = {
         "token": re.compile(r"Token\b.*"),
@@ -205,7 +205,7 @@ async def token_scheme(target: Target) -> None:
         await endpoints.served(client, [("Authorization", f"{word} {device.token}")])
 
 
-@check("DEV-AUTH-12", "empty headers change nothing beside a credential, and are none")
+@check("DEV-AUTH-12", "empty headers beside a credential are ignored, and are no credential themselves")
 async def empty_headers(target: Target) -> None:
     device = await target.activated(PRODUCTS["token"])
     assert device.token is not None
@@ -220,7 +220,7 @@ async def empty_headers(target: Target) -> None:
 
 
 async def _written(target: Target, auth: str) -> VirtualDevice:
-    """A device of a product of this type, whose text is `kept`."""
+    """Return an activated device of a product of this type, whose text is `kept`."""
     device = await target.activated(PRODUCTS[auth])
     expect.status(await device_client.write(device, {"text": "kept"}), 204)
     return device
@@ -231,7 +231,7 @@ async def _still_as_written(device: VirtualDevice) -> None:
 
 
 async def _doubled(target: Target) -> list[tuple[VirtualDevice, Headers]]:
-    """Devices of each type, and headers that make two valid credentials with what the connection shows."""
+    """Return devices of each type, and headers that together with the client certificate form two valid credentials."""
     holder, keeper, shower = [await _written(target, auth) for auth in PRODUCTS]
     assert holder.token is not None
     assert keeper.password is not None

@@ -1,4 +1,4 @@
-"""Names and credentials that are nearly those of a device, a content, an alias, a path or a host."""
+"""Near misses of the names and credentials of devices, contents, aliases, paths and hosts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PATTERNS = ("a pattern of any character", "a pattern of any text", "a glob")
 
 
 def basic(identity: str, password: str) -> tuple[str, str]:
-    """Basic authorization."""
+    """Return the header of Basic authorization."""
     return "Authorization", f"Basic {base64.b64encode(f'{identity}:{password}'.encode()).decode()}"
 
 
@@ -37,7 +37,7 @@ async def near_credentials(target: Target) -> None:
     expect.status(await device_client.write(device, {"text": "mine"}), 204)
     client = target.client(PRODUCTS["token"])
     token = device.token or ""
-    # a header without a value is none, and spaces around a value are not part of it
+    # an empty header is no credential, and spaces around a value are not part of it
     for kind, wrong in near_misses(token, but=(*SPACE, *EMPTY)):
         for call in (READ, WRITE):
             response = await call.by(client, [("X-Platform-CIK", wrong)])
@@ -74,7 +74,7 @@ async def near_whitelisted(target: Target) -> None:
             if wrong in target.product(product).settings.identities or len(wrong) < 3:
                 continue
             if product == "certificate-closed":
-                if kind in SPACE:  # names of certificates are compared without them by some
+                if kind in SPACE:  # some platforms compare the names of certificates without spaces
                     continue
                 response = await READ.by(endpoints.showing(target, product, endpoints.key_pair(wrong)))
             else:
@@ -87,7 +87,7 @@ async def near_whitelisted(target: Target) -> None:
     "aliases and identities that are nearly those that hold a value",
 )
 async def near_values(target: Target) -> None:
-    # of a digest, since a near miss of one number is another's
+    # a digest, since a near miss of a counted identity is the identity of another check
     identity = f"{hashlib.sha256(target.identity().encode()).hexdigest()[:20]}-Ab"
     device = target.device("token-open", identity)
     await device.activate()

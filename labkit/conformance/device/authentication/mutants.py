@@ -1,4 +1,4 @@
-"""Faults of authentication that no row can say: what counts of a credential, and whose data it opens."""
+"""Faults of authentication that no row can express: which part of a credential is compared, and whose data it opens."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ DIGEST = "labkit.devices.registry:password_digest"
 FINGERPRINT = "labkit.devices.registry:fingerprint"
 
 any_letter_case = patch(
-    "DEV-AUTH-2", DIGEST, "the case of a password's letters does not count", given(password=str.casefold)
+    "DEV-AUTH-2", DIGEST, "passwords are compared without letter case", given(password=str.casefold)
 )
 start_counts = patch(
     "DEV-AUTH-2",
     DIGEST,
-    "the first 72 characters of a password count",
+    "only the first 72 characters of a password are compared",
     given(password=lambda text: text[:72]),
 )
 composed = patch(
     "DEV-AUTH-2",
     DIGEST,
-    "a password is brought to Unicode's composed form",
+    "a password is normalized to Unicode's composed form",
     given(password=lambda text: unicodedata.normalize("NFC", text)),
 )
 beginning_counts = patch(
     "DEV-AUTH-5",
     FINGERPRINT,
-    "of a token the first 32 characters count",
+    "only the first 32 characters of a token are compared",
     given(credential=lambda it: it[:32]),
 )
 
 
 @instead("DEV-AUTH-2", "labkit.device_api.authenticate:authorization")
 def last_colon(original: Any, exchange: Exchange, header: str) -> Any:
-    """a password is what stands behind the last colon"""
+    """a password is the text after the last colon"""
     found: Credential = original(exchange, header)
     if found.identity is None or not isinstance(found.value, str):
         return found
@@ -67,7 +67,7 @@ def every_certificate_counts(original: Any, exchange: Exchange) -> Any:
 
 @instead("DEV-AUTH-5", "labkit.devices.registry:Registry.by_password")
 async def longer_password(original: Any, self: Any, product: str, identity: str, password: str) -> Any:
-    """a password with a character behind it counts too"""
+    """a password with one more character at its end is accepted too"""
     found = await original(self, product, identity, password)
     return found or await original(self, product, identity, password[:-1])
 
@@ -75,6 +75,6 @@ async def longer_password(original: Any, self: Any, product: str, identity: str,
 token_in_any_case = patch(
     "DEV-AUTH-5",
     "labkit.devices.registry:fingerprint",
-    "the letter case of a token does not count",
+    "tokens are compared without letter case",
     given(credential=lambda credential: credential.lower() if isinstance(credential, str) else credential),
 )

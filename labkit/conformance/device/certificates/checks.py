@@ -1,4 +1,4 @@
-"""Products whose devices show a TLS client certificate."""
+"""Products whose devices authenticate by a TLS client certificate."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ OPEN, CLOSED = "certificate-open", "certificate-closed"
 
 
 async def replace(client: FlowClient, content: bytes, content_type: str = PEM) -> httpx.Response:
-    """POST a certificate to activate, on a connection that shows the client's own."""
+    """POST a certificate to activate, on a connection that presents the client's own."""
     return await client.request("POST", ACTIVATE, content=content, headers={"Content-Type": content_type})
 
 
 async def taken(target: Target, product: str, identity: str) -> bool:
-    """Does the identity belong to another certificate already? A new one gets 401 then, and stays refused."""
+    """Return whether the identity already belongs to another certificate, so that a new one is answered 401
+    repeatedly.
+    """
     pair = key_pair(identity)
     responses = [await WRITE.by(showing(target, product, pair)) for _ in range(2)]
     return all(expect.status(response, 204, 401).status_code == 401 for response in responses)
@@ -113,7 +115,7 @@ async def refused_leaves_nothing(target: Target) -> None:
 async def silent_connection(target: Target) -> None:
     identity = target.identity()
     domain = target.product(OPEN).domain
-    # In TLS 1.2 the server has the last word of the handshake, so it knows the certificate when this returns.
+    # In TLS 1.2 the server sends the last message of the handshake, so it knows the certificate when this returns.
     pair = key_pair(identity)
     async with raw.connect(target, domain, certificate=pair, version=ssl.TLSVersion.TLSv1_2):
         pass
@@ -121,7 +123,7 @@ async def silent_connection(target: Target) -> None:
     expect.status(await WRITE.by(showing(target, OPEN, pair)), 204)
 
 
-@check("DEV-CERT-7", "self-signed, expired and foreign certificates are taken alike")
+@check("DEV-CERT-7", "self-signed, expired and foreign certificates are accepted alike")
 async def any_issuer(target: Target) -> None:
     foreign = authority("somebody else")
     for expired in (False, True):
@@ -158,14 +160,14 @@ async def unfit_certificates(target: Target) -> None:
     expect.status(await WRITE.by(showing(target, "format-certificate", key_pair(_number(target)))), 204)
 
 
-@check("DEV-CERT-9", "who shows no certificate is given none, whatever he sends")
+@check("DEV-CERT-9", "a client without a certificate is refused, whatever it sends to activate")
 async def without_certificate(target: Target) -> None:
     pair = key_pair(target.identity())
     for product in (OPEN, CLOSED):
         client = target.client(product)
         expect.refusal(await replace(client, pair.certificate_pem), 401)
         expect.refusal(await endpoints.activate(client, {"id": _name(pair), "password": "x" * 20}), 401)
-    await endpoints.served(showing(target, OPEN, pair))  # whose name nobody has taken
+    await endpoints.served(showing(target, OPEN, pair))  # its name is still free
 
 
 @check(
@@ -188,7 +190,11 @@ async def unfit_replacement(target: Target) -> None:
     expect.true("the other CN is free", not await taken(target, OPEN, _name(other)), "taken")
 
 
-@check("DEV-CERT-1", "so it is where no other product is", needs={"settings"})
+@check(
+    "DEV-CERT-1",
+    "the first connection provisions a certificate on a lab without any other product, too",
+    needs={"settings"},
+)
 async def alone(target: Target) -> None:
     await target.in_lab(_alone)
 

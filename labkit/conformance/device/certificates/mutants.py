@@ -48,13 +48,13 @@ async def undone(original: Any, api: Any, exchange: Exchange) -> Any:
 
 @instead("DEV-CERT-4", PROVISION)
 async def old_one_stays(original: Any, *device: Any, replacing: Any = None, **named: Any) -> Any:
-    """a new certificate is taken and forgotten"""
+    """a new certificate is accepted, but not stored"""
     return await original(*device, **named) if replacing is None else "provisioned"
 
 
 @mutant("DEV-CERT-4", "labkit.devices.registry:Registry.by_certificate")
 def old_one_good_too(original: Any) -> Any:
-    """every certificate that a device had is good"""
+    """every certificate that a device ever had stays valid"""
     known: set[bytes] = set()
 
     async def broken(registry: Any, product: str, identity: str, certificate: bytes) -> Any:
@@ -67,7 +67,7 @@ def old_one_good_too(original: Any) -> Any:
 
 @mutant("DEV-CERT-6", CONNECTED)
 def late(original: Any) -> Any:
-    """a certificate is provisioned by the second connection that shows it"""
+    """a certificate is provisioned by the second connection that presents it"""
     seen: set[bytes] = set()
 
     async def broken(site: Any, connection: Connection) -> None:
@@ -81,7 +81,7 @@ def late(original: Any) -> Any:
 
 @instead("DEV-CERT-7", "labkit.edge.openssl:AnyClientContext.__init__", alone=True)
 def known_issuers_only(original: Any, context: Any, *arguments: Any) -> None:
-    """a certificate has to be signed by somebody known"""
+    """a certificate has to be signed by a known authority"""
     from OpenSSL import SSL
 
     original(context, *arguments)
@@ -95,7 +95,7 @@ async def valid_ones_only(original: Any, site: Any, connection: Connection) -> N
         loaded = x509.load_der_x509_certificate(connection.certificate)
         if (
             loaded.not_valid_after_utc - loaded.not_valid_before_utc
-        ).days < 30:  # else checks' last for years
+        ).days < 30:  # the checks' other certificates are valid for years
             return
     await original(site, connection)
 

@@ -90,7 +90,7 @@ async def changed(target: Target) -> None:
             expect.body(expect.status(await _get(device, fresh), 200), data)
             expect.equal("how often it is listed", (await device.content()).count(fresh), 1)
     finally:
-        with suppress(LabError):  # it was not even added
+        with suppress(LabError):  # it was not added
             await target.in_lab(content.remove, fresh)
     expect.equal("how often it is listed", (await device.content()).count(fresh), 0)
 
@@ -134,7 +134,11 @@ async def whole(target: Target) -> None:
         expect.header(response, "Content-Range", None)
 
 
-@check("DEV-CONT-7", "so it does for ids of every kind of characters, each its own", needs={"settings"})
+@check(
+    "DEV-CONT-7",
+    "a download brings exactly the bytes of the content for ids of every kind of characters, too",
+    needs={"settings"},
+)
 async def odd_ids(target: Target) -> None:
     device = await target.activated(PRODUCT)
     content = target.lab.product(PRODUCT).content
@@ -184,7 +188,7 @@ async def content_type(target: Target) -> None:
         expect.equal("the type of lab.yaml", shown, _offered(target)[item].type)
 
 
-@check("DEV-CONT-9", "Content-Length is the number of bytes that come")
+@check("DEV-CONT-9", "Content-Length is the number of bytes received")
 async def content_length(target: Target) -> None:
     device = await target.activated(PRODUCT)
     for item, part, size in (
@@ -208,7 +212,7 @@ async def chunked(target: Target) -> None:
         async with raw.connect(target, device.domain) as line:
             token = ("X-Platform-CIK", device.token or "")
             response = await line.ask("GET", f"{PATH}?id={item}", [token, *headers])
-        expect.header(response, "Transfer-Encoding", "chunked")  # read by chunks, as the client does then
+        expect.header(response, "Transfer-Encoding", "chunked")  # the client reads it by chunks then
         expect.true("the chunks make the content", response.content == expected, len(response.content))
 
 
@@ -244,7 +248,9 @@ async def to_the_end(target: Target) -> None:
         )
 
 
-@check("DEV-CONT-14", "the answer to a range tells the positions that came and the size of the whole")
+@check(
+    "DEV-CONT-14", "the answer to a range has the positions of its bytes and the size of the whole content"
+)
 async def positions(target: Target) -> None:
     device = await target.activated(PRODUCT)
     for part, shown in (
@@ -288,7 +294,7 @@ async def ignored(target: Target) -> None:
         expect.header(response, "Content-Range", None)
 
 
-@check("DEV-CONT-17", "so is one with If-Range, since no answer names a version")
+@check("DEV-CONT-17", "a range with If-Range is ignored, since no answer names a version")
 async def if_range(target: Target) -> None:
     device, whole = await target.activated(PRODUCT), _data(target, SMALL)
     for condition in ('"a"', 'W/"a"', "Thu, 01 Jan 2026 00:00:00 GMT", "*"):
@@ -361,7 +367,7 @@ async def vendor_and_model(target: Target) -> None:
 
 
 def _offered(target: Target) -> dict[str, ContentFile]:
-    """What lab.yaml offers, by id."""
+    """Return the contents that lab.yaml offers, by id."""
     return {item.id or item.file.name: item for item in target.product(PRODUCT).settings.content}
 
 

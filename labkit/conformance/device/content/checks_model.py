@@ -1,4 +1,4 @@
-"""Content by a model: contents of two products that change, and downloads of any range."""
+"""Model check of content: contents of two products that change, and downloads of any range."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ODD = ("bytes=5", "bytes=a-b", "items=0-1", "bytes=0-0,2-3", "bytes 0-1", "bytes
 
 @dataclass(frozen=True)
 class Call:
-    """A method of the game, with the number of the product and what else it takes."""
+    """A method of the game, with the number of the product and further arguments."""
 
     does: str
     product: int
@@ -42,7 +42,7 @@ class Advance:
 
 
 def commands() -> SearchStrategy[Any]:
-    """What devices ask for, and what is changed meanwhile."""
+    """Return the commands: requests of devices, and changes between them."""
     from hypothesis import strategies as st
 
     one_of = st.sampled_from

@@ -1,4 +1,4 @@
-"""Downloads of which device or content changes before all of it was sent."""
+"""Downloads that are interrupted because the device's access or the content changes before all was sent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from labkit.core.errors import LabError
 if TYPE_CHECKING:
     from labkit.lab.product import Product
 
-SIZE = 16 * 2**20  # bytes, more than what the two ends of a connection hold for each other
+SIZE = 16 * 2**20  # bytes, more than the buffers at both ends of a connection
 SOME = 2**16
 
 
@@ -56,12 +56,12 @@ async def changed_meanwhile(target: Target) -> None:
             came = await _downloaded(target, product, token, change)
             expect.true(f"it breaks off: {name}", (SOME <= came < SIZE) == (name != "nothing"), came)
     finally:
-        with suppress(LabError):  # that it is removed already
+        with suppress(LabError):  # it is removed already
             await target.in_lab(content.remove, "large")
 
 
 async def _downloaded(target: Target, product: Product, token: str, change: Callable[[], object]) -> int:
-    """How many bytes come of a download, of which something changes after the first."""
+    """Return the number of bytes of a download received; the change is made after the first SOME of them."""
     head = f"GET {DOWNLOAD}?id=large HTTP/1.1\r\nHost: {product.domain}\r\nX-Platform-CIK: {token}\r\n"
     async with raw.connect(target, product.domain) as connection:
         connection.send(f"{head}Connection: close\r\n\r\n")

@@ -1,4 +1,4 @@
-"""Playing the model of content: two products, whose contents change where the target is a lab in this process."""
+"""Driver of the content model: two products, whose contents change if the target is a lab in this process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PATH = "/provision/download"
 
 
 class Contents:
-    """One game: contents under a name of its own beside those of lab.yaml, in two products."""
+    """One run of the model: contents with names of its own beside those of lab.yaml, in two products."""
 
     default = "DEV-CONT-7"
 
@@ -48,7 +48,7 @@ class Contents:
         await self.clock.begin()
 
     async def end(self) -> None:
-        """Everything that is offered is asked for once more."""
+        """Request the lists and all own contents once more."""
         for index, shelf in enumerate(self._shelves):
             await self.list(index)
             for id in list(shelf.items):
@@ -76,7 +76,7 @@ class Contents:
             await self.info(index, id)
 
     async def remove(self, index: int, id: str) -> None:
-        """Remove a content, if it is there."""
+        """Remove a content, if it exists."""
         if self._shelves[index].items.pop(self._prefix + id, None) is not None:
             await self._removed(index, self._prefix + id)
 
@@ -89,7 +89,7 @@ class Contents:
         await self.clock.advance(ticks)
 
     async def download(self, index: int, id: str, wanted: str | None) -> None:
-        """Download; `-1`, `+0` and so on in the range are counted from the size of the content."""
+        """Download a content. wanted: the value of Range, in which SIZE, SIZE+1 and SIZE-1 are replaced by numbers."""
         await self._download(index, self._id(id), wanted)
 
     async def _download(self, index: int, id: str, wanted: str | None) -> None:
@@ -121,7 +121,7 @@ class Contents:
         return None if item is None else item.data
 
     async def info(self, index: int, id: str) -> None:
-        """The meta info of a content."""
+        """Request the info of a content and compare it."""
         own = self._id(id)
         response = await self._get(index, f"{PATH}?id={quote(own, safe='')}&info=true", {})
         item = self._shelves[index].items.get(own)
@@ -138,7 +138,7 @@ class Contents:
         holds(rule, "info", text.removesuffix("\r\n"), item.line(updated), response)
 
     async def list(self, index: int) -> None:
-        """The ids, without those of others."""
+        """Request the list and compare it, without the contents of other checks."""
         response = await self._get(index, PATH, {})
         found = [each for each in response.content.decode().split("\r\n") if each]
         static = [each for each in self._shelves[index].items if not each.startswith(self._prefix)]
@@ -156,7 +156,7 @@ class Contents:
 
     async def _get(self, index: int, path: str, headers: dict[str, str]) -> Exchange:
         asked = await self._devices[index].request("GET", path, headers=headers)
-        return cast("Exchange", asked)  # by the pool
+        return cast("Exchange", asked)  # the device's client is the pool
 
     async def _second(self) -> int:
         return await device_client.now(self._devices[0])

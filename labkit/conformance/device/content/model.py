@@ -1,4 +1,4 @@
-"""A reference model of content: what a product offers, and what is answered to list, info and download."""
+"""Reference model of content: the contents of a product, and the answers to list, info and download."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MARKS = re.compile(r'[,"\r\n]')
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A content. updated: the second of its last change, None where it is not known."""
+    """A content. updated: the second of its last change, None if unknown."""
 
     data: bytes
     type: str
@@ -19,13 +19,13 @@ class Item:
     updated: int | None
 
     def line(self, updated: str) -> str:
-        """The info line without its end."""
+        """Return the info line without its line end."""
         return f"{self.type},{len(self.data)},{updated},{quoted(self.description)}"
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a download is answered. rule: whose it is; range: what Content-Range says."""
+    """The expected answer to a download. rule: the requirement that demands it; range: the value of Content-Range."""
 
     rule: str
     status: int
@@ -35,12 +35,12 @@ class Answer:
 
 @dataclass(slots=True)
 class Shelf:
-    """What a product offers."""
+    """The contents of a product."""
 
     items: dict[str, Item] = field(default_factory=dict)
 
     def download(self, id: str, wanted: str | None) -> Answer:
-        """The answer to a download with this Range."""
+        """Return the expected answer to a download. wanted: the value of Range."""
         item = self.items.get(id)
         if item is None:
             return Answer("DEV-CONT-20", 404, None, None)
@@ -68,5 +68,5 @@ class Shelf:
 
 
 def quoted(text: str) -> str:
-    """A field of a CSV line (RFC 4180)."""
+    """Return a field of a CSV line, quoted if necessary (RFC 4180)."""
     return '"' + text.replace('"', '""') + '"' if MARKS.search(text) else text

@@ -26,7 +26,10 @@ byte_lost = patch(
     gives(lambda data: data[:-1]),
 )
 one_more = patch(
-    "DEV-CONT-9", DOWNLOAD, "Content-Length is one more than what comes", given(size=lambda size: size + 1)
+    "DEV-CONT-9",
+    DOWNLOAD,
+    "Content-Length is one more than the number of bytes sent",
+    given(size=lambda size: size + 1),
 )
 length_only = patch("DEV-CONT-10", DOWNLOAD, "a download has Content-Length alone", given(framing="length"))
 chunked_in_name = patch(
@@ -51,7 +54,7 @@ def time_kept(original: Any) -> Any:
 
 @mutant("DEV-CONT-23", "labkit.devices.content:Content.info")
 def never_another(original: Any) -> Any:
-    """what a download began with counts as what is there, whatever takes its place"""
+    """a download goes on with the same content after it is replaced or removed"""
     first: dict[tuple[str, str], ContentInfo | None] = {}
 
     async def broken(self: Any, product: str, id: str) -> ContentInfo | None:
@@ -65,7 +68,7 @@ def never_another(original: Any) -> Any:
 longer_id = patch(
     "DEV-CONT-20",
     "labkit.devices.content:item_info",
-    "an id with a character behind it is that of the content too",
+    "an id with one more character at its end selects the content too",
     lambda original, connection, product, named: (
         original(connection, product, named) or original(connection, product, named[:-1])
     ),

@@ -1,7 +1,7 @@
-"""Events: what solutions are told when a device sends data, asked of the probe solution over HTTPS.
+"""Events that solutions receive when a device sends data, read from the probe solution over HTTPS.
 
-Events are handled after the device has its answer. So each check ends with a write that marks its end: since
-the events of one device keep their order, all that the device caused before is there once the mark is.
+Events are handled after the device has its answer. So each check ends with a write that marks its end: since the
+events of one device keep their order, all earlier events of the device have been handled once the mark has.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ async def record(target: Target) -> None:
     expect.equal("the datapoints", points, [(*each, "record") for each in expected])
 
 
-@check("DEV-EVT-8 DEV-REC-8", "what is refused raises no event")
+@check("DEV-EVT-8 DEV-REC-8", "a refused write or record raises no event")
 async def refused(target: Target) -> None:
     device = await target.activated(PRODUCT)
     past = await device_client.now(device) - 1000
@@ -191,7 +191,11 @@ async def order(target: Target) -> None:
     expect.equal("the values", [each["value"][1] for each in found], [str(value) for value in range(26)])
 
 
-@check("DEV-EVT-9", "events wait for each other, and come after their values can be read", needs={"settings"})
+@check(
+    "DEV-EVT-9",
+    "a device's events are handled one at a time, after their values can be read",
+    needs={"settings"},
+)
 async def readable(target: Target) -> None:
     product, solution = await _own(target)
     device = await target.in_lab(product.device(target.identity()).activate)
@@ -283,17 +287,17 @@ async def silent(target: Target) -> None:
     )
 
 
-# ---- what was told
+# ---- the events that solutions received
 
 
 async def _end(target: Target, device: VirtualDevice, marks: int = 1) -> list[Event]:
-    """Mark the end, wait for the mark, and give what the probe was told of this device, but for the marks."""
+    """Write the mark, wait for it, and return the events of this device that the probe received, without the marks."""
     expect.status(await device_client.write(device, MARK), 204)
     return await _emitted(target, device.identity, marks)
 
 
 async def _emitted(target: Target, identity: str, marks: int, solution: str = PROBE) -> list[Event]:
-    """What a solution was told of an identity, once both its handlers were told of so many marks."""
+    """Return the events of an identity that a solution received, once both its handlers have received `marks` marks."""
     client = target.client(solution)
     until = time.monotonic() + device_client.GRACE
     while True:
@@ -330,7 +334,7 @@ def _of_type(entries: list[Event], kind: str) -> list[Event]:
 
 
 def _of_data(entries: list[Event]) -> list[Event]:
-    """All but those of provisioning."""
+    """Return all events except those of provisioning."""
     return [each for each in entries if each["event"].get("type") != "provisioned"]
 
 
@@ -352,7 +356,7 @@ def _just(items: list[Event] | None, count: int) -> list[Event]:
 
 
 def _expect_source(event: Event, address: object, before: int, after: int, connection: bool = True) -> None:
-    """Where and when an event came from."""
+    """Raise Mismatch unless an event has a valid address, timestamp and connection id."""
     expect.true("the address is one", isinstance(address, str) and ADDRESS.fullmatch(address), address)
     _expect_micros(event.get("timestamp"), before, after)
     if connection:
@@ -369,7 +373,7 @@ def _expect_micros(stamp: object, before: int, after: int) -> None:
 
 
 async def _own(target: Target) -> tuple[Product, Solution]:
-    """A product and a solution of the check's own, in a lab in this process."""
+    """Create a product and a solution for this check, in a lab in this process."""
     name = target.identity()
     product = await target.in_lab(target.lab.product, name, resources=dict.fromkeys("abcd", "string"))
     return product, await target.in_lab(target.lab.solution, name, products=[product])

@@ -1,4 +1,4 @@
-"""Events that do not wait for each other: those of other solutions, and of other devices."""
+"""Independence of events: handlers of other solutions and events of other devices do not wait."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from labkit.conformance.target import Target
 
 @check(
     "DEV-EVT-12",
-    "while a handler runs, other solutions and other devices have theirs run",
+    "while a handler runs, handlers of other solutions and for other devices run",
     needs={"settings"},
 )
 async def apart(target: Target) -> None:

@@ -31,13 +31,13 @@ async def _emitted_after(original: Any, exchange: Exchange, devices: Devices) ->
 
 
 empty_data_in = patch(
-    "DEV-ALIAS-9 DEV-EVT-1", WRITE, "a write raises one more data_in, of nothing", _emitted_after
+    "DEV-ALIAS-9 DEV-EVT-1", WRITE, "a write raises another data_in, with an empty payload", _emitted_after
 )
 reads_emitted = patch("DEV-EVT-11", "labkit.device_api.alias:read", "a read raises a data_in", _emitted_after)
 every_solution = patch(
     "DEV-EVT-3 SOL-MET-2",
     "labkit.solutions.delivery:Delivery.concerned",
-    "solutions are told of the devices of all products",
+    "solutions receive the events of devices of all products",
     lambda original, self, event: list(self.solutions),
 )
 
@@ -72,14 +72,14 @@ async def refusals_emitted(original: Any, self: Any, exchange: Exchange) -> Any:
 
 @instead("DEV-EVT-9", "labkit.core.events:Events.queue")
 def newest_first(original: Any, self: Events, source: str, receiver: str, handler: Any, event: Any) -> None:
-    """the event that came last is handled next"""
+    """the newest event is handled next"""
     original(self, source, receiver, handler, event)
     self._lanes[source, receiver].rotate(1)
 
 
 @instead("DEV-EVT-9", "labkit.devices.state:State.store")
 async def unknown_aliases_emitted(original: Any, self: Any, product: Any, identity: Any, *points: Any) -> Any:
-    """events come though nothing is stored"""
+    """events are raised though nothing is stored"""
     _, found = await original(self, product, identity, [], *points[1:])
     return [Stored(each, number) for number, each in enumerate(points[0], 1)], found
 
@@ -95,7 +95,7 @@ async def handlers_awaited(original: Any, exchange: Exchange, devices: Devices) 
 
 @mutant("DEV-EVT-10", "labkit.solutions.solution:Solution.handle")
 def silent_after_failure(original: Any) -> Any:
-    """a solution whose handler failed is told of nothing more"""
+    """a solution whose handler failed receives no further events"""
     failed: set[str] = set()
 
     async def broken(self: Solution, *event: Any, **options: Any) -> Outcome:

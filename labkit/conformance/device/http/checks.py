@@ -1,4 +1,4 @@
-"""What holds for every endpoint: forms, refusals, paths, methods."""
+"""HTTP rules of all endpoints: forms, refusals, paths, methods."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TEXT = "grün & 温度"  # sent in UTF-8
 
 
 async def forms(target: Target, content_type: str | None) -> None:
-    """The four form endpoints must take a body of this type, and store it as UTF-8."""
+    """Raise Mismatch unless the four form endpoints accept a body of this type, and store it as UTF-8."""
     headers = {} if content_type is None else {"Content-Type": content_type}
     device = target.device("token-open")
 
@@ -53,7 +53,7 @@ async def form_without_charset(target: Target) -> None:
     await forms(target, BARE)
 
 
-@check("DEV-HTTP-2", "so it is in any letter case, with spaces, quotes and other parameters")
+@check("DEV-HTTP-2", "the type of a form may have any letter case, spaces, quotes and other parameters")
 async def forms_spelt_otherwise(target: Target) -> None:
     await forms(target, BARE.upper())
     await forms(target, f'{BARE} ; Charset="UTF-8"')
@@ -100,12 +100,15 @@ async def broken_encoding(target: Target) -> None:
     await fresh.activate()
 
 
-@check("DEV-HTTP-4", "so they are in a query")
+@check(
+    "DEV-HTTP-4",
+    "a wrong percent-escape, or bytes that are not UTF-8, in a query are answered 400 and store nothing",
+)
 async def broken_query(target: Target) -> None:
     device = await written(target)
     assert device.token is not None
     headers = [("X-Platform-CIK", device.token), ("Content-Type", FORM)]
-    for bad in ("%", "%4", "%zz", "\udcff", "%ff", "%c3"):  # the surrogate stands for the byte FF
+    for bad in ("%", "%4", "%zz", "\udcff", "%ff", "%c3"):  # the surrogate represents the byte FF
         for method, path, content in (
             ("GET", f"{ALIAS}?text&", b""),
             ("GET", f"{DOWNLOAD}?id=", b""),
@@ -116,7 +119,7 @@ async def broken_query(target: Target) -> None:
     await _still_aswritten(device)
 
 
-@check("DEV-HTTP-17", "percent-encoded paths, whole URLs, and what looks like them")
+@check("DEV-HTTP-17", "percent-encoded paths, whole URLs, and paths that resemble them")
 async def targets(target: Target) -> None:
     device = await written(target)
     assert device.token is not None
@@ -151,7 +154,7 @@ async def targets(target: Target) -> None:
 
 
 async def mistakes(target: Target) -> list[httpx.Response]:
-    """The answers to requests that a client got wrong, one of each kind."""
+    """Return the answers to invalid requests, one of each kind."""
     device = await written(target)
     assert device.token is not None
     stranger = target.client("token-open")
@@ -191,7 +194,7 @@ async def mistakes(target: Target) -> list[httpx.Response]:
     ]
 
 
-@check("DEV-HTTP-5", "what the client got wrong is answered 400 to 499")
+@check("DEV-HTTP-5", "a client's mistake is answered 400 to 499")
 async def client_errors(target: Target) -> None:
     for response in await mistakes(target):
         endpoints.client_error(response)
@@ -274,12 +277,12 @@ async def head(target: Target) -> None:
         for path in (*READS, f"{DOWNLOAD}?id=nothing", "/nowhere"):
             headers = [("X-Platform-CIK", device.token or "")]
             short = await connection.ask("HEAD", path, headers)
-            full = await connection.ask("GET", path, headers)  # fails if HEAD left a body in its way
+            full = await connection.ask("GET", path, headers)  # fails if the answer to HEAD had a body
             expect.equal("the status of HEAD", short.status_code, full.status_code, short)
             expect.equal("the headers of HEAD", _shown(short), _shown(full), short)
 
 
-@check("DEV-HTTP-15", "nothing stands between the head of a 204 or 304 and the next answer")
+@check("DEV-HTTP-15", "the next answer follows the head of a 204 or 304 directly, without a body")
 async def empty(target: Target) -> None:
     device = await written(target, "token-open")
     new = f"id={target.identity()}&password={'x' * 20}".encode()
@@ -335,7 +338,7 @@ async def version_one(target: Target) -> None:
 
 
 async def written(target: Target, product: str = "token-open") -> VirtualDevice:
-    """A device whose text is `kept`."""
+    """Return an activated device whose text is `kept`."""
     device = await target.activated(product)
     expect.status(await device_client.write(device, {"text": "kept"}), 204)
     return device
@@ -345,7 +348,7 @@ async def _still_aswritten(device: VirtualDevice) -> None:
     expect.equal("the value that stood before", await device_client.value(device, "text"), "kept")
 
 
-@check("DEV-HTTP-14", "what cannot be read or is too large is answered with its status, in plain text")
+@check("DEV-HTTP-14", "a request that is malformed or too large is answered with its status, in plain text")
 async def unreadable(target: Target) -> None:
     domain = target.product("token-open").domain
     for what, (request, status) in raw.unreadable(TIMESTAMP, domain).items():

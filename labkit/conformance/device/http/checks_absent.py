@@ -1,4 +1,4 @@
-"""What answers do not have: headers of other answers."""
+"""Headers that an answer must not have, since they belong to other answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a request may be sent: a body that waits to be asked for may, lines that end in a bare newline may not."""
+"""Framing of requests: a body that waits for 100 Continue is accepted, lines that end in a bare newline are not."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 NO_CONTENT = b"HTTP/1.1 204 "
 
 
-@check("DEV-HTTP-20", "a body that waits is asked for; one that came already, or is not wanted, is not")
+@check(
+    "DEV-HTTP-20",
+    "a body that waits for 100 Continue is asked for; one that was sent already, or is not needed, is not",
+)
 async def expect_continue(target: Target) -> None:
     device = await written(target)
     domain = target.product("token-open").domain

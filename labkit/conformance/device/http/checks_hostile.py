@@ -1,4 +1,4 @@
-"""Requests that mean harm, or make no sense: none is answered with a 5xx or left hanging."""
+"""Malicious and senseless requests: none is answered with a 5xx or left unanswered."""
 
 from __future__ import annotations
 
@@ -24,10 +24,13 @@ async def hostile_requests(target: Target) -> None:
             method, path, headers=given, content=content, patience=endpoints.PATIENCE
         )
         expect.true("the status is below 500", response.status_code < 500, response.status_code, response)
-    expect.status(await device_client.read(device, "text"), 200)  # it was not refused for its token
+    expect.status(await device_client.read(device, "text"), 200)  # the refusals were not due to the token
 
 
-@check("DEV-HTTP-12", "nor are requests of older versions, odd framings, or what is no HTTP at all")
+@check(
+    "DEV-HTTP-12",
+    "no request of an older version, odd framing, or without HTTP is answered with a 5xx or hangs",
+)
 async def hostile_connections(target: Target) -> None:
     device = await written(target, "content")
     domain = target.product("content").domain

@@ -1,4 +1,6 @@
-"""How a lab answers that is set to answer as platforms do in the field. A lab of the check's own for each variant."""
+"""Answers of labs that are configured to behave as platforms in the field do. The check starts a lab for each
+variant.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Older versions of HTTP, and connections that one of the two does not want to keep."""
+"""Older versions of HTTP, and connections that client or server does not keep open."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults of forms, downloads and framing that no row can say."""
+"""Faults of forms, downloads and framing that no row can express."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SEND = "labkit.device_api.wire:Download.send"
 
 
 class Talkative(web.Response):
-    """Says more than its head allows, which aiohttp would not let through."""
+    """A response with a body that its head does not allow, which aiohttp would not send."""
 
     async def write_eof(self, data: bytes = b"") -> None:
         request = self._req
@@ -36,7 +36,7 @@ def _talkative(which: int, original: Any, wire: Any, status: int = 204, headers:
 latin_1 = patch(
     "DEV-HTTP-1 DEV-HTTP-2",
     PARSE,
-    "the bytes of a body are taken as ISO 8859-1",
+    "a body is decoded as ISO 8859-1",
     given(body=lambda body: body.decode("latin-1").encode()),
 )
 replaced = patch(
@@ -46,13 +46,16 @@ replaced = patch(
     given(body=lambda body: body.decode(errors="replace").encode()),
 )
 always_400 = patch(
-    "DEV-HTTP-14", f"{LIMITS}:explain", "what cannot be read is answered 400", always((400, "malformed"))
+    "DEV-HTTP-14",
+    f"{LIMITS}:explain",
+    "every request that cannot be read is answered 400",
+    always((400, "malformed")),
 )
-any_coding = patch("DEV-HTTP-14", f"{LIMITS}:refusal", "bodies are taken in whatever coding", always(None))
+any_coding = patch("DEV-HTTP-14", f"{LIMITS}:refusal", "bodies are accepted in any coding", always(None))
 always_422 = patch(
     "DEV-HTTP-14 DEV-HTTP-21",
     f"{LIMITS}:explain",
-    "what cannot be read is answered 422",
+    "every request that cannot be read is answered 422",
     always((422, "malformed")),
 )
 body_of_nothing = patch("DEV-HTTP-15", NOTHING, "a 204 is followed by a body", partial(_talkative, 204))
@@ -60,22 +63,22 @@ body_of_not_modified = patch("DEV-HTTP-15", NOTHING, "a 304 is followed by a bod
 settings_unheeded = patch(
     "DEV-HTTP-16",
     "labkit.settings.lab:LabSettings.wires",
-    "how a lab is set to answer makes no difference",
+    "a lab's wire settings are ignored",
     gives(lambda wire: Wire()),
 )
 length_always = patch(
-    "DEV-HTTP-16", NOTHING, "a 204 has Content-Length whatever a lab is set to", given(wire=Wire())
+    "DEV-HTTP-16", NOTHING, "a 204 has Content-Length whatever the lab's settings are", given(wire=Wire())
 )
 framed_both_ways = patch(
     "DEV-HTTP-16",
     "labkit.device_api.wire:Download.__init__",
-    "a download has a length and chunks whatever a lab is set to",
+    "a download has a length and chunks whatever the lab's settings are",
     given(framing="both"),
 )
 tokens_anywhere = patch(
     "DEV-HTTP-16",
     "labkit.settings.lab:LabSettings.wires",
-    "the usual header of a token counts beside those that a lab is set to",
+    "the usual header of a token is accepted beside those of the lab's settings",
     gives(lambda wire: wire.model_copy(update={"token_headers": (*wire.token_headers, "X-Platform-CIK")})),
 )
 
@@ -104,11 +107,11 @@ def any_target(original: Any, method: str, target: str) -> None:
 def as_it_stands(
     original: Any, self: Any, context: Any, product: Any, connection: Any, request: Any, path: str, query: str
 ) -> None:
-    """a request target counts as it stands: percent-encoded, or with a host before the path"""
+    """a request target is used undecoded: percent-encoded, or with a host before the path"""
     original(self, context, product, connection, request, request.raw_path.partition("?")[0], query)
 
 
 @instead("DEV-HTTP-20", "labkit.edge.request:EdgeRequest.content")
 def never_asked_for(original: Any, self: Any) -> Any:
-    """a body that waits is never asked for"""
+    """a body that waits for 100 Continue is never asked for"""
     return self._payload

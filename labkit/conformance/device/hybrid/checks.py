@@ -1,4 +1,4 @@
-"""Writing and reading in one request: POST /onep:v1/stack/alias?<alias>&…"""
+"""Hybrid requests, which write and read at once: POST /onep:v1/stack/alias?<alias>&…"""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from labkit.conformance.target import Target
 PRODUCT = "token-open"
 
 
-@check("DEV-HYBRID-1", "the body is stored and the aliases of the query come back, they alone")
+@check("DEV-HYBRID-1", "the body is stored, and the aliases of the query alone come back")
 async def stores_and_returns(target: Target) -> None:
     device = await target.activated(PRODUCT)
     expect.status(await device_client.write(device, {"number": 1, "flag": "true", "mode": "on"}), 204)
