@@ -29,8 +29,8 @@ class ScaffoldError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Registration:
-    """A line that makes the new thing known, in a file of the checkout.
+class InsertedLine:
+    """A line that registers the new thing, for a file of the checkout.
 
     above: the new line is put above the last line that begins with this text; taken: a text in the file that means
     that the name is in use.
@@ -92,7 +92,7 @@ class Scaffold:
     """A kind of thing that can be begun. names: reads the name as given, for the templates; raises ScaffoldError."""
 
     names: Callable[[str], dict[str, str]]
-    registrations: tuple[Registration, ...]
+    registrations: tuple[InsertedLine, ...]
     next_step: str
 
 
@@ -100,12 +100,12 @@ SCAFFOLDS: Mapping[str, Scaffold] = {
     "service": Scaffold(
         _camel_case,
         (
-            Registration(
+            InsertedLine(
                 "labkit/services/registry.py",
                 "from labkit.services.$name.service import $Name",
                 "from labkit",
             ),
-            Registration("labkit/services/registry.py", "    $Name,", above=")"),
+            InsertedLine("labkit/services/registry.py", "    $Name,", above=")"),
         ),
         "make lint; make test TESTS=tests/services",
     ),
@@ -115,12 +115,12 @@ SCAFFOLDS: Mapping[str, Scaffold] = {
     "fault": Scaffold(
         _lower_case,
         (
-            Registration(
+            InsertedLine(
                 "labkit/fleet/fault_kinds.py",
                 "async def _$name(device: FleetDevice, seconds: float) -> None:\n    await device.sleep(seconds)\n\n",
                 above="@dataclass",
             ),
-            Registration(
+            InsertedLine(
                 "labkit/fleet/fault_kinds.py",
                 '    "$words": FaultKind("the device pauses for `seconds` of lab time", _$name, seconds=10.0),',
                 above="}",
