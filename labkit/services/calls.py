@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
@@ -159,27 +159,22 @@ class Services(Component):
                 known.setdefault(name, set()).update(operations)
         return known
 
-    def call(
-        self, caller: Caller, service: str, operation: str, parameters: object = None
-    ) -> Coroutine[Any, Any, object]:
+    async def call(self, caller: Caller, service: str, operation: str, parameters: object = None) -> object:
         """Call `service.operation(parameters)` for a solution.
 
         Returns the result, or the error object `{type, error, status}`: also for an operation that fails with
         another exception than ServiceError, whose trace the journal has.
         """
-        text = None
+        text = prepared = None
         if type(parameters) is Parameters:
             text = parameters.text
             if self._context.faults.calls is None:
                 prepared = self._prepared.get((service, operation, text))
-                if prepared is not None and not self.is_configured(caller, service):
-                    return self._call_again(caller, prepared)
-            parameters = parameters.read()
-        return self._call(caller, service, operation, parameters, text)
-
-    async def _call_again(self, caller: Caller, prepared: Prepared) -> object:
-        """Make a call that is like an earlier one."""
-        found, declared, arguments, detail, name = prepared
+            if prepared is None or self.is_configured(caller, service):
+                prepared, parameters = None, parameters.read()
+        if prepared is None:
+            return await self._call(caller, service, operation, parameters, text)
+        found, declared, arguments, detail, name = prepared  # of a call that was like this one
         holds: int | None = SMALL
         try:
             result = await declared.function(found, caller, **arguments)
@@ -195,7 +190,10 @@ class Services(Component):
     async def _call(
         self, caller: Caller, service: str, operation: str, parameters: object, text: bytes | None
     ) -> object:
-        """text: what the parameters were read from, where the same text would mean the same."""
+        """Make a call that is not prepared, as `call` describes it.
+
+        text: what the parameters were read from, where the same text would mean the same.
+        """
         faults = self._context.faults.calls
         called = None if faults is None else _called(caller, service, operation, parameters)
         detail: dict[str, object] = {}
