@@ -164,7 +164,7 @@ class Platform:
         Products, solutions, providers and subscriptions stay as their settings say. A virtual clock goes back to its
         start and identifiers begin anew, so that a seeded story after it is the same story.
         """
-        self.context.clock.free()
+        self.context.clock.expect_undriven()
         await self.settle()
         for component in reversed(self._components):
             await component.clear()

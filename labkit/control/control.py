@@ -97,7 +97,7 @@ class Control:
         """
         if number_of(down, "down") < 0:
             raise LabError(f"down: expected seconds, 0 or more, not {down!r}")
-        self._platform.context.clock.free()
+        self._platform.context.clock.expect_undriven()
         await self._platform.restart(float(down))
 
     async def reset(self) -> None:

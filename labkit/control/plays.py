@@ -10,7 +10,7 @@ from typing import Any
 from labkit.core.errors import LabError, LabkitError
 from labkit.core.events import Event, Outcome
 from labkit.core.journal import Record
-from labkit.core.marks import MOST, Mark
+from labkit.core.marks import MAX_MARKS, Mark
 from labkit.core.memory import return_freed
 from labkit.devices.state import Datapoint, values
 from labkit.fleet.accounts import ALIAS
@@ -164,7 +164,7 @@ class PlaysControl:
         play.marks[:] = [Mark(context.clock.now(), "fault", each) for each in texts]
 
         def add(mark: Mark) -> None:
-            if len(play.marks) < MOST:
+            if len(play.marks) < MAX_MARKS:
                 play.marks.append(mark)
 
         return context.journal.marks.watch(add)

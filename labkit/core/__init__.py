@@ -1,1 +1,1 @@
-"""Small parts that know nothing of the platform: clock, identifiers, errors, events, journal, database."""
+"""Basic parts without knowledge of the platform: clock, identifiers, errors, events, journal, database."""

@@ -1,36 +1,36 @@
-"""Values cut to a size, so that whoever keeps many of them keeps little."""
+"""Truncation of values to a size, so that a record of many of them stays small."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-ITEM = 32  # what a number, a name or an item of a list counts, besides its characters
-DEEPEST = 20  # tables within tables: more are counted as one
+ITEM = 32  # size of a number, a name or an item of a list, besides its characters
+DEEPEST = 20  # levels of tables within tables; deeper ones are only counted
 MORE = "…"
 
 
 def fits(value: object, longest: int, most: int) -> bool:
-    """Is no text in `value` longer than `longest`, and all of it together no more than `most`?
+    """Return whether no text in `value` is longer than `longest`, and its total size is at most `most`.
 
-    Text counts its characters, everything else a few. What it holds besides text, numbers, lists and tables is
-    taken for small unless it has a length.
+    Text counts its characters, everything else a few. Other values than text, numbers, lists and tables count
+    as small unless they have a length.
     """
-    return _rest(value, longest, most, DEEPEST) >= 0
+    return _remaining(value, longest, most, DEEPEST) >= 0
 
 
 def cut(value: object, longest: int, most: int) -> object:
-    """`value` so that it fits: what is too much is left out and counted. It is copied as far as it is cut."""
-    return _Knife(longest, most).cut(value, DEEPEST)
+    """Return `value` truncated so that it fits; omitted parts are counted. Only what is cut is copied."""
+    return _Truncator(longest, most).cut(value, DEEPEST)
 
 
 def cut_text(text: str, longest: int) -> str:
-    """The first characters of `text`, and how many more there are."""
+    """Return the first characters of `text`, and the number of the omitted ones."""
     more = len(text) - longest
     return text if more <= 0 else f"{text[:longest]}{MORE} {_counted(more, 'character')}"
 
 
-def _rest(value: object, longest: int, left: int, depth: int) -> int:
-    """What is left of `left` characters; negative where `value` does not fit."""
+def _remaining(value: object, longest: int, left: int, depth: int) -> int:
+    """Return how many of `left` characters remain after `value`; negative where it does not fit."""
     exact = type(value)  # nearly always one of these: isinstance of unions would cost more than all the rest
     if exact is dict:
         inner: Iterable[object] = value.values()  # type: ignore[attr-defined]
@@ -40,7 +40,7 @@ def _rest(value: object, longest: int, left: int, depth: int) -> int:
     elif exact is list or exact is tuple:
         inner = value  # type: ignore[assignment]
     else:
-        return _rest_of_other(value, longest, left, depth)
+        return _remaining_after_other(value, longest, left, depth)
     left -= ITEM * (1 + len(value))  # type: ignore[arg-type]
     if not depth or left < 0:
         return -1
@@ -50,32 +50,32 @@ def _rest(value: object, longest: int, left: int, depth: int) -> int:
             size = len(each)  # type: ignore[arg-type]
             left = left - size if size <= longest else -1
         elif kind is not int and kind is not float and each is not None:
-            left = _rest(each, longest, left, depth - 1)
+            left = _remaining(each, longest, left, depth - 1)
         if left < 0:
             return -1
     return left
 
 
-def _rest_of_other(value: object, longest: int, left: int, depth: int) -> int:
-    """The same for what is no plain list or table."""
+def _remaining_after_other(value: object, longest: int, left: int, depth: int) -> int:
+    """Return the remaining characters for a value that is no plain list or table."""
     if isinstance(value, str | bytes):
         return -1 if len(value) > longest else left - len(value) - ITEM
     if isinstance(value, list | tuple):
-        return _rest(tuple(value), longest, left, depth)
+        return _remaining(tuple(value), longest, left, depth)
     if not hasattr(value, "__len__"):
         return left - ITEM
     if isinstance(value, Mapping):
-        return _rest(dict(value.items()), longest, left, depth)
+        return _remaining(dict(value.items()), longest, left, depth)
     return left - ITEM if len(value) <= longest else -1
 
 
-class _Knife:
+class _Truncator:
     def __init__(self, longest: int, most: int) -> None:
         self._longest = longest
         self._left = most
 
     def cut(self, value: object, depth: int) -> object:
-        rest = _rest(value, self._longest, self._left, depth)
+        rest = _remaining(value, self._longest, self._left, depth)
         if rest >= 0:
             self._left = rest
             return value

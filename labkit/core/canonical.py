@@ -1,4 +1,4 @@
-"""The canonical form of a journal: what two runs of one seeded story have in common, to compare them."""
+"""Canonical form of a journal, for the comparison of two runs with one seed."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from labkit.core.journal import Record
 
-# What differs from run to run of one seeded story: left out of the canonical form.
+# Keys of details that differ between runs with one seed: left out of the canonical form.
 UNREPEATABLE = frozenset({"duration", "port", "peer_port", "tls_bytes", "cpu"})
 
 Detail = Mapping[str, object]
 
 
 def canonical_text(records: Sequence[Record], ports: Iterable[int]) -> str:
-    """Return one line a record. ports: of the lab, which are left out of URLs.
+    """Return the records as text, one line each. ports: the lab's, which are removed from URLs.
 
-    Ordered by lab time and actor, then by what led there: so it is the same whichever of the handlers that run
-    side by side in threads was first. An actor's records are counted in this order; a cause is actor#count.
+    Sorted by lab time and actor, then by cause: so the text does not depend on the order of handlers that run
+    concurrently in threads. An actor's records are numbered in this order; a cause is actor#number.
     """
     entries = sorted(_by_cause(records), key=lambda entry: (entry.time, entry.actor))
     counts: defaultdict[str, int] = defaultdict(int)
@@ -48,7 +48,7 @@ def canonical_text(records: Sequence[Record], ports: Iterable[int]) -> str:
 
 
 def _by_cause(records: Sequence[Record]) -> Iterator[Record]:
-    """Each record, then all that it led to, before the next one of its actor and time."""
+    """Iterate over the records, each followed by all its effects, before the next one of its actor and time."""
     there = {entry.sequence for entry in records}
     led_to: defaultdict[int, list[Record]] = defaultdict(list)
     for entry in records:
@@ -70,7 +70,7 @@ def _repeatable(detail: Detail | None) -> Detail | None:
 
 
 def _plain(value: object) -> object:
-    """`value` as JSON has it: the tables of scripts may mix keys of several types, which no sort compares."""
+    """Return `value` as JSON data: tables of scripts may mix keys of several types, which cannot be sorted."""
     if isinstance(value, Mapping):
         return {str(key): _plain(value[key]) for key in sorted(value, key=str)}
     if isinstance(value, list | tuple):

@@ -1,7 +1,7 @@
-"""X.509 certificates: of the lab's authority and its servers, and of devices.
+"""X.509 certificates of the lab's authority, its servers, and devices.
 
-Validity is real time (guard time): whoever checks these certificates has no other clock. Keys are EC P-256, or
-RSA of 2048 bits where that is asked for.
+Validity is real time (guard time): peers that check these certificates have no other clock. Keys are EC P-256,
+or RSA of 2048 bits on request.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class KeyPair:
 
     @property
     def key_pem(self) -> bytes:
-        """PKCS#8, not encrypted."""
+        """The private key in PEM: PKCS#8, not encrypted."""
         return self.key.private_bytes(
             serialization.Encoding.PEM,
             serialization.PrivateFormat.PKCS8,
@@ -44,12 +44,12 @@ class KeyPair:
         )
 
     def __reduce__(self) -> tuple[Callable[[bytes, bytes], KeyPair], tuple[bytes, bytes]]:
-        """It travels to another process of the same user as PEM."""
+        """Serialize as PEM, for another process of the same user."""
         return KeyPair.from_pem, (self.certificate_pem, self.key_pem)
 
     @classmethod
     def from_pem(cls, certificate: bytes, key: bytes) -> KeyPair:
-        """Raises ValueError if either is not PEM, or the key is not the certificate's own."""
+        """Load a pair. Raises ValueError if either is not PEM, or the key is not the certificate's."""
         loaded = x509.load_pem_x509_certificate(certificate)
         private = load_pem_private_key(key, password=None)
         if not isinstance(private, PrivateKey):
@@ -60,12 +60,12 @@ class KeyPair:
 
 
 def private_key(kind: Kind) -> PrivateKey:
-    """A new one. An RSA key takes a good part of a second."""
+    """Generate a private key. An RSA key takes a good part of a second."""
     return rsa.generate_private_key(65537, 2048) if kind == "rsa" else ec.generate_private_key(ec.SECP256R1())
 
 
 def authority(common_name: str, *, days: int = 3650, kind: Kind = "ec") -> KeyPair:
-    """A certificate authority: self-signed, may sign servers and clients but no further authority."""
+    """Make a certificate authority: self-signed, for servers and clients but no further authority."""
     return _issue(
         _name(common_name),
         days=days,
@@ -80,10 +80,10 @@ def authority(common_name: str, *, days: int = 3650, kind: Kind = "ec") -> KeyPa
 def server_certificate(
     names: Sequence[str], issuer: KeyPair, *, days: int = 397, key: PrivateKey | None = None
 ) -> KeyPair:
-    """A server's certificate for `names`: host names, wildcards (`*.m2.lab.localhost`) and IP addresses.
+    """Make a server's certificate for host names, wildcards (`*.m2.lab.localhost`) and IP addresses.
 
-    397 days is the most that clients in the field accept. key: None makes a new one.
-    Raises ValueError for a name that is not ASCII.
+    397 days is the most that clients in the field accept. key: None makes a new one. Raises ValueError for a
+    name that is not ASCII.
     """
     return _issue(
         _name("labkit"),
@@ -102,10 +102,10 @@ def server_certificate(
 def client_certificate(
     common_name: str | None, *, days: int = 3650, expired: bool = False, issuer: KeyPair | None = None
 ) -> tuple[bytes, bytes]:
-    """A device's certificate and key, as PEM; the CommonName holds the identity (document 1, Resources).
+    """Make a device's certificate and key, as PEM; the CommonName is the identity (document 1, Resources).
 
-    common_name: 1 to 64 characters (X.520), or None for a certificate without one. issuer: None signs it
-    with its own key. expired: it ended an hour ago. Raises ValueError for a name that does not fit.
+    common_name: 1 to 64 characters (X.520), or None for a certificate without one. issuer: None makes it
+    self-signed. expired: it ended an hour ago. Raises ValueError for a name that is too long.
     """
     pair = _issue(
         _name(common_name) if common_name is not None else x509.Name([]),
@@ -122,7 +122,7 @@ def client_certificate(
 
 
 def common_name(certificate: bytes) -> str | None:
-    """The first CommonName of a certificate in DER; None if it has none, or cannot be read."""
+    """Return the first CommonName of a certificate in DER; None if it has none, or cannot be read."""
     try:
         subject = x509.load_der_x509_certificate(certificate).subject
     except (ValueError, x509.InvalidVersion):

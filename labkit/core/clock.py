@@ -1,7 +1,7 @@
 """Lab time: the one clock behind every timestamp and lifetime of a lab.
 
 A clock runs at a rate: 1 is the wall clock, 60 makes a minute of each second, 0 stands still until it is
-told to advance (the virtual clock). Guard times, which protect the process itself, never come from here.
+advanced (the virtual clock). Guard times, which protect the process itself, never come from here.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from typing import NamedTuple
 from labkit.core.errors import LabError
 from labkit.core.host_time import HostTime, RealTime
 
-VIRTUAL_START = 1_767_225_600.0  # 2026-01-01T00:00:00Z: where a seeded lab begins, so that a replay is exact
+VIRTUAL_START = 1_767_225_600.0  # 2026-01-01T00:00:00Z: the start of a seeded lab, so that a replay is exact
 
 LATEST = 253_370_764_800.0  # 9999-01-01T00:00:00Z: dates of a year later can still be written
 
 END = "9999-01-01T00:00:00Z"
 
-LONGEST = 86_400.0  # seconds that a loop is asked to wait for at once: not every loop takes infinity
+LONGEST = 86_400.0  # seconds of one wait of the loop: not every loop accepts infinity
 
-OBSERVED = 1.0  # seconds of real time between two looks at the host's clock
+OBSERVED = 1.0  # seconds of real time between two observations of the host's clock
 
 
 class Timer:
-    """A callback that waits for lab time; `cancel()` forgets it."""
+    """A callback scheduled for a lab time; `cancel()` drops it."""
 
     __slots__ = ("_clock", "callback", "when")
 
@@ -40,14 +40,14 @@ class Timer:
         self.callback: Callable[[], object] | None = callback
 
     def cancel(self) -> None:
-        """Forget the callback. Nothing happens where it has run."""
+        """Drop the callback; no effect once it has run."""
         if self.callback is not None:
             self.callback = None
             self._clock.sweep()
 
 
 class Reading(NamedTuple):
-    """What a clock showed at an instant. real: what the system's clock showed; both in Unix seconds."""
+    """The state of a clock at an instant. lab, real: lab time and the system's time, in Unix seconds."""
 
     rate: float
     lab: float
@@ -57,10 +57,11 @@ class Reading(NamedTuple):
 class Clock:
     """Lab time in seconds since 1970-01-01T00:00:00Z.
 
-    rate: seconds of lab time for each real second; 0 is the virtual clock.
-    start: lab time to begin at; None is now for a wall clock, VIRTUAL_START for a virtual one.
-    real: the host's clocks. At rate 1 and without a start, lab time follows the host's (`HostTime`); at other rates and
-    starts it does not depend on how that is set. A running clock never goes back.
+    rate: seconds of lab time for each real second; 0 is the virtual clock. start: initial lab time; None is now
+    for a wall clock, VIRTUAL_START for a virtual one. real: the host's clocks. At rate 1 and without a start,
+    lab time follows the host's (`HostTime`); at other rates and starts it does not depend on how that is set. A
+    running clock never goes back.
+
     Lab time lies between 1970 and LATEST, where a running clock stops. Raises LabError for another start.
     """
 
@@ -90,7 +91,7 @@ class Clock:
         return self._rate
 
     def now(self) -> float:
-        """Lab time in seconds."""
+        """Return the lab time in seconds."""
         if not self._rate:
             return self._lab
         if self._host is not None:
@@ -103,7 +104,7 @@ class Clock:
         return 0.0 if self._host is None else self._host.ahead
 
     def begin_after(self, when: float) -> None:
-        """Have lab time go on from `when`, unless it is later already."""
+        """Set lab time to `when`, unless it is later already."""
         missing = min(when, LATEST) - self.now()
         if missing <= 0:
             return
@@ -113,28 +114,28 @@ class Clock:
             self._lab += missing
 
     def watch_host(self, report: Callable[[float], object]) -> None:
-        """Look at the host's clock every second while this clock follows it.
+        """Observe the host's clock every second while this clock follows it.
 
         report: called with the seconds by which it was set, or the machine slept, once timers are right again.
         """
         self._report = report
-        self._await_look()
+        self._schedule_observation()
 
-    def _await_look(self) -> None:
+    def _schedule_observation(self) -> None:
         if self._report is not None and self._host is not None:
-            self._observer = asyncio.get_running_loop().call_later(OBSERVED, self._look)
+            self._observer = asyncio.get_running_loop().call_later(OBSERVED, self._observe_host)
 
-    def _look(self) -> None:
+    def _observe_host(self) -> None:
         if self._host is None or self._report is None:
             return
         step = self._host.observe()
-        self._await_look()
+        self._schedule_observation()
         if step:
             self._arm()  # the loop waits by the steady clock
             self._report(step)
 
     def reading(self) -> Reading:
-        """What another process needs to have the same lab time, as long as this clock runs on at its rate."""
+        """Return the state from which another process computes the same lab time, while this clock keeps its rate."""
         return Reading(self._rate, self.now(), self._wall())
 
     @classmethod
@@ -167,7 +168,7 @@ class Clock:
         return timer
 
     def sweep(self) -> None:
-        """Count a timer that was cancelled; forget them all once they are many."""
+        """Count a cancelled timer; remove all cancelled ones once they are many."""
         self._cancelled += 1
         if self._cancelled > 100 + len(self._timers) // 2:
             self._timers = [entry for entry in self._timers if entry[2].callback is not None]
@@ -192,32 +193,37 @@ class Clock:
 
     @property
     def driven(self) -> bool:
-        """Does somebody move this virtual clock from instant to instant (`drive`)?"""
+        """Whether this virtual clock is under the control of a driver (`drive`), which moves it from instant to
+        instant.
+        """
         return self._driver is not None
 
     @contextmanager
     def drive(self, driver: str) -> Iterator[None]:
-        """Within, nobody else moves this virtual clock; who drives it does so by `step`.
+        """Take exclusive control of this virtual clock within the block, to move it by `step`.
 
-        driver: what the others are told in an error. Raises LabError on a running clock, or one that is driven.
+        driver: name of the driver for the errors of other callers. Raises LabError on a running clock, or a
+        driven one.
         """
         if self._rate:
             raise LabError("this clock runs by itself; call freeze() first, or make the lab with a seed")
-        self.free()
+        self.expect_undriven()
         self._driver = driver
         try:
             yield
         finally:
             self._driver = None
 
-    def free(self) -> None:
-        """Raises LabError where somebody drives this clock."""
+    def expect_undriven(self) -> None:
+        """Raise LabError where this clock is driven."""
         if self._driver is not None:
             raise LabError(f"{self._driver} moves this clock; wait for its end, or stop it first")
 
     def step(self, before: float) -> bool:
-        """Move a driven clock to the next instant at which anything is due, if that is before `before`, and fire the
-        first that is due there. False where there is none: then it is moved to `before`. Settles nothing.
+        """Move a driven clock to the next instant with a due timer before `before`, and fire its first timer.
+
+        Return False where there is none: then the clock is moved to `before`. Does not wait for the lab to
+        settle.
         """
         when = self._next()
         if when >= before:
@@ -228,13 +234,13 @@ class Clock:
         return True
 
     def after(self, seconds: float) -> float:
-        """Return the lab time in so many seconds. Raises LabError as `check` does."""
+        """Return the lab time in `seconds`. Raises LabError as `check` does."""
         when = self.now() + seconds
         self.check(when)
         return when
 
     def check(self, when: float) -> None:
-        """Raise LabError for a time that the clock cannot get to: of the past, after LATEST, or nan."""
+        """Raise LabError for a time that the clock cannot reach: in the past, after LATEST, or NaN."""
         now = self.now()
         if when < now:
             raise LabError(f"a clock cannot go back: it is {_shown(now)}, asked for {_shown(when)}")
@@ -243,85 +249,86 @@ class Clock:
 
     @property
     def due(self) -> bool:
-        """Is anything due at this instant, on a clock that is driven?"""
+        """Whether a timer is due at this instant, on a driven clock."""
         return self._next() <= self._lab
 
     async def advance(
         self, seconds: float = 0, *, minutes: float = 0, hours: float = 0, days: float = 0
     ) -> float:
-        """Move a virtual clock on; every timer on the way fires at its own time. Returns the new lab time.
+        """Advance a virtual clock; every timer on the way fires at its own time. Returns the new lab time.
 
-        Raises LabError, and does not move, on a running clock, when asked to go back, and for a time after LATEST.
+        Raises LabError, and does not move, on a running clock, for a time in the past, and for one after
+        LATEST.
         """
         return await self.advance_to(self.after(seconds + 60 * minutes + 3600 * hours + 86400 * days))
 
     async def advance_to(self, when: float) -> float:
-        """As `advance`, to a time in seconds since 1970."""
+        """Advance as `advance` does, to a time in seconds since 1970."""
         if self._rate:
             raise LabError("this clock runs by itself; call freeze() first, or make the lab with a seed")
         self.check(when)
-        self.free()
-        await self._quiet()
+        self.expect_undriven()
+        await self._wait_until_settled()
         while (instant := self._next()) <= when:
             self._lab = max(self._lab, instant)
             self._fire_first()
-            await self._quiet()
+            await self._wait_until_settled()
         self._lab = max(self._lab, when)
         return self._lab
 
     def freeze(self) -> float:
-        """Stop the clock where it is: from now on it is virtual. Returns the lab time."""
+        """Stop the clock: from now on it is virtual. Returns the lab time."""
         self._lab, self._host = self.now(), None
         self._rate = 0.0
         self._arm()
         return self._lab
 
     def run(self, rate: float = 1.0) -> None:
-        """Let a stopped clock run on from where it is, at `rate`."""
+        """Let a stopped clock run on from its present time, at `rate`."""
         if not 0 < rate < math.inf:
             raise LabError(f"a running clock needs a rate above 0, not {rate}")
-        self.free()
+        self.expect_undriven()
         self._lab, self._since, self._rate = self.now(), self._steady(), rate
         self._host = None
         self._arm()
 
     def reset(self) -> None:
-        """Take a virtual clock back to its start; a running one runs on. Timers stay."""
+        """Set a virtual clock back to its start; a running one runs on. Timers stay."""
         if not self._rate:
             self._lab = self._start
             self._arm()
 
     def suspend(self) -> None:
-        """Let go of the loop; timers stay, and time goes on."""
+        """Detach from the event loop; timers stay, and time goes on."""
         self._disarm()
-        self._stop_looking()
+        self._stop_observing()
 
     def resume(self) -> None:
-        """Go on after `suspend`, on the loop that runs now: timers that became due meanwhile fire."""
+        """Attach to the running event loop after `suspend`; timers that became due meanwhile fire."""
         self._arm()
-        self._await_look()
+        self._schedule_observation()
 
     def close(self) -> None:
-        """Forget every timer."""
+        """Drop every timer."""
         self._timers.clear()
         self._cancelled = 0
         self._disarm()
         self._report = None
-        self._stop_looking()
+        self._stop_observing()
 
-    def _stop_looking(self) -> None:
+    def _stop_observing(self) -> None:
         if self._observer is not None:
             self._observer.cancel()
             self._observer = None
 
-    async def _quiet(self) -> None:
+    async def _wait_until_settled(self) -> None:
         if self._settle is not None:
             await self._settle()
         else:
             await asyncio.sleep(0)
 
     def _next(self) -> float:
-        """When the next timer is due; infinity where there is none."""
+        """Return the time of the next timer; infinity where there is none."""
         while self._timers and self._timers[0][2].callback is None:
             heapq.heappop(self._timers)
             self._cancelled -= 1
@@ -338,7 +345,7 @@ class Clock:
             self._fire_first()
 
     def _arm(self) -> None:
-        """Have the loop ring when the next timer is due; on a frozen clock, if it is due already."""
+        """Schedule a wake-up of the loop for the next timer; on a frozen clock, only if it is due already."""
         self._disarm()
         if not self._timers:
             return
@@ -367,7 +374,7 @@ class Clock:
 
 
 def _shown(when: float) -> str:
-    """A time for an error message: as a date, if it can be one."""
+    """Return a time for an error message: as a date, if it can be one."""
     if 0 <= when <= LATEST:
         return f"{datetime.fromtimestamp(when, UTC):%Y-%m-%dT%H:%M:%SZ}"
     return f"{when:g} s after 1970"

@@ -1,38 +1,37 @@
-"""What has a life in a lab: it is started, stopped, and cleared when the lab is reset."""
+"""Base class of the parts of a platform that are started, stopped and reset together."""
 
 from __future__ import annotations
 
 
 class Component:
-    """What a platform starts, stops and resets in a loop. Each step does nothing unless it says otherwise."""
+    """A part of a platform with a life cycle; each step does nothing unless overridden."""
 
     async def start(self) -> None:
-        """Begin, once the components before it have begun. Raises SettingsError where a setting cannot work."""
+        """Start, after the components before it. Raises SettingsError for a setting that cannot work."""
 
     async def listening(self) -> None:
-        """Go on once every component has begun and the lab listens, so that its URLs are known: set up what the
-        settings name. Raises SettingsError where that cannot be.
+        """Set up what needs the lab's URLs: called once every component has started and the lab listens.
+
+        Raises SettingsError where the settings cannot be applied.
         """
 
     async def stop(self) -> None:
-        """End; those after it have ended. What is durable stays."""
+        """Stop, after the components behind it. Durable state stays."""
 
     async def suspend(self) -> None:
-        """Let go of the loop: end what is under way there. What is held stays; those after it have let go."""
+        """Detach from the event loop and end the tasks there; state in memory stays. Those behind it have detached."""
 
     async def resume(self) -> None:
-        """Go on after `suspend`, on the loop that runs now; those before it go on."""
+        """Attach to the running event loop after `suspend`; those before it have resumed."""
 
     async def crash(self) -> None:
-        """The platform loses its power: what is under way ends where it is, and what only memory held is lost; those
-        after it have.
-        """
+        """Simulate a power loss: abort all work and lose the state in memory; those behind it have crashed."""
 
     async def recover(self) -> None:
-        """Power is back: go on with what is stored; those before it do."""
+        """Restart from the stored state after `crash`; those before it have recovered."""
 
     async def clear(self) -> None:
-        """Forget what happened, for a reset; what was set up stays."""
+        """Drop all run-time state, for a reset; the configuration stays."""
 
     async def refill(self) -> None:
-        """After a reset, once everything is cleared: put back what the settings name."""
+        """Restore what the settings define, after a reset has cleared all components."""

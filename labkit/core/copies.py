@@ -1,8 +1,9 @@
 """Copies of the lab's database, which threads read while the loop goes on.
 
-A copy is made in pieces: SQLite's backup runs in a thread, and takes its next pages only when the loop grants them, at
-a moment without a transaction. So the loop is blocked for one piece at a time, and a copy holds only what is committed.
-Where the database is in memory, each write has the backup begin anew; pieces then grow, at most to the whole.
+A copy is made in pieces: SQLite's backup runs in a thread, and copies its next pages only when the loop grants
+them, at a moment without a transaction. So the loop is blocked for one piece at a time, and a copy contains
+only committed data. Where the database is in memory, each write restarts the backup; pieces then grow, at most
+to the whole.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-PIECE = 128  # pages of a copy for which the loop is blocked at once: about 0.2 ms
-GROWTH = 4  # of a piece, each time that the backup has begun anew
-PATIENCE = 5.0  # seconds of real time in which a copy that was stopped lets go of the database
+PIECE = 128  # pages that are copied while the loop is blocked: about 0.2 ms
+GROWTH = 4  # factor of a piece for each restart of the backup
+PATIENCE = 5.0  # seconds of real time in which a stopped copy releases the database
 
 
 class StoppedError(Exception):
@@ -27,17 +28,18 @@ class StoppedError(Exception):
 
 
 class _BegunAnewError(Exception):
-    """Raised in the thread of a copy where a write had its backup begin anew."""
+    """Raised in the thread of a copy where a write has restarted its backup."""
 
 
 class Copy:
-    """A copy of a database in a thread of its own, used for one function at a time. `ready` says what it holds.
+    """A copy of a database in a thread of its own, used for one function at a time.
 
-    in_memory: else it is a temporary file without a name, of which a small part is in memory.
+    in_memory: otherwise it is a temporary file without a name, of which a small part is in memory. version: of
+    the data that it contains; None until it is filled.
     """
 
     def __init__(self, in_memory: bool) -> None:
-        # A statement that was compiled before asks no authorizer, so none are kept.
+        # SQLite asks the authorizer only when it compiles a statement, so compiled ones are not cached.
         self.raw = sqlite3.connect(
             ":memory:" if in_memory else "",
             check_same_thread=False,
@@ -53,26 +55,26 @@ class Copy:
         self._granted = -1
 
     def stop(self) -> None:
-        """End what runs in the thread with StoppedError. Afterwards the copy is of no more use."""
+        """Abort the thread's work with StoppedError. Afterwards the copy cannot be used."""
         self.stopped = True
         self._grants.release()
         with suppress(sqlite3.ProgrammingError):  # it is closed already
             self.raw.interrupt()
 
     def wait(self) -> None:
-        """Return once the thread has let go of the database that is copied."""
+        """Return once the thread has released the source database."""
         self._filled.wait(PATIENCE)
 
     def close(self) -> None:
-        """Free it, in a thread: a large one takes a while."""
+        """Free the copy, in a thread: a large one takes a while."""
         threading.Thread(target=self.raw.close, name="labkit copy", daemon=True).start()
 
     def begin(self) -> None:
-        """Say that `fill` follows, in a thread."""
+        """Announce a call of `fill` in a thread."""
         self._filled.clear()
 
     def fill(self, source: sqlite3.Connection, ask: Callable[[], object]) -> None:
-        """Copy `source`; `ask` has the loop call `grant` soon. To be called in a thread. Raises StoppedError."""
+        """Copy `source`; `ask` makes the loop call `grant` soon. Call it in a thread. Raises StoppedError."""
 
         pages, left = PIECE, math.inf
 
@@ -101,12 +103,12 @@ class Copy:
                 pages, left = pages * GROWTH, math.inf
         finally:
             self._filled.set()
-            self._steps.release()  # also where a step ended otherwise than by its report
+            self._steps.release()  # also where a step ended without a progress report
 
     def grant(self, version: int) -> None:
-        """Have the thread copy a piece, and return once it has. On the loop, where no transaction is open.
+        """Let the thread copy a piece, and return once it has. Call it on the loop, without an open transaction.
 
-        version: of the database, by which `fill` names what the copy holds once it was the last piece.
+        version: of the database; after the last piece it is the version of the copy.
         """
         if not self.stopped and not self._filled.is_set():
             self._granted = version
@@ -115,7 +117,7 @@ class Copy:
 
 
 async def in_thread(function: Callable[[], T]) -> T:
-    """The result of a function that runs in a thread of its own, which does not keep the process alive.
+    """Return the result of a function that runs in a daemon thread of its own.
 
     Where the caller is cancelled, the function runs on.
     """

@@ -1,10 +1,10 @@
 """The lab's database: SQLAlchemy Core over SQLite, in memory or in a file, with one way in.
 
 One connection, owned by the loop. All calls of one turn of the loop share one transaction (group commit), and
-each returns only after the commit, so that whoever was answered can rely on what was stored.
+each returns only after the commit, so that an answered client can rely on the stored data.
 
-A function that spends something (a code, a token, a nonce) says so in its statement (`… AND NOT spent`) and counts
-rows, so that it would stay right with several writers.
+A function that uses up something (a code, a token, a nonce) says so in its statement (`… AND NOT spent`) and
+counts rows, so that it would stay right with several writers.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ KEEP_TIME = "UPDATE lab_time SET time = ?"
 
 
 class Committed(Exception):
-    """Raised in a function of `Database.run` that refuses, and keeps what it wrote all the same.
+    """Raised in a function of `Database.run` to fail, and yet commit its writes.
 
-    error: what the caller gets, once that is committed.
+    error: raised to the caller after the commit.
     """
 
     def __init__(self, error: Exception) -> None:
@@ -45,11 +45,11 @@ class Committed(Exception):
 class Database:
     """State of a lab.
 
-    url: None for memory; a file name or `sqlite:///…` for state that survives a restart. With a file, what
-    `run` returned survives the process being killed and the machine losing power (WAL, synchronous=FULL);
-    the file is its owner's alone to read, since it holds keys and secrets.
-    starts: how often this state was started on, with this time. select_limits: bounds of each `select`.
-    now: lab time in seconds, which a file keeps with each commit; ended_at: what it was when this one was last used.
+    url: None for memory; a file name or `sqlite:///…` for state that survives a restart. With a file, the
+    results of `run` survive the process being killed and the machine losing power (WAL, synchronous=FULL); only
+    its owner may read the file, since it contains keys and secrets. starts: number of starts with this state,
+    this one included. select_limits: bounds of each `select`. now: returns lab time in seconds, which a file
+    stores with each commit; ended_at: its last value from the previous start.
     """
 
     def __init__(
@@ -74,14 +74,14 @@ class Database:
 
     @property
     def durable(self) -> bool:
-        """Does the state survive a restart?"""
+        """Whether the state survives a restart."""
         return self.path is not None
 
     def start(self, tables: MetaData) -> None:
-        """Open the database and create the tables that are missing.
+        """Open the database and create the missing tables.
 
         Raises SettingsError where the file cannot be opened, is not a database, has other columns than this
-        version of labkit expects (then nothing in it changes), or is another lab's, which keeps parts of it in memory.
+        version of labkit expects (then nothing in it changes), or is open in another lab.
         """
         if self.path is not None:
             keep_private(self.path)
@@ -122,7 +122,7 @@ class Database:
         self._changes = self._raw.total_changes
 
     def _prepare(self, connection: Connection, tables: MetaData) -> None:
-        """Check the file, create what it lacks, and count this start."""
+        """Check the file, create missing parts, and count this start."""
         connection.exec_driver_sql("PRAGMA foreign_keys=ON")
         if self.path is not None:
             connection.exec_driver_sql("PRAGMA locking_mode=EXCLUSIVE")
@@ -154,10 +154,10 @@ class Database:
     ) -> T:
         """Call `function(connection, …)` and return its result once it is committed.
 
-        The function is synchronous, returns plain data, and raises to undo all that it did; where it raises
-        `Committed(error)`, what it did is kept, and `error` is raised here after the commit. A caller that is
-        cancelled while the commit is pending still gets the result, so that what follows from stored data
-        is not lost with the client; it is cancelled where it awaits next.
+        The function is synchronous, returns plain data, and raises to undo all its writes; where it raises
+        `Committed(error)`, they are kept, and `error` is raised here after the commit. A caller that is
+        cancelled while the commit is pending still gets the result, so that the effects of stored data are not
+        lost with the client; it is cancelled at its next await.
         """
         if self._connection is None:
             raise LabError("the lab is closed")
@@ -187,9 +187,9 @@ class Database:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
-        """As `run`, for a function that only reads: it needs no transaction of its own.
+        """Run a function that only reads, as `run` does but without a transaction of its own.
 
-        Where this turn has written, it too returns after the commit: nothing is shown that may yet fail.
+        Where this turn has written, it too returns after the commit: uncommitted data is never shown.
         """
         if self._connection is None:
             raise LabError("the lab is closed")
@@ -203,16 +203,16 @@ class Database:
         return result
 
     def read_now(self, function: Callable[[Connection], T]) -> T:
-        """Return the result of a function that only reads, at once; with what is yet to be committed."""
+        """Return the result of a function that only reads, immediately and including uncommitted data."""
         if self._connection is None:
             raise LabError("the lab is closed")
         return function(self._connection)
 
     async def write(self, statement: str, values: Sequence[object]) -> None:
-        """Run one statement that was written by hand, and return once it is committed.
+        """Run one statement of handwritten SQL, and return once it is committed.
 
-        values: for its `?`, in order. SQLite itself undoes a statement that fails, so this needs no savepoint, and
-        in memory no transaction either: it costs a third of what `run` does.
+        values: for its `?`, in order. SQLite itself undoes a failed statement, so this needs no savepoint, and
+        in memory no transaction either: it costs a third of `run`.
         """
         if self._connection is None:
             raise LabError("the lab is closed")
@@ -233,7 +233,7 @@ class Database:
         await self._committed(turn)
 
     async def probe(self) -> None:
-        """Raises StorageError where the last write found no room in the data file, and there still is none."""
+        """Raise StorageError where the last write found no room for the data file, and there still is none."""
         if self._storage.full:
             turn = self._begin()
             try:
@@ -245,15 +245,15 @@ class Database:
     def watch(
         self, *, report: Callable[[str], object] | None = None, lost: Callable[[], object] | None = None
     ) -> None:
-        """Call `report` with a text when the data file has no room, when it has room again, and when it is damaged.
+        """Call `report` with a text when the data file is out of room, has room again, or is damaged.
 
-        lost: called when writes of a turn of the loop were undone, before their callers go on.
+        lost: called when writes of a turn of the loop were undone, before their callers resume.
         """
         self._storage.reports += () if report is None else (report,)
         self._lost += () if lost is None else (lost,)
 
     def _undo(self, turn: _Turn, failure: BaseException) -> None:
-        """Undo what a call of this turn did."""
+        """Undo the writes of one call of this turn."""
         with suppress(sqlite3.Error):
             if self._raw.in_transaction:
                 self._raw.execute("ROLLBACK TO call")
@@ -262,7 +262,7 @@ class Database:
         turn.failure = failure  # SQLite gave up the transaction, and with it what others stored in this turn
 
     def _begin(self) -> _Turn:
-        """The turn of the loop that is under way, with its transaction."""
+        """Return the current turn of the loop, with an open transaction."""
         if not self._raw.in_transaction:
             self._raw.execute("BEGIN")
         turn = self._turn
@@ -286,10 +286,10 @@ class Database:
         self._lost = ()
 
     async def select(self, query: str) -> Selected:
-        """Return the result of a SELECT. Raises LabError for what would change the data, is no SQL, or takes too long.
+        """Return the result of a SELECT. Raises LabError for a write, invalid SQL, or a timeout.
 
         One that takes longer than 10 ms runs in a thread on a copy of the data. Keys and secrets (columns with
-        `info={"secret": True}`) count as NULL wherever the query uses them; those that it does use are in `hidden`.
+        `info={"secret": True}`) count as NULL wherever the query uses them; `hidden` lists them.
         """
         if self._connection is None:
             raise LabError("the lab is closed")
@@ -349,7 +349,7 @@ class Database:
             function()
 
     def _when_committed(self, function: Callable[[], object]) -> None:
-        """Call `function` at once, or where a transaction is open after its end."""
+        """Call `function` at once, or after the end of the open transaction."""
         if self._turn is None:
             function()
         else:
@@ -357,7 +357,7 @@ class Database:
 
 
 class _Turn:
-    """The calls of one turn of the loop, which share a transaction, and who waits for its end."""
+    """The calls of one turn of the loop, which share a transaction, and the futures that wait for its end."""
 
     __slots__ = ("failure", "waiting")
 
@@ -366,7 +366,7 @@ class _Turn:
         self.waiting: list[asyncio.Future[None]] = []
 
     def end(self) -> None:
-        """Have each caller that waits go on, or fail."""
+        """Resolve the waiting futures, with the failure if there was one."""
         for future in self.waiting:
             if future.done():
                 continue
@@ -377,20 +377,21 @@ class _Turn:
 
 
 def execute(connection: Connection, statement: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
-    """Run a statement written by hand, below SQLAlchemy: for those that run with every request.
+    """Run handwritten SQL below SQLAlchemy, for statements that run with every request.
 
-    Around one of them SQLAlchemy's own objects cost several times what SQLite does. values: for its `?`, in order.
+    For one of these SQLAlchemy's own objects cost several times what SQLite does. values: for its `?`, in
+    order.
     """
     return driver(connection).execute(statement, values)
 
 
 def execute_many(connection: Connection, statement: str, rows: Iterable[Sequence[object]]) -> None:
-    """Run a statement written by hand once for each row."""
+    """Run handwritten SQL once for each row."""
     driver(connection).executemany(statement, rows)
 
 
 def driver(connection: Connection) -> sqlite3.Connection:
-    """The driver's own connection below `connection`."""
+    """Return the driver's own connection below `connection`."""
     raw = connection.connection.driver_connection
     assert isinstance(raw, sqlite3.Connection)
     return raw

@@ -1,4 +1,4 @@
-"""The named things of one kind in a lab: products, solutions, services, providers."""
+"""Registry of the named objects of one kind in a lab: products, solutions, services, providers."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ T = TypeVar("T")
 
 
 class Directory(Generic[T]):
-    """Things by name, in the order in which they came.
+    """Objects by name, in the order in which they were added.
 
-    kind: what they are called in errors (`product`); revision: count of the changes, of which `changed` adds one.
+    kind: noun for errors (`product`); revision: number of changes, which `changed` increments.
     """
 
     def __init__(self, kind: str) -> None:
@@ -22,46 +22,46 @@ class Directory(Generic[T]):
         self._items: dict[str, T] = {}
 
     def add(self, name: str, item: T) -> None:
-        """Raises SettingsError where the name is taken."""
+        """Add an object. Raises SettingsError where the name is in use."""
         if name in self._items:
             raise SettingsError(f"{self.kind} {name!r} is there already")
         self._items[name] = item
         self.changed()
 
     def remove(self, name: str) -> T:
-        """Take a thing out. Raises LabError where there is none of this name."""
+        """Remove and return an object. Raises LabError where there is none of this name."""
         item = self.get(name)
         del self._items[name]
         self.changed()
         return item
 
     def replace(self, name: str, item: T) -> T:
-        """Put another in the place of a thing, which it gives. Raises LabError where there is none of this name."""
+        """Replace an object and return the old one. Raises LabError where there is none of this name."""
         replaced = self.get(name)
         self._items[name] = item
         self.changed()
         return replaced
 
     def changed(self) -> None:
-        """Count a change: also one of what a thing of this directory offers."""
+        """Count a change, also one within an object."""
         self.revision += 1
 
     def get(self, name: str) -> T:
-        """Raises LabError naming those that are there."""
+        """Return the object with this name. Raises LabError, listing the existing names, if there is none."""
         try:
             return self._items[name]
         except KeyError:
             raise LabError(unknown(self.kind, name, self._items)) from None
 
     def find(self, name: str) -> T | None:
-        """The thing of this name, if there is one."""
+        """Return the object with this name, or None."""
         return self._items.get(name)
 
     def names(self) -> list[str]:
         return list(self._items)
 
     def values(self) -> ValuesView[T]:
-        """The things themselves, as they come and go: whether there are any is known without a call of Python's."""
+        """Return a live view of the objects; its truth value costs no call of a Python function."""
         return self._items.values()
 
     def __iter__(self) -> Iterator[T]:

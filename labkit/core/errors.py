@@ -1,11 +1,11 @@
-"""Every error that labkit raises on purpose.
+"""All exceptions that labkit raises on purpose.
 
-LabWarning           what was asked works, but was perhaps not meant
+LabWarning           a call works, but was perhaps not intended
 LabkitError
-├── SettingsError    lab.yaml or an argument is wrong: names the key and what was expected
-├── LabError         a handle was used in a way that cannot work: names what to do instead
-├── StorageError     the data file has no room or is damaged: names the file
-└── ServiceError     a service operation refuses: becomes the error object {type, error, status}
+├── SettingsError    lab.yaml or an argument is wrong: names the key and the expected value
+├── LabError         a handle was used in a way that cannot work: names the alternative
+├── StorageError     the data file is out of room or damaged: names the file
+└── ServiceError     a service operation fails: becomes the error object {type, error, status}
 
 Errors of one package alone (Lua, conformance) live there and derive from LabkitError too.
 """
@@ -21,19 +21,19 @@ from types import FrameType
 
 
 class LabWarning(UserWarning):
-    """What was asked works, but was perhaps not meant."""
+    """Warning about a call that works, but was perhaps not intended."""
 
 
 class LabkitError(Exception):
-    """Base of all errors of labkit's own. In a cell it is a line that says what was wrong, and one that says where."""
+    """Base of labkit's errors. A notebook shows one line for the reason and one for the caller's location."""
 
     def _render_traceback_(self) -> list[str]:
-        """What IPython shows instead of a traceback: our own frames tell nobody anything."""
+        """Return the lines that IPython shows instead of a traceback, without labkit's own frames."""
         location = self._location()
         return [f"{type(self).__name__}: {self}", *([location] if location else [])]
 
     def _location(self) -> str:
-        """The line of the caller's code that led here; empty where there is none."""
+        """Return the line of the caller's code that led here; empty where there is none."""
         outside = takewhile(lambda each: not _ours(each[0]), walk_tb(self.__traceback__))
         found = [(frame, line) for frame, line in outside if not _of_ipython(frame)]
         if not found:
@@ -54,15 +54,15 @@ def _of_ipython(frame: FrameType) -> bool:
 
 
 class SettingsError(LabkitError):
-    """A setting is wrong. The text names the key (`products[0].auth`) and what was expected."""
+    """A setting is wrong. The text names the key (`products[0].auth`) and the expected value."""
 
 
 class LabError(LabkitError):
-    """A handle was misused. The text names what was wrong and what to use instead."""
+    """A handle was misused. The text names the mistake and the alternative."""
 
 
 class StorageError(LabkitError):
-    """The data file cannot be used. status: 507 where it has no room, so that nothing was stored; 500 for damage."""
+    """The data file cannot be used. status: 507 where it is out of room, so that nothing was stored; 500 for damage."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -70,15 +70,15 @@ class StorageError(LabkitError):
 
 
 def unknown(kind: str, name: object, known: Iterable[str]) -> str:
-    """The text of an error about a name that nothing has: `no product 'x', there are: a, b`."""
+    """Return the text of an error about an unknown name: `no product 'x', there are: a, b`."""
     return f"no {kind} {name!r}, there are: {', '.join(known) or 'none'}"
 
 
 class ServiceError(LabkitError):
-    """A service operation refuses (document 2 and 3, Errors).
+    """A service operation fails (document 2 and 3, Errors).
 
-    status: the HTTP-like status of the error object; message: its text; journaled: what the journal shows in its
-    place, where the text repeats what a client sent.
+    status: the HTTP-like status of the error object; message: its text; journaled: the text for the journal,
+    where `message` repeats a client's input.
     """
 
     def __init__(self, status: int, message: str, journaled: str | None = None) -> None:
@@ -88,7 +88,7 @@ class ServiceError(LabkitError):
         self.journaled = journaled
 
     def for_journal(self) -> ServiceError:
-        """Return the error as the journal may show it."""
+        """Return the error with the text for the journal."""
         return self if self.journaled is None else ServiceError(self.status, self.journaled)
 
     @property
@@ -97,5 +97,5 @@ class ServiceError(LabkitError):
         return "QueryError" if self.status < 500 else "ServerError"
 
     def as_object(self) -> dict[str, object]:
-        """The error object that scripts see."""
+        """Return the error object that scripts see."""
         return {"type": self.type, "error": self.message, "status": self.status}

@@ -1,4 +1,4 @@
-"""What logs show in place of secrets."""
+"""Redaction of secrets in logs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 HIDDEN = "***"
 
-# Codes, tokens, states and secrets of clients: all that a platform makes up for somebody to keep has this form.
+# Codes, tokens, states and secrets of clients: every secret that a platform issues has this form.
 _ISSUED_LENGTH = 40
 _ISSUED = re.compile(rf"(?<![A-Za-z0-9])[A-Za-z0-9]{{{_ISSUED_LENGTH}}}(?![A-Za-z0-9])")
 _NEXT_URL = re.compile(r",(?=\s*[A-Za-z][A-Za-z0-9+.-]{0,30}:/)")  # a comma in a query is its own
@@ -15,21 +15,21 @@ _USER = re.compile(r"(?<=//)[^/]*@")
 
 
 def without_issued(text: str) -> str:
-    """Text without what looks like a secret that a platform has issued."""
+    """Return text with anything that looks like an issued secret redacted."""
     return text if len(text) < _ISSUED_LENGTH else _ISSUED.sub(HIDDEN, text)
 
 
 def without_issued_in_path(path: str) -> str:
-    """The path of a URL without what looks like an issued secret, also where it is percent-encoded."""
+    """Return a URL's path with anything that looks like an issued secret redacted, also percent-encoded."""
     plain = unquote(path) if "%" in path else path
     shown = without_issued(plain)
     return path if shown == plain else shown
 
 
 def without_query_values(url: str, hidden: str = HIDDEN) -> str:
-    """Return a URL, or several with commas between them, with the names of its query alone.
+    """Return a URL, or several separated by commas, with the values of its query redacted.
 
-    User names and passwords, fragments and what looks like an issued secret are hidden too.
+    User names and passwords, fragments and anything that looks like an issued secret are redacted too.
     """
     return ",".join(_without_values(each, hidden) for each in _NEXT_URL.split(url))
 

@@ -1,7 +1,7 @@
-"""What waits for lab time or for somebody else's write: requests that a lab holds, by actor.
+"""Counts of the requests that wait for lab time or for another client's write, by actor.
 
-While something is held it is no activity, so the lab counts as settled. Who drives the clock learns from here,
-without guessing, that a request will not be answered before time moves or somebody writes.
+Waiting requests are no activity, so the lab counts as settled. From these counts the driver of a virtual clock
+learns that a request will not be answered before time moves or somebody writes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Listener = Callable[[str], object]
 
 
 class Holding:
-    """Counts what is held. Actors are named as in the journal: `product/identity`."""
+    """Counts the waiting operations by actor, named as in the journal: `product/identity`."""
 
     def __init__(self, activity: Activity) -> None:
         self._activity = activity
@@ -24,14 +24,14 @@ class Holding:
         self._waiting: list[tuple[str, asyncio.Future[None]]] = []
 
     def begin(self, actor: str) -> None:
-        """A piece of work of this actor waits from now on; `end` has to follow."""
+        """Count an operation of this actor as waiting; `end` has to follow."""
         self._counts[actor] = self._counts.get(actor, 0) + 1
         for began, _ in self._listeners:
             began(actor)
         self._activity.end()
 
     def end(self, actor: str) -> None:
-        """It goes on, or was given up."""
+        """Count the wait as over: the operation resumes, or was cancelled."""
         self._activity.begin()
         left = self._counts[actor] - 1
         if left:
@@ -41,17 +41,17 @@ class Holding:
         for _, ended in self._listeners:
             ended(actor)
         if not left and self._waiting:
-            self._tell(actor)
+            self._notify(actor)
 
     def count(self, actor: str) -> int:
-        """How much of this actor is held."""
+        """Return the number of waiting operations of an actor."""
         return self._counts.get(actor, 0)
 
     def __len__(self) -> int:
         return sum(self._counts.values())
 
     def watch(self, began: Listener, ended: Listener) -> Callable[[], None]:
-        """Call `began` and `ended` with the actor, until the function that is returned is called."""
+        """Call `began` and `ended` with the actor of each wait, until the returned function is called."""
         pair = (began, ended)
         self._listeners += (pair,)
 
@@ -61,13 +61,13 @@ class Holding:
         return stop
 
     async def released(self, actor: str) -> None:
-        """Return once nothing of this actor is held."""
+        """Return once no operation of this actor is waiting."""
         while self.count(actor):
             future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.append((actor, future))
             await future
 
-    def _tell(self, actor: str) -> None:
+    def _notify(self, actor: str) -> None:
         waiting, self._waiting = self._waiting, []
         for each, future in waiting:
             if each != actor:

@@ -1,4 +1,4 @@
-"""Identifiers and secrets: from the system's generator, or from a seed so that a story replays exactly."""
+"""Identifiers and secrets: from the system's generator, or from a seed so that a run can be replayed exactly."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ ALPHANUMERIC = string.ascii_letters + string.digits
 
 
 class Identifiers:
-    """Makes identifiers.
+    """Generator of identifiers.
 
-    seed: None for unguessable ones; a number gives each actor a stream of its own, derived from
-    (seed, actor, count), so that the order in which actors run does not change what each of them gets.
-    start: which start of a lab on its data this is, from 1. What earlier ones gave is kept there, so a later one
-    has streams of its own: no code or token is given twice.
+    seed: None for unguessable ones; a number gives each actor a stream of its own, derived from (seed, actor,
+    count), so that the order in which actors run does not change their values. start: number of this start of a
+    lab on its stored data, from 1. Data of earlier starts is kept, so a later one has streams of its own: no
+    code or token is issued twice.
     """
 
     def __init__(self, seed: int | None = None) -> None:
@@ -25,16 +25,18 @@ class Identifiers:
         self._counts: defaultdict[str, int] = defaultdict(int)
 
     def clear(self) -> None:
-        """Begin every stream anew, for a reset."""
+        """Restart every stream, for a reset."""
         self._counts.clear()
 
     def hex(self, actor: str, length: int) -> str:
-        """`length` lower-case hex digits."""
+        """Return `length` lower-case hex digits."""
         return self._bytes(actor, (length + 1) // 2).hex()[:length]
 
     def alphanumeric(self, actor: str, length: int) -> str:
-        """`length` letters and digits."""
-        number = int.from_bytes(self._bytes(actor, length + 8), "big")  # 8 more: no letter is favoured
+        """Return `length` letters and digits."""
+        number = int.from_bytes(
+            self._bytes(actor, length + 8), "big"
+        )  # 8 more bytes, so that the bias is negligible
         letters = []
         for _ in range(length):
             number, index = divmod(number, len(ALPHANUMERIC))

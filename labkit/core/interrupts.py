@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM as KeyboardInterrupt, whatever the process inherited from the one that started it."""
+"""SIGINT and SIGTERM as KeyboardInterrupt, whatever signal handling the process inherited."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def interruptible() -> Iterator[None]:
     """Raise KeyboardInterrupt in the main thread on SIGINT and on SIGTERM.
 
     A shell starts a background job of a script with SIGINT ignored, and Python then leaves it ignored. Further signals
-    within a second of the first raise nothing, so that they do not break off what ends cleanly. Does nothing in another
+    within a second of the first raise nothing, so that they do not abort a clean shutdown. Does nothing in another
     thread, where Python allows no handlers.
     """
     if threading.current_thread() is not threading.main_thread():

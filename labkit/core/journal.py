@@ -1,8 +1,8 @@
 """The journal: one record for each request, refusal, event, script run and service call of a lab.
 
-Records are kept as they were given and formatted only when somebody reads them; but what is too large to be kept
-is cut at once, and what was cut off is counted. The journal is a ring: when it is full the oldest record goes, and
-`dropped` counts it. So it has a bound in bytes.
+Records are stored unformatted and formatted when read; but large values are truncated at once, and the omitted
+part is counted. The journal is a ring: when it is full the oldest record is dropped, and `dropped` counts it.
+So it has a bound in bytes.
 """
 
 from __future__ import annotations
@@ -20,18 +20,19 @@ from labkit.core.traces import trace_of
 CAPACITY = 200_000
 FIELD = 4096
 PER_RUN = 10_000
-FIELDS = 4  # of a detail: as a whole it holds that many times what a field holds
+FIELDS = 4  # size of a whole detail, as a multiple of a field's
 
 Detail = Mapping[str, object]
 
 
 class Record:
-    """What happened once.
+    """One event in the life of a lab.
 
-    time: lab time in microseconds; cause: sequence number of the earlier record that led to this one; count: the
-    actor's own, from 1; longest: characters of the summary and of a text in the detail. The detail may be given as
-    a function that makes it, called when somebody reads it, unless that would keep something large waiting.
-    holds: how many characters that function holds at most, where its maker knows; else it is looked at.
+    time: lab time in microseconds; cause: sequence number of the earlier record that led to this one; count:
+    the actor's own, from 1; longest: characters of the summary and of a text in the detail. The detail may be a
+    function that makes it, called when the record is read, unless that would keep something large in memory.
+    holds: maximum number of characters that this function keeps in memory, if known; otherwise its arguments
+    are measured.
     """
 
     __slots__ = (
@@ -79,7 +80,7 @@ class Record:
 
     @property
     def detail(self) -> Detail | None:
-        """What else is known of it; its keys depend on the kind."""
+        """Further facts; the keys depend on the kind."""
         if callable(self._detail):
             self._keep(self._detail())
         return cast("Detail | None", self._detail)
@@ -91,8 +92,8 @@ class Record:
         else:
             self._keep(detail)
 
-    def measured(self, measures: Mapping[str, float]) -> None:
-        """Keep a few numbers as the detail, which nobody need look at for their size."""
+    def set_measures(self, measures: Mapping[str, float]) -> None:
+        """Set a few numbers as the detail, without a check of their size."""
         self._detail = measures
 
     def _keep(self, detail: Detail | Callable[[], Detail]) -> None:
@@ -110,7 +111,7 @@ class Record:
 
 
 class Run:
-    """A run of a handler that is under way: its record, how many records it led to, and how many were left out."""
+    """A running handler: its record, the number of records that it caused, and of those left out."""
 
     __slots__ = ("left_out", "records", "sequence")
 
@@ -121,13 +122,13 @@ class Run:
 
 
 class Journal:
-    """Remembers what happened in a lab, in order."""
+    """The records of a lab, in order."""
 
     def __init__(
         self, micros: Callable[[], int], capacity: int = CAPACITY, field: int = FIELD, per_run: int = PER_RUN
     ) -> None:
-        """capacity: records; field: characters of a summary or of a text in a detail; per_run: records that one run of
-        a handler may lead to while it is under way.
+        """capacity: records; field: characters of a summary or of a text in a detail; per_run: records that one
+        run of a handler may cause while it is running.
         """
         self._per_run = per_run
         self._runs: dict[int, Run] = {}  # under way, by the sequence numbers of their records
@@ -155,7 +156,7 @@ class Journal:
         detail: Detail | Callable[[], Detail] | None = None,
         holds: int | None = None,
     ) -> int:
-        """Add a record and return its sequence number, to be the cause of what follows from it."""
+        """Add a record and return its sequence number, for use as the cause of others."""
         if cause is not None and cause in self._runs and self._leaves_out(cause):
             return cause
         sequence = self._sequence = self._sequence + 1
@@ -166,7 +167,7 @@ class Journal:
         entry = Record(sequence, time, kind, actor, count, summary, cause, status, size, detail, field, holds)
         self._records.append(entry)
         if self._watchers or self._end_watchers or kind in self._kind_watchers:
-            self._tell(entry)
+            self._notify(entry)
             self.end(entry)
         return sequence
 
@@ -177,9 +178,9 @@ class Journal:
         entries: Sequence[tuple[str, Detail | Callable[[], Detail], int | None]],
         cause: int | None,
     ) -> Sequence[int]:
-        """Add records that one thing led to, at one time, and return their sequence numbers.
+        """Add several records with one cause and time, and return their sequence numbers.
 
-        entries: summary, detail and `holds` of each, as in `record`, which takes them one by one at more cost.
+        entries: summary, detail and `holds` of each, as in `record`, which costs more for each of them.
         """
         if self._watchers or self._end_watchers or kind in self._kind_watchers:
             return [
@@ -213,45 +214,45 @@ class Journal:
         holds: int | None = None,
     ) -> Record:
         """Add a record of something that begins; `end` it once its status, size and detail are set."""
-        if cause is not None and cause in self._runs and self._leaves_out(cause):  # nobody sees it
+        if cause is not None and cause in self._runs and self._leaves_out(cause):  # it is not stored
             return Record(
                 cause, self._micros(), kind, actor, 0, summary, cause, status, size, None, self._field
             )
         sequence = self._sequence = self._sequence + 1
-        if cause is not None and cause >= sequence:  # a client's word, or from before a clear: no circles
+        if cause is not None and cause >= sequence:  # a client's claim, or from before a clear: no cycles
             cause = None
         count = self._counts[actor] = self._counts[actor] + 1
         time, field = self._micros(), self._field
         entry = Record(sequence, time, kind, actor, count, summary, cause, status, size, detail, field, holds)
         self._records.append(entry)
         if self._watchers or kind in self._kind_watchers:
-            self._tell(entry)
+            self._notify(entry)
         return entry
 
-    def _tell(self, entry: Record) -> None:
+    def _notify(self, entry: Record) -> None:
         for watcher in self._watchers:
             watcher(entry)
         for watcher in self._kind_watchers.get(entry.kind, ()):
             watcher(entry)
 
     def end(self, entry: Record) -> None:
-        """Say that an open record is complete."""
+        """Notify watchers that an open record is complete."""
         for watcher in self._end_watchers:
             watcher(entry)
 
     def begin_run(self, entry: Record, cause: int | None) -> Run:
-        """From now on count the records that this one leads to, until `end_run`. cause: of the run.
+        """Count the records that this one causes from now on, until `end_run`. cause: of the run.
 
         A run within another one (a handler that it calls) counts as part of that one.
         """
         outer = None if cause is None else self._runs.get(cause)
-        if outer is not None and not entry.count:  # nobody ever sees its record
+        if outer is not None and not entry.count:  # its record is not stored
             return outer
         self._runs[entry.sequence] = run = outer or Run(entry.sequence)
         return run
 
     def end_run(self, entry: Record, run: Run) -> None:
-        """Count no more; say how many records were left out, if any were."""
+        """End the count; record how many records were left out, if any were."""
         if not entry.count or self._runs.get(entry.sequence) is not run:
             return
         del self._runs[entry.sequence]
@@ -261,7 +262,7 @@ class Journal:
             self.record("warning", entry.actor, text, cause=entry.sequence, detail=detail)
 
     def _leaves_out(self, cause: int, count: int = 1) -> bool:
-        """Is a record too many for the run that leads to it? Then it is counted."""
+        """Return whether a record exceeds the limit of the run that causes it, and count it."""
         run = self._runs[cause]
         if run.records + count <= self._per_run:
             run.records += count
@@ -274,14 +275,14 @@ class Journal:
         self.record("refused", "edge", reason, detail={"reason": detail})
 
     def record_error(self, error: BaseException) -> None:
-        """Add a record of an exception that nobody handled."""
+        """Add a record of an unhandled exception."""
         text = f"{type(error).__name__}: {error}"
         detail = {"error": repr(error), "trace": trace_of(error)}
         self.record("error", "platform", text, status=500, detail=detail)
 
     @property
     def dropped(self) -> int:
-        """How many records the ring has let go."""
+        """Number of records that the ring has dropped."""
         return self._sequence - len(self._records)
 
     def __len__(self) -> int:
@@ -291,7 +292,7 @@ class Journal:
         return iter(tuple(self._records))
 
     def watch(self, watcher: Callable[[Record], object], *, ended: bool = False) -> Callable[[], None]:
-        """Call `watcher` with each new record, until the function that is returned is called.
+        """Call `watcher` with each new record, until the returned function is called.
 
         ended: only once the record is complete.
         """
@@ -307,7 +308,7 @@ class Journal:
         return stop
 
     def watch_kind(self, kind: str, watcher: Callable[[Record], object]) -> Callable[[], None]:
-        """As `watch`, with records of one kind alone: the others, which may be many, cost nothing."""
+        """Watch the records of one kind, as `watch` does; other records cost nothing."""
         self._kind_watchers[kind] = (*self._kind_watchers.get(kind, ()), watcher)
 
         def stop() -> None:
@@ -317,7 +318,7 @@ class Journal:
         return stop
 
     def watch_clear(self, watcher: Callable[[], object]) -> Callable[[], None]:
-        """Call `watcher` whenever every record is forgotten, until the function that is returned is called."""
+        """Call `watcher` whenever the journal is cleared, until the returned function is called."""
         self._clear_watchers += (watcher,)
 
         def stop() -> None:
@@ -326,12 +327,12 @@ class Journal:
         return stop
 
     def find(self, sequence: int) -> Record | None:
-        """The record of this number, unless the ring has let it go."""
+        """Return the record with this number, or None where the ring has dropped it."""
         back = self._sequence - sequence + 1  # recent ones are asked for most, and near the end
         return self._records[-back] if 0 < back <= len(self._records) else None
 
     def select(self, kind: str | None = None, actor: str | None = None) -> list[Record]:
-        """The records of a kind, of an actor, or of both."""
+        """Return the records of a kind, of an actor, or of both."""
         return [
             entry
             for entry in self
@@ -339,11 +340,11 @@ class Journal:
         ]
 
     def canonical(self) -> str:
-        """Return one line a record, without what differs between two runs of one seeded story (core/canonical.py)."""
+        """Return one line a record, without facts that differ between runs with one seed (core/canonical.py)."""
         return canonical_text(tuple(self), self.ports)
 
     def clear(self) -> None:
-        """Forget every record and begin to count anew."""
+        """Drop every record and restart the numbering."""
         self._records.clear()
         self._counts.clear()
         self._sequence = 0
@@ -354,7 +355,7 @@ class Journal:
 
 
 def _holds_much(args: tuple[object, ...], longest: int) -> bool:
-    """Would what waits to be called keep something large? It has a few arguments, and nearly all are small."""
+    """Return whether the arguments of a deferred detail keep something large in memory; nearly all are small."""
     for each in args:
         kind = type(each)
         if kind is str or kind is bytes:

@@ -1,4 +1,4 @@
-"""YAML files, read with the line that each key stands on, so that an error can name it."""
+"""YAML files, read with the line number of each key, for error messages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LONGEST_NUMBER = 1000  # characters: what YAML writes with colons takes quadrati
 
 
 def read_yaml(file: Path) -> tuple[Any, dict[str, int]]:
-    """Return what a YAML file holds ({} if nothing), and the line of each key, for `build`.
+    """Return the data of a YAML file ({} if empty), and the line of each key, for `build`.
 
     Raises SettingsError, also for a file that is too large once its aliases are expanded.
     """
@@ -54,11 +54,13 @@ def read_yaml(file: Path) -> tuple[Any, dict[str, int]]:
 
 
 class _TooLarge(Exception):
-    """A document that would take too much time or memory. The text is the end of the error message."""
+    """Raised for a document that would take too much time or memory. The text is the end of the error message."""
 
 
 def _check_events(text: str) -> None:
-    """Raise _TooLarge for what must not become nodes: libyaml makes them by recursion, without a limit on the stack."""
+    """Raise _TooLarge for a document that must not become nodes: libyaml makes them by recursion, without a
+    limit on the stack.
+    """
     depth = nodes = 0
     for event in yaml.parse(text, Loader=LOADER):
         if isinstance(event, yaml.CollectionEndEvent):
@@ -118,14 +120,14 @@ def _line(node: yaml.Node | yaml.Event) -> str:
 
 
 class _Lines:
-    """Where each key of a YAML document stands: `products[0].auth` → 1-based line."""
+    """Line numbers of the keys of a YAML document: `products[0].auth` → 1-based line."""
 
     def __init__(self) -> None:
         self._found: dict[str, int] = {}
         self._characters = 0
 
     def of(self, node: yaml.Node | None) -> dict[str, int]:
-        """Return the lines. Raises SettingsError for a key that is given twice, of which YAML would take the second."""
+        """Return the lines. Raises SettingsError for a duplicate key, of which YAML would use the second."""
         self._add(node, "")
         return self._found
 

@@ -1,4 +1,4 @@
-"""Which event loop to run on."""
+"""Choice of the event loop."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """Makes the loop that a lab or a fleet runs on; None for asyncio's own.
+    """Return the factory of the event loop for a lab or a fleet; None for asyncio's own.
 
-    uvloop where it is there: it serves faster and needs less memory for each TLS connection. On Windows the loop that
-    can watch sockets, as connections of fleets need it.
+    uvloop where it is installed: it serves faster and needs less memory for each TLS connection. On Windows the
+    loop that can watch sockets, as connections of fleets need it.
     """
     if sys.platform == "win32":
         return asyncio.SelectorEventLoop

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-MOST = 1000  # marks that a lab keeps
+MAX_MARKS = 1000  # marks
 
 
 class Mark(NamedTuple):
@@ -23,7 +23,7 @@ class Marks:
     def __init__(self, now: Callable[[], float]) -> None:
         """now: returns lab time in seconds."""
         self._now = now
-        self._marks: deque[Mark] = deque(maxlen=MOST)
+        self._marks: deque[Mark] = deque(maxlen=MAX_MARKS)
         self._watchers: tuple[Callable[[Mark], object], ...] = ()
 
     def add(self, kind: str, text: str) -> None:

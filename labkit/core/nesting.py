@@ -1,6 +1,7 @@
-"""How deep the calls of one solution to another are nested, wherever a run asks: on the loop or in a thread.
+"""Nesting depth of calls from one solution to another, on the loop and in threads.
 
-What runs within a call must never wait for what a run above it holds (a thread, a turn): that would wait for it.
+Code within a call must never wait for a resource that a run above it keeps (a thread, a turn): it would
+deadlock.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ _DEPTH: ContextVar[int] = ContextVar("calls that wait", default=0)
 
 
 def depth() -> int:
-    """How many calls wait for what runs now; 0 for a request, an event, a cell."""
+    """Return the number of calls that wait for the running code; 0 for a request, an event, a cell."""
     return _DEPTH.get()
 
 
 @contextmanager
 def nested() -> Iterator[int]:
-    """What runs within is one call deeper. Gives its depth, from 1."""
+    """Run the block one call deeper, and yield its depth, from 1."""
     token = _DEPTH.set(_DEPTH.get() + 1)
     try:
         yield _DEPTH.get()

@@ -1,4 +1,4 @@
-"""The tables of a database: what creates them, and whether a file has those of this version."""
+"""The database schema: its creation, and the check that a file has the columns of this version."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from labkit.core.errors import SettingsError
 
 @functools.cache
 def definitions(tables: MetaData, names: tuple[str, ...]) -> list[str]:
-    """What creates those tables that are missing, as text: to make it takes longer than all else at a lab's start.
+    """Return the SQL that creates missing tables and indexes; cached, since it is the slowest part of a lab's start.
 
-    names: of the tables by now, since others may be declared later.
+    names: the tables declared so far, as a key of the cache, since others may be declared later.
     """
     created: list[ExecutableDDLElement] = []
     for table in tables.sorted_tables:
@@ -32,14 +32,14 @@ def definitions(tables: MetaData, names: tuple[str, ...]) -> list[str]:
 
 @functools.cache
 def empty_database(tables: MetaData, names: tuple[str, ...]) -> bytes:
-    """A database with those tables and nothing in them: to copy one is five times as quick as to create it."""
+    """Return an empty database with the tables: copying it is five times as fast as creating one."""
     with closing(sqlite3.connect(":memory:")) as made:
         made.executescript(";".join(definitions(tables, names)))
         return made.serialize()
 
 
 def expect_columns(path: Path, connection: Connection, tables: MetaData) -> None:
-    """Raises SettingsError where a table that is there has other columns than it should."""
+    """Raise SettingsError where an existing table has other columns than this version expects."""
     for table in tables.sorted_tables:
         rows = connection.exec_driver_sql("SELECT name FROM pragma_table_info(?)", (table.name,))
         found, expected = {row[0] for row in rows}, {column.name for column in table.columns}

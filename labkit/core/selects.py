@@ -1,6 +1,6 @@
 """SELECTs of users: short ones on the lab's own connection, long ones in a thread on a copy of the data.
 
-Each of them only reads, shows no secret, and is bounded in time and in the size of its result.
+They only read, show no secrets, and are bounded in time and in the size of the result.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from labkit.core.copies import Copy, StoppedError, in_thread
 from labkit.core.errors import LabError
 from labkit.core.slots import Slots
 
-SHORT = 0.01  # seconds of real time that a SELECT may block the loop, before it is run anew on a copy
+SHORT = 0.01  # seconds of real time that a SELECT may block the loop, before it is restarted on a copy
 SHORT_VALUE = 65_536  # bytes of a value that the loop computes: a single large one may take seconds
 SMALL = 2000  # pages of a database whose rows are counted in less than that
-STEPS = 500  # of SQLite's, between two looks at the time: some 20 µs
+STEPS = 500  # of SQLite's, between two checks of the time: some 20 µs
 LONG_STEPS = 50_000
 AT_ONCE = 4  # long SELECTs, each with a copy of its own
-ROWS = 1000  # that are fetched at once
+ROWS = 1000  # rows fetched at once
 
-# SQLite does not ask the authorizer for the columns that such a join has from both of its tables.
+# SQLite does not ask the authorizer for the merged columns of a FULL JOIN by name.
 _FULL = re.compile(r"\bfull\b", re.IGNORECASE)
 _BY_NAME = re.compile(r"\b(using|natural)\b", re.IGNORECASE)
 _READING = frozenset(
@@ -39,7 +39,7 @@ _RAW = frozenset(
 
 
 class Selected(NamedTuple):
-    """The columns and rows of a SELECT; hidden: the columns, as `table.column`, that count as NULL in it."""
+    """Columns and rows of a SELECT; hidden: the columns, as `table.column`, that count as NULL in it."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
@@ -47,14 +47,14 @@ class Selected(NamedTuple):
 
 
 class SelectLimits(NamedTuple):
-    """Bounds of one SELECT: seconds of real time, and bytes of its result in memory; with the settings' names."""
+    """Bounds of one SELECT: seconds of real time, and bytes of its result in memory; named as in the settings."""
 
     seconds: float = 30.0
     size: int = 2**30
 
 
 class TooLongError(Exception):
-    """A SELECT is too long to be run on the loop."""
+    """Raised for a SELECT that takes too long to run on the loop."""
 
 
 class Query:
@@ -73,10 +73,10 @@ class Query:
     def run(
         self, raw: sqlite3.Connection, ended: Callable[[], bool], steps: int, *, counts: bool = True
     ) -> Selected:
-        """Return what it selects; `ended` is asked after that many steps of SQLite's whether to give up.
+        """Return the result; `ended` is called after every `steps` steps of SQLite, and returns whether to abort.
 
-        counts: whether it may count all rows of a table.
-        Raises LabError where something is wrong with it, TooLongError where it was given up.
+        counts: whether it may count all rows of a table. Raises LabError for an invalid query, TooLongError
+        where it was aborted.
         """
         self._hidden.clear()
         raw.set_authorizer(self._permit)
@@ -96,7 +96,7 @@ class Query:
                 raise TooLongError from error
             if code == sqlite3.SQLITE_TOOBIG:
                 raise TooLongError(str(error)) from error
-            # By `_permit`; a PRAGMA behind a table's name is told apart by the text alone.
+            # Denied by `_permit`; a PRAGMA as a table-valued function is recognized by the message alone.
             denied = code == sqlite3.SQLITE_AUTH or "not authorized" in str(error)
             reason = "the data is read-only here, expected a SELECT" if denied else error
             raise LabError(f"sql: {reason}") from error
@@ -109,7 +109,7 @@ class Query:
             raw.set_authorizer(None)
 
     def _counts_rows(self, raw: sqlite3.Connection) -> bool:
-        """Return whether it counts all rows of a table: one step of SQLite's, which no look at the time ends."""
+        """Return whether it counts all rows of a table: one step of SQLite, which no timeout interrupts."""
         return any(row[1] == "Count" for row in raw.execute(f"EXPLAIN {self._text}"))
 
     def _fetch(self, cursor: sqlite3.Cursor) -> Selected:
@@ -140,7 +140,7 @@ class Query:
 class Selects:
     """Runs SELECTs on a connection that the loop owns, or on copies of its data.
 
-    in_memory: where copies are. secret: columns, as table and column, that count as NULL.
+    in_memory: whether copies are in memory. secret: columns, as table and column, that count as NULL.
     when_committed: calls a function on the loop, at the next moment without a transaction.
     """
 
@@ -161,10 +161,10 @@ class Selects:
         self._slots = Slots(AT_ONCE)
         self._used: set[Copy] = set()
         self._closed = False
-        self.idle: Copy | None = None  # the last one that was used, as long as nothing has changed since
+        self.idle: Copy | None = None  # the last used one, while the data has not changed since
 
     def query(self, text: str) -> Query:
-        """A SELECT that may be run. Raises LabError for what is refused unseen."""
+        """Return a SELECT that may be run. Raises LabError for one that is refused by its text alone."""
         return Query(text, self._secret, self._limits.size)
 
     def run_short(self, query: Query) -> Selected:
@@ -182,7 +182,7 @@ class Selects:
 
         Raises LabError where it fails or takes too long.
         """
-        if not self._slots.take():
+        if not self._slots.acquire():
             try:
                 await self._slots.wait()
             except asyncio.CancelledError:
@@ -192,16 +192,16 @@ class Selects:
         try:
             return await self._run_on_copy(query)
         finally:
-            self._slots.give_back()
+            self._slots.release()
 
     def drop(self) -> None:
-        """Forget the idle copy: the data has changed."""
+        """Drop the idle copy: the data has changed."""
         idle, self.idle = self.idle, None
         if idle is not None:
             idle.close()
 
     def close(self) -> None:
-        """End every SELECT; copies let go of the connection."""
+        """End every SELECT and release the connection."""
         self._closed = True
         self.drop()
         self._slots.cancel()
@@ -245,7 +245,7 @@ class Selects:
                 copy.stop()
 
     def _copy(self) -> Copy:
-        """The idle copy, where nothing has changed since; else a new one, yet to be filled."""
+        """Return the idle copy, where the data has not changed since; otherwise a new one, yet to be filled."""
         if self._closed:
             raise LabError("the lab is closed")
         copy, self.idle = self.idle, None
@@ -258,7 +258,7 @@ class Selects:
         return made
 
     def _used_copy(self, copy: Copy) -> None:
-        """The thread of a copy has ended: keep the copy, where it is as the data is now."""
+        """Keep the copy of a thread that has ended, if it is still up to date; otherwise close it."""
         self._used.discard(copy)
         if self._closed or copy.stopped or copy.version != self._raw.total_changes or self.idle is not None:
             copy.close()

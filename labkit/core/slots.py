@@ -1,4 +1,4 @@
-"""How many may go on at once."""
+"""A limit of concurrent work."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from labkit.core import time_limits
 
 
 class Slots:
-    """So many may go on at once; the others wait, and go on in the order in which they came. As a semaphore, at a
-    fraction of its cost where nobody waits.
+    """A FIFO semaphore that costs less than asyncio's where a slot is free.
 
-    aside: within it, one waits for others to end.
+    aside: context in which a caller waits for others to end.
     """
 
     def __init__(
@@ -24,15 +23,15 @@ class Slots:
         self._aside = aside
         self._waiting: deque[asyncio.Future[None]] = deque()
 
-    def take(self) -> bool:
-        """Take a slot, to give it back; False where there is none: then `wait`."""
+    def acquire(self) -> bool:
+        """Acquire a slot, to be released; return False where none is free: then `wait`."""
         if not self._free:
             return False
         self._free -= 1
         return True
 
     async def wait(self) -> None:
-        """Return with a slot."""
+        """Return once a slot is acquired."""
         slot: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(slot)
         try:
@@ -40,12 +39,12 @@ class Slots:
                 async with self._aside():
                     await slot
         except BaseException:
-            if slot.done() and not slot.cancelled():  # it was given one all the same
-                self.give_back()
+            if slot.done() and not slot.cancelled():  # it got a slot all the same
+                self.release()
             raise
 
-    def give_back(self) -> None:
-        """The slot goes to who has waited longest."""
+    def release(self) -> None:
+        """Release a slot, to the longest waiting caller."""
         while self._waiting:
             slot = self._waiting.popleft()
             if not slot.done():  # given up
@@ -54,6 +53,6 @@ class Slots:
         self._free += 1
 
     def cancel(self) -> None:
-        """Nobody who waits gets one any more."""
+        """Cancel all waiting callers."""
         while self._waiting:
             self._waiting.popleft().cancel()

@@ -1,4 +1,4 @@
-"""The data file of a lab: its name, who may read it, and what is wrong with it in words."""
+"""The data file of a lab: its path, its permissions, and its errors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from labkit.core.errors import SettingsError, StorageError
 
 FULL = 507  # status: the server has no room to store it (RFC 4918 11.5)
 DAMAGED = 500
-PRIMARY = 0xFF  # the bits of an error code of SQLite's that say of which kind it is
+PRIMARY = 0xFF  # mask of the primary result code in SQLite's extended one
 _UNWRITABLE = frozenset(
     {sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR}
 )
@@ -23,11 +23,11 @@ _UNREADABLE = frozenset(
 
 
 def keep_private(path: Path) -> None:
-    """Make the file and those that SQLite puts beside it their owner's alone; it gives new ones the file's mode."""
-    with suppress(OSError):  # SQLite tells better what is wrong with a file that cannot be made
+    """Restrict the file and SQLite's files beside it to their owner; SQLite gives new ones the file's mode."""
+    with suppress(OSError):  # SQLite's error says more about a file that cannot be created
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     for each in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
-        with suppress(OSError):  # it is not there, or another user's
+        with suppress(OSError):  # it does not exist, or is another user's
             each.chmod(0o600)
 
 
@@ -46,7 +46,7 @@ def path_of(url: str | Path | None) -> Path | None:
 
 
 def storage_error(path: Path, error: BaseException) -> StorageError | None:
-    """Return the error of a data file that an exception stands for; None where it is about something else."""
+    """Return the StorageError that an exception means for the data file; None for an unrelated exception."""
     error = getattr(error, "orig", error)  # below SQLAlchemy's own
     code = getattr(error, "sqlite_errorcode", None)
     if not isinstance(code, int):
@@ -61,7 +61,7 @@ def storage_error(path: Path, error: BaseException) -> StorageError | None:
 
 
 def damaged(path: Path, found: object) -> SettingsError:
-    """The error of a file that is damaged when it is opened."""
+    """Return the error for a file that is damaged when it is opened."""
     return SettingsError(
         f"data: {path} is damaged: {found}; expected an intact file: restore it from a copy, or name a new one"
     )
@@ -75,10 +75,10 @@ def expect_intact(path: Path, raw: sqlite3.Connection) -> None:
 
 
 class Storage:
-    """What became of a data file in use. path: None for memory, of which nothing is said.
+    """State of a data file in use. path: None for memory, which is never reported.
 
-    full: the last write that failed found no room. reports: called with a text when it has no room, when it has room
-    again, and when it is damaged.
+    full: whether the last failed write found no room. reports: called with a text when the file is out of room,
+    has room again, or is damaged.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -105,7 +105,7 @@ class Storage:
         return found
 
     def written(self) -> None:
-        """Take notice that something was written."""
+        """Note a successful write, and report that there is room again."""
         if self.full:
             self.full = False
             self._report(f"there is room again for the data file {self._path}")

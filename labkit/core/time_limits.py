@@ -1,4 +1,4 @@
-"""Limits of real time for a piece of work, which stand still while the work is held for lab time or waits its turn."""
+"""Limits of real time for a piece of work, paused while the work waits for lab time or for its turn."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ _CURRENT: ContextVar[TimeLimit | None] = ContextVar("time limit", default=None)
 
 
 class TimeLimit:
-    """Cancels the work within it, and raises TimeoutError, after so many seconds of real time.
+    """Cancels the work within it, and raises TimeoutError, after `seconds` of real time.
 
-    Within another one (a handler that another solution's handler calls), both count, and both stand still together.
+    Within another one (a handler that another solution's handler calls), both count, and both pause together.
     """
 
-    __slots__ = ("_held", "_left", "_loop", "_outer", "_timeout", "_token")
+    __slots__ = ("_left", "_loop", "_outer", "_pauses", "_timeout", "_token")
 
     def __init__(self, seconds: float) -> None:
         self._timeout = asyncio.timeout(seconds)
         self._outer = _CURRENT.get()
-        self._held = 0
+        self._pauses = 0
         self._left = 0.0
 
     @property
     def expired(self) -> bool:
-        """Is its time over, or that of one around it?"""
+        """Whether its time is over, or that of an outer limit."""
         return self._timeout.expired() or (self._outer is not None and self._outer.expired)
 
     @property
     def over(self) -> bool:
-        """Is its own time over?"""
+        """Whether its own time is over."""
         return self._timeout.expired()
 
     async def __aenter__(self) -> Self:
@@ -50,39 +50,39 @@ class TimeLimit:
         self._token = None
         await self._timeout.__aexit__(kind, error, trace)
 
-    def _stop(self) -> None:
-        self._held += 1
-        if self._held == 1 and self._runs():
+    def _pause(self) -> None:
+        self._pauses += 1
+        if self._pauses == 1 and self._is_running():
             self._left = (self._timeout.when() or 0.0) - self._loop.time()
             self._timeout.reschedule(None)
         if self._outer is not None:
-            self._outer._stop()
+            self._outer._pause()
 
-    def _go_on(self) -> None:
-        self._held -= 1
-        if not self._held and self._runs():
+    def _resume(self) -> None:
+        self._pauses -= 1
+        if not self._pauses and self._is_running():
             self._timeout.reschedule(self._loop.time() + self._left)
         if self._outer is not None:
-            self._outer._go_on()
+            self._outer._resume()
 
-    def _runs(self) -> bool:
+    def _is_running(self) -> bool:
         return self._token is not None and not self._timeout.expired()
 
 
 def current() -> TimeLimit | None:
-    """Return the innermost limit of the work that calls this, if it has one."""
+    """Return the innermost limit of the calling work, or None."""
     return _CURRENT.get()
 
 
 @contextmanager
 def held() -> Iterator[None]:
-    """Have the limits of the work that calls this stand still within."""
+    """Pause the limits of the calling work within the block."""
     limit = _CURRENT.get()
     if limit is None:
         yield
         return
-    limit._stop()
+    limit._pause()
     try:
         yield
     finally:
-        limit._go_on()
+        limit._resume()

@@ -1,4 +1,4 @@
-"""Where an error comes from, for the journal."""
+"""Shortened tracebacks for the journal."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ DEEPEST = 20  # frames
 
 
 def trace_of(error: BaseException) -> list[str]:
-    """The places that an error came through, without the folders of this machine; the innermost one last."""
+    """Return the frames of an error's traceback without folders; the innermost one is last."""
     frames = traceback.extract_tb(error.__traceback__)[-DEEPEST:]
     return [f"{PurePath(frame.filename).name}:{frame.lineno} in {frame.name}" for frame in frames]

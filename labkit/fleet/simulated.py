@@ -20,7 +20,7 @@ from collections import Counter
 from functools import partial
 
 from labkit.core.activity import Activity
-from labkit.core.chance import mixed, shuffled
+from labkit.core.chance import extend_hash, seeded_hash
 from labkit.core.clock import Clock
 from labkit.core.errors import LabError
 from labkit.core.holding import Holding
@@ -265,8 +265,8 @@ class Simulated:
             turn = asyncio.get_running_loop().create_future()
         instant = self.clock.micros()
         if instant != self._drawn_at:
-            self._drawn_at, self._drawn = instant, shuffled(self._seed, instant)
-        drawn = mixed(mixed(self._drawn, device.number), self._counts[device.actor])
+            self._drawn_at, self._drawn = instant, seeded_hash(self._seed, instant)
+        drawn = extend_hash(extend_hash(self._drawn, device.number), self._counts[device.actor])
         heapq.heappush(self._ready, (drawn, device.number, next(self._entries), device.actor, turn))
         return turn
 

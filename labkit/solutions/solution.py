@@ -242,7 +242,7 @@ class Solution(AddedHandlers):
             if detail:
                 record.detail = {**detail, **measured}
             else:
-                record.measured(measured)
+                record.set_measures(measured)
             self._context.journal.end(record)
             self._context.journal.end_run(record, count)
         return result

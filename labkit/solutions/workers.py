@@ -46,13 +46,13 @@ class Pool(NamedTuple):
         """Take back a thread whose work has ended, and its slot."""
         if thread in self.threads:
             self.idle.append(thread)
-            self.slots.give_back()
+            self.slots.release()
 
     def give_up(self, thread: ThreadPoolExecutor) -> None:
         """Have another thread in the place of one whose work does not end; that one ends with its work."""
         self.threads.discard(thread)
         thread.shutdown(wait=False)
-        self.slots.give_back()
+        self.slots.release()
 
     def shutdown(self) -> None:
         """End the threads, each once it has no work; who waits for one gets none."""
@@ -109,7 +109,7 @@ class Workers:
         if self._closed:
             raise LabError("the lab is closed")
         pool = self._pool(nesting.depth())
-        if not pool.slots.take():
+        if not pool.slots.acquire():
             await pool.slots.wait()
         thread = pool.take()
         work = Work(self._crashes)

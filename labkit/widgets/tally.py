@@ -6,7 +6,7 @@ import threading
 from collections import Counter, deque
 from typing import TYPE_CHECKING, Protocol
 
-from labkit.core.marks import MOST, Mark
+from labkit.core.marks import MAX_MARKS, Mark
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -72,7 +72,7 @@ class Tally:
             self.totals: Counter[str] = Counter()
             self.reasons: Counter[str] = Counter()  # of refusals
             self.failures: Counter[str] = Counter()  # of script runs that failed
-            self.marks: deque[Mark] = deque(maxlen=MOST)
+            self.marks: deque[Mark] = deque(maxlen=MAX_MARKS)
             self._faults: dict[
                 int, tuple[str, str]
             ] = {}  # record of a request → a fault's name, and its words

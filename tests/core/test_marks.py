@@ -1,6 +1,6 @@
 """Marks: what changed of a lab, with its time."""
 
-from labkit.core.marks import MOST, Mark, Marks
+from labkit.core.marks import MAX_MARKS, Mark, Marks
 
 
 def test_marks_have_the_time_at_which_they_came_and_the_oldest_go() -> None:
@@ -13,10 +13,10 @@ def test_marks_have_the_time_at_which_they_came_and_the_oldest_go() -> None:
     marks.add("release", "fw")
     assert list(marks) == seen == [Mark(0.0, "restart", "at once"), Mark(5.0, "release", "fw")]
     stop()
-    for number in range(MOST):
+    for number in range(MAX_MARKS):
         marks.add("fault", str(number))
     assert len(seen) == 2
-    assert len(marks) == MOST
+    assert len(marks) == MAX_MARKS
     assert next(iter(marks)).text == "0"
     marks.clear()
     assert not len(marks)

@@ -16,44 +16,44 @@ async def test_those_that_wait_for_a_slot_go_on_in_their_order() -> None:
         await slots.wait()
         went_on.append(name)
 
-    assert [slots.take() for _ in range(3)] == [True, True, False]
+    assert [slots.acquire() for _ in range(3)] == [True, True, False]
     waiting = [asyncio.create_task(wait(name)) for name in "abc"]
     await asyncio.sleep(0)
-    slots.give_back()
-    assert not slots.take()  # nobody overtakes the one that it was given to
-    slots.give_back()
+    slots.release()
+    assert not slots.acquire()  # nobody overtakes the one that it was given to
+    slots.release()
     await asyncio.gather(*waiting[:2])
     assert went_on == ["a", "b"]
-    slots.give_back()
+    slots.release()
     await waiting[2]
-    slots.give_back()
-    slots.give_back()
-    assert [slots.take() for _ in range(3)] == [True, True, False]
+    slots.release()
+    slots.release()
+    assert [slots.acquire() for _ in range(3)] == [True, True, False]
 
 
 @pytest.mark.parametrize("given", [False, True])
 async def test_a_slot_is_not_lost_with_one_that_is_cancelled(given: bool) -> None:
     slots = Slots(1)
-    assert slots.take()
+    assert slots.acquire()
     first, second = asyncio.create_task(slots.wait()), asyncio.create_task(slots.wait())
     await asyncio.sleep(0)
     if given:
-        slots.give_back()
+        slots.release()
     first.cancel()
     await asyncio.gather(first, return_exceptions=True)
     if not given:
-        slots.give_back()
+        slots.release()
     await asyncio.wait_for(second, 5)
     assert first.cancelled()
 
 
 async def test_nobody_gets_one_once_they_are_cancelled() -> None:
     slots = Slots(1)
-    assert slots.take()
+    assert slots.acquire()
     waiting = asyncio.create_task(slots.wait())
     await asyncio.sleep(0)
     slots.cancel()
-    slots.give_back()
+    slots.release()
     with pytest.raises(asyncio.CancelledError):
         await waiting
-    assert slots.take()
+    assert slots.acquire()

@@ -166,7 +166,7 @@ class LuaHost:
         # Within a call of a solution's service: what those above it hold might be what it would wait for.
         is_nested = _WITHIN_A_RUN.get() or nesting.depth() > 0
         if not is_nested:
-            if not self._slots.take():
+            if not self._slots.acquire():
                 await self._slots.wait()
             _WITHIN_A_RUN.set(True)
         run = Run(self._shared, context)
@@ -183,7 +183,7 @@ class LuaHost:
             run.end()
             if not is_nested:
                 _WITHIN_A_RUN.set(False)
-                self._slots.give_back()
+                self._slots.release()
         value, *rest = map(from_lua, values)
         readback = () if function is None else function.script.readback
         return LuaResult(value, dict(zip(readback, rest, strict=True)), run.cpu)
