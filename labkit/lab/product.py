@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from labkit.control.content import ContentInfo
 from labkit.control.products import ProductInfo
 from labkit.core.errors import LabError, unknown
+from labkit.core.keywords import shows_keywords
 from labkit.fleet.device import Credentials, VirtualDevice
 from labkit.fleet.holdings import Holdings
 from labkit.lab.arguments import content_bytes, duration, texts
@@ -20,7 +21,7 @@ from labkit.lab.fleet import Behaviours, Fleet, make_fleet
 from labkit.lab.polls import HoldsPolls, Waiting
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import card
-from labkit.settings import ProductSettings
+from labkit.settings import ProductKeywords, ProductSettings
 
 if TYPE_CHECKING:
     import pandas
@@ -154,7 +155,8 @@ class LiveSettings:
         object.__setattr__(self, "_runtime", runtime)
         object.__setattr__(self, "_product", product)
 
-    def change(self, **values: object) -> LiveSettings:
+    @shows_keywords(ProductKeywords, ProductSettings)
+    def change(self, **values: Unpack[ProductKeywords]) -> LiveSettings:
         """Change settings on the running lab. Raises SettingsError, and changes nothing, if one is wrong."""
         runtime: Runtime = self._runtime
         runtime.run(runtime.control.products.change, self._product, values)
@@ -166,7 +168,7 @@ class LiveSettings:
         value = getattr(self._now(), name)
         return MappingProxyType(value) if isinstance(value, Mapping) else value
 
-    def __setattr__(self, name: str, value: object) -> None:
+    def __setattr__(self, name: str, value: Any) -> None:
         if name not in ProductSettings.model_fields:
             raise AttributeError(unknown("setting", name, dir(self)))
         self.change(**{name: value})

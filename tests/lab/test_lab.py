@@ -109,7 +109,7 @@ def test_settings_change_on_a_running_lab() -> None:
         product.allow("t-1")
         product.device("t-1").activate().write(message="in")
         with pytest.raises(SettingsError, match="auth"):
-            product.settings.change(auth="magic")
+            product.settings.change(auth="magic")  # type: ignore[arg-type]
         assert product.settings.auth == "token"
 
 
