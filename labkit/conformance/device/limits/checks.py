@@ -1,4 +1,4 @@
-"""How large and how slow a request may be."""
+"""Limits on the size and the duration of requests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from labkit.conformance.target import Target
 from labkit.fleet.device import FORM
 
 LARGEST = 64 * 1024  # bytes of a body
-HUGE = "x" * 1_000_000  # beyond what any server takes in a header
+HUGE = "x" * 1_000_000  # larger than any server accepts in a header
 SLACK = 2.0  # seconds by which a limit of real time may be missed on a busy machine
 
 
@@ -25,7 +25,7 @@ async def largest_body(target: Target) -> None:
     expect.equal("the value after the refusal", await device_client.value(device, "text"), value)
 
 
-@check("DEV-LIM-1", "so is a chunked body")
+@check("DEV-LIM-1", "a chunked body of 64 KiB is taken, and one byte more is answered 413 and stores nothing")
 async def largest_chunked_body(target: Target) -> None:
     device = await target.activated("token-open")
     headers = [
@@ -66,7 +66,7 @@ async def largest_header(target: Target) -> None:
 REFUSED = {b"HTTP/1.1 4", b"HTTP/1.0 4"}
 
 
-@check("DEV-LIM-3", "a connection that stops in the middle of a header is closed once its time is over")
+@check("DEV-LIM-3", "a connection that stops in the middle of a header is closed after the limit")
 async def half_a_header(target: Target) -> None:
     loop = asyncio.get_running_loop()
     limit = target.guard.header

@@ -1,4 +1,4 @@
-"""Faults of what a request may measure and how long it may take."""
+"""Faults of the limits on the size and the duration of requests."""
 
 from __future__ import annotations
 

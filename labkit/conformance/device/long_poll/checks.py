@@ -1,7 +1,7 @@
 """Long polling: a read that waits for the next datapoint of one alias.
 
-A check that begins a poll and then writes holds for either order in which the two reach the target, unless
-the target tells when a poll is held: the polls start from a time before the write, with If-Modified-Since.
+A check that begins a poll and then writes passes for either order in which the two reach the target, unless the
+target reports pending polls: the polls start from a time before the write, with If-Modified-Since.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ async def held_from_now(target: Target) -> None:
     expect.body(expect.status(await poll.answer(), 200), "text=after")
 
 
-@check("DEV-POLL-2", "what was stored before the poll arrived does not answer it")
+@check("DEV-POLL-2", "a value that was stored before the poll arrived does not answer it")
 async def earlier_value(target: Target) -> None:
     device = await target.activated(PRODUCT)
     expect.status(await device_client.write(device, {"text": "before"}), 204)
@@ -151,7 +151,7 @@ async def before_since(target: Target) -> None:
     expect.body(expect.status(await poll.answer(), 200), "text=late")
 
 
-@check("DEV-POLL-8", "giving Last-Modified back brings every datapoint once, in order")
+@check("DEV-POLL-8", "a client that returns Last-Modified gets every datapoint once, in order")
 async def no_update_missed(target: Target) -> None:
     device = await target.activated(PRODUCT)
     await recorded(device, {-90: "1", -89: "2", -60: "3"})
@@ -274,7 +274,7 @@ async def no_date(target: Target) -> None:
     expect.status(await device_client.write(device, {"text": "here"}), 204)
     for wrong in (
         *("yesterday", "-5", "1.5", "", "253402300800", "Sat, 45 Jan 2026 00:00:00 GMT", "1767225600 GMT"),
-        *("Sat, 03 Jan 2026 00:00:00 +0200", "Sat, 03 Jan 2026 00:00:00 EST"),  # which no HTTP-date has
+        *("Sat, 03 Jan 2026 00:00:00 +0200", "Sat, 03 Jan 2026 00:00:00 EST"),  # no HTTP-date has such a zone
     ):
         headers = {"Request-Timeout": "0", "If-Modified-Since": wrong}
         expect.refusal(await device.request("GET", f"{device_client.ALIAS}?text", headers=headers), 400)
@@ -348,12 +348,12 @@ async def not_woken_by_the_past(target: Target) -> None:
     device = await target.activated(PRODUCT)
     poll = await device_client.begin(target, device, "text", timeout=SHORT)
     await recorded(device, {-100: "the past"})
-    if "clock" in target.offers:  # else it may be another second by now
+    if "clock" in target.offers:  # with a wall clock the next second may have begun
         await recorded(device, {0: "the second in which it arrived"})
     expect.status(await poll.run_out(), 304)
 
 
-@check("DEV-POLL-20", "a client that leaves while it polls takes nothing with it")
+@check("DEV-POLL-20", "a client that disconnects while it polls misses no value")
 async def client_leaves(target: Target) -> None:
     device = await target.activated(PRODUCT)
     stamp = await device_client.now(device) - 1
@@ -364,7 +364,7 @@ async def client_leaves(target: Target) -> None:
 
 
 async def recorded(device: VirtualDevice, points: dict[int, str]) -> int:
-    """Record values of text at seconds from now; the first one's timestamp."""
+    """Record values of text at seconds relative to now; return the first one's timestamp."""
     now = await device_client.now(device)
     pairs = [("alias", "text"), *((str(now + offset), value) for offset, value in points.items())]
     expect.status(await device_client.record(device, pairs), 204)
@@ -372,7 +372,7 @@ async def recorded(device: VirtualDevice, points: dict[int, str]) -> int:
 
 
 async def following(target: Target, device: VirtualDevice, since: str, value: str) -> str:
-    """The next datapoint of text must have this value; its Last-Modified."""
+    """Return the Last-Modified of the next datapoint of text. Raises Mismatch unless it has this value."""
     response = expect.status(
         await (await device_client.begin(target, device, "text", since=since)).answer(), 200
     )

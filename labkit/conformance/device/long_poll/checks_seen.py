@@ -1,4 +1,4 @@
-"""Long polling: which value of the second that a poll names counts as seen by its client."""
+"""Long polling: which value of the second in If-Modified-Since counts as already seen by the client."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from labkit.conformance.raw import head
 from labkit.conformance.target import Target
 from labkit.fleet.device import VirtualDevice
 
-ANSWERS = 5  # to polls from its own second, after which a value counts as seen
-LOST = 300  # seconds before now: of the values of these checks
+ANSWERS = 5  # answers to polls from its own second, after which a value counts as seen
+LOST = 300  # seconds before now, at which these checks store their values
 
 
 class Values:
-    """Values of `text` of a device, all of one second of the past."""
+    """Successive values of one alias of a device, all at one second of the past."""
 
     def __init__(self, device: VirtualDevice, second: int) -> None:
         self.device = device
         self.second = str(second)
 
     async def set(self, value: str, alias: str = "text") -> None:
-        """Put a value in the place of the one that the second has."""
+        """Store a value, replacing the current one of this second."""
         pairs = [("alias", alias), (self.second, value)]
         expect.status(await device_client.record(self.device, pairs), 204)
 
 
 async def begin(target: Target) -> Values:
-    """A fresh device."""
+    """Return values of a fresh device."""
     device = await target.activated(PRODUCT)
     return Values(device, await device_client.now(device) - LOST)
 
@@ -45,7 +45,7 @@ async def two_clients(target: Target) -> None:
         await clients[0].gets_nothing()
 
 
-@check("DEV-POLL-27", "what a connection was given of other aliases and devices does not count")
+@check("DEV-POLL-27", "values of other aliases and devices that a connection received do not count as seen")
 async def by_alias_and_device(target: Target) -> None:
     values = await begin(target)
     other = Values(await target.activated(PRODUCT), int(values.second))
@@ -63,7 +63,10 @@ async def by_alias_and_device(target: Target) -> None:
         await client.gets_nothing()
 
 
-@check("DEV-POLL-27", "a client that was given a value of another second last goes by what others have seen")
+@check(
+    "DEV-POLL-27",
+    "for a client whose last value is of another second, the values that other clients have seen count",
+)
 async def of_another_second(target: Target) -> None:
     values = await begin(target)
     later = Values(values.device, int(values.second) + 100)
@@ -95,7 +98,7 @@ async def lost_answers(target: Target) -> None:
 
 @check(
     "DEV-POLL-22 DEV-POLL-29",
-    "what answered a poll from another time does not answer one from its own second",
+    "a value that answered a poll from another time does not answer one from its own second",
 )
 async def answered_another(target: Target) -> None:
     values = await begin(target)
@@ -104,14 +107,16 @@ async def answered_another(target: Target) -> None:
             await values.set(value)
             client.since = str(since)
             await client.gets(value)
-            await client.reset()  # it was lost, but its client asks from before it
+            await client.reset()  # the answer was lost, but the client polls from an earlier time
             client.since, other.since = str(since), values.second
             await other.gets_nothing()
             await client.gets(value)
 
 
 @check(
-    "DEV-POLL-29", "what answered a poll without a time does not answer one from its second", needs={"polls"}
+    "DEV-POLL-29",
+    "a value that answered a poll without a time does not answer one from its second",
+    needs={"polls"},
 )
 async def answered_live(target: Target) -> None:
     values = await begin(target)
@@ -131,7 +136,7 @@ async def confirmed(target: Target) -> None:
             await values.set(f"v{number}")
             client.since = other.since = values.second
             await client.gets(f"v{number}")
-            await other.gets(f"v{number}")  # nothing has confirmed it
+            await other.gets(f"v{number}")  # no request has confirmed it
             await other.reset()
             if how == "request":
                 await client.ask("number")
@@ -184,13 +189,13 @@ async def five_times(target: Target) -> None:
 
 
 async def _again(client: Poller, value: str) -> None:
-    """Be given a value and lose it."""
+    """Receive a value and lose it by a reset."""
     await client.gets(value)
     await client.reset()
 
 
 async def _pipelined(client: Poller) -> None:
-    """Send two requests at once, of which the first one polls, and read both answers."""
+    """Send a poll and a second request at once, and read both answers."""
     connection = await client.connection()
     fields = [("Host", connection.name), *client.headers()]
     timestamp = head("GET", "/timestamp", [("Host", connection.name)])

@@ -1,4 +1,4 @@
-"""Long polling: what clients miss and get twice, in stories that are drawn by chance."""
+"""Long polling: random stories of clients, to find values that a client misses or gets twice."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LOSES = 0.4
 
 @check(
     "DEV-POLL-8 DEV-POLL-21 DEV-POLL-27",
-    "clients that keep their connections get every value once, side by side",
+    "concurrent clients that keep their connections get every value once",
 )
 async def side_by_side(target: Target) -> None:
     await _each_once(target, [Habits(keeps=True)] * 3)

@@ -1,4 +1,4 @@
-"""Long polling: which datapoint answers a poll, and that none is missed."""
+"""Long polling: which datapoint answers a poll, and that no datapoint is missed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ async def replaced_within_a_second(target: Target) -> None:
     await _nothing_new(target, device, marker)
 
 
-@check("DEV-POLL-21", "writes that follow each other at once are each given, or the last one of their second")
+@check(
+    "DEV-POLL-21", "of immediately successive writes each one answers a poll, or the last one of their second"
+)
 async def written_at_once(target: Target) -> None:
     device = await target.activated(PRODUCT)
     marker = str(await device_client.now(device) - 1)
@@ -32,7 +34,7 @@ async def written_at_once(target: Target) -> None:
         expect.status(await device_client.write(device, {"text": value}), 204)
     poll = await device_client.begin(target, device, "text", since=marker)
     response = expect.status(await poll.answer(), 200)
-    if device_client.values(response) == {"text": "4"}:  # the two were of different seconds
+    if device_client.values(response) == {"text": "4"}:  # the two writes were in different seconds
         await following(target, device, str(response.headers.get("Last-Modified")), "5")
     else:
         expect.body(response, "text=5")
@@ -61,7 +63,7 @@ async def same_second(target: Target) -> None:
     await following(target, namesake, str(stamp), "its-own")
 
 
-@check("DEV-POLL-23", "a write answers every poll that waits for it, from whichever time")
+@check("DEV-POLL-23", "a write answers every poll that waits for it, whatever its time")
 async def all_of_them(target: Target) -> None:
     device = await target.activated(PRODUCT)
     stamp = await recorded(device, {-100: "before"})
@@ -94,7 +96,7 @@ async def ahead(target: Target) -> None:
 
 @check(
     "DEV-POLL-24",
-    "of points recorded ahead each answers at its time, in whichever order they came",
+    "each of several points recorded ahead answers at its time, in any order of recording",
     needs={"clock"},
 )
 async def several_ahead(target: Target) -> None:
@@ -114,7 +116,7 @@ async def several_ahead(target: Target) -> None:
         poll = await device_client.begin(target, device, "text", since=now + ahead)
 
 
-@check("DEV-POLL-25", "what is written before the time that a poll waits from does not answer it")
+@check("DEV-POLL-25", "a value written before the time in a poll's If-Modified-Since does not answer it")
 async def future(target: Target) -> None:
     device = await target.activated(PRODUCT)
     stamp = await device_client.now(device) + 2
@@ -137,14 +139,14 @@ async def credentials_replaced(target: Target) -> None:
     expect.body(expect.status(await polls[1].answer(), 200), "text=new")
 
 
-@check("DEV-POLL-26", "a poll goes on when somebody asks for its device's credentials and is refused")
+@check("DEV-POLL-26", "a poll goes on when another client is refused new credentials for its device")
 async def others_refused(target: Target) -> None:
     device = await target.activated(PRODUCT)
     poll = await device_client.begin(target, device, "text", since=0)
     for _ in range(2):
         response = await endpoints.activate(target.client(PRODUCT), {"id": device.identity})
         expect.true(
-            "the stranger is refused", 400 <= response.status_code < 500, response.status_code, response
+            "the other client is refused", 400 <= response.status_code < 500, response.status_code, response
         )
     await poll.waits()
     expect.status(await device_client.write(device, {"text": "as-before"}), 204)

@@ -37,7 +37,7 @@ WAKE = "labkit.devices.polls:Polls.wake"
 def _woken(
     compared: tuple[int, int], original: Any, self: Polls, product: str, identity: str, *rest: Any
 ) -> None:
-    """Wakes polls whose keys are equal in the parts compared: 0 product, 1 identity, 2 alias."""
+    """Wake polls whose keys are equal in the parts compared: 0 product, 1 identity, 2 alias."""
     stored, written = rest
     for (alias, *value), number in stored:
         for key in self.keys():
@@ -69,7 +69,7 @@ by_any_record = patch(
 def in_the_order_of_the_body(
     original: Any, exchange: Any, devices: Devices, device: Device, stored: Any, api: str, *rest: Any
 ) -> None:
-    """of several points that one request records the one that is named first answers a waiting poll"""
+    """of several points that one request records, the first one in the body answers a waiting poll"""
     for each in stored:
         devices.polls.wake(device.product, device.identity, [each], api == "write")
     original(exchange, devices, device, stored, api, *rest)
@@ -102,7 +102,7 @@ def ahead_at_once(original: Any, self: Polls, product: str, identity: str, store
 strictly_later = patch(
     "DEV-POLL-21 DEV-POLL-22",
     DUE,
-    "a datapoint of the very second of If-Modified-Since does not answer a poll that comes",
+    "a datapoint of the very second of If-Modified-Since does not answer a new poll",
     given(polls=lambda polls: [each._replace(same=False) for each in polls]),
 )
 never_seen = patch(
@@ -114,13 +114,13 @@ never_seen = patch(
 never_remembered = patch(
     "DEV-POLL-27",
     LAST,
-    "a connection does not remember what it handed out: other clients' polls decide what counts as seen",
+    "a connection does not remember its answers: other clients' polls decide which values count as seen",
     always(None),
 )
 ahead_unseen = patch(
     "DEV-POLL-24",
     DUE,
-    "a point recorded ahead before a poll comes does not answer when its second comes",
+    "a point recorded ahead of a later poll does not answer it when the point's second comes",
     gives(lambda due: (due[0], None)),
 )
 future_unheard = patch(
@@ -144,7 +144,7 @@ async def newest(original: Any, self: Any, key: Key, polls: Any, now: int) -> An
 
 @mutant("DEV-POLL-20", DUE)
 def given_once(original: Any) -> Any:
-    """what was asked for once does not come again"""
+    """a datapoint does not answer a second poll from the same time"""
     requested: set[tuple[Key, int]] = set()
 
     async def broken(self: Any, key: Key, polls: Any, now: int) -> Any:
@@ -166,7 +166,7 @@ def strictly_later_while_waiting(original: Any, self: Poll, fresh: Stored, writt
 
 @mutant("DEV-POLL-21", DUE)
 def marked_for_good(original: Any) -> Any:
-    """a second of which one value was given counts as given, whatever is written in it later"""
+    """a second whose value answered one poll counts as seen, whatever value is written in it later"""
     seconds: set[tuple[Key, int]] = set()
 
     async def broken(self: Any, key: Key, polls: Any, now: int) -> Any:
@@ -180,7 +180,7 @@ def marked_for_good(original: Any) -> Any:
 
 @mutant("DEV-POLL-23", TAKES)
 def one_for_one(original: Any) -> Any:
-    """of several polls that wait, a datapoint answers one"""
+    """a datapoint answers only one of several waiting polls"""
     taken: set[int] = set()
 
     def broken(self: Poll, fresh: Stored, written: bool) -> bool:
@@ -197,7 +197,7 @@ def one_for_one(original: Any) -> Any:
 sent_is_seen = patch(
     "DEV-POLL-28 DEV-POLL-31 DEV-POLL-32",
     ANSWERED,
-    "a value counts as seen as soon as it is sent, whatever becomes of the answer",
+    "a value counts as seen as soon as it is sent, even if the answer is lost",
     given(named=False),
 )
 named_anyhow = patch(
@@ -224,21 +224,21 @@ no_orderly_end = patch(
 pipelined_confirms = patch(
     "DEV-POLL-31",
     "labkit.edge.protocol:EdgeProtocol.has_input",
-    "a pipelined request confirms what it came before",
+    "a pipelined request confirms the answer before it",
     always(False),
 )
 
 
 @instead("DEV-POLL-31", "labkit.edge.handling:RequestLoop.client_ended")
 def any_end_confirms(original: Any, self: RequestLoop) -> None:
-    """an end of the connection that the server makes confirms what was sent before"""
+    """an end of the connection that the server makes confirms the last answer"""
     if self.connection.deliveries is not None:
         self.connection.deliveries.confirm()
 
 
 @instead("DEV-POLL-28", "labkit.edge.protocol:EdgeProtocol.connection_lost")
 def reset_confirms(original: Any, self: RequestLoop, error: BaseException | None) -> None:
-    """a connection that is reset confirms what was sent before"""
+    """a reset of the connection confirms the last answer"""
     if self.connection.deliveries is not None:
         self.connection.deliveries.confirm()
     original(self, error)
@@ -246,7 +246,7 @@ def reset_confirms(original: Any, self: RequestLoop, error: BaseException | None
 
 @instead("DEV-POLL-32", COUNT)
 def four_answers(original: Any, self: SeenValues, key: Key, timestamp: int, number: int) -> None:
-    """the fourth answer to polls from its own second lets a value count as seen"""
+    """a value counts as seen after four answers to polls from its own second"""
     original(self, key, timestamp, number)
     if self.answers.get(key, {}).get(timestamp, (0, 0))[1] == 4:
         self.add(key, timestamp, number)
@@ -259,7 +259,7 @@ never_counted = patch(
 
 @instead("DEV-POLL-27", LAST)
 def of_any_second(original: Any, self: PollDeliveries, key: Key, second: int) -> int | None:
-    """of the second that a poll names only a value answers that is newer than any that its connection was given"""
+    """of the second in If-Modified-Since only a value newer than every value of its connection answers"""
     found = [original(self, key, each) for each in range(second - 200, second + 200)]
     return next((number for number in found if number is not None), None)
 
@@ -267,6 +267,6 @@ def of_any_second(original: Any, self: PollDeliveries, key: Key, second: int) ->
 of_any_alias = patch(
     "DEV-POLL-27",
     ADD,
-    "what a connection was given of one alias of a device counts for another one",
+    "values of one alias that a connection received count as seen for another alias of the device",
     given(key=lambda key: (*key[:2], "text")),
 )

@@ -1,4 +1,4 @@
-"""A client that polls over connections of its own, and ends them as it likes."""
+"""Polling client with its own connections, which it can end in several ways."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Headers = list[tuple[str, str]]
 
 
 class Poller:
-    """A client of a device, with one connection at a time; the next request opens another one.
+    """A client of a device, with one connection at a time; the next request opens a new one.
 
-    since: the Last-Modified that it was given last.
+    since: the newest Last-Modified that it received.
     """
 
     def __init__(self, target: Target, device: VirtualDevice, stack: AsyncExitStack) -> None:
@@ -32,27 +32,27 @@ class Poller:
     async def ask(
         self, alias: str = "text", since: str | None = None, *more: tuple[str, str]
     ) -> httpx.Response:
-        """Poll at once, from the Last-Modified given last, or `since`. more: headers."""
+        """Poll with a timeout of 0, from the newest Last-Modified, or `since`. more: further headers."""
         headers = [*self.headers(since), *more]
         return await (await self.connection()).ask("GET", f"{device_client.ALIAS}?{alias}", headers)
 
     def headers(self, since: str | None = None) -> Headers:
-        """The headers of such a poll."""
+        """Return the headers of such a poll."""
         times = [("Request-Timeout", "0"), ("If-Modified-Since", self.since if since is None else since)]
         return [("Accept", FORM), ("X-Platform-CIK", str(self._device.token)), *times]
 
     async def gets(self, value: str) -> None:
-        """Poll, and get this value. Raises Mismatch."""
+        """Poll, and store Last-Modified. Raises Mismatch unless the answer is this value."""
         response = expect.status(await self.ask(), 200)
         expect.body(response, f"text={value}")
         self.since = str(response.headers.get("Last-Modified"))
 
     async def gets_nothing(self) -> None:
-        """Poll, and get nothing. Raises Mismatch."""
+        """Poll. Raises Mismatch unless the answer is 304."""
         expect.status(await self.ask(), 304)
 
     async def connection(self) -> raw.Raw:
-        """The connection that there is, or a new one."""
+        """Return the open connection, or a new one."""
         if self._raw is None:
             self._raw = await self._stack.enter_async_context(raw.connect(self._target, self._device.domain))
         return self._raw
@@ -64,7 +64,7 @@ class Poller:
             await self._elsewhere()
 
     async def leave(self, goodbye: bool = False) -> None:
-        """End the connection in order: by FIN, or by what TLS says before that."""
+        """End the connection in order, by FIN. goodbye: send TLS's close_notify first."""
         if (connection := self._taken()) is not None:
             if goodbye:
                 await connection.finish()
@@ -73,11 +73,11 @@ class Poller:
             await self._elsewhere()
 
     def fall_silent(self) -> None:
-        """Use the connection no more, and leave it open."""
+        """Stop using the connection, but leave it open."""
         self._taken()
 
     async def _elsewhere(self) -> None:
-        """Send a request over another connection: this one was ended before the target has it."""
+        """Send a request on another connection, so that the target has noticed the end of this one."""
         await self._device.request("GET", "/timestamp", credentials=False)
 
     def _taken(self) -> raw.Raw | None:
@@ -87,6 +87,6 @@ class Poller:
 
 @asynccontextmanager
 async def pollers(target: Target, device: VirtualDevice, count: int) -> AsyncIterator[list[Poller]]:
-    """So many clients of a device; all their connections end with the block."""
+    """Provide `count` clients of a device; their connections are closed afterwards."""
     async with AsyncExitStack() as stack:
         yield [Poller(target, device, stack) for _ in range(count)]

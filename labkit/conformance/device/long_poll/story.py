@@ -1,4 +1,4 @@
-"""Stories of clients that poll one alias, lose answers and end their connections; drawn by chance."""
+"""Random stories of clients that poll one alias, lose answers and end their connections."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from labkit.conformance.target import Target
 from labkit.core.chance import Chance
 
 PRODUCT = "token-open"
-PAST = 1000  # seconds before now: of the first value
-STAYS = 0.7  # of the values so many are of the second of the one before
+PAST = 1000  # seconds before now, the time of the first value
+STAYS = 0.7  # share of the values that have the same second as the previous one
 
 
 @dataclass(frozen=True)
 class Habits:
-    """How a client polls.
+    """Behaviour of a polling client.
 
-    keeps: one connection, else a new one for each poll, which it ends in order; loses: so many of its answers, at most
-    `in_a_row` of them; silent: so many of those because it falls silent, the others by a reset.
+    keeps: whether it keeps one connection; else it opens one for each poll, and ends it in order; loses: share of
+    answers that it loses, at most `in_a_row` consecutive ones; silent: share of these that it loses by falling
+    silent, the others by a reset.
     """
 
     keeps: bool
@@ -32,7 +33,7 @@ class Habits:
 
 @dataclass
 class Client:
-    """A client and the values that it has, in the order in which it got them."""
+    """A client and the values that it received, in order."""
 
     poller: Poller
     habits: Habits
@@ -41,7 +42,7 @@ class Client:
     lost_in_a_row: int = 0
 
     async def catch_up(self) -> None:
-        """Poll until nothing comes."""
+        """Poll until there is no new value."""
         while (response := await self.poller.ask()).status_code == 200:
             if self._loses():
                 if self.chance.random() < self.habits.silent:
@@ -68,9 +69,9 @@ class Client:
 async def play(
     target: Target, chance: Chance, habits: Sequence[Habits], values: int
 ) -> list[tuple[str, ...]]:
-    """Have clients of a fresh device poll while values are stored, several in one second; the values of each client.
+    """Return the values that each client of a fresh device received, while values were stored, several in one second.
 
-    A value is replaced only once all have asked for it. Values are numbers, from 0.
+    A value is replaced only after all clients have polled. Values are numbers, from 0.
     """
     device = await target.activated(PRODUCT)
     second = await device_client.now(device) - PAST

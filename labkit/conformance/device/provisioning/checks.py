@@ -1,4 +1,4 @@
-"""Giving credentials to devices: POST /provision/activate."""
+"""Provisioning of credentials: POST /provision/activate."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def token_by_id(target: Target) -> None:
     expect.body(response, FORTY)
 
 
-@check("DEV-PROV-2", "each token has 40 characters, and none is given twice")
+@check("DEV-PROV-2", "each token has 40 characters and is unique")
 async def tokens_differ(target: Target) -> None:
     tokens = []
     for _ in range(4):
@@ -73,7 +73,7 @@ async def password_by_id(target: Target) -> None:
     expect.status(await activate(target.client("password-open"), fields), 204)
 
 
-@check("DEV-PROV-7", "19 characters are refused and provision nothing, 20 are taken")
+@check("DEV-PROV-7", "a password of 19 characters is refused and provisions nothing, one of 20 is taken")
 async def shortest_password(target: Target) -> None:
     client, identity = target.client("password-open"), target.identity()
     endpoints.client_error(await activate(client, {"id": identity, "password": PASSWORD[:19]}))
@@ -137,7 +137,7 @@ async def whitelist(target: Target) -> None:
         endpoints.client_error(response)
         expect.true("there is no token", not FORTY.fullmatch(response.text), response.text, response)
         elsewhere = target.device(product.replace("closed", "open"), stranger)
-        await elsewhere.activate()  # credentials that are good, but of a product whose devices may register
+        await elsewhere.activate()  # valid credentials, but of a product whose devices may register
         for headers in (
             [basic(stranger, elsewhere.password or PASSWORD)],
             [(TOKEN, elsewhere.token or "0" * 40)],
@@ -152,7 +152,7 @@ async def whitelist(target: Target) -> None:
 
 @check(
     "DEV-PROV-12",
-    "once it is off, a device is refused until it is whitelisted",
+    "after self-registration is switched off, a device is refused until it is whitelisted",
     needs={"settings"},
 )
 async def switched_off(target: Target) -> None:
@@ -169,7 +169,7 @@ async def switched_off(target: Target) -> None:
             await target.in_lab(handle.settings.change, self_registration=True)
 
 
-@check("DEV-PROV-13", "that refusal is 401", needs={"settings"})
+@check("DEV-PROV-13", "the refusal after self-registration is switched off is 401", needs={"settings"})
 async def switched_off_is_401(target: Target) -> None:
     for product in PRODUCTS.values():
         device = await target.activated(product)
@@ -247,7 +247,7 @@ async def no_credentials(target: Target) -> None:
         await endpoints.refused(client, 401, headers=[basic(device.identity, PASSWORD)])
 
 
-@check("DEV-PROV-19", "that refusal is 409")
+@check("DEV-PROV-19", "the refusal to activate a provisioned identity without credentials is 409")
 async def no_credentials_is_409(target: Target) -> None:
     for device in await _token_and_password(target):
         for fields in _forms(device):
@@ -318,7 +318,7 @@ async def other_forms(target: Target) -> None:
         expect.body(expect.status(await activate(client, fields), 200), FORTY)
 
 
-@check("DEV-PROV-24", "valid credentials without an identity are for the device that they belong to")
+@check("DEV-PROV-24", "valid credentials without an identity activate the device that they belong to")
 async def identity_by_credentials(target: Target) -> None:
     holder = await target.activated("token-open")
     expect.status(await device_client.write(holder, {"text": "mine"}), 204)
@@ -333,8 +333,10 @@ async def identity_by_credentials(target: Target) -> None:
 
 
 def digits(target: Target, count: int) -> str:
-    """Digits that nobody used before, or next to never."""
-    number = int.from_bytes(target.identity().encode()) * 2654435761  # spreads what differs at the end
+    """Return digits that are unused, with high probability."""
+    number = (
+        int.from_bytes(target.identity().encode()) * 2654435761
+    )  # spreads identities that differ at the end only
     return f"{number % 10**count:0{count}}"
 
 
@@ -343,7 +345,7 @@ async def _token_and_password(target: Target) -> list[VirtualDevice]:
 
 
 def _forms(device: VirtualDevice) -> list[dict[str, str]]:
-    """What a device, or who pretends to be it, may post to activate."""
+    """Return the forms by which a device, or an impostor, may activate."""
     product = PRODUCTS[device.auth]
     serial = {"vendor": product, "model": product, "sn": device.identity}
     return [{"id": device.identity, "password": PASSWORD}, {**serial, "password": PASSWORD}]

@@ -1,4 +1,4 @@
-"""Credentials that a device was handed in advance, several clients that ask for new ones at once, and odd names."""
+"""Credentials created in advance, concurrent activations of one device, and unusual identities."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from labkit.lab.product import Product
 
 AT_ONCE = 8
-# What fits and what does not: small letters need not come after capital ones, as those of ASCII do.
+# Identities that fit and do not fit: not in every alphabet do small letters come after capital ones, as in ASCII.
 CASING = {
     "upper": (
         ("ÄÖ \N{LATIN CAPITAL LETTER Y WITH DIAERESIS}-1", "ABC", "漢"),
@@ -31,7 +31,7 @@ TYPES = ("token", "password", "certificate")
 
 
 class Writer(Behaviour):
-    """Writes once."""
+    """A behaviour that writes once."""
 
     text: str = ""
 
@@ -39,7 +39,7 @@ class Writer(Behaviour):
         await device.write(text=self.text)
 
 
-@check("DEV-PROV-15 DEV-PROV-16", "of several clients that activate again at once one gets new credentials")
+@check("DEV-PROV-15 DEV-PROV-16", "one of several clients that activate again at once gets new credentials")
 async def at_once(target: Target) -> None:
     for type in ("token", "password"):
         device = await target.activated(PRODUCTS[type])
@@ -47,7 +47,7 @@ async def at_once(target: Target) -> None:
         token, password = device.token or "", device.password or ""
         headers = [(TOKEN, token) if type == "token" else basic(device.identity, password)]
         clients = [target.client(PRODUCTS[type]) for _ in range(AT_ONCE)]
-        for client in clients:  # so that all are connected
+        for client in clients:  # to connect them all
             expect.status(await READ.by(client, headers), 200)
         fields = [
             {"id": device.identity, "password": f"a new password, of client {each}"}
@@ -68,7 +68,7 @@ async def at_once(target: Target) -> None:
         expect.status(await READ.by(clients[0], headers), 401)
 
 
-@check("DEV-PROV-25", "a token that is handed out with an identity", needs={"settings"})
+@check("DEV-PROV-25", "a token that is set with a whitelisted identity", needs={"settings"})
 async def token_in_advance(target: Target) -> None:
     products = [await target.in_lab(target.lab.product, each) for each in ("token-closed", "token-open")]
     await target.in_lab(_token_in_advance, target.identity(), target.identity(), products)
@@ -97,12 +97,12 @@ def _token_in_advance(name: str, other: str, products: list[Product]) -> None:
         except LabkitError:
             refused = True
         expect.equal(f"is the token refused for {identities}?", refused, True)
-    product.allow(name, other)  # which leaves the token
+    product.allow(name, other)  # this leaves the token unchanged
     response = product.device(name).use(Credentials(token=tokens[1])).request("GET", READ.path)
     expect.equal("status with the token", response.status_code, 200, response)
 
 
-@check("DEV-PROV-25", "what a fleet's devices are handed", needs={"settings", "clock"})
+@check("DEV-PROV-25", "credentials that a fleet sets for its devices", needs={"settings", "clock"})
 async def handed_out(target: Target) -> None:
     for type in TYPES:
         await _handed_out(target, type)
@@ -111,7 +111,7 @@ async def handed_out(target: Target) -> None:
 async def _handed_out(target: Target, type: Any) -> None:
     id, heard = target.identity(), list[tuple[str, str]]()
     product = await target.in_lab(_product, target, type, id, heard)
-    # a fleet takes no device that a handle of the lab holds
+    # a fleet accepts no device that a handle of the lab uses
     client = FlowClient(target.address, product.domain)
     device = VirtualDevice(target.address, product.domain, type, "d-1", target.password, client)
     try:
@@ -154,13 +154,17 @@ def _wait(product: Product) -> None:
 
 
 def _replaced(product: Product, heard: list[tuple[str, str]]) -> None:
-    for text in ("first", "second"):  # what is handed out again replaces what was before
+    for text in ("first", "second"):  # new credentials replace the former ones
         product.fleet(2, Writer(text=text), identities=["d-1", "ü %"]).run(5)
         expect.equal("what is heard of the fleet", sorted(heard), [("d-1", text), ("ü %", text)])
         heard.clear()
 
 
-@check("DEV-PROV-26", "products that cannot be are not there, and in nobody's way", needs={"settings"})
+@check(
+    "DEV-PROV-26",
+    "a product with wrong settings is not created, and blocks neither its id nor a domain",
+    needs={"settings"},
+)
 async def refused_products(target: Target) -> None:
     await target.in_lab(_refused_products, target)
 

@@ -1,4 +1,4 @@
-"""Credentials by a model: activations and requests of a few devices of six products, in random order."""
+"""Model check of credentials: activations and requests of a few devices of six products, in random order."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Replace:
 
 
 def commands() -> SearchStrategy[Any]:
-    """What devices do."""
+    """Return the commands of devices."""
     from hypothesis import strategies as st
 
     one_of = st.sampled_from

@@ -1,4 +1,4 @@
-"""Provisioning while other requests are on their way: with the credentials of before, or for the same identity."""
+"""Provisioning concurrent with other requests: with the former credentials, or for the same identity."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BODIES = {
 
 
 def credentials(device: VirtualDevice) -> tuple[str, str]:
-    """The header with which a device proves itself."""
+    """Return the header with a device's credentials."""
     if device.auth == "token":
         return "X-Platform-CIK", device.token or ""
     pair = f"{device.identity}:{device.password}".encode()
@@ -35,7 +35,7 @@ def credentials(device: VirtualDevice) -> tuple[str, str]:
 
 
 async def renewed(device: VirtualDevice) -> None:
-    """Give a device new credentials, which it uses from then on."""
+    """Give a device new credentials, and use them from then on."""
     fields = {"id": device.identity, "password": PASSWORD[::-1]}
     response = expect.status(await activate(device, fields), 200, 204)
     if device.auth == "token":
@@ -57,7 +57,7 @@ def begin(connection: raw.Raw, device: VirtualDevice, path: str, body: str) -> N
 
 @check(
     "DEV-PROV-27 DEV-PROV-15 DEV-PROV-16",
-    "credentials that are replaced while a request is on its way",
+    "credentials that are replaced while a request is being received",
     needs={"polls"},
 )
 async def replaced_meanwhile(target: Target) -> None:
@@ -71,7 +71,7 @@ async def replaced_meanwhile(target: Target) -> None:
             body = urlencode(given)
             async with raw.connect(target, device.domain) as connection:
                 begin(connection, device, path, body)
-                # a device whose poll is held has been asked for: what was sent before it has arrived
+                # once a later request, a poll, is pending, the earlier one has arrived
                 await device_client.begin(target, device, "number")
                 await renewed(device)
                 connection.send(body[len(body) // 2 :])
@@ -127,7 +127,7 @@ async def activated_at_once(target: Target) -> None:
 async def _one_won(
     target: Target, product: str, identity: str, answers: list[httpx.Response], passwords: list[str]
 ) -> None:
-    """One of two answers gives credentials, which work, and those of the other do not."""
+    """Raise Mismatch unless one of two answers gives credentials, which are served, and those of the other are not."""
     won = [at for at, each in enumerate(answers) if each.status_code in (200, 204)]
     expect.equal("how many got credentials", len(won), 1, answers[0])
     endpoints.client_error(answers[1 - won[0]])

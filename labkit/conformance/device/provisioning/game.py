@@ -1,4 +1,4 @@
-"""Playing the model of credentials: the same identities in six products."""
+"""Driver of the credentials model: the same identities in six products."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 OPEN, OTHER, PASSWORD, CLOSED, ALLOWED = range(5)
 CERTIFICATE = "certificate-open"
 ACTIVATE = "/provision/activate"
-FIRST = f"First é {'p' * 80} "  # what is lost of it where somebody cuts, strips, folds or composes, shows
+FIRST = f"First é {'p' * 80} "  # truncating, stripping, folding or composing it makes a difference
 Headers = list[tuple[str, str]]
 Response: TypeAlias = "httpx.Response | Exchange"
 
 
 class Credentials:
-    """One game: devices of six products, some of which share their identities."""
+    """One run of the model: devices of six products, some of which share their identities."""
 
     default = "DEV-AUTH-1"
 
@@ -53,7 +53,7 @@ class Credentials:
         self._lost = False
 
     async def begin(self) -> None:
-        """Some devices are there; at a lab of our own, one of them may register where not all may."""
+        """Activate some devices; in a lab in this process, also whitelist one where self-registration is off."""
         if "settings" in self._target.offers:
             for index in (CLOSED, ALLOWED):
                 product = self.products[index]
@@ -64,7 +64,9 @@ class Credentials:
             await self.activate(index, number, "none", "id", FIRST, 0)
 
     async def end(self) -> None:
-        """Every credential that is valid is served, the last old one of each device is not, and values stay."""
+        """Check that each valid credential is served, each device's last old one is refused, and values are
+        unchanged.
+        """
         for index, product in enumerate(self.products):
             for number, identity in enumerate(self._identities):
                 await self.read(index, number)
@@ -84,7 +86,9 @@ class Credentials:
     async def activate(
         self, index: int, number: int, shows: str, form: str, password: str, other: int
     ) -> None:
-        """Activate. shows: which credential; form: how the body names the device; other: who shows it."""
+        """Activate. shows: the kind of credential; form: how the body names the device; other: the device that sends
+        it.
+        """
         product, identity = self.products[index], self._identities[number]
         by = self._identities[other] if shows in ("other", "mine as another") else identity
         shown = self._shown(product, by if shows == "other" else identity, shows)
@@ -96,7 +100,7 @@ class Credentials:
         self._judge(product, wanted, response, secret)
 
     async def both(self, index: int, number: int, passwords: tuple[str, str]) -> None:
-        """Activate twice at the same time, without credentials: one of them gets it."""
+        """Activate twice concurrently, without credentials; one must succeed."""
         product, identity = self.products[index], self._identities[number]
         if product.device(identity).current is not None or not product.open:
             return
@@ -114,7 +118,9 @@ class Credentials:
                 product.device(identity).give(secret or response.text)
 
     async def use(self, index: int, number: int, shows: str, other: int, carrier: str) -> None:
-        """Write by a credential, current or not, of this product or another. other: as whom; carrier: how."""
+        """Write with a credential, current or not, of this product or another. other: the identity; carrier: the
+        headers.
+        """
         product, identity = self.products[index], self._identities[number]
         by = self._identities[other]
         secret = self._shown(product, identity, shows)
@@ -128,7 +134,7 @@ class Credentials:
         rule = self._rule(product, shows, carrier, owner)
         wanted = status or (401 if owner is None else 204)
         seen = response.status_code
-        if wanted == 400 and 400 <= seen < 500:  # which one, is another rule's
+        if wanted == 400 and 400 <= seen < 500:  # the exact status is tested by another rule
             self._rules.holds("DEV-AUTH-9", "status", seen, 400, response)
             seen = 400
         if not self._rules.holds(rule, "status", seen, wanted, response):
@@ -137,7 +143,7 @@ class Credentials:
             product.device(owner).value = value
 
     async def read(self, index: int, number: int) -> None:
-        """What a device reads is what it wrote itself."""
+        """Read a device's value, which must be the one that it wrote itself."""
         product, identity = self.products[index], self._identities[number]
         device = product.device(identity)
         if device.current is None:
@@ -148,7 +154,7 @@ class Credentials:
         self._rules.holds("DEV-AUTH-7", "what is read", response.text, wanted, response)
 
     async def connect(self, number: int, certificate: int) -> None:
-        """Write on a connection that shows one of the certificates with the name of a device."""
+        """Write on a connection that presents one of the certificates with the name of a device."""
         identity = self._identities[number]
         wanted, rule = self.certificates.connect(identity, certificate)
         client = self._client(number, certificate)
@@ -157,7 +163,7 @@ class Credentials:
             self._lost = True
 
     async def replace(self, number: int, certificate: int, other: int, new: int) -> None:
-        """Replace a device's certificate by another, with its own name or another's."""
+        """Replace a device's certificate by another, with its own name or another device's."""
         identity = self._identities[number]
         served, rule = self.certificates.connect(identity, certificate)
         client = self._client(number, certificate)
@@ -186,7 +192,7 @@ class Credentials:
             device.give(secret or response.text)
 
     def _rule(self, product: Product, shows: str, carrier: str, owner: str | None) -> str:
-        """Whose rule the answer to a credential is."""
+        """Return the rule that the answer to a credential belongs to."""
         if carrier in ("two", "twice"):
             return "DEV-AUTH-8"
         if carrier == "wrong type":
@@ -205,12 +211,12 @@ class Credentials:
         return {secret for each in devices for secret in (*each.old, each.current)}
 
     def _shown(self, product: Product, identity: str, shows: str) -> str | None:
-        """The credential that is shown; None where there is none of this kind."""
+        """Return the credential of this kind; None if there is none."""
         device = product.device(identity)
         current = device.current
         if shows in ("current", "other", "mine as another"):
             return current
-        if shows == "old":  # one that is the current one again is not old
+        if shows == "old":  # a secret that is current again is not old
             return next((each for each in reversed(device.old) if each != current), None)
         if shows == "abroad":
             return self._abroad(product, identity, device)
@@ -228,7 +234,7 @@ class Credentials:
         return None if changed == current else changed
 
     def _abroad(self, product: Product, identity: str, device: Holder) -> str | None:
-        """The credential of the device of the same name in another product of this type."""
+        """Return the credential of the device with the same name in another product of this type."""
         others = [each for each in self.products if each.auth == product.auth and each is not product]
         found = [each.device(identity).current for each in others]
         return next((each for each in found if each not in (None, device.current)), None)
@@ -238,7 +244,7 @@ class Credentials:
     async def _ask(
         self, product: Product, method: str, path: str, headers: Headers, body: str = ""
     ) -> Response:
-        """A request, as cheap as its headers allow: the pool sends each name once."""
+        """Send a request by the pool, which is cheaper, unless a header name occurs twice."""
         named = dict(headers)
         if len(named) == len(headers):
             return await self._target.pool(product.id).request(method, path, headers=named, content=body)
@@ -269,7 +275,7 @@ class Credentials:
     def _carried(
         self, product: Product, by: str, secret: str | None, carrier: str
     ) -> tuple[Headers, int | None]:
-        """The headers that carry a credential, and the status where the way it is sent settles that."""
+        """Return the headers that carry a credential, and the status if the way of sending alone decides it."""
         usual = self._headers(product, by, secret)
         token = product.auth == "token"
         empty = ("Authorization", "") if token else ("X-Platform-CIK", "")
@@ -312,5 +318,5 @@ def as_password(identity: str, secret: str) -> tuple[str, str]:
 
 
 def sendable(secret: str) -> str:
-    """What of a secret may stand in a header."""
+    """Return the characters of a secret that a header may contain."""
     return "".join(each for each in secret if "!" <= each <= "~") or "x"

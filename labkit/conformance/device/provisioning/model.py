@@ -1,4 +1,4 @@
-"""A reference model of credentials: who is provisioned in which product, and with what."""
+"""Reference model of credentials: the provisioned devices of each product, and their credentials."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ CLIENT_ERROR: Status = frozenset(range(400, 500))
 
 @dataclass(slots=True)
 class Holder:
-    """A device. current: its token or password; old: those that it had."""
+    """A device. current: its token or password; old: its former ones."""
 
     current: str | None = None
     old: list[str] = field(default_factory=list)
-    value: str | None = None  # what it wrote last
+    value: str | None = None  # the value that it wrote last
 
     def give(self, secret: str) -> None:
         if self.current is not None:
@@ -26,7 +26,9 @@ class Holder:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What activation is answered: the statuses that are right, whose rule it is, and who gets a credential."""
+    """The expected answer to an activation: allowed statuses, the rule that demands it, and the device that gets a
+    credential.
+    """
 
     statuses: Status
     rule: str
@@ -35,7 +37,7 @@ class Verdict:
 
 @dataclass(slots=True)
 class Product:
-    """A product with its devices by identity. allowed: who may register where it is not open to all."""
+    """A product with its devices by identity. allowed: identities that may register where self-registration is off."""
 
     id: str
     auth: str
@@ -47,7 +49,7 @@ class Product:
         return self.devices.setdefault(identity, Holder())
 
     def owner(self, shown: str | None, identity: str) -> str | None:
-        """The identity that a credential authenticates: a password is shown with an identity, a token alone."""
+        """Return the identity that a credential authenticates: a password together with an identity, a token alone."""
         if shown is None:
             return None
         if self.auth == "password":
@@ -57,7 +59,9 @@ class Product:
     def activate(
         self, identity: str, by: str, shown: str | None, *, named: bool, password: str | None
     ) -> Verdict:
-        """Activate. identity: in the body, where it is named; by, shown: the credential; password: the new one."""
+        """Return the expected answer. identity: in the body, if `named`; by, shown: the credential; password: the new
+        one.
+        """
         success = frozenset([204 if self.auth == "password" else 200])
         short = self.auth == "password" and (password is None or len(password) < SHORTEST)
         unnamed = not named and shown is None
@@ -87,13 +91,15 @@ class Product:
 
 @dataclass(slots=True)
 class Certificates:
-    """A certificate product. current: by identity, the number of its certificate; old: of those that it had."""
+    """A certificate product. current: each identity's certificate, as a number; old: the numbers of its former ones."""
 
     current: dict[str, int] = field(default_factory=dict)
     old: dict[str, set[int]] = field(default_factory=dict)
 
     def connect(self, identity: str, number: int) -> tuple[bool, str]:
-        """Is it served, and whose rule is that? The first certificate of an identity is provisioned."""
+        """Return whether the connection is served, and by which rule. The first certificate of an identity is
+        provisioned.
+        """
         if identity not in self.current:
             self.current[identity] = number
             return True, "DEV-CERT-1"

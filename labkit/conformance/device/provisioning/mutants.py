@@ -1,4 +1,4 @@
-"""Faults of POST /provision/activate that no row can say."""
+"""Faults of POST /provision/activate that no row can express."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from labkit.conformance.mutant import instead, patch
 FORGET = "labkit.devices.registry:Registry.forget"
 
 remembered = patch(
-    "DEV-PROV-12 DEV-PROV-15", FORGET, "a device is known as it was before, and its old token", always(None)
+    "DEV-PROV-12 DEV-PROV-15",
+    FORGET,
+    "the registry's cache keeps a device's former state and token",
+    always(None),
 )
 
 
 @instead("DEV-PROV-15 DEV-PROV-16", "labkit.devices.registry:Registry.provision")
 async def old_ones_stay(original: Any, *device: Any) -> Any:
-    """new credentials are taken and forgotten; the old ones stay"""
+    """new credentials are accepted, but not stored; the old ones stay"""
     replacing = device[-1]
     return await original(*device) if replacing is None else "provisioned"
 
@@ -24,13 +27,13 @@ async def old_ones_stay(original: Any, *device: Any) -> Any:
 replaced_unseen = patch(
     "DEV-PROV-27",
     "labkit.devices.registry:Hold.revoke",
-    "a request goes on whose credentials are replaced while it is on its way",
+    "a request whose credentials are replaced while it is being received is served",
     always(None),
 )
 kept_after_hand_out = patch(
     "DEV-PROV-25",
     "labkit.devices.registry:Registry.forget",
-    "credentials that are replaced by others handed out still count",
+    "credentials that a fleet has replaced stay valid",
     always(None),
     alone=True,
 )

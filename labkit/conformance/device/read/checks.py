@@ -22,7 +22,9 @@ async def pairs(target: Target) -> None:
     expect.body(response, "flag=true")
 
 
-@check("DEV-READ-2", "a read gives the value with the latest timestamp, and a new write's from then on")
+@check(
+    "DEV-READ-2", "a read returns the value with the latest timestamp, and after a write the written value"
+)
 async def most_recent(target: Target) -> None:
     device = await target.activated(PRODUCT)
     now = await device_client.now(device)
@@ -37,7 +39,7 @@ async def most_recent(target: Target) -> None:
     expect.equal("the value", await device_client.value(device, "text"), "newest")
 
 
-@check("DEV-READ-2", "each of several writes over time is what is read next", needs={"clock"})
+@check("DEV-READ-2", "each of several writes over time is returned by the next read", needs={"clock"})
 async def over_time(target: Target) -> None:
     device = await target.activated(PRODUCT)
     for value in ("3", "1", "2"):
@@ -46,7 +48,7 @@ async def over_time(target: Target) -> None:
         expect.equal("the value", await device_client.value(device, "number"), value)
 
 
-@check("DEV-READ-3", "aliases that are unknown or hold nothing are left out")
+@check("DEV-READ-3", "aliases that are unknown or have no value are left out")
 async def some_missing(target: Target) -> None:
     device = await target.activated(PRODUCT)
     expect.status(await device_client.write(device, {"text": "here"}), 204)

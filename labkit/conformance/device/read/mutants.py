@@ -21,6 +21,6 @@ as_often_as_named = patch(
 
 @instead("DEV-READ-2 DEV-REC-15", "labkit.devices.state:latest_values")
 def oldest(original: Any, connection: Any, product: str, identity: str, aliases: Any) -> Any:
-    """a read gives the oldest value"""
+    """a read returns the oldest value"""
     rows = [(each, connection.exec_driver_sql(OLDEST, (product, identity, each)).first()) for each in aliases]
     return [(alias, row[0]) for alias, row in rows if row is not None]

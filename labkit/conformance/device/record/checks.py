@@ -29,7 +29,7 @@ async def own_timestamps(target: Target) -> None:
     await _expect_points(target, device, "text", points)
 
 
-@check("DEV-REC-2", "as many points as there are in one request")
+@check("DEV-REC-2", "all of the points of one request are stored, 8, 9 or 50")
 async def many_points(target: Target) -> None:
     for count in (8, 9, 50):
         device, past = await _device(target)
@@ -68,7 +68,7 @@ async def conflict(target: Target) -> None:
 @check("DEV-REC-4", "any three timestamps by the half second")
 async def any_three(target: Target) -> None:
     device, past = await _device(target)
-    for first in (past, past + 1):  # of which one is even
+    for first in (past, past + 1):  # one of them is even
         for halves in product(range(5), repeat=3):
             times = [f"{first + each // 2}.{each % 2 * 5}" for each in halves]
             body: Pairs = [("alias", "text"), *((each, "a") for each in times)]
@@ -98,7 +98,7 @@ async def different_aliases(target: Target) -> None:
     )
 
 
-@check("DEV-REC-6", "a 409 lists alias and timestamp of those that conflict, not the others")
+@check("DEV-REC-6", "a 409 lists alias and timestamp of the points that conflict, not the others")
 async def listed(target: Target) -> None:
     device, past = await _device(target)
     clash: Pairs = [("alias", "text"), (str(past), "a"), (str(past), "b")]
@@ -155,7 +155,7 @@ async def replaces(target: Target) -> None:
         expect.equal("the point", await device_client.datapoint(target, device, "text"), (past, value))
 
 
-@check("DEV-REC-10", "decimals are taken, judged exactly and stored as whole seconds")
+@check("DEV-REC-10", "decimals are taken, compared exactly and stored as whole seconds")
 async def decimals(target: Target) -> None:
     device, past = await _device(target)
     body: Pairs = [("alias", "text"), (f"{past}.25", "a"), (f"{past + 1}.25", "b"), (f"{past + 2}.999", "c")]
@@ -204,7 +204,7 @@ async def a_little_back(target: Target) -> None:
     expect.equal("the value of 0", await device_client.value(device, "Text"), "zero")
 
 
-@check("DEV-REC-11", "parts of a second count back from the fraction of a second that it is", needs={"clock"})
+@check("DEV-REC-11", "parts of a second count back from the exact time of receipt", needs={"clock"})
 async def from_the_moment(target: Target) -> None:
     device = await target.activated(PRODUCT)
     now = await device_client.now(device)
@@ -282,7 +282,9 @@ async def malformed(target: Target) -> None:
         expect.equal("what is stored", await device_client.stored(device, "text", "number", "level"), {})
 
 
-@check("DEV-REC-14", "of all bodies of six pairs at most those are taken in which each alias has a point")
+@check(
+    "DEV-REC-14", "a body of up to six pairs is taken if it begins with an alias and each alias has a point"
+)
 async def orders(target: Target) -> None:
     device, past = await _device(target)
     for count in range(1, 7):
@@ -302,7 +304,7 @@ async def orders(target: Target) -> None:
                     expect.equal(f"the point of {shown}", found, (past + 10 * index, shown))
 
 
-@check("DEV-REC-15", "a recorded point is read only where it is newer than the value that stands")
+@check("DEV-REC-15", "a recorded point is read only if it is newer than the current value")
 async def newer_only(target: Target) -> None:
     device, past = await _device(target)
     expect.status(await device_client.record(device, _points("text", {past: "stands"})), 204)
@@ -332,7 +334,7 @@ async def ahead_hides_nothing(target: Target) -> None:
 
 
 async def _device(target: Target) -> tuple[VirtualDevice, int]:
-    """A fresh device, and a timestamp in its past."""
+    """Return a fresh device, and a timestamp in its past."""
     device = await target.activated(PRODUCT)
     return device, await device_client.now(device) - 1000
 
@@ -342,7 +344,7 @@ def _points(alias: str, points: dict[int, str]) -> Pairs:
 
 
 async def _expect_points(target: Target, device: VirtualDevice, alias: str, points: dict[int, str]) -> None:
-    """These are the first datapoints of an alias, in the order of time, and the last one is read."""
+    """Raise Mismatch unless these are the first datapoints of an alias, in order of time, and the last one is read."""
     since = 0
     for stamp, value in sorted(points.items()):
         found = await device_client.datapoint(target, device, alias, since)

@@ -41,7 +41,7 @@ def a_second_is_too_close(original: Any, group: Group) -> Any:
 
 @instead("DEV-REC-4", CLASH)
 def nearly_a_second_is_enough(original: Any, group: Group) -> Any:
-    """points a billionth less than a second apart are no conflict"""
+    """points a billionth of a second less than one second apart are no conflict"""
     times = pairwise(sorted(at for _, at, _ in group))
     return next((a // SECOND for a, b in times if b - a < SECOND - 1), None)
 
@@ -61,7 +61,7 @@ def lowest_listed(original: Any, group: Group) -> Any:
 
 @mutant("DEV-REC-15", f"{STATE}.store")
 def last_recorded_is_read(original: Any) -> Any:
-    """the point recorded last is read, also where it is older"""
+    """the point recorded last is read, even if it is older"""
     newest: dict[tuple[str, str, str], int] = {}
 
     async def broken(self: Any, product: str, identity: str, points: Any, *rest: Any) -> Any:

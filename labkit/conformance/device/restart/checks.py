@@ -1,6 +1,6 @@
-"""What a device finds after a restart, how much is kept of it, and what becomes of one that is locked or removed.
+"""Persistence of devices: data after a restart, retention of datapoints, and locked or removed devices.
 
-Restarts and small settings are those of a lab of the check's own.
+The checks restart and configure labs of their own.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from labkit.lab.lab import Lab
 
 KEPT = 100
-MANY = 30  # values of an alias in a start of a lab; in the one between it is one
-PAST = 600  # more of them, which are recorded in that one
+MANY = 30  # values of an alias written in the first and third start of a lab; the second one writes one
+PAST = 600  # further values, recorded in the second start
 TYPES = ("token", "password", "certificate")
 
 
 def own_lab(**settings: Any) -> Lab:
-    """A lab with a product of each type."""
+    """Return a lab with a product of each type."""
     resources = {"text": "string", "other": "string", "zone": "string"}
     products = [{"id": each, "auth": each, "resources": resources} for each in TYPES]
     return _lab(products=products, **settings)
@@ -79,11 +79,11 @@ def _over_restarts(file: Path) -> None:
             expect.true("seq goes on above those before", counted[0] > before, counted[0])
             expect.equal("the first seq of all is 1", before or counted[0], before or 1)
             before = counted[-1]
-            _ahead(lab, devices)  # once more, so that a start begins after many values of the one before
+            _ahead(lab, devices)  # once more, so that the next start follows many values
 
 
 def _ahead(lab: Lab, devices: dict[str, Device]) -> None:
-    """Of what was written, and recorded ahead, in one second, the last is read, whichever start it was in."""
+    """Raise Mismatch unless the last of the values written and recorded ahead in one second is read, in every start."""
     for device in devices.values():
         device.write(other="now")
         expect.equal("what is read after a write", device.read("other"), {"other": "now"})
@@ -93,7 +93,7 @@ def _ahead(lab: Lab, devices: dict[str, Device]) -> None:
 
 
 def _written(lab: Lab, devices: dict[str, Device], values: list[str], past: int) -> list[int]:
-    """Write values one after the other, all within one second, and record some; the first device's seq."""
+    """Write values within one second, and record `past` older ones; return the seq of the token device's datapoints."""
     told: list[Any] = []
 
     def tell(data: Any) -> None:
@@ -113,7 +113,11 @@ def _written(lab: Lab, devices: dict[str, Device], values: list[str], past: int)
     return told
 
 
-@check("DEV-KEEP-6", "what polls were given before a restart", needs={"settings"})
+@check(
+    "DEV-KEEP-6",
+    "a value that a poll received before a restart does not answer again after it",
+    needs={"settings"},
+)
 async def given(target: Target) -> None:
     with tempfile.TemporaryDirectory() as folder:
         await target.in_lab(_given, Path(folder) / "lab.db")
@@ -143,7 +147,7 @@ def _given(file: Path) -> None:
                     expect.equal("what a poll is given", device.poll("text", 0, since=begun), "second")
 
 
-@check("DEV-KEEP-1", "contents of settings, the same and others after a restart", needs={"settings"})
+@check("DEV-KEEP-1", "contents of the settings, unchanged and changed, after a restart", needs={"settings"})
 async def contents(target: Target) -> None:
     with tempfile.TemporaryDirectory() as folder:
         await target.in_lab(_contents, Path(folder))
@@ -157,7 +161,7 @@ def _contents(folder: Path) -> None:
     settings: dict[str, Any] = {"products": [{"id": "token", "content": offered}], "data": folder / "lab.db"}
     with _lab(**settings) as lab:
         lab.clock.advance(10)
-        for each in (same, other):  # anew, so that it is clear when that was
+        for each in (same, other):  # added again, so that the time of the change is known
             lab.product("token").content.add(each.name, each.read_bytes(), "text/plain", "anew")
         device = lab.product("token").device("d-1").activate()
         before = {each.name: device.content_info(each.name) for each in (same, other)}
@@ -202,7 +206,7 @@ def _newest() -> None:
                 f"{KEPT} to {KEPT * 11 // 10} of {count} are kept", KEPT <= kept <= KEPT * 11 // 10, kept
             )
             expect.equal("what is read", device.read("text"), {"text": f"point {count - 1}"})
-        for each in others:  # each alias of each device has so many of its own
+        for each in others:  # the limit holds for each alias of each device separately
             expect.equal(
                 "the oldest of another device", each.poll("text", 0, since=first - 2000), "the only one"
             )
@@ -216,7 +220,7 @@ def _newest() -> None:
 async def removed(target: Target) -> None:
     identity = f"{target.identity()}-5"
     one, other = target.device("token-open", identity), target.device("token-other", identity)
-    names = (f"{identity[:-1]}4", f"{identity}0", identity.upper())  # before it in order, and behind
+    names = (f"{identity[:-1]}4", f"{identity}0", identity.upper())  # sorted before and after it
     neighbours = [target.device("token-open", each) for each in names]
     for each in (one, other, *neighbours):
         await each.activate()
@@ -240,7 +244,7 @@ async def removed(target: Target) -> None:
             await target.in_lab(product.remove, listed)
             await target.in_lab(product.allow, listed)
     await target.in_lab(product.allow, identity)
-    for change in (product.lock, product.remove):  # with which the lock goes too
+    for change in (product.lock, product.remove):  # a removal ends the lock too
         await target.in_lab(change, identity)
     one = target.device("token-open", identity)
     expect.status(await endpoints.activate(one, {"id": identity}), 200)
@@ -253,7 +257,7 @@ async def removed(target: Target) -> None:
 
 @check(
     "DEV-KEEP-4",
-    "an identity that is locked gets no credentials, and none in place of those it has",
+    "a locked identity gets no credentials, neither first nor new ones",
     needs={"settings"},
 )
 async def locked_out(target: Target) -> None:

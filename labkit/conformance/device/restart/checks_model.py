@@ -1,8 +1,8 @@
-"""Restarts by the models of other areas: random sequences of all of them, on a lab on a data file that is restarted.
+"""Model check of restarts: random sequences of other areas' models, on a lab with a data file that is restarted.
 
-What must survive is what these models know: credentials, values, contents, the Keystore, users, roles, OAuth sets,
-subscriptions with their quotas, bindings and what waits for handsets. A sequence is about one or two of them, so that
-there is much to lose.
+The state that must survive is that of these models: credentials, values, contents, the Keystore, users, roles, OAuth
+sets, subscriptions with their quotas, bindings and pending messages for handsets. A sequence uses one or two of them,
+so that each has much state.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ CHECKS = (
 OF_DEVICES = (of_credentials.credentials.name, of_values.values.name, of_contents.contents.name)
 MODELS: Mapping[str, Model] = {each.name: each.model for each in CHECKS if each.model is not None}
 NAME = "restart/model"
-STEPS = 40  # commands, some of them restarts, which take the most
+STEPS = 40  # commands, some of them restarts, which take most of the time
 
 
 class Restarts:
-    """One game: the games of other models beside each other, each from its first command on."""
+    """One run of the model: the games of other models side by side, each started by its first command."""
 
     default = "DEV-KEEP-1"
 
@@ -60,7 +60,7 @@ class Restarts:
         self._games: dict[str, Game] = {}
 
     async def begin(self) -> None:
-        """Nothing: the games begin with their first commands."""
+        """Do nothing: the games begin with their first commands."""
 
     async def play(self, command: Any) -> None:
         await command(self)
@@ -75,19 +75,19 @@ class Restarts:
             await each.close()
 
     async def one(self, name: str, command: Any) -> None:
-        """A command of another model."""
+        """Run a command of another model."""
         if name not in self._games:
             begun = self._games[name] = MODELS[name].game(self._target, self._rules)
             await begun.begin()
             if (restarted := getattr(begun, "restarted", None)) is not None:
-                restarted()  # before this game, in this sequence or in another one
+                restarted()  # in this sequence or an earlier one
         game = self._games[name]
         self._tell(game)
         await game.play(command)
         await self._pause(game)  # the next command may be another game's, and move the clock on
 
     def _tell(self, game: Game) -> None:
-        """Tell a game what time it is by now."""
+        """Set a game's clock to the current lab time."""
         clock: GameClock | None = getattr(game, "clock", None)
         if clock is not None:
             before, clock.now = clock.now, Fraction(self._target.lab_time())
@@ -100,13 +100,13 @@ class Restarts:
             await pause()
 
     async def restart(self) -> None:
-        """The platform is cut off, and started again on what it has stored."""
+        """Stop the platform abruptly, start it again with its stored data, and compare the devices' state."""
         for each in self._games.values():
             cut = getattr(each, "cut", None)
             if cut is not None:
                 await cut()
         of_devices = [game for name, game in self._games.items() if name in OF_DEVICES]
-        for game in of_devices:  # what differs already is no matter of the restart
+        for game in of_devices:  # differences that exist before it are not due to the restart
             await self._look(game)
         await self._target.settle()
         await self._target.in_lab(self._target.lab.restart)
@@ -120,7 +120,7 @@ class Restarts:
                 self._rules.holds("DEV-KEEP-1", found.what, found.actual, found.expected)
 
     async def _look(self, game: Game) -> None:
-        """Compare all that a game has."""
+        """Compare all state of a game."""
         self._tell(game)
         await game.end()
 
@@ -141,7 +141,7 @@ class Restart:
 
 
 def commands() -> SearchStrategy[Any]:
-    """Those of one or two models, the same ones throughout a sequence, and restarts."""
+    """Return the commands of one or two models, the same throughout a sequence, and restarts."""
     from hypothesis import strategies as st
 
     drawn = {name: each.commands() for name, each in MODELS.items()}
@@ -169,7 +169,7 @@ MODEL = Model(
 
 
 async def play(target: Target) -> Findings:
-    """On a lab of the check's own, on a data file."""
+    """Search the model on a lab of the check's own, with a data file."""
     from labkit.lab.lab import Lab
 
     with tempfile.TemporaryDirectory() as folder:
@@ -187,7 +187,7 @@ async def play(target: Target) -> Findings:
 restarts = Check(
     NAME,
     MODEL.rules,
-    "what there is in all areas over restarts on a data file, as the models of these areas have it",
+    "the state of all areas over restarts on a data file, as the models of these areas have it",
     frozenset({"settings", "clock", "journal"}),
     play,
     MODEL,

@@ -1,4 +1,4 @@
-"""What is left after a reset of a lab of the check's own: what its settings say, and the same story from there."""
+"""Resets of a lab of the check's own: only its settings remain, and the same story has the same results."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ FILES = {
 
 
 @check(
-    "DEV-KEEP-5", "the same story after each reset of a lab, and nobody of the one before", needs={"settings"}
+    "DEV-KEEP-5",
+    "the same story after each reset of a lab, without devices of the former one",
+    needs={"settings"},
 )
 async def reset(target: Target) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -56,7 +58,9 @@ def _over_resets(folder: Path) -> None:
 
 
 def _story(lab: Lab) -> list[Any]:
-    """What devices and a solution find, from the beginning; what there is of them a reset forgets."""
+    """Return the results of devices and a solution from the start of a lab; then reset it, which must forget all
+    devices.
+    """
     found: list[Any] = [lab.clock.time]
     solution = lab.solution("one")
     found += [solution.get("/count").json() for _ in range(2)]
@@ -93,7 +97,7 @@ def _story(lab: Lab) -> list[Any]:
 
 
 def _left(lab: Lab) -> None:
-    """Nothing but what the settings say."""
+    """Raise Mismatch if the lab has any state beyond its settings."""
     for type in TYPES:
         product = lab.product(type)
         expect.equal("the devices", list(product.devices().index), ["d-1"])

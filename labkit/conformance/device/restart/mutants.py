@@ -1,4 +1,4 @@
-"""Faults of what is kept of devices."""
+"""Faults of the persistence of devices."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def half_is_kept(original: Any, self: Any, database: Database, kept: int = 10_00
 
 @instead("DEV-KEEP-4", f"{REGISTRY}.remove")
 async def removed_by_name_alone(original: Any, self: Registry, product: str, identity: str) -> None:
-    """a device that is removed is so at another product, too"""
+    """removing a device also removes the device of the same name at another product"""
     await original(self, product, identity)
     if await self.find("token-other", identity) is not None:
         await original(self, "token-other", identity)
@@ -49,7 +49,7 @@ async def removed_by_name_alone(original: Any, self: Registry, product: str, ide
 
 @instead("DEV-KEEP-4", f"{REGISTRY}.remove")
 async def lock_stays(original: Any, self: Registry, product: str, identity: str) -> None:
-    """an identity that was locked is so when it comes again after its removal"""
+    """a locked identity is still locked when it is provisioned again after its removal"""
     device = await self.find(product, identity)
     await original(self, product, identity)
     if device is not None and device.locked:

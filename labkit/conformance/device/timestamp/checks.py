@@ -38,7 +38,7 @@ async def is_now(target: Target) -> None:
     expect.true("the time is that of Date", abs(int(response.text) - date) <= 1, response.text, response)
 
 
-@check("DEV-TIME-1", "the time is the lab's, cut to the second also late in it", needs={"clock"})
+@check("DEV-TIME-1", "the time is the lab's, always rounded down to the second", needs={"clock"})
 async def is_lab_time(target: Target) -> None:
     client = target.client("token-open")
     for step in (0.25, 0.375, 0.3125, 59.9375, 0.0625):  # sums of powers of 2, so that lab time is exact

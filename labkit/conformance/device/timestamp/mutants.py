@@ -1,4 +1,4 @@
-"""A fault of GET /timestamp that no row can say."""
+"""A fault of GET /timestamp that no row can express."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ async def wrong_host(target: Target) -> None:
         await raw.unanswered(connection, f"GET {TIMESTAMP} HTTP/1.0\r\n\r\n", "no Host in HTTP/1.0")
 
 
-@check("DEV-TLS-3", "so does a later request on a connection that was answered before")
+@check("DEV-TLS-3", "a later request with a wrong Host ends a connection that was answered before")
 async def wrong_host_later(target: Target) -> None:
     for host in _wrong_hosts(target):
         async with raw.connect(target, target.product("token-open").domain) as connection:
@@ -64,7 +64,9 @@ async def wrong_host_later(target: Target) -> None:
             await raw.unanswered(connection, _request(host), f"Host {host!r}")
 
 
-@check("DEV-TLS-3", "so does a request that cannot be read or is too large, and names another Host or none")
+@check(
+    "DEV-TLS-3", "a request that is malformed or too large, with another Host or none, gets no byte of HTTP"
+)
 async def wrong_host_of_what_cannot_be_read(target: Target) -> None:
     domain = target.product("token-open").domain
     for host in (None, target.product("token-other").domain, UNKNOWN):
@@ -94,7 +96,9 @@ async def journal_of_server_names(target: Target) -> None:
         expect.true(f"the record says {said!r}", said in text and "SNI" in text, text)
 
 
-@check("DEV-TLS-5", "one that ends for its Host leaves one record with both names", needs={"journal"})
+@check(
+    "DEV-TLS-5", "a connection that ends for its Host leaves one record with both names", needs={"journal"}
+)
 async def journal_of_hosts(target: Target) -> None:
     domain = target.product("token-open").domain
     before = await _refusals(target)
@@ -142,7 +146,7 @@ async def plain_http(target: Target) -> None:
 
 
 def _wrong_hosts(target: Target) -> list[str | None]:
-    """What Host may not say to token-open; None leaves it out."""
+    """Return wrong values of Host for token-open; None omits the header."""
     domain = target.product("token-open").domain
     return [None, "", UNKNOWN, f"x{domain}", "127.0.0.1", target.product("token-other").domain]
 
@@ -153,7 +157,7 @@ def _request(host: str | None) -> str:
 
 
 async def _no_connection(target: Target, name: str | None, host: str) -> None:
-    """The handshake that names `name` must fail, or at least its connection end without a byte."""
+    """Raise Mismatch unless a handshake with `name` in SNI fails, or its connection ends without a byte of HTTP."""
     try:
         async with raw.connect(target, name) as connection:
             await raw.unanswered(connection, _request(host), f"SNI {name!r}")
@@ -162,14 +166,14 @@ async def _no_connection(target: Target, name: str | None, host: str) -> None:
 
 
 async def _refusals(target: Target, since: int = 0) -> list[Entry]:
-    """The journal's records of refused connections with a sequence number above `since`."""
+    """Return the journal's records of refused connections with a sequence number above `since`."""
     await target.settle()
     records = await target.in_lab(target.lab.journal.select, "refused")
     return [each for each in records if each.sequence > since]
 
 
 async def _only_refusal(target: Target, since: list[Entry]) -> str:
-    """The text of the one record that came after these."""
+    """Return the text of the only record since these. Raises Mismatch if there are more or none."""
     refusals = await _refusals(target, since[-1].sequence if since else 0)
     expect.equal("records of the refusal", len(refusals), 1)
     return f"{refusals[0].summary} {refusals[0].detail}"

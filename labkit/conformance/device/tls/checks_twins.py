@@ -1,4 +1,4 @@
-"""Products with the same identities, aliases and content ids: what becomes of one changes nothing of the other."""
+"""Two products with the same identities, aliases and content ids: changes of one do not affect the other."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from labkit.lab.lab import Lab
     from labkit.lab.product import Product
 
-PIECES = 14_000  # times a mark: more bytes than a platform may keep in one piece
-ONE, OTHER = "d-1", "d-10"  # names of which one begins like the other
+PIECES = 14_000  # repetitions of a mark: more bytes than a platform may store in one piece
+ONE, OTHER = "d-1", "d-10"  # one name is a prefix of the other
 OF_ALL = (
     "activation",
     "a write",
@@ -49,12 +49,12 @@ class Side:
         self.told.append((data["device_sn"], data["alias"], data["value"][1], data["pid"]))
 
     def each(self, do: Callable[[Device], object]) -> None:
-        """Do something with each device."""
+        """Call a function with each device."""
         for device in self.devices.values():
             do(device)
 
     def view(self) -> dict[str, Any]:
-        """All that there is to see of the product."""
+        """Return everything that is visible of the product."""
         self.lab.settle()
         seen: dict[str, Any] = {"told": list(self.told), "devices": self.product.devices().to_dict()}
         for name, device in self.devices.items():
@@ -71,7 +71,7 @@ class Side:
 
 
 def acts(side: Side) -> list[tuple[str, Callable[[], object]]]:
-    """What is done to one of them, a step at a time."""
+    """Return the steps that change a product, by title."""
     one, other, mark = side.devices[ONE], side.devices[OTHER], side.mark
     content, product = side.product.content, side.product
 
@@ -105,7 +105,7 @@ def acts(side: Side) -> list[tuple[str, Callable[[], object]]]:
 
 
 def _again(device: Device) -> None:
-    """Activate with the credentials of before."""
+    """Activate with the current credentials."""
     before = device.credentials
     answer = device.request("POST", "/provision/activate", data={"id": device.identity})
     expect.status(answer, 200)
@@ -143,7 +143,7 @@ def _namesakes(target: Target) -> None:
 
 
 def _crossed(sides: tuple[Side, Side]) -> None:
-    """What proves a device of one proves none of the other."""
+    """Raise Mismatch unless the credentials of one product's device are refused at the other."""
     for side, there in (sides, sides[::-1]):
         mine, theirs = side.devices[OTHER], there.devices[OTHER]
         held = theirs.credentials

@@ -19,7 +19,7 @@ WRONG_HOST_IN = f"{HOSTS}:wrong_host_in"
 
 
 def _anywhere(table: str, column: str) -> Any:
-    """What one product has is looked for by a column in all of them."""
+    """Return a change that looks a row up by a column in all products."""
     query = f"SELECT product FROM {table} WHERE {column} = ?"
 
     def broken(original: Any, connection: Any, product: str, value: object) -> Any:
@@ -41,9 +41,9 @@ one_store = patch(
     "a content is found whatever product has it",
     _anywhere("content", "id"),
 )
-any_name_in_host = patch("DEV-TLS-3", WRONG_HOST, "Host is not looked at", always(None))
+any_name_in_host = patch("DEV-TLS-3", WRONG_HOST, "Host is ignored", always(None))
 any_name_where_unreadable = patch(
-    "DEV-TLS-3", WRONG_HOST_IN, "what cannot be read is answered, whatever Host it names", always(None)
+    "DEV-TLS-3", WRONG_HOST_IN, "a request that cannot be read is answered, whatever its Host", always(None)
 )
 exact_port = patch(
     "DEV-TLS-4",
@@ -57,21 +57,21 @@ exact_case = patch(
     "names are compared letter by letter",
     lambda original, text: original(text) and text.partition(":")[0],
 )
-silent = patch("DEV-TLS-5", REFUSAL, "the journal does not mention what was refused", always(None))
+silent = patch("DEV-TLS-5", REFUSAL, "the journal has no records of refusals", always(None))
 nameless = patch(
     "DEV-TLS-5", f"{HOSTS}:described", "the journal does not say which Host was named", always("another Host")
 )
 no_token_in_the_clear = patch(
     "DEV-TLS-7",
     "labkit.device_api.authenticate:presented",
-    "over plain HTTP tokens do not count",
+    "over plain HTTP tokens are ignored",
     lambda original, exchange: original(exchange) if exchange.connection.tls else None,
 )
 
 
 @instead("DEV-TLS-1", "labkit.devices.content:item_ids")
 def one_list(original: Any, connection: Any, product: str) -> Any:
-    """every product lists the content of all"""
+    """every product lists the contents of all products"""
     rows = connection.exec_driver_sql("SELECT DISTINCT product FROM content").all()
     return [item for row in rows for item in original(connection, row[0])]
 
@@ -91,7 +91,7 @@ def any_host(original: Any, name: str | None, knows: Any) -> Any:
 
 @instead("DEV-TLS-3", WRONG_HOST)
 def first_host_counts(original: Any, server: Any, protocol: Any, request: Any) -> Any:
-    """Host is looked at in the first request of a connection only"""
+    """Host is compared only in the first request of a connection"""
     return None if protocol.host_header else original(server, protocol, request)
 
 
@@ -104,7 +104,7 @@ def any_product_in_host(original: Any, server: Any, protocol: Any, request: Any)
 
 @instead("DEV-TLS-3", WRONG_HOST_IN)
 def no_name_where_unreadable(original: Any, connection: Any, serves: Any, head: bytes) -> Any:
-    """what cannot be read is answered where it names no Host"""
+    """a request that cannot be read is answered if it has no Host"""
     return original(connection, serves, head) if b"\r\nHost:" in head else None
 
 
@@ -128,7 +128,7 @@ def one_product_in_the_clear(original: Any, server: Any, protocol: Any, request:
 
 @instead("DEV-TLS-8", "labkit.devices.state:latest_values", alone=True)
 def value_of_namesake(original: Any, connection: Any, product: str, identity: str, aliases: Any) -> Any:
-    """a device that has no value reads that of its namesake in another product"""
+    """a device without a value reads that of its namesake in another product"""
     query = "SELECT DISTINCT product FROM datapoint WHERE identity = ?"
     others = [each for (each,) in execute(connection, query, (identity,)).fetchall()]
     found = (original(connection, each, identity, aliases) for each in (product, *others))

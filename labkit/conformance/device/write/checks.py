@@ -120,7 +120,7 @@ async def edges_fit(target: Target) -> None:
         expect.equal(alias, await device_client.value(device, alias), value)
 
 
-@check("DEV-ALIAS-6", "what fits whole numbers and listed values, and what does not")
+@check("DEV-ALIAS-6", "values that fit whole numbers and listed values, and values that do not")
 async def listed_values(target: Target) -> None:
     device = await target.activated("by-older")
     for alias, fitting, others in (

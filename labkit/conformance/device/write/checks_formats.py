@@ -1,4 +1,4 @@
-"""Values of every kind at resources of every format, with rules of every kind for what is allowed."""
+"""Values of every kind for resources of every format, with every kind of rule for allowed values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 RANGE = {"min": -10, "max": 11.5}
 ANY = (1, 2.5, {"min": 10, "max": 11}, "on", "1.50", True)
 RESOURCES: dict[str, tuple[str, tuple[Any, ...], str, str]] = {
-    # format, what is allowed, values that fit, and others; a blank between them
+    # format, allowed values, fitting values, and others, separated by spaces
     "text": ("string", (), "a  1 é😀 on ON 0x1 nan %", ""),
     "any": (
         "string",

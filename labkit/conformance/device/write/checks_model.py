@@ -1,4 +1,4 @@
-"""Device values by a model: write, read, hybrid, record and long polls of several devices in random order."""
+"""Model check of device values: write, read, hybrid, record and long polls of several devices in random order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
 ALIASES = ("text", "Text", "number", "level", "mode", "flag", "TEXT", "unknown")
-# Each kind of character that some decoding or encoding might lose.
+# One of each kind of character that a decoding or encoding might lose.
 CHARACTERS = "a1 Z+&=%;#?/\\\"'\t\n\r\0\x7f.~_-éß€Ωя中\u0301\u200b\u2028\ufeff\ufffd😀𐀀"
 NUMBERS = ("1", "0", "-1", "21.5", "1e3", "x", "")
 LEVELS = ("50", "0", "100", "-0.001", "100.001", "101", "-1")
@@ -28,7 +28,7 @@ STAMPS = (
         "-0.001",
         "0",
         "1",
-    ),  # counted back from the fraction of a second that it is
+    ),  # counted back from the exact time
 )
 SINCE = (None, "last", "@0", "last", None, "@-1", "@-5", "0", "@1", "@2", "@-4", "last", None)
 TIMEOUTS = (300_000, 300_000, 300_000, 0, 125, 1000, 2000, 2500)
@@ -78,9 +78,9 @@ class Record:
 class Poll:
     device: int
     alias: str
-    since: tuple[str | None, ...]  # of each of several polls
+    since: tuple[str | None, ...]  # one for each of several polls
     timeout: int
-    by: int  # connection of the first one
+    by: int  # index of the first poll's connection
 
     async def __call__(self, game: Values) -> None:
         for number, each in enumerate(self.since):
@@ -116,7 +116,7 @@ class Ask:
 
 @dataclass(frozen=True)
 class Again:
-    """One value of this second, and clients that ask for it: each is given it, and the connections of some end."""
+    """Write a value, let clients poll it from its own second, and end some of their connections."""
 
     device: int
     value: str
@@ -125,7 +125,7 @@ class Again:
 
     async def __call__(self, game: Values) -> None:
         await game.write(self.device, [("text", self.value)])
-        await game.compare_polls()  # what it answered counts for those that follow
+        await game.compare_polls()  # its answers affect the following polls
         for by, reset in zip(self.by, self.reset, strict=False):
             await game.poll(self.device, "text", "@0", 0, by)
             if reset is not None:
@@ -134,14 +134,14 @@ class Again:
 
 @dataclass(frozen=True)
 class Advance:
-    ticks: int  # of which a second has 1024
+    ticks: int  # of 1/1024 s
 
     async def __call__(self, game: Values) -> None:
         await game.advance(self.ticks)
 
 
 def commands() -> SearchStrategy[Any]:
-    """What devices do."""
+    """Return the commands of devices."""
     from hypothesis import strategies as st
 
     one_of, tuples = st.sampled_from, st.tuples

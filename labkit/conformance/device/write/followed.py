@@ -1,4 +1,4 @@
-"""Devices of the model of device values at a target: the states that each may be in, and the requests of each."""
+"""Tracking of devices in the model of device values: the possible states of each, and its requests."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from labkit.fleet.device import FORM, VirtualDevice
 T = TypeVar("T")
 
 TOKEN = "X-Platform-CIK"
-MANY = 8  # states that are followed at once, where the second of an answer is not sure
+MANY = 8  # states of a device that are tracked at most, where the second of an answer is uncertain
 FORM_TYPE = "application/x-www-form-urlencoded; charset=utf-8"
 
 
 @dataclass(slots=True)
 class Held:
-    """A poll under way: the request, whose it is, and over which connection."""
+    """A pending poll: its device, alias, request and connection."""
 
     device: int
     alias: str
@@ -37,7 +37,7 @@ class Held:
 
 
 class Played:
-    """A device at the target, and what the model thinks of it: one state, or several that are all possible yet."""
+    """A device at the target, and its possible states in the model: several while the answers are ambiguous."""
 
     def __init__(self, device: VirtualDevice) -> None:
         self.device = device
@@ -45,7 +45,7 @@ class Played:
 
 
 class Followed:
-    """Devices whose possible states are followed, one model for each; what is read leaves those that fit."""
+    """Devices with their possible states, one model each; every comparison discards the states that do not fit."""
 
     def __init__(self, target: Target, rules: Rules) -> None:
         self._target = target
@@ -65,7 +65,7 @@ class Followed:
     def _fork(
         self, played: Played, seconds: Sequence[Fraction], change: Callable[[Device, Fraction], T]
     ) -> list[tuple[Device, T]]:
-        """Change the states, each for each second in which it may have been done."""
+        """Apply a change to each state, once for each second in which the target may have made it."""
         if len(played.states) * len(seconds) > MANY:
             self._lost, seconds = True, seconds[:1]
         if len(seconds) == 1:
@@ -80,7 +80,7 @@ class Followed:
     def _filter_read(
         self, played: Played, response: Exchange, aliases: Sequence[str], written: set[str]
     ) -> None:
-        """Of the states, those stay that say what was read."""
+        """Keep the states that agree with the values read; report the rule of each value that differs."""
         seen = parse_qsl(response.text, keep_blank_values=True) if response.status_code == 200 else []
         fitting = [state for state in played.states if state.read(aliases) == seen]
         holds = self._rules.holds
@@ -102,7 +102,7 @@ class Followed:
             holds("DEV-HYBRID-1" if hybrid else "DEV-READ-1", "status", response.status_code, 200, response)
             holds("DEV-READ-5", "type", response.headers.get("content-type"), FORM_TYPE, response)
         if fitting:
-            for other in self.played:  # what they hold was not read
+            for other in self.played:  # their values were not read
                 theirs = {each: other.states[0].current(each) for each in aliases}
                 if any(theirs[each] not in (None, state.current(each)) for each in aliases):
                     near = other.device.domain == played.device.domain
@@ -123,7 +123,7 @@ class Followed:
         recorded: bool,
         written: set[str],
     ) -> str:
-        """Whose rule it is that an alias has this value."""
+        """Return the rule that demands this value of an alias."""
         if seen is not None and seen != wanted:
             for other in self.played:
                 held = other.states[0].current(alias)
@@ -159,19 +159,19 @@ class Followed:
             headers=given if client is None else {**given, TOKEN: str(played.device.token)},
             patience=None,
         )
-        return cast("Exchange", await asking)  # by the pool, or by a line
+        return cast("Exchange", await asking)  # both the pool and a line return one
 
     def _confirm(self, line: Line) -> None:
-        """The client of a connection has the answers so far."""
+        """Record that the client of a connection has received the answers so far."""
         for state in (state for played in self.played for state in played.states):
             state.confirm(line.number)
 
     async def _ended(self, line: Line) -> None:
-        """A connection was ended; the next request over it opens another."""
+        """Record that a connection has ended; the next request opens another one."""
         for state in (state for played in self.played for state in played.states):
             state.forget(line.number)
         self._lines.renew(line)
-        # it was ended before this is asked
+        # the target notices the end before it gets this request
         await self.played[0].device.request("GET", "/timestamp", credentials=False)
 
     async def _second(self) -> int:

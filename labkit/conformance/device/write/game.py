@@ -1,4 +1,4 @@
-"""Playing the model of device values: devices of two products, some with the same identity, and their polls."""
+"""Driver of the model of device values: devices of two products, some with the same identity, and their polls."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PRODUCTS = ("token-open", "token-other", "token-open", "token-open")
 
 
 class Values(Followed):
-    """One game: four devices. The first two have the same identity in two products, the last one's in other case."""
+    """One run: four devices. The first two have one identity in two products, the last one has it in other case."""
 
     default = "DEV-ALIAS-1"
 
@@ -34,7 +34,7 @@ class Values(Followed):
         self._began = self.clock.now
 
     async def end(self) -> None:
-        """All values are read once more, at the same time, and events compared."""
+        """Read all values once more, at the same time, and compare the events."""
         for index in range(0 if self._lost else len(self.played)):
             await self.read(index, RESOURCES)
         known = not self._lost and self.clock.now - self._began < KEPT
@@ -55,7 +55,7 @@ class Values(Followed):
     # ---- what commands do
 
     async def write(self, index: int, pairs: Pairs, aliases: Sequence[str] = ()) -> None:
-        """Write; with aliases, a hybrid request."""
+        """Write pairs; with aliases, by a hybrid request."""
         played = self.played[index]
         sending = self._send(played, "POST", path(aliases), urlencode(list(pairs)))
         response, seconds = await self.clock.timed(sending)
@@ -73,10 +73,10 @@ class Values(Followed):
             holds("DEV-ALIAS-1", "status", response.status_code, 204, response)
         else:
             self._filter_read(played, response, aliases, {name for name, _ in pairs})
-            await self.read(index, RESOURCES)  # what was read before may be remembered
+            await self.read(index, RESOURCES)  # the target may have cached earlier reads
 
     async def at_once(self, index: int, pairs: Pairs) -> None:
-        """One write each of this device and all others, at the same time; each other one's value is its own."""
+        """Write to all devices concurrently, beginning with this one, different values to each."""
         own = [[(name, f"{value}{number}") for name, value in pairs] for number in range(len(self.played))]
         order = [*range(index, len(self.played)), *range(index)]
         sending = [self._send(self.played[each], "POST", ALIAS, urlencode(own[each])) for each in order]
@@ -88,18 +88,18 @@ class Values(Followed):
             self._rules.holds("DEV-ALIAS-1", "status", response.status_code, 204, response)
 
     async def read(self, index: int, aliases: Sequence[str], equals: bool = False) -> None:
-        """Read; equals: in the form a=&b=."""
+        """Read aliases. equals: in the form a=&b=."""
         played = self.played[index]
         response, _ = await self.clock.timed(self._send(played, "GET", path(aliases, "=" if equals else "")))
         self._filter_read(played, response, aliases, set())
 
     async def record(self, index: int, groups: Sequence[Group]) -> None:
-        """Record; timestamps are texts: `@-5.5` is so many seconds from now, others are sent as they are."""
+        """Record points. Timestamps are texts: `@-5.5` is relative to the current second, others are sent unchanged."""
         played = self.played[index]
         base = self.clock.now
         stamps = [stamp for _, pairs in groups for stamp, _ in pairs]
         if not self.clock.exact and any(each.startswith("-") or each > "@0" for each in stamps):
-            return  # what counts back and what is ahead depends on the fraction of the second that it is
+            return  # negative and future timestamps depend on the fraction of the current second
         sent = [(alias, [(stamped(stamp, base), value) for stamp, value in pairs]) for alias, pairs in groups]
         body = urlencode([pair for alias, pairs in sent for pair in [("alias", alias), *pairs]])
         response, seconds = await self.clock.timed(self._send(played, "POST", RECORD, body))
@@ -107,7 +107,7 @@ class Values(Followed):
         holds = self._rules.holds
         status, clashes = was[0][1]
         if len(seconds) > 1 and any(each[1][0] != status for each in was):
-            self._lost = True  # what counts back, or is far ahead, is judged by a second that is not sure
+            self._lost = True  # the status depends on a second that is uncertain
         elif status == 400 and clashes:
             if not holds("DEV-REC-14", "status", response.status_code in (400, 409), True, response):
                 self._lost = True
@@ -134,11 +134,11 @@ class Values(Followed):
                 self._lost = True
 
     async def poll(self, index: int, alias: str, since: str | None, timeout: int, by: int) -> None:
-        """Begin to poll. since: as in `record`, or `last`, what the last poll was given; timeout: milliseconds; by:
-        over which connection, or the next one that is free.
+        """Begin a poll. since: as in `record`, or `last`, the newest Last-Modified; timeout: milliseconds; by: the
+        index of its connection, or of the next free one.
         """
         played = self.played[index]
-        if not self.clock.exact:  # whether a write of this very second came before the poll could not be told
+        if not self.clock.exact:  # else it is unknown whether a write of this second preceded the poll
             since, timeout = "@-1000", 300_000 if timeout else 0
         headers = {"Request-Timeout": str(timeout)}
         if since == "last":
@@ -164,10 +164,10 @@ class Values(Followed):
             held = asyncio.create_task(self._target.held(played.device, alias, waiting))
             await asyncio.wait({task, held}, return_when=asyncio.FIRST_COMPLETED, timeout=GRACE)
             held.cancel()
-        await self.compare_polls()  # what it was given counts for the next one
+        await self.compare_polls()  # its answer affects the next poll
 
     async def leave(self, number: int) -> None:
-        """A client that polls goes away."""
+        """Cancel a poll, as a client that disconnects."""
         if not self._polls:
             return
         number = sorted(self._polls)[number % len(self._polls)]
@@ -179,7 +179,7 @@ class Values(Followed):
             state.polls.pop(number, None)
 
     async def hang_up(self, index: int, by: int, reset: bool) -> None:
-        """End a connection on which no poll is held: in order, or by a reset."""
+        """End a connection without a pending poll: in order, or by a reset."""
         line = self._lines.idle(PRODUCTS[index], by)
         if line is None:
             return
@@ -189,18 +189,18 @@ class Values(Followed):
         await self._ended(line)
 
     async def ask(self, index: int, by: int) -> None:
-        """Send a request that is no poll over a connection on which none is held."""
+        """Send a request that is no poll over a connection without a pending poll."""
         line = self._lines.idle(PRODUCTS[index], by)
         if line is not None:
             self._confirm(line)
             await self._send(self.played[index], "GET", "/timestamp", client=line)
 
     def restarted(self) -> None:
-        """The platform was restarted, or will be: it may count on from a higher number."""
+        """Record that the platform restarts, so that it may count on from a higher number."""
         self._told.restarted = True
 
     async def cut(self) -> None:
-        """The platform is about to lose its power: nobody polls then, and what was given may be forgotten."""
+        """Prepare for an abrupt restart: end all polls, and allow for states in which seen values are forgotten."""
         self.restarted()
         while self._polls:
             await self.leave(0)
@@ -220,7 +220,7 @@ class Values(Followed):
             self.passed(before)
 
     def passed(self, before: Fraction) -> None:
-        """Time has passed since then: points come due, and polls run out."""
+        """Let points come due and polls run out, after the clock has advanced."""
         for played in self.played:
             for state in played.states:
                 state.moved(before, self.clock.now)
@@ -228,7 +228,7 @@ class Values(Followed):
     # ---- comparing
 
     async def compare_polls(self) -> None:
-        """Those that the model answers are answered so, and no others."""
+        """Compare all polls: exactly those that the model answers must be answered, in the same way."""
         for number, held in list(self._polls.items()):
             played = self.played[held.device]
             polls = [state.polls[number] for state in played.states]
@@ -258,7 +258,7 @@ class Values(Followed):
         if not fitting:
             rule = answer.rule if answer else self._early(played, polls[0], response)
             if not self._rules.holds(rule, f"poll {number} of {held.alias}", seen, wanted[0], response):
-                for state in played.states:  # the model follows
+                for state in played.states:  # the model adopts the target's answer
                     state.give(number, seen)
                 del self._polls[number]
                 if not held.task.done():
@@ -278,7 +278,7 @@ class Values(Followed):
         del self._polls[number]
 
     def _early(self, played: Played, poll: Poll, response: Exchange | None) -> str:
-        """Whose rule it is that a poll waits."""
+        """Return the rule that makes a poll wait."""
         if response is not None and response.status_code == 304:
             return "DEV-POLL-6"
         now = self.clock.now

@@ -1,4 +1,4 @@
-"""Connections of clients that poll, in the game of device values: it counts on which one a poll comes, and its end."""
+"""Connections of polling clients in the model of device values, numbered, since values count as seen per connection."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from labkit.fleet.connection import DeviceConnection
 
 
 class Line:
-    """A client's place, with one connection at a time. number: of that connection, in this game."""
+    """A client, with one connection at a time. number: of its current connection, unique in the game."""
 
     def __init__(self, connection: DeviceConnection, number: int) -> None:
         self.connection = connection
@@ -27,7 +27,7 @@ class Line:
         content: str | None = None,
         patience: float | None = None,
     ) -> Coroutine[Any, Any, Exchange]:
-        """Send a request and read its answer; the line is busy until it came."""
+        """Send a request and return its answer; the line is busy until then."""
         self.busy = True
         return self._request(method, path, headers, content or "", patience)
 
@@ -44,7 +44,7 @@ class Line:
 
 
 class Lines:
-    """The lines of a game, by product and in the order in which they were needed."""
+    """The lines of a game, by product and in order of creation."""
 
     def __init__(self, target: Target) -> None:
         self._target = target
@@ -52,7 +52,7 @@ class Lines:
         self._count = 0
 
     def free(self, product: str, first: int) -> Line:
-        """Return a line on which nothing is asked, with this index or the next one. It counts as busy from here."""
+        """Return a line without a pending request, with this index or the next possible one, and mark it busy."""
         lines = self._lines.setdefault(product, [])
         line = next((line for line in lines[first:] if not line.busy), None)
         if line is None:
@@ -62,17 +62,17 @@ class Lines:
         return line
 
     def idle(self, product: str, index: int) -> Line | None:
-        """Return the line with this index, where it has a connection on which nothing is asked."""
+        """Return the line with this index, if it has an open connection without a pending request."""
         lines = self._lines.get(product, [])
         line = lines[index] if index < len(lines) else None
         return line if line is not None and not line.busy and line.connection.open else None
 
     def renew(self, line: Line) -> None:
-        """The connection of a line has ended."""
+        """Give a line a new connection number, since its connection has ended."""
         line.number = self._next()
 
     def renumber(self) -> None:
-        """All connections have ended."""
+        """Give all lines new connection numbers, since all connections have ended."""
         for lines in self._lines.values():
             for line in lines:
                 self.renew(line)

@@ -1,4 +1,4 @@
-"""A reference model of device values: what is stored, what is read, and which datapoint answers a poll.
+"""Reference model of device values: stored datapoints, read values, and the datapoint that answers each poll.
 
 Written from the document and the requirements alone. Times are exact: fractions of seconds since 1970.
 """
@@ -13,7 +13,7 @@ from fractions import Fraction
 
 RESOURCES = ("text", "Text", "number", "flag", "level", "mode")
 AHEAD = 60  # seconds that a recorded point may be ahead
-ANSWERS = 5  # to polls that named the second of a value, with which it counts as seen
+ANSWERS = 5  # answers to polls from a value's own second, after which it counts as seen
 
 Pairs = Sequence[tuple[str, str]]
 Group = tuple[str, Sequence[tuple[str, str]]]  # alias, then timestamps as they are sent, with values
@@ -23,9 +23,9 @@ Group = tuple[str, Sequence[tuple[str, str]]]  # alias, then timestamps as they 
 class Point:
     """A datapoint.
 
-    received, order: the second of its receipt, and its rank; seen: the rule by which its value counts as seen by those
-    that poll, if it does; named: how many polls that named its second it has answered; stored: was its alias written
-    since it was seen? A restart leaves that.
+    received, order: the second of its receipt, and its rank; seen: the rule by which its value counts as seen by
+    polling clients, or empty; named: number of polls from its own second that it answered; stored: whether its alias
+    was written since it was seen, so that a restart keeps this.
     """
 
     value: str
@@ -39,7 +39,7 @@ class Point:
 
 @dataclass(slots=True)
 class Answer:
-    """What a poll is answered. stamp: None for 304; at: when, to be compared with the deadline; rule: whose it is."""
+    """The expected answer to a poll. stamp: None for 304; rule: the one that demands it."""
 
     stamp: int | None
     value: str
@@ -50,8 +50,8 @@ class Answer:
 class Poll:
     """A poll.
 
-    since: the time to wait from; live: it named none; deadline: when 304 comes; connection: which it came on; last: the
-    order of the value of `since` that this was given last.
+    since: the time after which datapoints answer; live: whether the request named none; deadline: time of the 304;
+    connection: its number; last: the order of the value of second `since` that the connection received last.
     """
 
     alias: str
@@ -61,7 +61,7 @@ class Poll:
     connection: int
     last: int | None = None
     answer: Answer | None = None
-    either: bool = False  # a point came due in the very moment of its deadline: 304 is right too
+    either: bool = False  # a point came due exactly at the deadline: 304 is right too
 
 
 @dataclass(slots=True)
@@ -69,19 +69,19 @@ class Device:
     """The state of one device."""
 
     points: dict[str, dict[int, Point]] = field(default_factory=dict)
-    polls: dict[int, Poll] = field(default_factory=dict)  # that are not answered, by the number of the poll
+    polls: dict[int, Poll] = field(default_factory=dict)  # unanswered ones, by number
     orders: int = 0
     given: dict[tuple[int, str], tuple[int, int]] = field(
         default_factory=dict
     )  # connection, alias → second, order
-    unconfirmed: dict[int, list[tuple[str, int, int]]] = field(default_factory=dict)  # of connections
+    unconfirmed: dict[int, list[tuple[str, int, int]]] = field(default_factory=dict)  # by connection
 
     def copy(self) -> Device:
         return deepcopy(self)
 
     def restarted(self) -> list[Device]:
-        """What may be left after a cut: all connections are gone, and of what was seen all, nothing, or what was stored
-        with a later write of its alias.
+        """Return the possible states after an abrupt restart: all connections have ended, and of the values seen all,
+        none, or those that were stored with a later write of their alias still count as seen.
         """
         copies = [self.copy() for _ in range(3)]
         for copy, kept in zip(copies, ("all", "none", "stored"), strict=True):
@@ -96,7 +96,7 @@ class Device:
     # ---- values
 
     def current(self, alias: str) -> tuple[str, bool] | None:
-        """The value that is read, and whether it was recorded."""
+        """Return the value of an alias that is read, and whether it was recorded; None if there is none."""
         stored = self.points.get(alias)
         if not stored:
             return None
@@ -104,12 +104,12 @@ class Device:
         return newest[1].value, newest[1].recorded
 
     def read(self, aliases: Sequence[str]) -> list[tuple[str, str]]:
-        """The pairs of those that have a value, each alias once, in order."""
+        """Return the pairs of the aliases that have a value, each alias once, in order."""
         found = [(alias, self.current(alias)) for alias in dict.fromkeys(aliases)]
         return [(alias, held[0]) for alias, held in found if held is not None]
 
     def write(self, pairs: Pairs, now: Fraction, *, taken: bool = False) -> int:
-        """Store pairs as received now; the status. taken: the target stored them, whatever the rules."""
+        """Store pairs at a time; return the status. taken: the target stored them, against the rules."""
         if not taken and (not pairs or any(not fits(alias, value) for alias, value in pairs)):
             return 400
         second = math.floor(now)
@@ -126,9 +126,9 @@ class Device:
     def record(
         self, groups: Sequence[Group], now: Fraction, *, taken: bool = False
     ) -> tuple[int, list[tuple[str, int]]]:
-        """Store points; the status, and of a 409 the aliases with the first timestamp of their clash.
+        """Store points; return the status, and for 409 the aliases with the first timestamp of their clash.
 
-        taken: the target stored them, whatever the rules.
+        taken: the target stored them, against the rules.
         """
         points: dict[str, list[tuple[Fraction, str]]] = {}
         for alias, pairs in groups:
@@ -174,7 +174,7 @@ class Device:
     def poll(
         self, number: int, alias: str, since: int | None, timeout: Fraction, now: Fraction, connection: int
     ) -> Poll:
-        """A poll arrives on a connection; it is answered at once, or kept."""
+        """Add a poll on a connection; it is answered at once, or kept."""
         start = math.floor(now) if since is None else since
         poll = Poll(alias, start, since is None, now + timeout, connection)
         second, order = self.given.get((connection, alias), (None, None))
@@ -188,7 +188,9 @@ class Device:
         return poll
 
     def moved(self, before: Fraction, now: Fraction) -> None:
-        """Time went from `before` to `now`: points ahead come due, and polls run out, each at its own time."""
+        """Let time pass from `before` to `now`: points recorded ahead come due, and polls run out, each at its own
+        time.
+        """
         due = sorted({stamp for held in self.points.values() for stamp in held if before < stamp <= now})
         for second in due:
             for poll in self.polls.values():
@@ -200,7 +202,9 @@ class Device:
                 poll.answer = Answer(None, "", "DEV-POLL-5")
 
     def _look(self, poll: Poll, now: Fraction, rule: str) -> None:
-        """Answer with the earliest point that is there, later than `since`, or of it and new to who polls."""
+        """Answer a poll with the earliest point so far that is later than `since`, or at `since` and new to its
+        client.
+        """
         held = self.points.get(poll.alias, {})
         for stamp in sorted(held):
             late = stamp > poll.since
@@ -221,7 +225,7 @@ class Device:
         return [each for each in self.polls.values() if each.alias == alias and each.answer is None]
 
     def give(self, number: int, answer: tuple[str, str] | str) -> None:
-        """A poll was answered this: timestamp and value, which its connection was given, or something else."""
+        """Remove a poll that got this answer: timestamp and value, which its connection then has, or anything else."""
         poll = self.polls.pop(number)
         if not isinstance(answer, tuple) or not answer[0].isdecimal():
             return
@@ -239,27 +243,27 @@ class Device:
             held.seen = held.seen or "DEV-POLL-32"
 
     def confirm(self, connection: int) -> None:
-        """A further request came on a connection, or its client ended it in order."""
+        """Count a connection's answers as received: it sent a further request, or its client ended it in order."""
         for alias, stamp, order in self.unconfirmed.pop(connection, []):
             held = self.points.get(alias, {}).get(stamp)
             if held is not None and held.order == order:
                 held.seen = held.seen or "DEV-POLL-30"
 
     def forget(self, connection: int) -> None:
-        """A connection has ended."""
+        """Remove the state of a connection that has ended."""
         self.unconfirmed.pop(connection, None)
         for key in [key for key in self.given if key[0] == connection]:
             del self.given[key]
 
 
 def told(poll: Poll) -> tuple[str, str] | str:
-    """What the model answers."""
+    """Return the model's answer to a poll, in the form of `wire.outcome`."""
     assert poll.answer is not None
     return "304" if poll.answer.stamp is None else (str(poll.answer.stamp), poll.answer.value)
 
 
 def stamped(stamp: str, now: Fraction) -> str:
-    """`@-5.5`: so many seconds from the whole second that it is; others as they are."""
+    """Return a timestamp as it is sent: `@-5.5` is relative to the current whole second, others stay unchanged."""
     if not stamp.startswith("@"):
         return stamp
     number = int(now) + Fraction(stamp[1:])
@@ -267,7 +271,9 @@ def stamped(stamp: str, now: Fraction) -> str:
 
 
 def first_clash(points: Sequence[tuple[Fraction, str]]) -> int | None:
-    """The first timestamp, in whole seconds, of the first pair that is less than a second apart."""
+    """Return the first timestamp, in whole seconds, of the first pair less than a second apart; None if there is
+    none.
+    """
     for later, (moment, _) in enumerate(points):
         for earlier, _ in points[:later]:
             if abs(moment - earlier) < 1:
@@ -276,7 +282,7 @@ def first_clash(points: Sequence[tuple[Fraction, str]]) -> int | None:
 
 
 def fits(alias: str, value: str) -> bool:
-    """Does a value fit its resource? Of numbers and flags, only plain ones and plainly wrong ones are sent."""
+    """Return whether a value fits its resource. The numbers and flags sent are either plain or plainly wrong."""
     if alias == "flag":
         return value in ("true", "false")
     if alias == "mode":

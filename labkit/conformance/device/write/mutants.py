@@ -13,7 +13,7 @@ PARSE = "labkit.device_api.forms:parse_body"
 
 
 def _at(change: Any) -> Any:
-    """Datapoints are stored at another time: change(timestamp, number of the point in its request)."""
+    """Return a change of datapoints' times: change(timestamp, number of the point in its request)."""
 
     def moved(points: list[Datapoint]) -> list[Datapoint]:
         return [each._replace(timestamp=change(each.timestamp, n)) for n, each in enumerate(points)]

@@ -1,5 +1,6 @@
-"""What solutions are told of the devices of a game: a data_in for each request that was taken, a datapoint for each
-point, in the order of the requests, to the second and its fraction, and to nobody else.
+"""Expected events of a game's devices: a data_in for each accepted request, and a datapoint for each point.
+
+They are compared in the order of the requests, with exact times, and with the solutions that receive them.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ from labkit.conformance.target import Target
 from labkit.conformance.verdict import Mismatch
 from labkit.fleet.device import VirtualDevice
 
-WITNESSED = "token-other"  # the product that the witness is linked to beside the probe
-KEPT = 86_400  # seconds that the probe and the witness keep what they were told of a device, from its last event on
+WITNESSED = "token-other"  # the product that both the probe and the witness are linked to
+KEPT = 86_400  # seconds for which the probe and the witness keep a device's events, from its last event on
 Point = tuple[str, int, str]  # alias, second, value
 Table = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request that was taken. micros: when; api: write or record."""
+    """An accepted request. micros: its time; api: write or record."""
 
     api: str
     micros: int
@@ -33,13 +34,13 @@ class Request:
 
     @property
     def rule(self) -> str:
-        """Whose rule its data_in is."""
+        """The rule that its data_in belongs to."""
         if self.api == "record":
             return "DEV-EVT-7"
         return "DEV-EVT-2" if self.points else "DEV-ALIAS-9"
 
     def payload(self) -> list[list[Any]]:
-        """The entries of its data_in: timestamp and values."""
+        """Return the entries of its data_in: timestamps and values."""
         if self.api == "write":
             return [[self.micros, {alias: value for alias, _, value in self.points}]] if self.points else []
         entries: dict[int, dict[str, str]] = {}
@@ -51,15 +52,16 @@ class Request:
         return json.dumps([self.micros, self.payload()], sort_keys=True)
 
     def datapoints(self) -> list[list[Any]]:
-        """In no order: they are of one request."""
+        """Return its datapoints, sorted, since those of one request come in no order."""
         return sorted([alias, second, value, self.api, self.micros] for alias, second, value in self.points)
 
 
 @dataclass(slots=True)
 class Told:
-    """The requests of the devices of a game, in their order. lost: nobody knows what was taken; restarted: since then.
+    """The accepted requests of a game's devices, in order, from which their events follow.
 
-    Only where the clock is exact: elsewhere nobody knows of which second a value is.
+    lost: it is unknown which requests were accepted; restarted: whether the platform has restarted. Used only where
+    the clock is exact, since otherwise the second of a value is unknown.
     """
 
     lost: bool = False
@@ -67,13 +69,13 @@ class Told:
     _requests: dict[int, list[Request]] = field(default_factory=dict)
 
     def wrote(self, index: int, pairs: Pairs, now: Fraction) -> None:
-        """A write of the device with this number was taken."""
+        """Add an accepted write of the device with this number."""
         second = int(now)
         points = [(alias, second, value) for alias, value in dict(pairs).items() if alias in RESOURCES]
         self._note(index, "write", now, points)
 
     def recorded(self, index: int, groups: Sequence[Group], now: Fraction) -> None:
-        """A record of this device was taken."""
+        """Add an accepted record of this device."""
         points = [
             (alias, int(Fraction(stamp) + (now if stamp.startswith("-") else 0)), value)
             for alias, pairs in groups
@@ -90,7 +92,7 @@ class Told:
     async def compare(
         self, target: Target, rules: Rules, devices: Sequence[tuple[str, VirtualDevice]]
     ) -> None:
-        """Compare with what the probe and the witness were told. devices: with their products."""
+        """Compare with the events that the probe and the witness received. devices: with their products."""
         rids: dict[object, tuple[str, str, str]] = {}
         for identity in dict.fromkeys(device.identity for _, device in devices):
             own = [n for n, (_, device) in enumerate(devices) if device.identity == identity]
@@ -121,7 +123,7 @@ class Told:
         return found
 
     def _compare_data_in(self, rules: Rules, numbers: Sequence[int], events: Sequence[Table]) -> None:
-        """Those of namesakes in two products do not say whose they are, so of these the order is not compared."""
+        """Compare the data_in. Those of namesakes do not name their product, so that their order is not compared."""
         found = [each["event"] for each in events if each["event"].get("type") == "data_in"]
         requests = [each for number in numbers for each in self._requests.get(number, ())]
         if len(numbers) > 1:
@@ -169,7 +171,7 @@ def _shown(event: Table) -> str:
 
 
 def _near(text: str, wanted: Request) -> str:
-    """A data_in with the time that is wanted, where it is a microsecond beside it: floats know no better."""
+    """Return a data_in's text with the expected time, if it is a microsecond beside it, the precision of floats."""
     for beside in (wanted.micros - 1, wanted.micros + 1):
         text = text.replace(str(beside), str(wanted.micros))
     return text

@@ -1,4 +1,4 @@
-"""Requests for values, and what polls were answered, as the game of device values has them."""
+"""Requests for values, and outcomes of polls, in the form of the model of device values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def outcome(response: Exchange, alias: str) -> tuple[str, str] | str:
-    """What a poll was answered: `304`, the timestamp and the value, or another status."""
+    """Return the outcome of a poll: `304`, timestamp and value, or another status."""
     if response.status_code != 200:
         return str(response.status_code)
     pairs = parse_qsl(response.text, keep_blank_values=True)
@@ -22,6 +22,6 @@ def outcome(response: Exchange, alias: str) -> tuple[str, str] | str:
 
 
 def path(aliases: Sequence[str], after: str = "") -> str:
-    """The path of a read."""
+    """Return the path of a read."""
     query = "&".join(quote(alias, safe="") + after for alias in aliases)
     return f"{ALIAS}?{query}" if query else ALIAS
