@@ -1,1 +1,1 @@
-"""The User service, and the solution of the guides (document 2)."""
+"""The User service and the example solution of the guides (document 2)."""

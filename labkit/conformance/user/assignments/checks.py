@@ -1,4 +1,4 @@
-"""What users are assigned. Every check makes roles and users of its own."""
+"""Assignments of roles and values to users. Every check creates its own roles and users."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from labkit.conformance.users import NOBODY
 
 
 def sn(id: int, role: str, value: object = None) -> Table:
-    """The parameters that name a user, a role, its parameter sn, and a value."""
+    """Return the parameters for a user, a role, its parameter sn and, if given, a value."""
     given: Table = {"id": id, "role_id": role, "parameter_name": "sn"}
     return given if value is None else {**given, "parameter_value": value}
 

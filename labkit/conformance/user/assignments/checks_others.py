@@ -1,4 +1,4 @@
-"""What users are assigned in one solution, while another changes what has the same names there."""
+"""Assignments of users: isolation from equal names in another solution and in other roles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults of what users are assigned that no row can say: what is kept, and whose."""
+"""Code mutants of assignments, for faults that no fault row can express."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ role_is_enough = patch(
 
 @instead("USR-ASSIGN-13", DEASSIGN)
 def from_everybody(original: Any, connection: Any, solution: str, id: int, role_id: str) -> Any:
-    """deassignUser takes the role from all users"""
+    """deassignUser removes the role from all users"""
     for holder in holders(connection, solution, role_id):
         original(connection, solution, holder, role_id)
     return assignments_of(connection, solution, id)
@@ -84,7 +84,7 @@ def from_everybody(original: Any, connection: Any, solution: str, id: int, role_
 
 @instead("USR-ASSIGN-15", DEASSIGN_VALUES)
 def all_names(original: Any, connection: Any, solution: str, user: int, role_id: str, *of: str) -> Any:
-    """deassignUserParamName takes the values of all parameters"""
+    """deassignUserParamName removes the values of all parameters"""
     for name in of[:1] if of[1:] else names(connection, solution, fold(role_id)):
         original(connection, solution, user, role_id, name, *of[1:])
     return assignments_of(connection, solution, user)
@@ -92,7 +92,7 @@ def all_names(original: Any, connection: Any, solution: str, user: int, role_id:
 
 @instead("USR-ASSIGN-14 USR-ASSIGN-15", DEASSIGN_VALUES)
 def of_every_role(original: Any, connection: Any, solution: str, user: int, role_id: str, *of: str) -> Any:
-    """what is taken of a parameter is taken of those of its name in the user's other roles too"""
+    """removing values of a parameter also removes them from the user's other roles"""
     left = original(connection, solution, user, role_id, *of)
     for each in left:
         if fold(of[0]) in names(connection, solution, fold(each["role_id"])):

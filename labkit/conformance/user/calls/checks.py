@@ -1,4 +1,4 @@
-"""How the User service is called, whichever of its groups an operation belongs to."""
+"""Calls of the User service, for the operations of all groups."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ OPERATIONS = {
 
 
 def rows(group: str) -> list[tuple[str, list[str]]]:
-    """The operations of a group with those parameters."""
+    """Return the operations of a group with their required parameters."""
     found = [line.split() for line in OPERATIONS[group].strip().splitlines()]
     return [(name, needed) for name, *needed in found]
 
@@ -81,7 +81,10 @@ async def called(target: Target) -> None:
 
 
 async def offered(target: Target, group: str) -> None:
-    """Each operation of a group is there: without parameters it works, or names the one that it misses."""
+    """Check that every operation of a group exists.
+
+    Without parameters it must succeed if it needs none, else name a missing one.
+    """
     user = User(target)
     for name, needed in rows(group):
         kind, result = await user.call("User", name, {})
@@ -128,7 +131,7 @@ async def no_paths(target: Target) -> None:
 
 
 def failures(target: Target) -> list[tuple[str, dict[str, Any]]]:
-    """Calls that fail, of every group."""
+    """Return failing calls of every group."""
     name = target.identity()
     return [
         ("getRole", {"role_id": name}),

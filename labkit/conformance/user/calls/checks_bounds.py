@@ -1,6 +1,6 @@
-"""The User service: how long and how many arguments may be.
+"""The User service: limits on the length and number of arguments.
 
-What is just within is taken, what is just beyond is 400.
+Values at a limit are accepted; values just beyond it are refused with 400.
 """
 
 from __future__ import annotations

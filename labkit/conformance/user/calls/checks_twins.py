@@ -1,4 +1,4 @@
-"""Two solutions with the same people, ids, roles, clients and socials, over a restart on a data file."""
+"""Two solutions with equal users, ids, roles, clients and socials, across restarts with a data file."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ READ, LIST, OWN = "GET/things/{sn}", "GET/things", "PUT/things/{sn}/{zone}"
 
 
 def may(id: int, perm_id: str, *pairs: str) -> Act:
-    """Whether a user may."""
+    """Return an act that asks whether a user has a permission."""
     return act("User.hasUserPerm", id=id, perm_id=perm_id, parameters=list(pairs))
 
 
 def holds(id: int, role_id: str, name: str, value: object) -> Act:
-    """Whether a user holds a value."""
+    """Return an act that asks whether a user holds a value."""
     return act("User.hasUserRoleParam", id=id, role_id=role_id, parameter_name=name, parameter_value=value)
 
 
@@ -80,12 +80,12 @@ VIEWS: dict[str, list[Act]] = {
 
 
 def signed_up(email: str, code: str) -> Act:
-    """Someone who signs up."""
+    """Return an act that signs a user up and keeps the activation code."""
     return act("User.createUser", "users", keep=code, email=email, name="Ann §", password="the password of §")
 
 
 def grown(email: str, code: str) -> list[Act]:
-    """Someone who signs up and is active."""
+    """Return acts that sign a user up and activate it."""
     return [
         signed_up(email, code),
         act("User.activateUser", "users", crossed=True, code=f"<{code}>"),
@@ -93,60 +93,60 @@ def grown(email: str, code: str) -> list[Act]:
 
 
 def approved(code: str, client_id: int, session: str = "session") -> Act:
-    """A code for a client."""
+    """Return an act that approves a client and keeps the code."""
     return act("User.getOauthAuthorizeApproved", "oauth", keep=code, crossed=True, token=f"<{session}>",
                client_id=client_id, redirect_uri=APP, response_type="code", scope="profile")  # fmt: skip
 
 
 def redeemed(code: str, access: str, refresh: str, client_id: int, secret: str) -> Act:
-    """Tokens for a code."""
+    """Return an act that exchanges a code and keeps its tokens."""
     return act("User.getOauthToken", "oauth", keep=f"access_token={access} refresh_token={refresh}", crossed=True,
                grant_type="authorization_code", client_id=client_id, client_secret=f"<{secret}>",
                code=f"<{code}>", redirect_uri=APP)  # fmt: skip
 
 
 def refreshed(old: str, access: str, refresh: str, client_id: int) -> Act:
-    """Tokens for a refresh token."""
+    """Return an act that exchanges a refresh token and keeps the new tokens."""
     return act("User.getOauthToken", "oauth", keep=f"access_token={access} refresh_token={refresh}", crossed=True,
                grant_type="refresh_token", client_id=client_id, refresh_token=f"<{old}>")  # fmt: skip
 
 
 def spent(code: str, client_id: int) -> Act:
-    """A code that was used: its tokens end."""
+    """Return an act that exchanges a used code: it fails and ends the code's tokens."""
     return act("User.getOauthToken", "oauth", fails=True, grant_type="authorization_code", client_id=client_id,
                code=f"<{code}>", redirect_uri=APP)  # fmt: skip
 
 
 def dead(refresh: str, client_id: int) -> Act:
-    """A refresh token that gives nothing."""
+    """Return an act that exchanges an invalid refresh token: it fails."""
     return act("User.getOauthToken", "oauth", fails=True, grant_type="refresh_token", client_id=client_id,
                refresh_token=f"<{refresh}>")  # fmt: skip
 
 
 def login(email: str, session: str, password: str = "the password of §") -> Act:
-    """A user token."""
+    """Return an act that logs a user in and keeps the user token."""
     return act("User.getUserToken", "users", keep=session, email=email, password=password)
 
 
 def wrong_login(email: str, password: str) -> Act:
-    """No user token."""
+    """Return an act that logs in with a wrong password: it fails."""
     return act("User.getUserToken", "users", fails=True, email=email, password=password)
 
 
 def social(consumer: str) -> Act:
-    """A social."""
+    """Return an act that creates a social."""
     return act("User.createSocial", "socials", consumer=consumer, redirect="https://§.example/callback",
                client_id="§", client_secret="the secret of §", scope=["profile", "§"])  # fmt: skip
 
 
 def assigned(id: int, role_id: str, *values: tuple[str, object]) -> Act:
-    """A role for a user."""
+    """Return an act that assigns a role with values to a user."""
     parameters = [{"name": name, "value": value} for name, value in values]
     return act("User.assignUser", "held", id=id, roles=[{"role_id": role_id, "parameters": parameters}])
 
 
 def permitted(role_id: str, *perm_ids: str) -> Act:
-    """Permissions for a role."""
+    """Return an act that adds permissions to a role."""
     body = [dict(zip(("method", "end_point"), each.split("/", 1), strict=True)) for each in perm_ids]
     return act("User.addRolePerm", "roles held", role_id=role_id, body=body)
 

@@ -1,4 +1,4 @@
-"""Faults in how the User service is called that no row can say."""
+"""Code mutants of calls of the User service, for faults that no fault row can express."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ secrets_shown = patch(
 
 @instead("USR-CALL-12", CALL)
 def one_people(original: Any, self: Any, caller: Any, service: str, *call: Any) -> Any:
-    """all solutions have the same people"""
+    """all solutions share the same users"""
     caller = replace(caller, solution="probe") if service == "User" else caller
     return original(self, caller, service, *call)
 
 
 @instead("USR-CALL-12", "labkit.services.user.accounts:activate", alone=True)
 def code_of_any_solution(original: Any, connection: Any, solution: str, code: str) -> Any:
-    """an activation code counts in every solution"""
+    """an activation code is valid in every solution"""
     row = execute(connection, "SELECT solution FROM user WHERE activation = ?", (code,)).fetchone()
     return original(connection, row[0] if row else solution, code)
 
 
 @instead("USR-CALL-12", "labkit.services.user.roles.assignments:delete_value", alone=True)
 def value_of_all_solutions(original: Any, connection: Any, solution: str, *named: Any) -> None:
-    """deleteRoleParamValue takes the value from the users of all solutions"""
+    """deleteRoleParamValue removes the value from the users of all solutions"""
     original(connection, solution, *named)
     execute(connection, "DELETE FROM assigned_value WHERE role = ? AND value = ?", (named[0], named[2]))
 
 
 @mutant("USR-CALL-15", "labkit.services.user.keys:Keys.secret", alone=True)
 def secret_of_each_start(original: Any) -> Any:
-    """the secret of user tokens is another after each start"""
+    """the secret of user tokens changes with every start"""
     starts: WeakKeyDictionary[Keys, int] = WeakKeyDictionary()
     numbers = itertools.count()
 

@@ -1,4 +1,4 @@
-"""Operations on users that the document does not show: getUser, updateUser, deleteUser, and a user's data."""
+"""User operations that the document does not show: getUser, updateUser, deleteUser, and user data."""
 
 from __future__ import annotations
 

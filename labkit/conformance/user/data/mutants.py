@@ -1,4 +1,4 @@
-"""Faults of what is kept with users that no row can say."""
+"""Code mutants of users and their data, for faults that no fault row can express."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ active_when_changed = patch(
 
 @instead("USR-DATA-4", f"{ACCOUNTS}:next_id", alone=True)
 def ids_again(original: Any, connection: Any, solution: str, kind: str) -> Any:
-    """the id of a deleted user comes again"""
+    """the id of a deleted user is reused"""
     if kind == "user":
         return execute(connection, NEXT, (solution,)).fetchone()[0]
     return original(connection, solution, kind)

@@ -1,4 +1,4 @@
-"""The solution of the guides: accounts, mails and sessions. Every check makes people of its own."""
+"""The example solution of the guides: accounts, mails and sessions. Every check creates its own users."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOGIN, USER = "/api/session/login", "/api/session/user"
 
 
 async def forgot(guide: Guide, email: str) -> str:
-    """The reset token that is sent to an address."""
+    """Request a password reset and return the token mailed to the address."""
     expect.status(await guide.post(FORGOTTEN, email=email), 200)
     link = urlsplit(guide.link(email))
     return parse_qs(link.query).get("rt", [""])[0]

@@ -1,4 +1,4 @@
-"""The solution of the guides: how clients prove who they are, and what their access tokens open."""
+"""The example solution of the guides: authentication of clients, and access with their tokens."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ TOKEN, USERINFO = "/oauth/token", "/oauth/userinfo"
 
 
 async def registered(guide: Guide, person: Person) -> OAuthClient:
-    """A client that a person registered."""
+    """Register a client for a person and return it."""
     return await OAuthClient.registered(guide.table, person.id, await guide.login(person))
 
 
 async def access_token(guide: Guide, client: OAuthClient, scope: str | None) -> str:
-    """An access token of a client, for these scopes."""
+    """Return an access token of a client for these scopes."""
     code = await client.through(guide.text).approve(scope=scope)
     tokens = await client.through(guide.table).redeem(code)
     return str(tokens["access_token"])

@@ -1,4 +1,4 @@
-"""Links, reset tokens, cookies and paths that are nearly right, at the solution of the guides."""
+"""The example solution of the guides: near misses of links, reset tokens, cookies and paths."""
 
 from __future__ import annotations
 

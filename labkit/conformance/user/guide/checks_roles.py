@@ -1,4 +1,4 @@
-"""The solution of the guides: what roles let be seen and done, and what its clients may ask for."""
+"""The example solution of the guides: access by role, and by the scopes of clients."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ ROLES = {role: named("infoUserId") for role in ("owner", "guest")}
 
 
 async def ready(target: Target) -> Guide:
-    """The solution with the roles of /_init."""
+    """Return the solution after /_init has created its roles."""
     guide = Guide(target)
     expect.status(await guide.get("/_init"), 200)
     return guide
 
 
 async def assign(guide: Guide, person: Person, role: str, name: str, value: object) -> None:
-    """What the developer of a solution does: no endpoint gives these roles."""
+    """Assign a role by the User service, as a solution's developer does: no endpoint assigns these roles."""
     await guide.table("assignUser", id=person.id, roles=[assignment(role, (name, value))])
 
 
@@ -36,7 +36,7 @@ async def info(guide: Guide, email: str, sid: str = "") -> httpx.Response:
 
 
 async def shown(guide: Guide, caller: Person, person: Person) -> Any:
-    """What a caller who is logged in sees of someone."""
+    """Log the caller in and return the information that it gets about a person."""
     return decoded(expect.status(await info(guide, person.email, await guide.login(caller)), 200))
 
 

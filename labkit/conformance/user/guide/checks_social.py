@@ -1,4 +1,4 @@
-"""The solution of the guides: logging in with the identity providers that lab.yaml has."""
+"""The example solution of the guides: logins with the identity providers of lab.yaml."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NAME = "Ann"
 
 
 async def ready(target: Target, consumer: str) -> Guide:
-    """The solution with a social for an application that lab.yaml registers; an earlier check may have made it."""
+    """Return the solution with a social for the provider's application in lab.yaml; reuse an existing one."""
     guide, app = Guide(target), target.application(consumer)
     given = {
         "consumer": consumer,
@@ -45,7 +45,7 @@ async def opened(guide: Guide, browser: Browser, consumer: str, *, follow: bool 
 
 
 def names_provider(response: httpx.Response, consumer: str) -> None:
-    """The answer must be that of the callback, with what the provider tells of Ann."""
+    """Raise a Mismatch unless the answer is the callback's, with Ann's name from the provider."""
     expect.equal("where the login ends", response.url.path, HANDLE[consumer], response)
     found = decoded(expect.status(response, 200))
     expect.equal("name", found.get("name") if isinstance(found, dict) else found, NAME, response)

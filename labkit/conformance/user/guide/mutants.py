@@ -1,4 +1,4 @@
-"""Faults of the platform that the solution of the guides shows and no row can say."""
+"""Code mutants that the solution of the guides shows, for faults that no fault row can express."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ head_as_get = patch(
 
 @instead("USR-GUIDE-37 USR-GUIDE-39", "labkit.services.user.oauth.access_tokens:sign")
 async def scopes_hidden(original: Any, context: Any, keys: Any, *of: Any) -> Any:
-    """an access token tells the scopes under another name"""
+    """an access token has the scopes in another claim"""
     claims = jwt.decode(await original(context, keys, *of), options={"verify_signature": False})
     claims["scope"] = claims.pop("scopes")
     return jwt.encode(claims, await keys.private(), algorithm="RS256")

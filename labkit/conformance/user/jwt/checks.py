@@ -1,4 +1,4 @@
-"""Signing and verifying JSON web tokens, compared with what the RFCs say of the same keys."""
+"""Signing and verifying JSON web tokens, compared with the results that the RFCs specify."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ PKCS8 = serialization.PrivateFormat.PKCS8
 
 @functools.cache
 def pair() -> rsa.RSAPrivateKey:
-    """A key of these checks' own, made once."""
+    """Return the key pair of these checks, generated once."""
     return rsa.generate_private_key(65537, 2048)
 
 
@@ -60,32 +60,32 @@ def certificate() -> str:
 
 
 def keys(algorithm: str) -> tuple[str, str]:
-    """What an algorithm signs and verifies with."""
+    """Return the keys for signing and for verifying with an algorithm."""
     return (private(), public()) if algorithm == "RS256" else (SECRET, SECRET)
 
 
 def signature(algorithm: str, signed: str, key: str = SECRET) -> str:
-    """The signature that RFC 7518 asks for."""
+    """Return the signature of RFC 7518."""
     if algorithm == "RS256":
         return coded(pair().sign(signed.encode(), padding.PKCS1v15(), hashes.SHA256()))
     return coded(hmac.new(key.encode(), signed.encode(), HASHES[algorithm]).digest())
 
 
 def made(payload: object, header: object = None, algorithm: str = "HS256", key: str = SECRET) -> str:
-    """A token that is put together here."""
+    """Return a token built without the User service."""
     signed = f"{part(header or {'alg': algorithm})}.{part(payload)}"
     return f"{signed}.{signature(algorithm, signed, key)}"
 
 
 async def signed(user: User, payload: object, algorithm: str, key: str) -> dict[str, Any]:
-    """The object that jwtSign gives."""
+    """Return the object that jwtSign gives."""
     result = await user.table("jwtSign", key=key, payload=payload, algorithm=algorithm)
     expect.true("jwtSign gives an object", isinstance(result, dict), type(result).__name__, user.last)
     return dict(result)
 
 
 async def signs(user: User, payload: object, algorithm: str = "HS256", key: str = "") -> str:
-    """The token that jwtSign gives."""
+    """Return the token that jwtSign gives."""
     key = key or keys(algorithm)[0]
     token = (await signed(user, payload, algorithm, key)).get("token")
     expect.true("jwtSign gives a token", isinstance(token, str), type(token).__name__, user.last)
@@ -93,13 +93,13 @@ async def signs(user: User, payload: object, algorithm: str = "HS256", key: str 
 
 
 async def verifies(user: User, token: str, algorithm: str = "HS256", key: str = "") -> Any:
-    """The payload that jwtVerify gives."""
+    """Return the payload that jwtVerify gives."""
     key = key or keys(algorithm)[1]
     return await user.table("jwtVerify", key=key, token=token, algorithms=[algorithm])
 
 
 async def refuses(user: User, status: int, token: str, algorithms: object = None, key: str = SECRET) -> str:
-    """The reason why jwtVerify refuses."""
+    """Return the message of jwtVerify's refusal, which must have this status."""
     given = algorithms if algorithms is not None else ["HS256"]
     error = await user.refused("jwtVerify", status, key=key, token=token, algorithms=given)
     return str(error["message"])

@@ -1,4 +1,4 @@
-"""JSON web tokens: numbers, keys and tokens of every size, and keys of other kinds."""
+"""JSON web tokens: numbers, keys and tokens of every size, and keys of unsupported types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults in signing and verifying JSON web tokens that no row can say."""
+"""Code mutants of signing and verifying JSON web tokens, for faults that no fault row can express."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The OAuth provider: clients, and the codes that their users approve. Every check makes people of its own."""
+"""The OAuth provider: clients, and the codes that users approve. Every check creates its own users."""
 
 from __future__ import annotations
 
@@ -254,7 +254,7 @@ async def late_attacks(target: Target) -> None:
 
 
 def _client(shop: Shop, client: Mapping[str, Any]) -> None:
-    """It must have every field of the record, of its type."""
+    """Raise a Mismatch unless the client has exactly the fields of the record, with their types."""
     shop.same("fields of a client", sorted(client), sorted(TYPES))
     for name, kind in TYPES.items():
         expect.true(f"{name} is {kind.__name__}", type(client[name]) is kind, client[name], shop.last)

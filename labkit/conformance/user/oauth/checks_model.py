@@ -1,4 +1,4 @@
-"""OAuth codes and token sets by a model: two users and two clients, in random order."""
+"""Model check of OAuth codes and token sets: two users and two clients, in random order."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TICKS = (SECOND, 599 * SECOND, SECOND // 2, 600 * SECOND, 9 * SECOND)
 
 @dataclass(frozen=True)
 class Call:
-    """A method of the game and what it takes."""
+    """A command: a method of the game and its arguments."""
 
     does: str
     given: tuple[Any, ...] = ()
@@ -29,7 +29,7 @@ class Call:
 
 
 def commands() -> SearchStrategy[Any]:
-    """What users and clients do."""
+    """Return the strategy for commands: operations of users and clients."""
     from hypothesis import strategies as st
 
     one_of = st.sampled_from

@@ -1,4 +1,4 @@
-"""The OAuth provider: token sets, what they are exchanged for, and how long they live."""
+"""The OAuth provider: token sets, their exchange, and their lifetime."""
 
 from __future__ import annotations
 

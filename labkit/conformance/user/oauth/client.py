@@ -1,4 +1,4 @@
-"""A client of the OAuth provider, for checks, attacks and tests: what it asks for, and what it is given."""
+"""A client of the OAuth provider, for checks, attacks and tests: its requests and their parameters."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Call = Callable[..., Awaitable[Any]]  # makes an operation of the User service: 
 
 @dataclass(frozen=True, slots=True)
 class OAuthClient:
-    """A client, on behalf of the user whose token it has.
+    """A client, with the token of the user who approves it.
 
-    call: makes the operations, and gives what comes of them, error objects too; owner: the user's id; record:
-    what createOauthClient gave. Of each request, `changes` put other parameters in place; None leaves one out.
+    call: makes the operations and returns their results, also error objects; owner: the user's id; record: the result
+    of createOauthClient. `changes` override parameters of a request; None removes one.
     """
 
     call: Call
@@ -34,7 +34,7 @@ class OAuthClient:
     async def registered(
         cls, call: Call, owner: int, token: str, *, name: str = "Shop", redirect: object = CALLBACK
     ) -> Self:
-        """A new client of a user's. Raises Mismatch where there is none."""
+        """Register a client for a user and return it. Raises Mismatch if it is refused."""
         record = await call("createOauthClient", id=owner, name=name, redirect=redirect)
         if not isinstance(record, dict) or not {"id", "secret"} <= record.keys():
             raise Mismatch(
@@ -43,7 +43,7 @@ class OAuthClient:
         return cls(call, owner, token, record)
 
     def through(self, call: Call) -> Self:
-        """The same client, whose operations are made in another way."""
+        """Return the same client with another function for its operations."""
         return replace(self, call=call)
 
     @property
@@ -62,7 +62,7 @@ class OAuthClient:
     # ---- the parameters of what it asks for
 
     def approval(self, **changes: object) -> Parameters:
-        """Of getOauthAuthorizeApproved."""
+        """Return the parameters of getOauthAuthorizeApproved."""
         given = {
             "token": self.token,
             "client_id": self.id,
@@ -73,39 +73,39 @@ class OAuthClient:
         return _changed(given, changes)
 
     def exchange(self, code: object, **changes: object) -> Parameters:
-        """Of getOauthToken, for a code."""
+        """Return the parameters of getOauthToken for a code."""
         given = {"grant_type": "authorization_code", "code": code, "redirect_uri": self.redirect_uri}
         return _changed({**self.credentials, **given}, changes)
 
     def renewal(self, refresh_token: object, **changes: object) -> Parameters:
-        """Of getOauthToken, for a refresh token."""
+        """Return the parameters of getOauthToken for a refresh token."""
         given = {"grant_type": "refresh_token", "refresh_token": refresh_token}
         return _changed({**self.credentials, **given}, changes)
 
     # ---- what it asks for
 
     async def approve(self, **changes: object) -> Any:
-        """A code, which the user approves."""
+        """Return a code that the user approves."""
         return await self.call("getOauthAuthorizeApproved", **self.approval(**changes))
 
     async def redeem(self, code: object, **changes: object) -> Any:
-        """The token set for a code."""
+        """Return the token set for a code."""
         return await self.call("getOauthToken", **self.exchange(code, **changes))
 
     async def refresh(self, refresh_token: object, **changes: object) -> Any:
-        """The token set for a refresh token."""
+        """Return the token set for a refresh token."""
         return await self.call("getOauthToken", **self.renewal(refresh_token, **changes))
 
     async def tokens(self, **changes: object) -> Any:
-        """A token set, by way of a new code."""
+        """Return the token set for a new code."""
         return await self.redeem(await self.approve(), **changes)
 
     async def user_of(self, access_token: object) -> Any:
-        """The user whom an access token leads to."""
+        """Return the user of an access token."""
         return await self.call("getCurrentUser", token=access_token)
 
     async def holds(self, tokens: Mapping[str, Any]) -> bool:
-        """Does the access token of a set lead to the client's user?"""
+        """Return whether the access token of a set belongs to the client's user."""
         user = await self.user_of(tokens["access_token"])
         return isinstance(user, dict) and bool(user.get("id") == self.owner)
 
@@ -115,7 +115,7 @@ def _changed(given: Mapping[str, object], changes: Mapping[str, object]) -> Para
 
 
 def name_of(error: Mapping[str, Any]) -> str | None:
-    """The RFC's name of a refusal, which stands in its JSON text, if it has one."""
+    """Return the RFC's name of an error, from its JSON text, if it has one."""
     name = json.loads(error["error"]).get("code")
     if name is not None and not isinstance(name, str):
         raise Mismatch("code of an error", "a text", repr(name))

@@ -1,4 +1,4 @@
-"""Playing the model of OAuth: two users and two clients of one solution, and another solution that knows neither."""
+"""Model game of OAuth: two users and two clients of one solution, and a second solution without them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SOLUTIONS = (PROBE, WITNESS)
 
 
 class OAuth:
-    """One game: two users, each with a client, who approve and exchange."""
+    """One game: two users, each with a client, who approve clients and exchange codes."""
 
     default = "USR-OAUTH-1"
 
@@ -60,26 +60,26 @@ class OAuth:
             await self.redeem(number, "right", (None, None))
 
     async def end(self) -> None:
-        """Every set is asked for once more."""
+        """Use every access token once more."""
         for number in range(len(self._sets)):
             await self.use(number)
         await self._calls.send()
 
     async def close(self) -> None:
-        """Nothing is under way; users and clients stay, as people do."""
+        """Leave users and clients: they cannot disturb other checks."""
 
     async def play(self, command: Any) -> None:
         if not self._lost:
             await command(self)
 
     async def pause(self) -> None:
-        """Leave nothing under way: the platform is to be restarted."""
+        """Finish pending calls before the platform restarts."""
         await self._calls.send()
 
     # ---- what commands do
 
     async def approve(self, user: int, client: int) -> None:
-        """A user approves a client, the own one or another's."""
+        """Have a user approve its own or the other's client."""
         if user in self._grants.inactive:
             return
         approval = {
@@ -102,7 +102,7 @@ class OAuth:
         self._calls.add(0, "User.getOauthAuthorizeApproved", approval, judge)
 
     async def redeem(self, number: int, how: str, ttls: tuple[int | None, int | None]) -> None:
-        """Exchange a code. how: right, or what is wrong about it."""
+        """Exchange a code. how: right, or the mistake in the request."""
         await self._calls.send()
         if not self._codes:
             return
@@ -146,7 +146,7 @@ class OAuth:
             code.used = code.used or isinstance(result(response).get("access_token"), str)
 
     async def refresh(self, number: int, how: str, ttls: tuple[int | None, int | None]) -> None:
-        """Exchange a refresh token."""
+        """Exchange a refresh token. how: right, or the mistake in the request."""
         if not self._sets:
             return
         number = -1 - number % len(self._sets)
@@ -176,7 +176,7 @@ class OAuth:
             tokens.refreshed = was or isinstance(result(response).get("access_token"), str)
 
     async def twice(self, number: int) -> None:
-        """Exchange a refresh token twice at the same time: at most one succeeds; then nobody asks for it again."""
+        """Exchange a refresh token twice at the same time: at most one exchange may succeed."""
         usable = [
             index
             for index, each in enumerate(self._grants.sets)
@@ -195,7 +195,7 @@ class OAuth:
         self._grants.end_family(tokens.family)  # the second use ends what came from it
 
     async def use(self, number: int) -> None:
-        """Ask who a token set speaks for, here and in another solution."""
+        """Ask for the user of an access token, in its solution and in another one."""
         if not self._sets or self._lost:
             return
         number = -1 - number % len(self._sets)
@@ -240,7 +240,7 @@ class OAuth:
             self._grants.delete(1)
 
     async def password(self, user: int) -> None:
-        """A user gets another password, and logs in by it."""
+        """Change a user's password and log in with it."""
         if user not in self._grants.inactive:
             person = self._people[user]
             person["password"] += "!"
@@ -249,12 +249,12 @@ class OAuth:
             self._grants.change_password(user)
 
     async def status(self, user: int, status: int) -> None:
-        """A user is made inactive, or active again."""
+        """Make a user inactive, or active again."""
         await self._made(("updateUser", {"id": self._users[user], "status": status}))
         (self._grants.inactive.discard if status else self._grants.inactive.add)(user)
 
     async def advance(self, ticks: int) -> None:
-        """Let time pass."""
+        """Advance the clock by ticks, if it is exact."""
         if self.clock.exact:
             await self._calls.send()
             await self.clock.advance(ticks)
@@ -269,7 +269,7 @@ class OAuth:
         family: int,
         ttls: tuple[int | None, int | None],
     ) -> bool:
-        """Was a set given where it should be? Keeps it."""
+        """Compare whether a token set was given, and store it; return whether the model still agrees."""
         found = result(response)
         given = isinstance(found.get("access_token"), str)
         if good is not None and not self._rules.holds(rule, "is a set given?", given, good, response):
@@ -302,7 +302,7 @@ class OAuth:
         return await self._calls.call(index, f"User.{operation}", parameters)
 
     async def _made(self, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
-        """What operations give, of which none may fail."""
+        """Return the results of operations, none of which may fail. Raises SetUpError."""
         found: list[CallResult] = []
         for operation, parameters in calls:
             self._calls.add(0, f"User.{operation}", parameters, found.append)
@@ -314,5 +314,5 @@ class OAuth:
 
 
 def result(given: CallResult) -> Any:
-    """What an operation gave; an empty table where that was nothing."""
+    """Return the result of an operation; an empty table for nil."""
     return {} if given.value is None else given.value

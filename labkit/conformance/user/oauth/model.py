@@ -1,7 +1,7 @@
-"""A reference model of OAuth codes and token sets of one solution: which of them counts, and what ends which.
+"""Reference model of OAuth codes and token sets of one solution: their validity, and what ends it.
 
-Times are in seconds, exact. What was given within a second may be dead already a fraction of a second earlier,
-where a server counts from the whole second: between the two the model holds both for right (None).
+Times are exact, in seconds. A server that counts from the whole second may end a credential a fraction of a second
+earlier; the model accepts both results in between (None).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ REFRESH_TTL = 31_104_000
 
 @dataclass(slots=True)
 class Code:
-    """A code. used: was it exchanged? unsure: what became of it the documents do not tell."""
+    """A code. used: it was exchanged; unsure: the documents do not define its validity any more."""
 
     client: int
     user: int
@@ -28,9 +28,7 @@ class Code:
 
 @dataclass(slots=True)
 class Tokens:
-    """A token set. family: the number of the code that it came from; ended: it counts no more; by_password: since its
-    user has another one.
-    """
+    """A token set. family: index of its code; ended: it is invalid; by_password: since its user's password changed."""
 
     client: int
     user: int
@@ -44,7 +42,7 @@ class Tokens:
 
 
 def alive(issued: Fraction, ttl: int, now: Fraction) -> bool | None:
-    """Does it count yet? None: that is not sure."""
+    """Return whether a credential is still valid; None if both are right."""
     if now >= issued + ttl:
         return False
     return True if now < math.floor(issued) + ttl else None
@@ -52,7 +50,7 @@ def alive(issued: Fraction, ttl: int, now: Fraction) -> bool | None:
 
 @dataclass(slots=True)
 class Grants:
-    """All codes and sets, by their numbers, which clients are deleted, and which users are not active."""
+    """All codes and token sets, in order, the deleted clients and the inactive users."""
 
     codes: list[Code] = field(default_factory=list)
     sets: list[Tokens] = field(default_factory=list)
@@ -60,7 +58,7 @@ class Grants:
     inactive: set[int] = field(default_factory=set)
 
     def change_password(self, user: int) -> None:
-        """The access tokens of a user are dead; of codes that wait the documents do not tell."""
+        """End the access tokens of a user; the documents do not define the effect on pending codes."""
         for each in self.sets:
             if each.user == user and not each.ended:
                 each.ended = each.by_password = True
@@ -68,7 +66,7 @@ class Grants:
             code.unsure = code.unsure or code.user == user
 
     def give(self, family: int, now: Fraction, access_ttl: int, refresh_ttl: int) -> None:
-        """A new set, which ends the one before."""
+        """Add a new token set, which ends the earlier ones of its client and user."""
         code = self.codes[family]
         for each in self.sets:
             if (each.client, each.user) == (code.client, code.user):

@@ -1,4 +1,4 @@
-"""Faults of the OAuth provider that no row can say: whose a code is, what ends with what, and when."""
+"""Code mutants of the OAuth provider, for faults that no fault row can express."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ a_second_late = patch(
 
 @instead("USR-OAUTH-12", f"{CODES}:issue")
 def owner_for_user(original: Any, connection: Any, solution: str, user: Any, approved: Any, *of: Any) -> None:
-    """a code is for the owner of the client"""
+    """a code is issued for the owner of the client instead of the user"""
     client = clients.get(connection, solution, approved.client_id)
     owner = client and accounts.get(connection, solution, client.user_id)
     original(connection, solution, owner or user, approved, *of)
@@ -81,12 +81,12 @@ def owner_for_user(original: Any, connection: Any, solution: str, user: Any, app
 
 @instead("USR-OAUTH-14", "labkit.services.user.user_tokens:user_of")
 async def clients_approve(original: Any, *of: Any) -> Any:
-    """an access token counts as a user token"""
+    """an access token is accepted as a user token"""
     return await original(*of) or await access_tokens.user_of(*of)
 
 
 @instead("USR-OAUTH-24 USR-OAUTH-38", f"{TOKENS}:find")
 def any_client(original: Any, connection: Any, solution: str, client_id: int, *of: str) -> Any:
-    """a code or refresh token counts for every client"""
+    """a code or refresh token is valid for every client"""
     its = execute(connection, ITS_CLIENT, (digest(of[-1]),)).fetchone()
     return original(connection, solution, its[0] if its else client_id, *of)

@@ -1,4 +1,4 @@
-"""What checks of the OAuth provider play again and again: a user, a client, and what the client is given or refused."""
+"""Common steps of the checks of the OAuth provider: a user, a client, and its accepted and refused requests."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from labkit.conformance.users import Person, User
 
 
 class Shop(User):
-    """Ann, who is new, and a client of hers. `changes` as in OAuthClient."""
+    """A new user, Ann, and her client. `changes` as in OAuthClient."""
 
     ann: Person
     client: OAuthClient
 
     @classmethod
     async def open(cls, target: Target, redirect: object = CALLBACK) -> Shop:
-        """With a client that has these redirects."""
+        """Create Ann and a client with these redirects."""
         shop = cls(target)
         shop.ann = await shop.person()
         token = await shop.login(shop.ann)
@@ -26,11 +26,11 @@ class Shop(User):
         return shop
 
     async def register(self, owner: Person, redirect: object = CALLBACK) -> Mapping[str, Any]:
-        """Another client; it must have an id and a secret."""
+        """Register another client; it must have an id and a secret."""
         return (await OAuthClient.registered(self.table, owner.id, "", redirect=redirect)).record
 
     async def clients(self, owner: Person) -> list[Any]:
-        """The clients of a user."""
+        """Return the clients of a user."""
         found = await self.table("getOauthClients", id=owner.id)
         listed = found.get("oauth_clients") if isinstance(found, dict) else None
         if not isinstance(listed, list):
@@ -38,43 +38,43 @@ class Shop(User):
         return listed
 
     async def approve(self, **changes: object) -> str:
-        """A code, which must be given."""
+        """Return a code; the approval must succeed."""
         return str(await self.client.through(self.text).approve(**changes))
 
     async def disapproved(self, status: int, **changes: object) -> str | None:
-        """An approval must be refused: the name that the error has, if any."""
+        """Return the error's name of an approval that must be refused, if it has one."""
         return name_of(await self._refused(status).approve(**changes))
 
     async def redeem(self, code: object, **changes: object) -> dict[str, Any]:
-        """The token set for a code, which must be given."""
+        """Return the token set for a code; the exchange must succeed."""
         return self._set(await self.client.redeem(code, **changes))
 
     async def unredeemed(self, status: int, code: object, **changes: object) -> str | None:
-        """The exchange of a code must be refused: the name that the error has, if any."""
+        """Return the error's name of a code's exchange that must be refused, if it has one."""
         return name_of(await self._refused(status).redeem(code, **changes))
 
     async def refresh(self, refresh_token: object, **changes: object) -> dict[str, Any]:
-        """The token set for a refresh token, which must be given."""
+        """Return the token set for a refresh token; the exchange must succeed."""
         return self._set(await self.client.refresh(refresh_token, **changes))
 
     async def unrefreshed(self, status: int, refresh_token: object, **changes: object) -> str | None:
-        """The exchange of a refresh token must be refused: the name that the error has, if any."""
+        """Return the error's name of a refresh that must be refused, if it has one."""
         return name_of(await self._refused(status).refresh(refresh_token, **changes))
 
     async def tokens(self, **changes: object) -> dict[str, Any]:
-        """A token set, by way of a code of its own."""
+        """Return the token set for a new code."""
         return await self.redeem(await self.approve(), **changes)
 
     async def holds(self, tokens: dict[str, Any], owner: Person | None = None) -> None:
-        """The access token of a set must speak for its user, Ann unless another is named."""
+        """Raise a Mismatch unless the access token of a set belongs to its user, by default Ann."""
         await self.leads_to(tokens["access_token"], owner or self.ann)
 
     async def ended(self, tokens: dict[str, Any]) -> None:
-        """The access token of a set must count no more."""
+        """Raise a Mismatch unless the access token of a set is refused."""
         await self._refused(401).user_of(tokens["access_token"])
 
     def _refused(self, status: int) -> OAuthClient:
-        """The client, whose next operation must be refused."""
+        """Return the client, with operations that must be refused with this status."""
 
         async def call(operation: str, **parameters: object) -> dict[str, Any]:
             return await self.refused(operation, status, **parameters)

@@ -1,4 +1,4 @@
-"""Permissions: registered, given to roles, and asked for. Every check uses paths of its own."""
+"""Permissions: registration, assignment to roles, and queries. Every check uses its own paths."""
 
 from __future__ import annotations
 

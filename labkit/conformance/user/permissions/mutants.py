@@ -1,4 +1,4 @@
-"""Faults of permissions that no row can say: who holds what, and where."""
+"""Code mutants of permissions, for faults that no fault row can express."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ ANY, ONE = f"{AND_HELD})", f"{AND_HELD}{AS_VALUE})"
 
 
 def _holds(connection: Any, solution: str, asked: Permission, condition: str, *values: object) -> bool:
-    """Has a role the permission, for whose holders a condition is true?"""
+    """Return whether a role with the permission and with a matching holder exists."""
     found = execute(connection, ROLE_THAT_HAS + condition, [solution, asked.method, asked.end_point, *values])
     return found.fetchone() is not None
 
 
 def _values(connection: Any, id: int) -> set[str]:
-    """The values that a user holds, whatever they are of."""
+    """Return the values of all parameters that a user holds."""
     held = execute(connection, "SELECT value FROM assigned_value WHERE user_id = ?", (id,))
     return {value for (value,) in held.fetchall()}
 
@@ -45,21 +45,21 @@ unregistered = patch(
 
 @instead("USR-ASSIGN-2", ALLOWED)
 def no_wildcard(original: Any, connection: Any, solution: str, user: int, asked: Any, of: Any) -> Any:
-    """hasUserPerm does not know the wildcard"""
+    """hasUserPerm ignores the wildcard"""
     may = original(connection, solution, user, asked, of)
     return may and {*of.values()} <= _values(connection, user)
 
 
 @instead("USR-ROLE-1 USR-PERM-11", ALLOWED)
 def any_value(original: Any, connection: Any, solution: str, user: int, asked: Any, of: Any) -> Any:
-    """hasUserPerm takes any value that the user holds"""
+    """hasUserPerm accepts any value that the user holds"""
     held = [dict.fromkeys(asked.placeholders, value) for value in _values(connection, user)]
     return any(original(connection, solution, user, asked, each) for each in held)
 
 
 @instead("USR-PERM-3", ALLOWED)
 def odd_braces(original: Any, connection: Any, solution: str, user: int, asked: Any, of: Any) -> Any:
-    """braces that enclose no name of a parameter are not looked at"""
+    """malformed placeholders are ignored"""
     if re.fullmatch(r".*\{[A-Za-z]{1,40}\}", asked.end_point):
         return original(connection, solution, user, asked, of)
     return _holds(connection, solution, asked, ANY, user)
@@ -67,21 +67,21 @@ def odd_braces(original: Any, connection: Any, solution: str, user: int, asked: 
 
 @instead("USR-PERM-13", ALLOWED)
 def over_roles(original: Any, connection: Any, solution: str, user: int, asked: Any, of: Any) -> Any:
-    """one placeholder may be held in one role, another in another"""
+    """the values of two placeholders may be held in different roles"""
     held = [(user, name, of.get(name), WILDCARD) for name in asked.placeholders]
     return all(_holds(connection, solution, asked, ONE, *each) for each in held)
 
 
 @instead("USR-PERM-13", ALLOWED)
 def not_given(original: Any, connection: Any, solution: str, user: int, asked: Any, of: Any) -> Any:
-    """a placeholder that is not given is not looked at"""
+    """a placeholder without a given value is ignored"""
     held = [(user, name, of[name], WILDCARD) for name in asked.placeholders if name in of]
     return _holds(connection, solution, asked, ONE * len(held), *sum(held, ()))
 
 
 @instead("USR-ASSIGN-6", ALLOWED)
 def role_is_enough(original: Any, connection: Any, solution: str, user: int, asked: Any, of: Any) -> Any:
-    """who holds a role without values may use its end_points without placeholders"""
+    """a role without values permits end_points without placeholders"""
     if asked.placeholders:
         return original(connection, solution, user, asked, of)
     return _holds(connection, solution, asked, ANY.replace("assigned_value", "assignment"), user)
@@ -89,5 +89,5 @@ def role_is_enough(original: Any, connection: Any, solution: str, user: int, ask
 
 @instead("USR-PERM-14", ALLOWED)
 def placeholders_needed(original: Any, connection: Any, solution: str, user: int, asked: Any, of: Any) -> Any:
-    """an end_point without placeholders is allowed to nobody"""
+    """an end_point without placeholders is never permitted"""
     return bool(asked.placeholders) and original(connection, solution, user, asked, of)

@@ -1,4 +1,4 @@
-"""Roles and their parameters. Every check makes roles of its own."""
+"""Roles and their parameters. Every check creates its own roles."""
 
 from __future__ import annotations
 

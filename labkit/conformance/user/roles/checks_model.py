@@ -1,4 +1,4 @@
-"""Roles, permissions and assignments by a model: operations on a few of them in two solutions, in random order."""
+"""Model check of roles, permissions and assignments: operations in two solutions, in random order."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ TAKES = (
 
 @dataclass(frozen=True)
 class Call:
-    """An operation of the game, with the number of the solution and what else it takes."""
+    """A command: a method of the game, the number of the solution, and the other arguments."""
 
     does: str
     solution: int
@@ -57,7 +57,7 @@ class Call:
 
 
 def commands() -> SearchStrategy[Any]:
-    """What scripts call."""
+    """Return the strategy for commands: calls of scripts."""
     from hypothesis import strategies as st
 
     one_of, tuples = st.sampled_from, st.tuples

@@ -1,4 +1,4 @@
-"""Playing the model of roles: the same roles in two solutions, with users of their own."""
+"""Model game of roles: the same roles in two solutions, each with its own users."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FIRST_ASSIGNED: tuple[Assigned, ...] = (
 
 
 class Roles:
-    """One game: roles and permissions under a name of its own, and fresh users who hold some of them."""
+    """One game: roles and permissions with a prefix of its own, and new users who hold some of them."""
 
     default = "USR-ROLE-11"
 
@@ -56,7 +56,7 @@ class Roles:
                 await self.assign(index, user, assigned)
 
     async def _sign_up(self, behind: int = 0, more: int = 0) -> None:
-        """Users in both solutions, or more in the one that is behind."""
+        """Create users in both solutions, or only `more` users in the solution `behind`."""
         found: list[list[CallResult]] = [[], []]
         for index in (behind,) if more else range(len(SOLUTIONS)):
             emails = [f"{self._target.identity()}@example.com" for _ in range(more or USERS)]
@@ -75,7 +75,7 @@ class Roles:
                 raise SetUpError(f"set-up: users of {SOLUTIONS[index]}: {given.shown()}")
 
     async def end(self) -> None:
-        """What there is, is asked for once more."""
+        """Read and compare all roles, permissions and assignments."""
         for index, access in enumerate(self.access):
             await self.list_roles(index)
             await self.list_perms(index)
@@ -90,7 +90,7 @@ class Roles:
         await self._calls.send()
 
     async def close(self) -> None:
-        """Leave nothing behind, since lists of all roles would grow and grow."""
+        """Delete roles and permissions, since lists of all roles would grow with every game."""
         left = Calls(self._target, self._rules, self.default, SOLUTIONS)
         for index, access in enumerate(self.access):
             for role in access.roles.values():
@@ -103,7 +103,7 @@ class Roles:
         await command(self)
 
     async def pause(self) -> None:
-        """Leave nothing under way: the platform is to be restarted."""
+        """Finish pending calls before the platform restarts."""
         await self._calls.send()
 
     # ---- what commands do
@@ -128,13 +128,13 @@ class Roles:
         self._same(index, "USR-ROLE-14", "deleteRole", {"role_id": role_id}, lambda a: a.delete(role_id))
 
     async def delete_user(self, index: int, user: int) -> None:
-        """Users are deleted once, for good."""
+        """Call deleteUser, once per user."""
         id = self.users[index][user]
         if id not in self.access[index].deleted:
             self._same(index, "USR-ASSIGN-23", "deleteUser", {"id": id}, lambda a: a.delete_user(id))
 
     async def ask(self, index: int, operation: str, role: str) -> None:
-        """getRole, listRolePerms or listRoleUsers."""
+        """Call getRole, listRolePerms or listRoleUsers."""
         role_id = self._role(role)
         rule, asked = {
             "getRole": ("USR-ROLE-3", lambda a: a.role(role_id).shown()),
@@ -144,7 +144,7 @@ class Roles:
         self._same(index, rule, operation, {"role_id": role_id}, asked)
 
     async def perms(self, index: int, operation: str, role: str, perm: Perm) -> None:
-        """createPermission, deletePerm or deleteRolePerm."""
+        """Call createPermission, deletePerm or deleteRolePerm."""
         role_id, own = self._role(role), self._own(perm)
         perm_id = f"{own[0]}/{own[1]}"
         if operation == "createPermission":
@@ -156,13 +156,13 @@ class Roles:
             self._same(index, "USR-PERM-4", operation, body, lambda a: a.remove_perm(role_id, own))
 
     async def add_perms(self, index: int, role: str, perms: Sequence[Perm]) -> None:
-        """addRolePerm."""
+        """Call addRolePerm."""
         role_id, own = self._role(role), [self._own(each) for each in perms]
         body = {"role_id": role_id, "body": [shown(each) for each in own]}
         self._same(index, "USR-PERM-6", "addRolePerm", body, lambda a: a.add_perms(role_id, own))
 
     async def assign(self, index: int, user: int, assigned: Assigned) -> None:
-        """assignUser, one role or several."""
+        """Call assignUser with one or several roles."""
         id, own = self.users[index][user], [(self._role(role), values) for role, values in assigned]
         roles = [
             {
@@ -175,7 +175,7 @@ class Roles:
         self._same(index, "USR-ASSIGN-7", "assignUser", body, lambda a: a.assign(id, own))
 
     async def take(self, index: int, user: int, operation: str, role: str, name: str, value: str) -> None:
-        """deassignUser, deassignUserParam, deassignUserParamName or deleteRoleParamValue."""
+        """Call deassignUser, deassignUserParam, deassignUserParamName or deleteRoleParamValue."""
         role_id, id = self._role(role), self.users[index][user]
         body: dict[str, Any] = {"role_id": role_id}
         if operation == "deleteRoleParamValue":
@@ -197,12 +197,12 @@ class Roles:
             self._same(index, "USR-ASSIGN-14", operation, body, lambda a: a.take(id, role_id, name, value))
 
     async def ask_user(self, index: int, user: int) -> None:
-        """listUserRoles."""
+        """Call listUserRoles."""
         id = self.users[index][user]
         self._same(index, "USR-ASSIGN-19", "listUserRoles", {"id": id}, lambda a: a.held(id))
 
     async def holds(self, index: int, user: int, role: str, name: str, value: str) -> None:
-        """hasUserRoleParam, and who holds the value."""
+        """Call hasUserRoleParam, and listRoleParamUsers for the same value."""
         role_id, id = self._role(role), self.users[index][user]
         if value == ANY:
             return
@@ -217,21 +217,21 @@ class Roles:
         await self.users_of(index, role, name, value)
 
     async def users_of(self, index: int, role: str, name: str, value: str) -> None:
-        """Who holds a value."""
+        """Call listRoleParamUsers."""
         role_id = self._role(role)
         body = {"role_id": role_id, "parameter_name": name, "parameter_value": value}
         operation = "listRoleParamUsers"
         self._same(index, "USR-ASSIGN-11", operation, body, lambda a: a.users_of(role_id, name, value))
 
     async def values(self, index: int, user: int, role: str, name: str, page: tuple[int, int]) -> None:
-        """listUserRoleParamValues."""
+        """Call listUserRoleParamValues."""
         role_id, id = self._role(role), self.users[index][user]
         body = {"id": id, "role_id": role_id, "parameter_name": name, "offset": page[0], "limit": page[1]}
         operation = "listUserRoleParamValues"
         self._same(index, "USR-ASSIGN-20", operation, body, lambda a: a.values(id, role_id, name, *page))
 
     async def may(self, index: int, user: int, perm: Perm, given: Sequence[tuple[str, str]]) -> None:
-        """hasUserPerm."""
+        """Call hasUserPerm."""
         own, id = self._own(perm), self.users[index][user]
         body = {"id": id, "perm_id": f"{own[0]}/{own[1]}", "parameters": [f"{a}::{b}" for a, b in given]}
         count = own[1].count("{")
@@ -245,11 +245,11 @@ class Roles:
         self._same(index, rule, "hasUserPerm", body, allowed)
 
     async def list_roles(self, index: int) -> None:
-        """listRoles, without those of others."""
+        """Call listRoles and compare the roles of this game."""
         self._listed(index, "USR-ROLE-12", "listRoles", self.access[index].listed())
 
     async def list_perms(self, index: int) -> None:
-        """listPerms, without those of others."""
+        """Call listPerms and compare the permissions of this game."""
         self._listed(index, "USR-PERM-10", "listPerms", [shown(each) for each in self.access[index].perms])
 
     # ---- comparing
@@ -258,7 +258,7 @@ class Roles:
         return perm[0], perm[1].replace("~", self._prefix)
 
     def _role(self, role: str) -> str:
-        """Its role_id: of this game, unless it is that, is empty or begins with `!`; 80: of so many characters."""
+        """Return the role_id of this game: digits: one of that length; `!…`: the rest without the prefix."""
         if role.isdigit():
             return self._prefix + "x" * (int(role) - len(self._prefix))
         return (
@@ -275,7 +275,7 @@ class Roles:
         parameters: dict[str, Any],
         change: Callable[[Access], object],
     ) -> None:
-        """What an operation gives must be what the model gives."""
+        """Queue a call whose result must equal the model's."""
         self._calls.compare(index, f"User.{operation}", parameters, rule, lambda: change(self.access[index]))
 
     def _listed(self, index: int, rule: str, operation: str, wanted: list[Any]) -> None:
@@ -290,5 +290,5 @@ class Roles:
 
 
 def sent(value: str) -> object:
-    """A value as it is sent: the wildcard is an object, and a number is one at times."""
+    """Return a value as it is sent: the wildcard as an object, 7 as a number."""
     return {"type": "wildcard"} if value == ANY else int(value) if value == "7" else value

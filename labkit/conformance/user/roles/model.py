@@ -1,6 +1,6 @@
-"""A reference model of roles, permissions and assignments in one solution, written from the documents alone.
+"""Reference model of roles, permissions and assignments in one solution, from the documents alone.
 
-Names of roles and parameters count in any letter case, and the first spelling is shown; values count as they are.
+Names of roles and parameters ignore letter case, and the first spelling is shown; values are case-sensitive.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Assigned = Sequence[tuple[str, Sequence[tuple[str, str]]]]  # role_id, names and
 
 
 def valid_role(role_id: str) -> None:
-    """Raises Refused."""
+    """Raise Refused for an invalid or reserved role_id."""
     if re.fullmatch("[A-Za-z0-9_-]{1,80}", role_id) is None:
         raise Refused("USR-ROLE-2", 400, choice="USR-ROLE-10")
     if role_id.lower() in RESERVED:
@@ -32,7 +32,7 @@ def valid_role(role_id: str) -> None:
 
 
 def valid_names(names: Iterable[str]) -> None:
-    """Raises Refused."""
+    """Raise Refused for an invalid or reserved parameter name."""
     for each in names:
         if re.fullmatch("[A-Za-z]{1,40}", each) is None:
             raise Refused("USR-ROLE-5", 400, choice="USR-ROLE-10")
@@ -41,7 +41,7 @@ def valid_names(names: Iterable[str]) -> None:
 
 
 def valid_perms(perms: Iterable[Perm]) -> None:
-    """Raises Refused."""
+    """Raise Refused for an invalid method or end_point."""
     for method, end_point in perms:
         if re.fullmatch("[A-Z]{1,10}", method) is None:
             raise Refused("USR-PERM-1", 400, choice="USR-ROLE-10")
@@ -50,13 +50,13 @@ def valid_perms(perms: Iterable[Perm]) -> None:
 
 
 def valid_value(value: str) -> bool:
-    """May a parameter have it?"""
+    """Return whether a parameter may have this value."""
     return value == ANY or re.fullmatch("[A-Za-z0-9]{1,100}", value) is not None
 
 
 @dataclass(slots=True)
 class Kept:
-    """A role. names: folded to their first spelling, in order; held: by user, folded names and values in order."""
+    """A role. names: the first spelling by folded name; held: folded names and values by user, in order."""
 
     role_id: str
     names: dict[str, str] = field(default_factory=dict)
@@ -74,7 +74,7 @@ class Kept:
 
 @dataclass(slots=True)
 class Access:
-    """What there is in a solution. order: by user, the roles in the order in which they were assigned."""
+    """The roles, permissions and assignments of a solution. order: each user's roles in order of assignment."""
 
     roles: dict[str, Kept] = field(default_factory=dict)
     perms: list[Perm] = field(default_factory=list)
@@ -224,7 +224,7 @@ class Access:
         return self.held(user)
 
     def take(self, user: int | None, role_id: str, name: str, value: str | None = None) -> Assignments:
-        """Take a value, or all of a name, from a user, or from all."""
+        """Remove a parameter's value, or all its values, from a user's role; with user None, from all users."""
         if user is not None:
             self.user(user)
         role = self.role(role_id)

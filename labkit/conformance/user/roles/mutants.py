@@ -1,4 +1,4 @@
-"""Faults of roles and their parameters that no row can say."""
+"""Code mutants of roles and their parameters, for faults that no fault row can express."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Social login, with the identity providers that lab.yaml has: google and github (OAuth 2), twitter (OAuth 1)."""
+"""Social login with the identity providers of lab.yaml: google and github (OAuth 2), twitter (OAuth 1)."""
 
 from __future__ import annotations
 

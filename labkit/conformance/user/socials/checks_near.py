@@ -1,4 +1,4 @@
-"""Logins that are nearly another's: states and tokens with a letter changed, of another solution, or twice at once."""
+"""Social login: near misses of states and tokens, their use in another solution, and concurrent use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults in social login that no row can say."""
+"""Code mutants of social login, for faults that no fault row can express."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ alive_at_the_last_second = patch(
 
 @instead("USR-SOC-10", f"{RECORDS}:keep")
 def newest_alone(original: Any, connection: Any, login: records.Login, *of: Any) -> None:
-    """the token of an OAuth 1 provider is dead when there is another"""
+    """only the newest token of an OAuth 1 provider is valid"""
     if login.kind == "access_token":
         execute(connection, ITS_TOKENS, (login.solution,))
     original(connection, login, *of)
@@ -50,11 +50,11 @@ def newest_alone(original: Any, connection: Any, login: records.Login, *of: Any)
 
 @instead("USR-SOC-19", "labkit.services.user.socials.records:take")
 def taken_late(original: Any, connection: Any, login: Any, now: float) -> Any:
-    """a state or request token whose use fails may be used again"""
+    """a state or request token stays valid if its use fails"""
     return records.find(connection, login, now)
 
 
 @instead("USR-CALL-12", "labkit.services.user.socials.records:take")
 def logins_of_all(original: Any, connection: Any, login: Any, now: float) -> Any:
-    """a login that began at the probe may end at another solution"""
+    """a login that began at the probe can end at another solution"""
     return original(connection, login, now) or original(connection, login._replace(solution="probe"), now)

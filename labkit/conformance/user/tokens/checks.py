@@ -178,7 +178,7 @@ async def other_letters(target: Target) -> None:
 
 
 def _alike(token: str) -> list[str]:
-    """What a lenient decoder takes for the same token."""
+    """Return variants of a token that a lenient decoder accepts as the same."""
     letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
     bits = 2 * (-len(token.rpartition(".")[2]) % 4)  # of the last letter, that stand for nothing
     last = letters[letters.index(token[-1]) ^ 1] if bits else token[-1]

@@ -1,4 +1,4 @@
-"""What happens while something else is under way: a password that changes, a code that is used, a user who goes."""
+"""Races: logins, codes and refresh tokens while passwords change, users are deleted, or codes are used."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from labkit.conformance.users import NEW_PASSWORD, User
 
 
 def calls(user: User, operation: str, **given: object) -> Any:
-    """A call that may fail: begun later."""
+    """Return a call that may fail, to be started later."""
     return partial(user.call, "User", operation, given)
 
 

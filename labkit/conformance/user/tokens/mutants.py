@@ -1,4 +1,4 @@
-"""Faults of logins and user tokens that no row can say."""
+"""Code mutants of logins and user tokens, for faults that no fault row can express."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ lenient_letters = patch(
     "USR-TOKEN-3 USR-USER-17 USR-TOKEN-12 USR-GUIDE-13", "labkit.services.user.passwords:Passwords.verify"
 )
 async def any_password_fits(original: Any, self: Any, kept: str | None, password: str) -> bool:
-    """every password fits"""
+    """every password is accepted"""
     return kept is not None
 
 
 @instead("USR-TOKEN-7 USR-OAUTH-13 USR-OAUTH-38", "labkit.services.user.user_tokens:verified")
 def not_verified(original: Any, secret: bytes, solution: str, token: str) -> Any:
-    """the signature of a user token is not looked at"""
+    """the signature of a user token is not verified"""
     try:
         claims = jwt.decode(token, options={"verify_signature": False})
     except jwt.InvalidTokenError:
@@ -56,7 +56,7 @@ def not_verified(original: Any, secret: bytes, solution: str, token: str) -> Any
 
 @instead("USR-TOKEN-8", "labkit.services.user.user_tokens:issue")
 async def user_of_now(original: Any, context: Any, keys: Any, solution: str, user: Any, lifetime: int) -> str:
-    """a login whose password is replaced meanwhile gives a token of the new one"""
+    """a login during a change of the password gives a token valid for the new password"""
     found = await context.database.read(accounts.get, solution, user.id)
     return str(await original(context, keys, solution, found or user, lifetime))
 
@@ -70,5 +70,5 @@ def scope_forgotten(original: Any, connection: Any, solution: str, request: Any,
 
 @instead("USR-OAUTH-20", "labkit.services.user.oauth.access_tokens:holder")
 def holder_of_before(original: Any, connection: Any, solution: str, claims: Any) -> Any:
-    """an access token counts whatever became of its user and set"""
+    """an access token stays valid when its user or set is gone"""
     return accounts.get(connection, solution, int(claims["sub"]))

@@ -1,4 +1,4 @@
-"""Accounts: sign-up, activation, listing, passwords. Every check makes people of its own."""
+"""Accounts: sign-up, activation, listing, passwords. Every check creates its own users."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from labkit.conformance.users import NEW_PASSWORD, NOBODY, PASSWORD, User
 
 
 async def created(user: User, *emails: str) -> list[int]:
-    """New users, not active; their ids."""
+    """Create users that are not active and return their ids."""
     for email in emails:
         await user.text("createUser", email=email, name=email.partition("@")[0], password=PASSWORD)
     return [(await user.shown(email))["id"] for email in emails]

@@ -1,4 +1,4 @@
-"""Users by a model: sign-up, activation, logins, lists, changes, passwords and data, in two solutions, in any order."""
+"""Model check of users: sign-up, activation, logins, lists, passwords and data, in two solutions."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ EXAMPLES = (
 
 @dataclass(frozen=True)
 class Call:
-    """An operation of the game, with the number of the solution and what else it takes."""
+    """A command: a method of the game, the number of the solution, and the other arguments."""
 
     does: str
     solution: int
@@ -85,7 +85,7 @@ class Advance:
 
 
 def commands() -> SearchStrategy[Any]:
-    """What scripts call."""
+    """Return the strategy for commands: calls of scripts."""
     from hypothesis import strategies as st
 
     one_of, tuples, just = st.sampled_from, st.tuples, st.just

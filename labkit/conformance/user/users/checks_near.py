@@ -1,4 +1,4 @@
-"""Codes, passwords and tokens that are nearly right."""
+"""Near misses of codes, passwords, tokens, names and values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from labkit.conformance.verdict import Mismatch
 
 
 async def missed(user: User, operation: str, name: str, right: str, given: dict[str, Any], *but: str) -> None:
-    """An operation must fail with every near miss of a parameter, and work with the right value afterwards."""
+    """Raise a Mismatch unless an operation fails with near misses of a parameter, and then works with it."""
     for kind, wrong in near_misses(right, but=but):
         found, result = await user.call("User", operation, {**given, name: wrong})
         if not isinstance(result, dict) or "error" not in result:

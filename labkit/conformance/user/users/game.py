@@ -1,4 +1,4 @@
-"""Playing the model of users: people with the same addresses and names in two solutions."""
+"""Model game of users: users with the same addresses and names in two solutions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WRONG_EMAILS = ("", "~", "~@", "~ a@example.com", "Ann <~a@example.com>", "~a@ex
 
 
 class Users:
-    """One game: people under addresses of their own."""
+    """One game: users with addresses of its own."""
 
     default = "USR-USER-1"
 
@@ -60,7 +60,7 @@ class Users:
         await self.data(0, 0, "createUserData", {"k": "x"})
 
     async def end(self) -> None:
-        """Everybody is looked at once more, what they hold is, and whether the tokens are good."""
+        """Compare all users, their data, and the validity of all tokens and codes."""
         for index, people in enumerate(self.people):
             await self.list(index, (), 0, 1000)
             await self.list(index, (), 1, 2)
@@ -75,7 +75,7 @@ class Users:
         await self._calls.send()
 
     async def close(self) -> None:
-        """Whoever is left is deleted, since lists of all would grow and grow."""
+        """Delete the remaining users, since lists of all users would grow with every game."""
         left = Calls(self._target, self._rules, self.default, SOLUTIONS)
         for index, people in enumerate(self.people):
             for user in people.alive():
@@ -86,18 +86,18 @@ class Users:
         await command(self)
 
     async def pause(self) -> None:
-        """Leave nothing under way: the platform is to be restarted."""
+        """Finish pending calls before the platform restarts."""
         await self._calls.send()
 
     # ---- what commands do
 
     async def sign_up(self, index: int, email: str, name: str, password: str) -> None:
-        """createUser, and who it is."""
+        """Call createUser and read the new user's id."""
         await self._sign_up(index, email, name, password)
         await self._calls.send()
 
     async def activate(self, index: int, number: int, code: str) -> None:
-        """activateUser. code: whose or which."""
+        """Call activateUser. code: the user's own, altered, or that of the other solution."""
         user = self._user(index, number)
         other = self._user(1 - index, number)
         given = user.code or ""
@@ -116,7 +116,7 @@ class Users:
         )
 
     async def login(self, index: int, number: int, style: int, password: str, seconds: int) -> None:
-        """getUserToken. style: how the address is spelled; password: which."""
+        """Call getUserToken. style: spelling of the address; password: the current, an old or a wrong one."""
         user = self._user(index, number)
         email = self._spelled(user.email, style)
         given = {
@@ -148,7 +148,7 @@ class Users:
         self._same(index, "USR-TOKEN-2", "getUserToken", body, login, see)
 
     async def current(self, index: int, number: int, change: str) -> None:
-        """getCurrentUser. change: what is done to the token, or `abroad`: it is asked for in the other solution."""
+        """Call getCurrentUser. change: alteration of the token, or `abroad`: call in the other solution."""
         tokens = self.people[index].tokens
         if not tokens:
             return
@@ -169,7 +169,7 @@ class Users:
         self._same(asked, "USR-TOKEN-6", "getCurrentUser", {"token": text}, current, seen)
 
     async def get(self, index: int, number: int, text: bool) -> None:
-        """getUser. text: is the id given as one?"""
+        """Call getUser. text: pass the id as text."""
         user = self._user(index, number)
         id: object = str(user.id) if text else user.id
         self._same(
@@ -177,7 +177,7 @@ class Users:
         )
 
     async def update(self, index: int, number: int, given: Mapping[str, Any], original: str) -> None:
-        """updateUser. original: which password stands beside a new one."""
+        """Call updateUser. original: the original_password sent with a new one."""
         user, given = self._user(index, number), dict(given)
         if "password" in given and original != "none":
             given["original_password"] = user.password if original == "current" else "battery staple"
@@ -191,7 +191,7 @@ class Users:
         )
 
     async def reset(self, index: int, number: int, password: str) -> None:
-        """resetUserPassword."""
+        """Call resetUserPassword."""
         user = self._user(index, number)
         self._same(
             index,
@@ -203,21 +203,21 @@ class Users:
         )
 
     async def delete(self, index: int, number: int) -> None:
-        """deleteUser."""
+        """Call deleteUser."""
         user = self._user(index, number)
         self._same(
             index, "USR-DATA-4", "deleteUser", {"id": user.id}, lambda: self.people[index].delete(user)
         )
 
     async def again(self, index: int) -> None:
-        """deleteUser of whoever came last, and createUser with the same address."""
+        """Delete the newest user and sign up its address again."""
         user = self.people[index].users[-1]
         await self.delete(index, user.number)
         await self._sign_up(index, user.email, user.name, FIRST)
         await self._calls.send()
 
     async def list(self, index: int, filters: Sequence[Filter], offset: int, limit: int) -> None:
-        """listUsers: those of this game. A value `@1` is what the field of that user is."""
+        """Call listUsers for users of this game. A value `@1` is the field's value of that user."""
         own = [self._filled(index, each) for each in filters]
         first: Filter = ("email", "like", self._prefix)
         given = ["::".join(each) for each in (first, *own)]
@@ -239,11 +239,11 @@ class Users:
         )
 
     async def data(self, index: int, number: int, operation: str, given: Mapping[str, Any]) -> None:
-        """What is kept with a user."""
+        """Call an operation on a user's data."""
         self._data(index, self._user(index, number), operation, given)
 
     async def advance(self, ticks: int) -> None:
-        """Let time pass, after all that waits."""
+        """Advance the clock after all pending calls, and use the tokens that expire about then."""
         await self._calls.send()
         await self.clock.advance(ticks)
         for index, people in enumerate(self.people):
@@ -331,11 +331,11 @@ class Users:
         return users[number % len(users)]
 
     def _own(self, text: str) -> str:
-        """An address or a part of one with what this game's begin with; `!`: too many characters."""
+        """Replace ~ by this game's prefix and ! by too many characters."""
         return text.replace("~", self._prefix).replace("!", "x" * 320)
 
     def _spelled(self, email: str, style: int) -> str:
-        """An address in another way that means the same."""
+        """Return an equivalent spelling of an address."""
         local, _, domain = email.partition("@")
         if style == 1:
             return email.upper()
@@ -355,7 +355,7 @@ class Users:
 
 
 def seen(found: Any) -> Any:
-    """A user as it came, with the address in the form of a login."""
+    """Return a user record with its address in the form of a login."""
     if not isinstance(found, dict) or not isinstance(found.get("email"), str):
         return found
     return {**found, "email": folded(found["email"])}

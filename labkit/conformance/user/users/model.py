@@ -1,4 +1,4 @@
-"""A reference model of the users of one solution, written from the documents and the choices alone."""
+"""Reference model of the users of one solution, from the documents and labkit's choices alone."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Filter = tuple[str, str, str]  # field, operator, value
 
 
 def folded(address: str) -> str:
-    """An address in the form of a login: any letter case, composed, its domain not in Punycode."""
+    """Return an address in the form of a login: case-folded, in NFC, its domain not in Punycode."""
     local, _, domain = unicodedata.normalize("NFC", address).casefold().rpartition("@")
     labels = [
         each.removeprefix("xn--").encode().decode("punycode") if each.startswith("xn--") else each
@@ -38,7 +38,7 @@ def folded(address: str) -> str:
 
 
 def valid(email: str | None = None, name: str | None = None, password: str | None = None) -> None:
-    """Raises Refused."""
+    """Raise Refused for an invalid email, name or password."""
     wrong = "USR-USER-7"
     if name is not None and (not name.strip() or len(name) > 200 or CONTROL.search(name)):
         raise Refused(wrong, 400)
@@ -54,7 +54,7 @@ def valid(email: str | None = None, name: str | None = None, password: str | Non
 
 @dataclass(slots=True)
 class Token:
-    """A login. text: as it came; generation: of the password that it was made by; until: it is dead from then on."""
+    """A login. text: as the target returned it; generation: of the user's password; until: Unix seconds."""
 
     user: int
     generation: int
@@ -64,7 +64,7 @@ class Token:
 
 @dataclass(slots=True)
 class User:
-    """A user. number: which one it was that signed up; id, code: as they came; waits: is the code unused?"""
+    """A user. number: index of the sign-up; id, code: as the target returned them; waits: the code is unused."""
 
     number: int
     email: str
@@ -90,7 +90,7 @@ class User:
         }
 
     def holds(self, given: Filter) -> tuple[bool, bool]:
-        """Does a filter fit, and exactly so?"""
+        """Return whether a filter matches, and whether it matches exactly."""
         name, operator, value = given
         own: Any = self.shown()[name]
         if operator == "like":
@@ -114,7 +114,7 @@ class User:
 
 @dataclass(slots=True)
 class People:
-    """Who is in a solution: all who ever signed up, in their order. now: what time it is."""
+    """The users of a solution, in the order of sign-up, also the deleted ones. now: Unix seconds."""
 
     users: list[User] = field(default_factory=list)
     tokens: list[Token] = field(default_factory=list)
@@ -135,7 +135,7 @@ class People:
         return user
 
     def activate(self, user: User | None) -> str:
-        """user: whose code it is, if anybody's."""
+        """Activate a user. user: the owner of the code, or None for an invalid one."""
         if user is None:
             raise Refused("USR-USER-10", 400, choice="USR-USER-11")
         if user.deleted or not user.waits:
@@ -218,7 +218,7 @@ class People:
     # ---- data
 
     def data(self, user: User, operation: str, given: Mapping[str, Any]) -> Any:
-        """An operation on a user's data. given: values by key; of deletions and reads, the keys alone count."""
+        """Run an operation on a user's data. given: values by key; deletions and reads use only the keys."""
         self.known(user)
         missing = [each for each in given if each not in user.data]
         if operation == "createUserData":

@@ -1,4 +1,4 @@
-"""Faults of accounts that no row can say."""
+"""Code mutants of accounts, for faults that no fault row can express."""
 
 from __future__ import annotations
 
@@ -50,18 +50,18 @@ compared_as_written = patch(
 
 @instead("USR-TOKEN-12", "labkit.services.user.passwords:Passwords.verify")
 async def longer_passwords(original: Any, self: Any, kept: Any, password: str) -> bool:
-    """a password with another character behind it counts too"""
+    """a password with one more character is accepted too"""
     return bool(await original(self, kept, password) or await original(self, kept, password[:-1]))
 
 
 @instead("USR-OAUTH-16", "labkit.services.user.oauth.codes:check")
 def redirect_begins_alike(original: Any, client: Any, given: Any) -> None:
-    """a redirect that begins like one of the client's is one of them"""
+    """a redirect is accepted if it begins with one of the client's"""
     known = [each for each in client.redirects if given.redirect_uri.startswith(each)] if client else []
     original(client, given._replace(redirect_uri=known[0]) if known else given)
 
 
 @instead("USR-ASSIGN-17", "labkit.services.user.roles.assignments:has_role")
 def value_begins_alike(original: Any, connection: Any, *of: Any) -> bool:
-    """hasUserRoleParam takes a value with one more character"""
+    """hasUserRoleParam accepts a value with one more character"""
     return bool(original(connection, *of) or (of[-1][1:] and original(connection, *of[:-1], of[-1][:-1])))

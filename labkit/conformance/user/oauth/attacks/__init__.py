@@ -1,4 +1,4 @@
-"""Attacks on the OAuth provider, as data: what RFC 6749, 6750 and 9700 warn of, and how it must be refused."""
+"""Attacks on the OAuth provider as data: warnings of RFC 6749, 6750 and 9700, and the refusal of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attacks with codes and refresh tokens: replayed, crossed between clients, altered, guessed, too late."""
+"""Attacks with codes and refresh tokens: replayed, used by another client, altered, guessed, expired."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ def _altered_refresh(name: str, change: Callable[[str], object]) -> Attack:
 
 @attack("codes", REUSE, 400, "invalid_grant", honest="revoked")
 async def code_replayed(scenario: Scenario) -> object:
-    """Exchange a code once more that the honest client exchanged: the tokens it got die with it."""
+    """Exchange a code that the honest client already exchanged: its tokens are revoked."""
     scenario.tokens = await scenario.granted(scenario.client.redeem(scenario.code))
     return await scenario.client.redeem(scenario.code)
 
 
 @attack("codes", REUSE, 400, "invalid_grant", honest="revoked")
 async def code_replayed_without_secret(scenario: Scenario) -> object:
-    """The same by somebody who has the code, but not the client's secret."""
+    """Replay a code without the client's secret."""
     scenario.tokens = await scenario.granted(scenario.client.redeem(scenario.code))
     return await scenario.client.redeem(scenario.code, client_secret=None)
 
@@ -78,7 +78,7 @@ async def code_replayed_late(scenario: Scenario) -> object:
 
 @attack("codes", REUSE, 400, "invalid_grant")
 async def code_replayed_that_another_replaced(scenario: Scenario) -> object:
-    """Exchange a code whose tokens were replaced by those of a later one: these did not come from it."""
+    """Replay a code whose tokens were replaced by a later code's: these are not revoked."""
     spent = scenario.code
     await scenario.client.redeem(spent)
     scenario.tokens = await scenario.granted(scenario.client.redeem(await scenario.client.approve()))
@@ -94,49 +94,49 @@ async def stolen_code_at_another_client(scenario: Scenario) -> object:
 
 @attack("codes", BINDING, 400, "invalid_grant")
 async def stolen_code_at_another_client_with_her_redirect(scenario: Scenario) -> object:
-    """The same, with the redirect that Mallory's client registered."""
+    """Exchange the honest client's code as Mallory's client, with her secret and her redirect."""
     return await scenario.client.redeem(scenario.code, **scenario.other.credentials, redirect_uri=ELSEWHERE)
 
 
 @attack("codes", INJECTION, 400, "invalid_grant")
 async def injected_code(scenario: Scenario) -> object:
-    """Slip the honest client a code of Mallory's client, so that it acts on her behalf."""
+    """Inject a code of Mallory's client into the honest client, so that it acts on her behalf."""
     return await scenario.client.redeem(await scenario.other.approve())
 
 
 @attack("codes", INJECTION, 400, "invalid_grant")
 async def injected_code_with_its_redirect(scenario: Scenario) -> object:
-    """The same, with the redirect that the code was made for."""
+    """Inject a code of Mallory's client into the honest client, with the code's own redirect."""
     return await scenario.client.redeem(await scenario.other.approve(), redirect_uri=ELSEWHERE)
 
 
 @attack("codes", BINDING, 400, "invalid_grant")
 async def code_with_the_other_redirect(scenario: Scenario) -> object:
-    """Exchange a code with a redirect that the client registered too, but did not ask with."""
+    """Exchange a code with another registered redirect of the client."""
     return await scenario.client.redeem(scenario.code, redirect_uri=SECOND)
 
 
 @attack("codes", BINDING, 400, "invalid_grant")
 async def code_with_a_foreign_redirect(scenario: Scenario) -> object:
-    """Exchange a code with a redirect of Mallory's, as if the code had come to her by one."""
+    """Exchange a code with a redirect of Mallory's."""
     return await scenario.client.redeem(scenario.code, redirect_uri=ELSEWHERE)
 
 
 @attack("codes", BINDING, 400, "invalid_grant")
 async def code_with_a_near_redirect(scenario: Scenario) -> object:
-    """Exchange a code with its redirect and a slash more."""
+    """Exchange a code with its redirect and an additional slash."""
     return await scenario.client.redeem(scenario.code, redirect_uri=f"{CALLBACK}/")
 
 
 @attack("codes", BINDING, 400, "invalid_request")
 async def code_without_redirect(scenario: Scenario) -> object:
-    """Exchange a code without saying where it came to."""
+    """Exchange a code without a redirect."""
     return await scenario.client.redeem(scenario.code, redirect_uri=None)
 
 
 @attack("codes", REUSE, 400, "invalid_grant", clock=True)
 async def code_too_late(scenario: Scenario) -> object:
-    """Exchange a code 600 seconds after it was made."""
+    """Exchange a code 600 seconds after it was issued."""
     late = scenario.code
     await scenario.advance(600)
     scenario.code = await scenario.client.approve()
@@ -157,7 +157,7 @@ async def access_token_as_code(scenario: Scenario) -> object:
 
 @attack("codes", "RFC 6749 3.2", 400, None)
 async def several_codes(scenario: Scenario) -> object:
-    """Send a list of codes, one of them true."""
+    """Send a list of codes, one of them valid."""
     return await scenario.client.redeem([scenario.code, "0" * 40])
 
 
@@ -166,7 +166,7 @@ async def several_codes(scenario: Scenario) -> object:
 
 @attack("refresh tokens", ROTATION, 400, "invalid_grant", honest="revoked")
 async def refresh_token_replayed(scenario: Scenario) -> object:
-    """Exchange a refresh token once more that the honest client exchanged: one of the two is a thief."""
+    """Replay a refresh token of the honest client: one of both users is a thief."""
     spent = scenario.tokens["refresh_token"]
     scenario.tokens = await scenario.granted(scenario.client.refresh(spent))
     return await scenario.client.refresh(spent)
@@ -174,7 +174,7 @@ async def refresh_token_replayed(scenario: Scenario) -> object:
 
 @attack("refresh tokens", ROTATION, 400, "invalid_grant", honest="revoked")
 async def first_refresh_token_replayed(scenario: Scenario) -> object:
-    """The same with one that was exchanged two turns ago."""
+    """Replay a refresh token that was exchanged two refreshes ago."""
     first = scenario.tokens["refresh_token"]
     second = await scenario.granted(scenario.client.refresh(first))
     scenario.tokens = await scenario.granted(scenario.client.refresh(second["refresh_token"]))
@@ -191,7 +191,7 @@ async def refresh_token_replayed_without_secret(scenario: Scenario) -> object:
 
 @attack("refresh tokens", ROTATION, 400, "invalid_grant", honest="revoked")
 async def refresh_token_used_first_by_a_thief(scenario: Scenario) -> object:
-    """A thief exchanges a refresh token before its owner does: the owner's turn ends the thief's tokens."""
+    """Exchange a refresh token before its owner does: the owner's exchange ends the thief's tokens."""
     stolen = scenario.tokens["refresh_token"]
     scenario.tokens = await scenario.granted(scenario.client.refresh(stolen, client_secret=None))
     return await scenario.client.refresh(stolen)
@@ -214,7 +214,7 @@ async def stolen_refresh_token_at_another_client(scenario: Scenario) -> object:
 
 @attack("refresh tokens", INJECTION, 400, "invalid_grant")
 async def injected_refresh_token(scenario: Scenario) -> object:
-    """Slip the honest client a refresh token of Mallory's client."""
+    """Inject a refresh token of Mallory's client into the honest client."""
     hers = await scenario.granted(scenario.other.redeem(await scenario.other.approve()))
     return await scenario.client.refresh(hers["refresh_token"])
 

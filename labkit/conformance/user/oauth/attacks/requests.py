@@ -1,4 +1,4 @@
-"""Attacks with requests: redirects that are nearly right, other clients, wrong secrets, grants, scopes, lifetimes."""
+"""Attacks with requests: near misses of redirects, other clients, wrong secrets, grants, scopes, lifetimes."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ async def access_token_of_a_deleted_client(scenario: Scenario) -> object:
 
 @attack("clients", "RFC 6749 2.2", 404, None)
 async def redirect_changed_by_another_user(scenario: Scenario) -> object:
-    """Have the honest client's codes sent elsewhere, as a user who does not own it."""
+    """Change the honest client's redirect as a user who does not own it."""
     changes = {"client_id": scenario.client.id, "name": "honest", "redirect": ELSEWHERE}
     return await scenario.call("updateOauthClient", id=scenario.mallory.id, **changes)
 
@@ -202,7 +202,7 @@ async def refresh_with_a_wrong_secret(scenario: Scenario) -> object:
 
 @attack("secrets", "RFC 9700 4.14.2", 401, "invalid_client")
 async def replay_with_a_wrong_secret(scenario: Scenario) -> object:
-    """Replay a spent refresh token with a wrong secret: whoever is not the client revokes nothing."""
+    """Replay a spent refresh token with a wrong secret: this revokes nothing."""
     spent = scenario.tokens["refresh_token"]
     scenario.tokens = await scenario.granted(scenario.client.refresh(spent))
     return await scenario.client.refresh(spent, client_secret=scenario.other.secret)

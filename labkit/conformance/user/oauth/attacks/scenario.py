@@ -1,6 +1,6 @@
-"""The scenario of an attack: an honest client with its user, and Mallory, who has a client and an account of her own.
+"""Attacks and their scenario: an honest client with its user, and Mallory with her own account and client.
 
-Everything goes through `call(operation, **parameters)`, so that tests, checks and notebooks play the same attacks.
+All operations go through `call(operation, **parameters)`, so that tests, checks and notebooks share the attacks.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ ELSEWHERE = "https://mallory.example/callback"  # that of Mallory's
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """Something that must be refused.
+    """An attack that the provider must refuse.
 
-    rfc: where it is told; how: what is done; status, code: of the error object (code None: has no RFC name);
-    honest: how the honest client fares; clock: does it need lab time to be moved on?
+    rfc: the section that describes it; how: the description; status, code: of the error object (code None: without an
+    RFC name); honest: the expected effect on the honest client; clock: needs lab time to advance.
     """
 
     group: str
@@ -42,7 +42,7 @@ class Attack:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of an attack. status, code: None where it was not refused with an error object."""
+    """Result of an attack. status, code: of the error object; None if the answer was none."""
 
     attack: Attack
     status: int | None
@@ -51,7 +51,7 @@ class Outcome:
 
     @property
     def withstood(self) -> bool:
-        """Was the attack refused as it should be, and does the honest client fare as it should?"""
+        """True if the refusal and the effect on the honest client are the expected ones."""
         attack = self.attack
         return (self.status, self.code, self.honest) == (attack.status, attack.code, attack.honest)
 
@@ -65,10 +65,10 @@ class Actor:
 
 
 class Scenario:
-    """Who takes part in an attack.
+    """The participants of an attack.
 
-    client, code, tokens: those of the honest party, on Ann's behalf; the code is not exchanged yet. An attack that
-    renews them on her behalf puts the new ones here. other: Mallory's client. advance: moves lab time on.
+    client, code, tokens: those of the honest client, approved by Ann; the code is not exchanged yet. An attack that
+    replaces them stores the new ones here. other: Mallory's client. advance: advances lab time.
     """
 
     client: OAuthClient
@@ -83,7 +83,7 @@ class Scenario:
         self._advance = advance
 
     async def prepare(self) -> None:
-        """Have both clients registered, and the honest one approved."""
+        """Register both clients, and approve the honest one."""
         both = f"{CALLBACK},{SECOND}"
         self.client = await OAuthClient.registered(
             self.call, self.ann.id, self.ann.token, name="honest", redirect=both
@@ -93,33 +93,33 @@ class Scenario:
         self.code = await self.client.approve()
 
     async def register_other(self) -> None:
-        """Have a client of Mallory's registered."""
+        """Register a client of Mallory."""
         client = await OAuthClient.registered(
             self.call, self.mallory.id, self.mallory.token, name="Mallory's", redirect=ELSEWHERE
         )
         self.other = replace(client, redirect_uri=ELSEWHERE)
 
     async def delete_other(self) -> dict[str, object]:
-        """Delete Mallory's client and register another: what makes a request one of the deleted client."""
+        """Delete Mallory's client, register another, and return the credentials of the deleted one."""
         deleted = self.other
         await self.call("deleteOauthClient", id=self.mallory.id, client_id=deleted.id)
         await self.register_other()
         return deleted.credentials
 
     async def granted(self, work: Awaitable[Any]) -> dict[str, Any]:
-        """What a call gives that is to succeed. Raises Mismatch where it was refused."""
+        """Return the result of a call that must succeed. Raises Mismatch if it was refused."""
         result = await work
         if not isinstance(result, dict) or "error" in result:
             raise Mismatch("what prepares the attack", "that it is done", hidden(result))
         return result
 
     async def advance(self, seconds: float) -> None:
-        """Let lab time go by."""
+        """Advance lab time by seconds."""
         assert self._advance is not None, "this attack needs a clock"
         await self._advance(seconds)
 
     async def fares(self) -> Honest:
-        """How the honest party fares: are its tokens and its code what they were?"""
+        """Return the effect on the honest client, by using its tokens and its code."""
         if not await self.client.holds(self.tokens):
             refreshed = await self.client.refresh(self.tokens["refresh_token"])
             return "revoked" if read(refreshed) == (400, "invalid_grant") else "harmed"
@@ -137,7 +137,7 @@ def attack(
     honest: Honest = "unharmed",
     clock: bool = False,
 ) -> Callable[[Play], Attack]:
-    """Declare an attack; its name is the function's, and the docstring tells what is done."""
+    """Declare an attack, named after the function and described by its docstring."""
 
     def declare(play: Play) -> Attack:
         name = play.__name__.replace("_", " ")
@@ -147,17 +147,17 @@ def attack(
 
 
 def declared(module: Mapping[str, object]) -> list[Attack]:
-    """The attacks that stand in a module, in their order."""
+    """Return the attacks declared in a module, in order."""
     return [each for each in module.values() if isinstance(each, Attack)]
 
 
 async def attempt(
     attacks: Sequence[Attack], call: Call, ann: Actor, mallory: Actor, advance: Advance | None = None
 ) -> list[Outcome]:
-    """Play attacks in one scenario, and see at the end how the honest party fares.
+    """Run attacks in one scenario and determine the effect on the honest client at the end.
 
-    One that costs the honest party its tokens is played in a scenario of its own. Raises Mismatch where it cannot
-    be prepared.
+    An attack that costs the honest client its tokens gets its own scenario. Raises Mismatch if a scenario cannot be
+    prepared.
     """
     together = [each for each in attacks if each.honest == "unharmed"]
     outcomes = []
@@ -172,7 +172,7 @@ async def attempt(
 
 
 def read(result: object) -> tuple[int | None, str | None]:
-    """Status and code of an error object (document 2, Errors); None for what is none."""
+    """Return the status and code of an error object (document 2, Errors), or None for both."""
     if not isinstance(result, dict) or result.get("type") != "QueryError":
         return None, None
     try:

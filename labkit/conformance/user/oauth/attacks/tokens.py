@@ -1,4 +1,4 @@
-"""Attacks with tokens that are shown: access tokens that are forged or dead, bearer tokens that approve nothing."""
+"""Attacks with presented tokens: forged or expired access tokens, and bearer tokens that cannot approve."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ CONFUSED = "RFC 8725 3.1"  # algorithms must be verified
 
 
 def with_claims(token: str, **changes: object) -> str:
-    """A token with other claims and its old signature."""
+    """Return a token with changed claims and the old signature."""
     header, _, signature = token.split(".")
     return f"{header}.{part({**opened(token)[1], **changes})}.{signature}"
 
 
 def without_signature(token: str) -> str:
-    """A token without its signature."""
+    """Return a token without its signature."""
     return token.rpartition(".")[0] + "."
 
 
 def unsigned(token: str) -> str:
-    """A token whose header says that it needs no signature."""
+    """Return a token whose header declares the algorithm none."""
     return f"{part({'alg': 'none', 'typ': 'JWT'})}.{token.split('.')[1]}."
 
 
 def signed_by_mallory(token: str) -> str:
-    """A token with the same claims, signed with a key of her own that its header brings along."""
+    """Return a token with the same claims, signed with Mallory's key, which its header contains."""
     key = rsa.generate_private_key(65537, 2048)
     public = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(key.public_key()))
     return jwt.encode(opened(token)[1], key, "RS256", {"jwk": public})
 
 
 def altered(token: str) -> str:
-    """A token with one letter of its signature changed."""
+    """Return a token with one changed character in its signature."""
     body, _, signature = token.rpartition(".")
     return f"{body}.{'A' if signature[0] != 'A' else 'B'}{signature[1:]}"
 
@@ -129,7 +129,7 @@ async def code_as_access_token(scenario: Scenario) -> object:
 
 @attack("bearer", "RFC 9700 2.3", 401, "invalid_token")
 async def access_token_that_approves(scenario: Scenario) -> object:
-    """Approve a client with an access token: a client would give itself what its user did not."""
+    """Approve a client with an access token: the client would extend its own permissions."""
     return await scenario.client.approve(token=scenario.tokens["access_token"], scope="everything")
 
 
