@@ -7,13 +7,13 @@ import json
 import math
 import sys
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from labkit.core.errors import LabError, LabkitError, SettingsError
+from labkit.core.errors import LabkitError, SettingsError
+from labkit.core.extras import check_installed
 from labkit.core.interrupts import interruptible
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from labkit.log import Amount
 
 INTERRUPTED = 130  # the exit status that shells give what Ctrl-C ended
-JUPYTER = ("ipykernel", "matplotlib", "nbconvert", "nbformat", "papermill")  # what comes with labkit[lab]
+# of labkit[lab]
+JUPYTER = ("ipykernel", "matplotlib", "nbconvert", "nbformat", "pandas", "papermill", "tqdm")
 
 
 class Verbs(click.Group):
@@ -263,14 +264,15 @@ def bench(
     NAMES are the measures to take; without one, all but the soak, and but `fleet` without Locust. With
     --json, each has its value, its reference and their ratio.
     """
-    from tqdm import tqdm
-
     from labkit.bench import bench as measures
+    from labkit.core.bars import progress_bar
 
     names = names or measures.EVERYDAY
-    if chart_file is not None and "growth" not in names:
-        raise SettingsError("--chart: only the measure growth has a chart")
-    with tqdm(total=None, unit="step", file=sys.stderr, disable=None) as bar:
+    if chart_file is not None:
+        if "growth" not in names:
+            raise SettingsError("--chart: only the measure growth has a chart")
+        check_installed("lab", "--chart takes", "matplotlib")
+    with progress_bar(total=None, unit="step", file=sys.stderr, disable=None) as bar:
 
         def progress(text: str) -> None:
             bar.set_description_str(text)
@@ -339,9 +341,7 @@ def report(output: Path | None, notebooks: Path | None, as_json: bool, **options
     Model checks play 100 random commands each. The environment variable LABKIT_MODEL_STEPS says another number for
     all, or for one: LABKIT_MODEL_STEPS=write/model=100000 with --only DEV-POLL plays one at full size.
     """
-    lacking = [name for name in JUPYTER if find_spec(name) is None]
-    if lacking:
-        raise LabError(f"report runs notebooks, which takes {', '.join(lacking)}: pip install 'labkit[lab]'")
+    check_installed("lab", "report runs notebooks, which takes", *JUPYTER)
     from labkit.reporting.report import make
     from labkit.settings.notebooks import notebooks_folder
 

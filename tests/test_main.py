@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from labkit import cli
+from labkit.core import extras
 
 
 def test_python_m_labkit_is_labkit() -> None:
@@ -16,7 +17,7 @@ def test_python_m_labkit_is_labkit() -> None:
 
 
 def test_a_report_without_jupyter_says_in_one_line_what_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli, "find_spec", lambda name: None if name == "papermill" else find_spec(name))
+    monkeypatch.setattr(extras, "find_spec", lambda name: None if name == "papermill" else find_spec(name))
     result = CliRunner().invoke(cli.main, ["report"])
     assert result.exit_code == 1
     assert (

@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,9 @@ def test_each_dependency_is_pinned_to_a_version_it_accepts() -> None:
     pinned = {canonicalize_name(pin.name): next(iter(pin.specifier)).version for pin in constraints()}
     declared = [*PROJECT["dependencies"], *(text for extra in EXTRAS.values() for text in extra)]
     for requirement in map(Requirement, declared):
+        if requirement.name == PROJECT["name"]:  # another extra
+            assert requirement.extras <= EXTRAS.keys()
+            continue
         assert pinned[canonicalize_name(requirement.name)] in requirement.specifier, requirement
 
 
@@ -73,63 +77,71 @@ def test_environment_yml_installs_what_the_makefile_installs() -> None:
     assert {"pip", "make"} <= {part for part in parts if isinstance(part, str)}
     assert pip == INSTALL
     assert " ".join(INSTALL) in (ROOT / "Makefile").read_text().replace("'", "")
-    assert set(EXTRAS) == {
-        "lab",
-        "test",
-        "lint",
-        "bench",
-        "parquet",
-    }  # the last two are the needs of one option each
+    assert set(EXTRAS) == {"lab", "tables", "test", "lint", "bench", "parquet"}
+    assert "labkit[tables]" in EXTRAS["lab"]  # so that the checkout has all but the needs of one option each
+
+
+def declared(*extras: str) -> set[str]:
+    """The distributions that labkit asks for itself, with these extras and those that they include."""
+    found = set()
+    for text in [*PROJECT["dependencies"], *(text for extra in extras for text in EXTRAS[extra])]:
+        requirement = Requirement(text)
+        if requirement.name == PROJECT["name"]:
+            found |= declared(*requirement.extras)
+        else:
+            found.add(canonicalize_name(requirement.name))
+    return found
+
+
+# Folders and files that may import what comes with an extra; before they do, somebody checks that it is installed.
+IMPORTERS = {
+    "lab": (
+        *("reporting", "widgets", "bench/chart.py", "conformance/models"),
+        *("fleet/cluster.py", "fleet/cluster_client.py", "fleet/workers.py"),
+        *(str(each.relative_to(ROOT / "labkit")) for each in (ROOT / "labkit").rglob("checks_model.py")),
+    ),
+    "bench": ("bench/locust_load.py", "bench/server.py", "bench/simulated.py", "bench/fleet_load.py"),
+}
 
 
 def test_each_library_that_labkit_imports_is_declared() -> None:
-    """Reporting, widgets, workers, charts and model checks may use labkit[lab], the bench's reference what comes with
-    labkit[bench]; all else has to do with labkit alone."""
-    jupyter = [
-        *(
-            ROOT / "labkit" / each
-            for each in (
-                "reporting",
-                "widgets",
-                "fleet/cluster.py",
-                "fleet/cluster_client.py",
-                "fleet/workers.py",
-                "bench/chart.py",
-            )
-        ),
-        *(ROOT / "labkit/conformance/models", *(ROOT / "labkit/conformance").rglob("checks_model.py")),
-    ]
-    reference = ROOT / "labkit/bench/locust_load.py"
-    alone = {canonicalize_name(Requirement(text).name) for text in PROJECT["dependencies"]}
-    with_jupyter = alone | {canonicalize_name(Requirement(text).name) for text in EXTRAS["lab"]}
-    with_reference = alone | {canonicalize_name(Requirement(text).name) for text in EXTRAS["bench"]}
-    distributions = packages_distributions()
-    undeclared = {
-        f"{path.relative_to(ROOT)} imports {module}"
-        for path in python_files("labkit")
-        for module in imported_modules(path) - sys.stdlib_module_names - {"labkit"}
-        if not (
-            with_reference
-            if path == reference
-            else with_jupyter
-            if any(map(path.is_relative_to, jupyter))
-            else alone
-        )
-        & {
-            canonicalize_name(owner) for owner in distributions.get(module, [module])
-        }  # it may be not installed
-    }
+    """Elsewhere than there, what an extra brings is imported within `needs`, for types alone, or in a `try`."""
+    undeclared, owners = set(), packages_distributions()
+    for path in python_files("labkit"):
+        extras = [
+            extra
+            for extra, where in IMPORTERS.items()
+            if any(path.is_relative_to(ROOT / "labkit" / each) for each in where)
+        ]
+        undeclared |= {
+            f"{path.relative_to(ROOT)}:{line} imports {module}"
+            for line, module, more in imports(ast.parse(path.read_text()))
+            if module not in sys.stdlib_module_names | {"labkit"}
+            and not {*map(canonicalize_name, owners.get(module, [module]))} & declared(*extras, *more)
+        }
     assert not undeclared
 
 
-def imported_modules(path: Path) -> set[str]:
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            found |= {alias.name.partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found.add(node.module.partition(".")[0])
-    return found
+def imports(node: ast.AST, extras: tuple[str, ...] = ()) -> Iterator[tuple[int, str, tuple[str, ...]]]:
+    """The line and the module of each import below a node, and the extras with which it is allowed there."""
+    if isinstance(node, ast.Import):
+        yield from ((node.lineno, alias.name.partition(".")[0], extras) for alias in node.names)
+    elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        yield node.lineno, node.module.partition(".")[0], extras
+    for child in ast.iter_child_nodes(node):
+        yield from imports(child, (*extras, *allowed(node)))
+
+
+def allowed(node: ast.AST) -> list[str]:
+    match node:
+        case ast.With(items=[ast.withitem(context_expr=ast.Call(ast.Name("needs"), [ast.Constant(extra)]))]):
+            return [str(extra)]
+        case (
+            ast.If(test=ast.Name("TYPE_CHECKING"))
+            | ast.Try(handlers=[ast.ExceptHandler(type=ast.Name("ModuleNotFoundError"))])
+        ):
+            return ["lab"]
+    return []
 
 
 # --- commands -----------------------------------------------------------------------------------------------

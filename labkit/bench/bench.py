@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from labkit.bench import fleets, polls, repeated, rounds
 from labkit.bench.control import BenchError
 from labkit.bench.measures import ASSIGNMENTS, CALLS, TRAFFIC, Result
+from labkit.core.extras import check_installed
 
 TITLES = {
     **{traffic.name: traffic.title for traffic in TRAFFIC},
@@ -38,13 +39,14 @@ def run(
     assignments: how many there are in the solution where permissions are checked, at least 40; devices: that wait;
     minutes: of the soak; whole_growth: up to a million writes; sizes: devices of the fleets that run
     again and again.
-    Raises BenchError for an unknown name, or where a measurement cannot be made.
+    Raises BenchError for an unknown name, or where a measurement cannot be made; LabError where a library is missing.
     """
     unknown = [name for name in names if name not in NAMES]
     if unknown:
         raise BenchError(f"no measure {unknown[0]!r}, there are: {', '.join(NAMES)}")
-    if "fleet" in names and not find_spec("locust"):  # said before any other has taken its time
-        raise BenchError("fleet: the reference is Locust: pip install 'labkit[bench]'")
+    check_installed("bench", "measures take", "psutil")
+    if "fleet" in names:  # said before any other has taken its time
+        check_installed("bench", "fleet: its reference takes", "locust")
     results = [rounds.take(traffic, count, seconds, progress) for traffic in TRAFFIC if traffic.name in names]
     if "polls" in names:
         results.append(polls.take(held, progress))

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from labkit.core.errors import LabError
+from labkit.core.extras import needs
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -217,7 +218,8 @@ class Accounts:
         so, and arrived: those of them that were handled all the same; doubled: handled once more than before;
         reordered: handled after a later one; unknown: handled, but never sent.
         """
-        import pandas as pd
+        with needs("tables"):
+            import pandas as pd
 
         keys = sorted(self._senders)
         rows = [self._judge(key) for key in keys]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from labkit.core.chance import Chance, chance
 from labkit.core.errors import LabError, unknown
+from labkit.core.extras import needs
 from labkit.core.keywords import lists
 from labkit.faults.patterns import Patterns
 from labkit.fleet.fault_kinds import (
@@ -172,7 +173,8 @@ class FleetFaults:
 
     def frame(self) -> pandas.DataFrame:
         """The same as a table, a row a fault, indexed by name."""
-        import pandas
+        with needs("tables"):
+            import pandas
 
         columns = ["name", "does", "often", "devices", "actions", "seen", "hits"]
         return pandas.DataFrame(self.rows(), columns=columns).set_index("name")

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
+from labkit.core.extras import needs
+
 if TYPE_CHECKING:
     from pandas import DataFrame
 
@@ -226,7 +228,8 @@ def frame(ticks: Sequence[Tick], began: float | None = None, every: float | None
     time, NaN without answers), a column for each state, `error <kind>` for each kind that there was, and lag where one
     is known.
     """
-    import pandas as pd
+    with needs("tables"):
+        import pandas as pd
 
     columns: dict[str, list[Any]] = {
         "requests": [tick.requests for tick in ticks],

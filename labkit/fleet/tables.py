@@ -12,6 +12,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from labkit.core.errors import LabError, unknown
+from labkit.core.extras import needs
 
 if TYPE_CHECKING:
     import pandas
@@ -34,7 +35,8 @@ def measured(table: Any, time: str, device: str) -> dict[str | None, Measured]:
     and a row without any is left out. time, device: the names of columns, as Replay has them. Raises LabError for what
     is no table, and for a row without a time.
     """
-    import pandas as pd
+    with needs("tables"):
+        import pandas as pd
 
     name = "table" if isinstance(table, pd.DataFrame) else f"table: {table}"
     data = table if isinstance(table, pd.DataFrame) else _read(table)
@@ -53,7 +55,8 @@ def measured(table: Any, time: str, device: str) -> dict[str | None, Measured]:
 
 
 def _read(path: Any) -> pandas.DataFrame:
-    import pandas as pd
+    with needs("tables"):
+        import pandas as pd
 
     if not isinstance(path, str | PathLike):
         raise LabError(f"table: expected a DataFrame or the path of a CSV file, not {path!r}")
@@ -67,7 +70,8 @@ def _read(path: Any) -> pandas.DataFrame:
 
 def _seconds(times: pandas.Index, name: str) -> list[float]:
     """Seconds since the earliest of these times. Raises LabError for one that is none."""
-    import pandas as pd
+    with needs("tables"):
+        import pandas as pd
 
     found = _moments(times)
     if found is None:
@@ -85,7 +89,8 @@ def _seconds(times: pandas.Index, name: str) -> list[float]:
 
 def _moments(times: pandas.Index) -> Any:
     """These times as dates in UTC, as durations or as numbers, whichever they are; None for what is none of them."""
-    import pandas as pd
+    with needs("tables"):
+        import pandas as pd
 
     if isinstance(times, pd.TimedeltaIndex):
         return times

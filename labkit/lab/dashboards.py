@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from labkit.core.marks import Mark
 from labkit.fleet.measures import Tick
+from labkit.fleet.plan import Failure
 from labkit.lab.run_options import RunOptions
 from labkit.lab.runtime import Client, Runtime
 from labkit.lab.show import of_entries
@@ -38,14 +39,6 @@ RECORDS = 40  # of a device's journal that are shown
 
 
 D = TypeVar("D", bound=Dashboard)
-
-
-class _Failed(NamedTuple):
-    time: float
-    identity: str
-    error: str
-    seed: int
-    trace: str
 
 
 class _RunSource:
@@ -108,10 +101,8 @@ class _RunSource:
     def losses(self) -> pandas.DataFrame:
         return self._run.losses
 
-    def failed(self) -> Sequence[_Failed]:
-        table = self._run.failures.reset_index()
-        table["time"] = table["time"].astype("int64") / 1_000_000
-        return [_Failed(*row) for row in table[list(_Failed._fields)].to_numpy().tolist()]
+    def failed(self) -> Sequence[Failure]:
+        return self._run.failed
 
     def on_tick(self, callback: Callable[[Tick], object]) -> None:
         self._run.on_tick(callback)

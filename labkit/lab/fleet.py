@@ -10,6 +10,7 @@ from labkit.control.fleets import HandedOut
 from labkit.core.certificates import KeyPair
 from labkit.core.chance import fresh_seed
 from labkit.core.errors import LabError
+from labkit.core.extras import needs
 from labkit.core.keywords import shows_keywords
 from labkit.fleet.accounts import ALIAS
 from labkit.fleet.behaviour import Behaviour, behaviour
@@ -148,7 +149,8 @@ class Fleet:
 
         The arguments are those of `start`, for runs that its button starts: `dashboard(minutes=10)`.
         """
-        from labkit.lab.dashboards import fleet_dashboard
+        with needs("lab"):
+            from labkit.lab.dashboards import fleet_dashboard
 
         return fleet_dashboard(self._runtime, self, {"seconds": seconds, **options})
 

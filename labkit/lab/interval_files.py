@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 
-from labkit.core.errors import LabError, SettingsError
+from labkit.core.errors import SettingsError
+from labkit.core.extras import check_installed
 from labkit.fleet.measures import Tick, frame
 
 OFTEN = 0.5  # real seconds between two writes: a virtual clock has hundreds of intervals a second
@@ -63,10 +63,14 @@ class IntervalFile:
 
 
 class CsvFile(IntervalFile):
-    """A CSV file: rows are appended; a column that is new, of an error's first kind, writes it anew."""
+    """A CSV file: rows are appended; a column that is new, of an error's first kind, writes it anew.
+
+    Raises LabError without pandas.
+    """
 
     def __init__(self, path: Path) -> None:
         super().__init__("--csv", path)
+        check_installed("tables", "--csv takes", "pandas")
         self._columns: list[str] = []
 
     def _write(self, ticks: Sequence[Tick], written: int) -> None:
@@ -86,12 +90,13 @@ class CsvFile(IntervalFile):
 
 
 class ParquetFile(IntervalFile):
-    """A Parquet file, whole at each moment: its table of contents is at its end. Raises LabError without pyarrow."""
+    """A Parquet file, whole at each moment: its table of contents is at its end. Raises LabError without pandas
+    and pyarrow.
+    """
 
     def __init__(self, path: Path) -> None:
         super().__init__("--parquet", path)
-        if find_spec("pyarrow") is None:
-            raise LabError("--parquet takes pyarrow: pip install 'labkit[parquet]'")
+        check_installed("parquet", "--parquet takes", "pandas", "pyarrow")
 
     def _write(self, ticks: Sequence[Tick], written: int) -> None:
         self._replace(frame(ticks).to_parquet)

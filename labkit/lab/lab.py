@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, Unpack
 from labkit.control.clock import Moment
 from labkit.control.control import Control
 from labkit.core.errors import LabError
+from labkit.core.extras import needs
 from labkit.core.keywords import shows_keywords
 from labkit.fleet.flow import Address
 from labkit.lab.arguments import given, made, several
@@ -26,7 +27,7 @@ from labkit.lab.product import Product
 from labkit.lab.provider import Provider
 from labkit.lab.runtime import Runtime
 from labkit.lab.services import CustomService
-from labkit.lab.show import card
+from labkit.lab.show import card, of_selected
 from labkit.lab.solution import Solution, warn_of
 from labkit.settings import (
     LabKeywords,
@@ -198,7 +199,8 @@ class Lab:
 
     def dashboard(self) -> LabDashboard:
         """A live view for JupyterLab of what happens from now on: requests, refusals, script runs, mails, messages."""
-        from labkit.lab.dashboards import lab_dashboard
+        with needs("lab"):
+            from labkit.lab.dashboards import lab_dashboard
 
         return lab_dashboard(self._runtime)
 
@@ -231,12 +233,7 @@ class Lab:
         A long one blocks no device: it reads a copy of the data. It ends with an interrupt of the cell, or after
         `guard.sql` seconds (30). Raises LabError for what would change the data, is no SQL, or is too long.
         """
-        import pandas
-
-        table = self._runtime.run(self._runtime.control.database.sql, query)
-        frame = pandas.DataFrame(table.rows, columns=list(table.columns))
-        frame.attrs["hidden"] = list(table.hidden)
-        return frame
+        return of_selected(self._runtime.run(self._runtime.control.database.sql, query))
 
     def close(self) -> None:
         """End the lab: connections, thread, everything. A second call does nothing."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from labkit.control.content import ContentInfo
 from labkit.control.products import ProductInfo
 from labkit.core.errors import LabError, unknown
+from labkit.core.extras import needs
 from labkit.core.keywords import shows_keywords
 from labkit.fleet.device import Credentials, VirtualDevice
 from labkit.fleet.holdings import Holdings
@@ -105,7 +106,8 @@ class Product:
 
     def devices(self) -> pandas.DataFrame:
         """What the platform knows of the product's devices, a row each."""
-        import pandas
+        with needs("tables"):
+            import pandas
 
         known = self._runtime.run(self._control.all, self.id)
         rows = [[each.identity, each.status, each.whitelisted] for each in known]
@@ -211,7 +213,8 @@ class ProductContent:
 
     def frame(self) -> pandas.DataFrame:
         """The items as a DataFrame: type, size in bytes, updated (UTC), description."""
-        import pandas
+        with needs("tables"):
+            import pandas
 
         rows = [
             [

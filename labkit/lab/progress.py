@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Protocol
 
+from labkit.core.bars import progress_bar
 from labkit.fleet.measures import Tick
 
 
@@ -25,15 +26,13 @@ class Progress:
     """A bar with the lab time of a run, while it is waited for."""
 
     def __init__(self, run: Lasting, wanted: bool | None) -> None:
-        from tqdm import tqdm
-
         self._run = run
         self._last = run.began
         self._requests = 0
         if wanted is None:
             wanted = sys.stderr.isatty() or "JPY_SESSION_NAME" in os.environ
         layout = "{desc} {percentage:3.0f}%|{bar}| {postfix} [{elapsed}<{remaining}]"
-        self._bar = tqdm(
+        self._bar = progress_bar(
             total=run.lasting,
             disable=not wanted,
             leave=False,

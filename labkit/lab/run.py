@@ -6,18 +6,19 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from labkit.core.errors import LabError
+from labkit.core.extras import needs
 from labkit.core.marks import Mark
 from labkit.fleet.accounts import Accounts, of_route
 from labkit.fleet.cluster import ClusterPlay
 from labkit.fleet.cluster_client import addresses
 from labkit.fleet.device import Credentials
 from labkit.fleet.measures import Latency, Tick, frame
-from labkit.fleet.plan import Plan, Row
+from labkit.fleet.plan import Failure, Plan
 from labkit.fleet.play import Play
 from labkit.lab.portal import Task
 from labkit.lab.progress import Progress
 from labkit.lab.runtime import Runtime
-from labkit.lab.show import card
+from labkit.lab.show import card, of_devices, of_failures, of_requests, of_workers
 from labkit.lab.solution import Solution
 
 if TYPE_CHECKING:
@@ -219,43 +220,38 @@ class Run:
 
         Raises LabError unless the run was asked to keep them.
         """
-        import pandas
-
         if not self._plan.requests:
             raise LabError("this run kept no requests: run(…, requests=True) does")
         kept = sorted(self._play.rows, key=lambda row: row.time)  # those of workers come as they tell
-        rows = pandas.DataFrame(kept, columns=list(Row._fields))
-        rows["time"] = pandas.to_datetime((rows["time"] * 1_000_000).round(), unit="us", utc=True)
-        return self._noted(
-            rows.astype({"status": "Int64", "identity": "str", "action": "str", "error": "str"})
-        )
+        return self._noted(of_requests(kept))
 
-    def timings(self) -> pandas.Series[float]:
+    def figures(self) -> dict[str, float]:
         """Real durations in seconds, which no two runs share: real, cpu, requests a real second; p50, p90, p99 and max
         of answers but those of polls, from the request's leaving on (of workers, once they are done).
         """
-        import pandas
+        return self._play.timings.figures(self._play.total.requests)
 
-        return pandas.Series(self._play.timings.figures(self._play.total.requests))
+    def timings(self) -> pandas.Series[float]:
+        """The same as `figures`, as a table."""
+        with needs("tables"):
+            import pandas
+
+        return pandas.Series(self.figures())
+
+    @property
+    def failed(self) -> list[Failure]:
+        """The devices that failed, in the order in which they did."""
+        return list(self._play.failures)
 
     @property
     def failures(self) -> pandas.DataFrame:
         """A row a device that failed: when (lab time), why, and with which seed to repeat it alone."""
-        import pandas
-
-        columns = ["time", "identity", "number", "epoch", "error", "seed", "trace"]
-        table = pandas.DataFrame(list(self._play.failures), columns=columns)
-        table["time"] = pandas.to_datetime(
-            (table["time"].astype(float) * 1_000_000).round(), unit="us", utc=True
-        )
-        return table.set_index("identity")
+        return of_failures(self.failed)
 
     def devices(self) -> pandas.DataFrame:
         """A row a device: its behaviour, state, epoch, and what it noted."""
-        import pandas
-
         rows = self._devices() if self._runtime.closed else self._call(self._devices)
-        return pandas.DataFrame(rows).set_index("identity")
+        return of_devices(rows)
 
     @property
     def losses(self) -> pandas.DataFrame:
@@ -273,15 +269,9 @@ class Run:
 
         Raises LabError for a run in the lab's own process.
         """
-        import pandas
-
         if isinstance(self._play, Play):
             raise LabError("this run has no workers: run(…, workers=4) has")
-        table = pandas.DataFrame(self._play.workers(), columns=["worker", "pid", "devices", "died"])
-        table["died"] = pandas.to_datetime(
-            table["died"].astype(float).mul(1_000_000).round(), unit="us", utc=True
-        )
-        return table
+        return of_workers(self._play.workers())
 
     @property
     def totals(self) -> dict[str, int] | None:
@@ -295,7 +285,7 @@ class Run:
 
     @property
     def error(self) -> str | None:
-        """What ended the run before its time, where it failed itself; devices that failed are in `failures`."""
+        """What ended the run before its time, where it failed itself; devices that failed are in `failed`."""
         if not self.done or self._task.future.cancelled():
             return None
         error = self._task.future.exception()

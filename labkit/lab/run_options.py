@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from importlib.util import find_spec
 from typing import Annotated, Any, Self, TypedDict
 
 from labkit.control.clock import number_of
 from labkit.core.errors import LabError
+from labkit.core.extras import check_installed
 from labkit.core.keywords import Doc
 from labkit.fleet.shapes import Shape
 from labkit.lab.solution import Solution
@@ -89,8 +89,7 @@ class RunOptions:
             raise LabError("give workers= (processes on this machine) or cluster=, not both")
         if self.cluster is None and (type(self.workers) is not int or self.workers < 1):
             raise LabError(f"workers: expected a number of processes, not {self.workers!r}")
-        if find_spec("distributed") is None or find_spec("cloudpickle") is None:
-            raise LabError("fleets over several processes take distributed: pip install 'labkit[lab]'")
+        check_installed("lab", "fleets over several processes take", "distributed", "cloudpickle")
 
     @classmethod
     def of(cls, arguments: Mapping[str, Any]) -> Self:

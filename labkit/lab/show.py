@@ -6,12 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from labkit.control.data import Table
 from labkit.control.faults import FaultInfo
 from labkit.control.handsets import Message
 from labkit.control.interface import SubscriptionInfo
 from labkit.control.journal import Entry
 from labkit.control.providers import Arrived
 from labkit.control.solutions import LogLine
+from labkit.core.extras import needs
+from labkit.fleet.plan import Failure, Row
 
 if TYPE_CHECKING:
     import pandas
@@ -45,7 +48,8 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 def of_entries(entries: Iterable[Entry]) -> pandas.DataFrame:
     """Records of the journal, a row each, indexed by sequence; `time` is a UTC timestamp."""
-    import pandas
+    with needs("tables"):
+        import pandas
 
     names = ["sequence", *ENTRY]
     rows = [[getattr(each, name) for name in names] for each in entries]
@@ -56,7 +60,8 @@ def of_entries(entries: Iterable[Entry]) -> pandas.DataFrame:
 
 def of_subscriptions(found: Iterable[SubscriptionInfo]) -> pandas.DataFrame:
     """Subscriptions, a row each, indexed by the subscriber."""
-    import pandas
+    with needs("tables"):
+        import pandas
 
     rows = [[getattr(each, name) for name in ("subscriber", *SUBSCRIPTION)] for each in found]
     return pandas.DataFrame(rows, columns=["subscriber", *SUBSCRIPTION]).set_index("subscriber")
@@ -64,7 +69,8 @@ def of_subscriptions(found: Iterable[SubscriptionInfo]) -> pandas.DataFrame:
 
 def of_lines(lines: Iterable[LogLine]) -> pandas.DataFrame:
     """Lines of a solution's log, a row each, indexed by the record's sequence; `time` is a UTC timestamp."""
-    import pandas
+    with needs("tables"):
+        import pandas
 
     names = ["sequence", *LINE]
     rows = [[getattr(each, name) for name in names] for each in lines]
@@ -75,7 +81,8 @@ def of_lines(lines: Iterable[LogLine]) -> pandas.DataFrame:
 
 def of_arrived(arrived: Iterable[Arrived]) -> pandas.DataFrame:
     """Requests that arrived at a provider, a row each; `time` is a UTC timestamp."""
-    import pandas
+    with needs("tables"):
+        import pandas
 
     rows = [[getattr(each, name) for name in ARRIVED] for each in arrived]
     frame = pandas.DataFrame(rows, columns=list(ARRIVED))
@@ -85,7 +92,8 @@ def of_arrived(arrived: Iterable[Arrived]) -> pandas.DataFrame:
 
 def of_faults(faults: Iterable[FaultInfo]) -> pandas.DataFrame:
     """Faults, a row each, indexed by name."""
-    import pandas
+    with needs("tables"):
+        import pandas
 
     rows = [[getattr(each, name) for name in ("name", *FAULT)] for each in faults]
     return pandas.DataFrame(rows, columns=["name", *FAULT]).set_index("name")
@@ -93,7 +101,8 @@ def of_faults(faults: Iterable[FaultInfo]) -> pandas.DataFrame:
 
 def of_messages(messages: Iterable[Message]) -> pandas.DataFrame:
     """Messages to handsets, a row each; `time` and `ended` are UTC timestamps."""
-    import pandas
+    with needs("tables"):
+        import pandas
 
     rows = [[getattr(each, name) for name in MESSAGE] for each in messages]
     frame = pandas.DataFrame(rows, columns=list(MESSAGE))
@@ -102,8 +111,57 @@ def of_messages(messages: Iterable[Message]) -> pandas.DataFrame:
     return frame
 
 
+def of_requests(rows: Iterable[Row]) -> pandas.DataFrame:
+    """Requests of a run, a row each; `time` is a UTC timestamp."""
+    with needs("tables"):
+        import pandas
+
+    frame = pandas.DataFrame(list(rows), columns=list(Row._fields))
+    frame["time"] = moments(frame["time"])
+    return frame.astype({"status": "Int64", "identity": "str", "action": "str", "error": "str"})
+
+
+def of_failures(failures: Iterable[Failure]) -> pandas.DataFrame:
+    """Devices that failed, a row each, indexed by identity; `time` is a UTC timestamp."""
+    with needs("tables"):
+        import pandas
+
+    frame = pandas.DataFrame(list(failures), columns=list(Failure._fields))
+    frame["time"] = moments(frame["time"])
+    return frame.set_index("identity")
+
+
+def of_devices(rows: Iterable[Mapping[str, object]]) -> pandas.DataFrame:
+    """Devices of a run, a row each, indexed by identity."""
+    with needs("tables"):
+        import pandas
+
+    return pandas.DataFrame(list(rows)).set_index("identity")
+
+
+def of_workers(rows: Iterable[Mapping[str, object]]) -> pandas.DataFrame:
+    """Workers of a run, a row each; `died` is a UTC timestamp."""
+    with needs("tables"):
+        import pandas
+
+    frame = pandas.DataFrame(list(rows), columns=["worker", "pid", "devices", "died"])
+    frame["died"] = moments(frame["died"])
+    return frame
+
+
+def of_selected(selected: Table) -> pandas.DataFrame:
+    """Rows of a SELECT; the attribute `hidden` of the frame names the columns that count as NULL in it."""
+    with needs("tables"):
+        import pandas
+
+    frame = pandas.DataFrame(selected.rows, columns=list(selected.columns))
+    frame.attrs["hidden"] = list(selected.hidden)
+    return frame
+
+
 def moments(seconds: pandas.Series[Any]) -> pandas.Series[Any]:
     """Return Unix seconds as UTC timestamps, to the microsecond: nanoseconds would end in 2262."""
-    import pandas
+    with needs("tables"):
+        import pandas
 
     return pandas.to_datetime((seconds.astype("float64") * 1_000_000).round(), unit="us", utc=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import importlib
 import json
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import NoneType
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from labkit.core.chance import fresh_seed
 from labkit.core.errors import LabError
@@ -18,7 +18,7 @@ from labkit.fleet.behaviours import BEHAVIOURS
 from labkit.fleet.device import Credentials
 from labkit.fleet.identities import Format, identity
 from labkit.fleet.measures import Tick
-from labkit.fleet.plan import Member, Plan
+from labkit.fleet.plan import Failure, Member, Plan
 from labkit.fleet.play import Play
 from labkit.fleet.rates import rate_of
 from labkit.fleet.remote import elsewhere, play_elsewhere, provisioned
@@ -30,9 +30,6 @@ from labkit.lab.progress import Progress
 from labkit.lab.run_options import interval
 from labkit.lab.thresholds import Threshold
 from labkit.settings import load
-
-if TYPE_CHECKING:
-    import pandas
 
 DIGITS = {"opaque": 10, "base10": 10, "base16": 16}  # of identities whose length can be chosen
 SPAN = 2**20  # numbers of a run's identities, where those of another begin elsewhere
@@ -140,22 +137,17 @@ def in_a_lab(
             if fleet.last is None:
                 raise
             run, interrupted = fleet.last.stop(), True
-        failures = run.failures.reset_index()
-        failures["time"] = failures["time"].astype("int64") / 1_000_000
-        failed = [FailedDevice(*row) for row in failures[list(FailedDevice._fields)].to_numpy().tolist()]
-        timings = _timings(run.timings())
         lasted = (run.ticks[-1].time - run.began) if run.ticks else 0.0
-        accounts = {str(name): int(sum) for name, sum in run.losses.sum().items()} if counted else {}
         return Outcome(
             order,
             fleet.seed,
             run.ticks,
-            failed,
+            _failed(run.failed),
             run.latency,
             run.latency_from_sending,
-            timings,
+            _timings(run.figures()),
             lasted,
-            accounts,
+            run.totals or {},
             interrupted,
         )
 
@@ -188,17 +180,15 @@ def against(
     play = watched.play
     assert play is not None
     total = play.total
-    timings = _timings(play.timings.figures(total.requests))
-    failed = [FailedDevice(each.time, each.identity, each.error) for each in play.failures]
     lasted = (play.ticks[-1].time - play.began) if play.ticks else 0.0
     return Outcome(
         order,
         seed,
         play.ticks,
-        failed,
+        _failed(play.failures),
         total.latency,
         play.timings.latency,
-        timings,
+        _timings(play.timings.figures(total.requests)),
         lasted,
         interrupted=interrupted,
     )
@@ -298,5 +288,9 @@ def _parameter(text: str, declared: Mapping[str, Any]) -> tuple[str, Any]:
     return name, value if kinds - {NoneType} == {str} and not isinstance(read, allowed) else read
 
 
-def _timings(figures: Mapping[str, float] | pandas.Series[float]) -> dict[str, float]:
-    return {name: float(figures[name]) for name in ("real", "cpu", "requests per second")}
+def _failed(failures: Iterable[Failure]) -> list[FailedDevice]:
+    return [FailedDevice(each.time, each.identity, each.error) for each in failures]
+
+
+def _timings(figures: Mapping[str, float]) -> dict[str, float]:
+    return {name: figures[name] for name in ("real", "cpu", "requests per second")}

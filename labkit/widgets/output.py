@@ -5,20 +5,17 @@ from __future__ import annotations
 import base64
 import itertools
 from collections.abc import Callable
-from importlib.util import find_spec
 from typing import Any
 
-from labkit.core.errors import LabError
+from labkit.core.extras import check_installed
 
 VIEW = "application/vnd.jupyter.widget-view+json"
-NEEDED = ("IPython", "bqplot", "ipywidgets", "matplotlib")
+NEEDED = ("IPython", "bqplot", "ipywidgets", "matplotlib", "pandas")
 
 
 def check_jupyter() -> None:
     """Raises LabError where what a dashboard is made of is not installed."""
-    lacking = [name for name in NEEDED if find_spec(name) is None]
-    if lacking:
-        raise LabError(f"a dashboard takes {', '.join(lacking)}: pip install 'labkit[lab]'")
+    check_installed("lab", "a dashboard takes", *NEEDED)
 
 
 class Output:

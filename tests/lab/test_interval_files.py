@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from labkit.core import extras
 from labkit.core.errors import LabError, SettingsError
 from labkit.fleet.measures import Measures, Tick, frame
 from labkit.lab import interval_files
@@ -73,7 +74,7 @@ def test_a_write_that_fails_is_raised_at_the_end_alone(tmp_path: Path) -> None:
 def test_without_pyarrow_a_parquet_file_says_what_it_takes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(interval_files, "find_spec", {}.get)
+    monkeypatch.setattr(extras, "find_spec", lambda name: None if name == "pyarrow" else find_spec(name))
     with pytest.raises(LabError, match=r"--parquet takes pyarrow: pip install 'labkit\[parquet\]'"):
         ParquetFile(tmp_path / "x.parquet")
 

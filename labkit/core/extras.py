@@ -1,0 +1,32 @@
+"""Libraries that come with an extra of labkit: a plain `pip install labkit` lacks them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+
+from labkit.core.errors import LabError
+
+
+@contextmanager
+def needs(extra: str) -> Iterator[None]:
+    """Import in this context what comes with an extra. Raises LabError, which names it, for what is not installed."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise LabError(f"{error.name} is not installed: {_install(extra)}") from None
+
+
+def check_installed(extra: str, use: str, *modules: str) -> None:
+    """Raise LabError where modules that come with an extra are not installed, before any work begins with them.
+
+    use: the words before their names, such as "a dashboard takes".
+    """
+    lacking = [name for name in modules if find_spec(name) is None]
+    if lacking:
+        raise LabError(f"{use} {', '.join(lacking)}: {_install(extra)}")
+
+
+def _install(extra: str) -> str:
+    return f"pip install 'labkit[{extra}]'"

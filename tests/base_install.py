@@ -1,0 +1,65 @@
+"""Runs Python code where only those libraries are found that a plain `pip install labkit` brings.
+
+`python -m tests.base_install CODE`
+"""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.metadata import packages_distributions, requires
+from pathlib import Path
+from types import ModuleType
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+PROJECT = Path(__file__).parent.parent / "pyproject.toml"
+
+
+def base_install() -> set[str]:
+    """The names of the distributions that `pyproject.toml` asks for without an extra, and of all those below."""
+    found: set[str] = set()
+    todo = [Requirement(text) for text in tomllib.loads(PROJECT.read_text())["project"]["dependencies"]]
+    while todo:
+        requirement = todo.pop()
+        marker, name = requirement.marker, canonicalize_name(requirement.name)
+        if name not in found and (marker is None or marker.evaluate({"extra": ""})):
+            found.add(name)
+            todo += map(Requirement, requires(name) or [])
+    return found
+
+
+class Finder(PathFinder):
+    """Finds no module of the distributions that are hidden."""
+
+    hidden: frozenset[str] = frozenset()
+
+    @classmethod
+    def find_spec(
+        cls, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname.partition(".")[0] in cls.hidden:
+            return None
+        return super().find_spec(fullname, path, target)
+
+
+def hide() -> None:
+    """Hide all other distributions, those of labkit and this folder excepted."""
+    base = base_install() | {"labkit"}
+    Finder.hidden = frozenset(
+        module
+        for module, owners in packages_distributions().items()
+        if not base & {canonicalize_name(owner) for owner in owners}
+    )
+    sys.meta_path[sys.meta_path.index(PathFinder)] = Finder
+    for name in list(sys.modules):
+        if name.partition(".")[0] in Finder.hidden:
+            del sys.modules[name]
+
+
+if __name__ == "__main__":
+    hide()
+    exec(sys.argv[1])
