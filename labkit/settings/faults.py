@@ -22,8 +22,8 @@ MOST_COUNT = 10**9
 FRAMING = ("content-length", "transfer-encoding", "connection")
 
 FIELDS = ("drop", "replace", "put", "edit")  # which change what is there
-ANSWERED: tuple[Kind, ...] = ("request", "call", "outgoing")
-CHANGEABLE: tuple[Kind, ...] = (*ANSWERED, "event")
+ANSWERED: tuple[Kind, ...] = ("request", "call", "outgoing")  # have an answer or a result
+CHANGEABLE: tuple[Kind, ...] = (*ANSWERED, "event")  # have fields
 
 
 @dataclass(frozen=True)
