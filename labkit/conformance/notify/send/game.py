@@ -112,7 +112,7 @@ class Notifications:
             )
 
         body = {**dict(zip(names, given, strict=True)), "Tag": own}
-        self._same(index, "NTF-BIND-6", "createBinding", body, create, see)
+        self._compare(index, "NTF-BIND-6", "createBinding", body, create, see)
 
     async def fill(self, index: int, identity: str, count: int) -> None:
         """Create `count` bindings with their own endpoints, up to and beyond an identity's limit."""
@@ -173,7 +173,7 @@ class Notifications:
         rule = (
             "NTF-LIST-6" if any(each is not None for each in days) else "NTF-LIST-8" if size else "NTF-LIST-3"
         )
-        self._same(
+        self._compare(
             index, "NTF-LIST-2" if names and rule == "NTF-LIST-3" else rule, "listBinding", body, listed, see
         )
 
@@ -191,7 +191,7 @@ class Notifications:
 
         service = self.services[index]
         rule = "NTF-TTL-1"
-        self._same(index, rule, "send", body, lambda: str(service.send(names, labels, text, ttl)), see)
+        self._compare(index, rule, "send", body, lambda: str(service.send(names, labels, text, ttl)), see)
 
     async def refused(self, index: int, wrong: tuple[str, Mapping[str, Any]]) -> None:
         """Call send with a wrong parameter: it must be an error and reach no binding."""
@@ -201,7 +201,7 @@ class Notifications:
         def refuse() -> None:
             raise Refused(rule, 400)
 
-        self._same(index, rule, "send", body, refuse)
+        self._compare(index, rule, "send", body, refuse)
 
     async def switch(self, address: int, online: bool) -> None:
         """Turn a handset on or off; needs access to handsets and a virtual clock."""
@@ -255,7 +255,7 @@ class Notifications:
         def see(found: Any) -> Any:
             return {name: found.get(name) for name in SHOWN} if isinstance(found, dict) else found
 
-        self._same(index, rule, operation, {"BindingSid": bound.sid or ""}, change, see)
+        self._compare(index, rule, operation, {"BindingSid": bound.sid or ""}, change, see)
 
     def _check_binding(
         self, found: dict[str, Any], made: Binding, service: Bindings, index: int
@@ -279,7 +279,7 @@ class Notifications:
         )
         return {name: found.get(name) for name in SHOWN}
 
-    def _same(
+    def _compare(
         self,
         index: int,
         rule: str,

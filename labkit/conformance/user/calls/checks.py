@@ -64,7 +64,7 @@ OPERATIONS = {
 }
 
 
-def rows(group: str) -> list[tuple[str, list[str]]]:
+def operations_of(group: str) -> list[tuple[str, list[str]]]:
     """Return the operations of a group with their required parameters."""
     found = [line.split() for line in OPERATIONS[group].strip().splitlines()]
     return [(name, needed) for name, *needed in found]
@@ -80,13 +80,13 @@ async def called(target: Target) -> None:
     expect.equal("activateUser", await user.text("activateUser", code=code), "OK", user.last)
 
 
-async def offered(target: Target, group: str) -> None:
+async def check_group(target: Target, group: str) -> None:
     """Check that every operation of a group exists.
 
     Without parameters it must succeed if it needs none, else name a missing one.
     """
     user = User(target)
-    for name, needed in rows(group):
+    for name, needed in operations_of(group):
         kind, result = await user.call("User", name, {})
         if not needed:
             expect.true(f"{name} gives a list", kind == "table" and isinstance(result, list), kind, user.last)
@@ -98,27 +98,27 @@ async def offered(target: Target, group: str) -> None:
 
 @check("USR-CALL-2", "the operations of the group Jwt are there")
 async def jwt(target: Target) -> None:
-    await offered(target, "Jwt")
+    await check_group(target, "Jwt")
 
 
 @check("USR-CALL-2", "the operations of the group Oauth are there")
 async def oauth(target: Target) -> None:
-    await offered(target, "Oauth")
+    await check_group(target, "Oauth")
 
 
 @check("USR-CALL-2", "the operations of the group Roles are there")
 async def roles(target: Target) -> None:
-    await offered(target, "Roles")
+    await check_group(target, "Roles")
 
 
 @check("USR-CALL-2", "the operations of the group Socials are there")
 async def socials(target: Target) -> None:
-    await offered(target, "Socials")
+    await check_group(target, "Socials")
 
 
 @check("USR-CALL-2", "the operations of the group Users are there")
 async def users(target: Target) -> None:
-    await offered(target, "Users")
+    await check_group(target, "Users")
 
 
 @check("USR-CALL-3", "neither service nor operation has a path")
@@ -130,7 +130,7 @@ async def no_paths(target: Target) -> None:
     await user.refused("getRole", 404, role_id=role)
 
 
-def failures(target: Target) -> list[tuple[str, dict[str, Any]]]:
+def failing_calls(target: Target) -> list[tuple[str, dict[str, Any]]]:
     """Return failing calls of every group."""
     name = target.identity()
     return [
@@ -150,7 +150,7 @@ def failures(target: Target) -> list[tuple[str, dict[str, Any]]]:
 @check("USR-CALL-4", "a failed call of any group gives type, error and status; the script goes on")
 async def errors(target: Target) -> None:
     user = User(target)
-    for operation, parameters in failures(target):
+    for operation, parameters in failing_calls(target):
         kind, result = await user.call("User", operation, parameters)
         found = result if kind == "table" and isinstance(result, dict) else {}
         kinds = {name: type(found.get(name)).__name__ for name in ("type", "error", "status")}
@@ -192,7 +192,7 @@ async def no_credential(target: Target) -> None:
 @check("USR-CALL-7", "refusals of every group are QueryErrors whose error is JSON with the message")
 async def errors_as_json(target: Target) -> None:
     user = User(target)
-    for operation, parameters in failures(target):
+    for operation, parameters in failing_calls(target):
         _, result = await user.call("User", operation, parameters)
         status = result.get("status") if isinstance(result, dict) else None
         refused = isinstance(status, int) and 400 <= status <= 499
@@ -204,7 +204,7 @@ async def errors_as_json(target: Target) -> None:
 async def parameters(target: Target) -> None:
     user, role = User(target), target.identity()
     for group in OPERATIONS:
-        for name, needed in rows(group):
+        for name, needed in operations_of(group):
             if needed and name != "hasUserPerm":  # to ask nothing is to be denied: 403 (USR-PERM-15)
                 message = (await user.refused(name, 400))["message"]
                 wanted = [f"Parameter {each} is required." for each in needed]

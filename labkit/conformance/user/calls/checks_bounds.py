@@ -70,7 +70,7 @@ async def long_clients(target: Target) -> None:
     again = await Shop.open(target)
     wide = "s" * 1000
     tokens = await again.redeem(await again.approve(scope=wide))
-    await again.holds(tokens)
+    await again.expect_valid(tokens)
     await again.refused("getOauthAuthorizeApproved", 400, **again.client.approval(scope=wide + "s"))
     for name in ("access_token_ttl", "refresh_token_ttl"):
         for seconds in (1, LARGEST_SECONDS, str(LARGEST_SECONDS)):

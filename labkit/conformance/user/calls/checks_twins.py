@@ -18,12 +18,12 @@ APP = "https://app.example/§"
 READ, LIST, OWN = "GET/things/{sn}", "GET/things", "PUT/things/{sn}/{zone}"
 
 
-def may(id: int, perm_id: str, *pairs: str) -> Act:
+def has_permission(id: int, perm_id: str, *pairs: str) -> Act:
     """Return an act that asks whether a user has a permission."""
     return act("User.hasUserPerm", id=id, perm_id=perm_id, parameters=list(pairs))
 
 
-def holds(id: int, role_id: str, name: str, value: object) -> Act:
+def has_value(id: int, role_id: str, name: str, value: object) -> Act:
     """Return an act that asks whether a user holds a value."""
     return act("User.hasUserRoleParam", id=id, role_id=role_id, parameter_name=name, parameter_value=value)
 
@@ -44,12 +44,15 @@ VIEWS: dict[str, list[Act]] = {
         act("User.listRoleParamUsers", role_id="keeper", parameter_name="sn", parameter_value="1"),
         act("User.listUserRoleParamValues", id=1, role_id="keeper", parameter_name="sn"),
         act("User.listUserRoleParamValues", id=2, role_id="keeper", parameter_name="sn", limit=1),
-        *(holds(id, "keeper", "sn", value) for id, value in ((1, "1"), (2, "1"), (1, "own§"), (1, "own¤"))),
-        may(1, READ, "sn::1"),
-        may(2, READ, "sn::7"),
-        may(1, LIST),
-        may(2, LIST),
-        may(1, OWN, "sn::1", "zone::a"),
+        *(
+            has_value(id, "keeper", "sn", value)
+            for id, value in ((1, "1"), (2, "1"), (1, "own§"), (1, "own¤"))
+        ),
+        has_permission(1, READ, "sn::1"),
+        has_permission(2, READ, "sn::7"),
+        has_permission(1, LIST),
+        has_permission(2, LIST),
+        has_permission(1, OWN, "sn::1", "zone::a"),
     ],
     "users": [
         act("User.listUsers"),
@@ -79,45 +82,45 @@ VIEWS: dict[str, list[Act]] = {
 }
 
 
-def signed_up(email: str, code: str) -> Act:
+def sign_up(email: str, code: str) -> Act:
     """Return an act that signs a user up and keeps the activation code."""
     return act("User.createUser", "users", keep=code, email=email, name="Ann §", password="the password of §")
 
 
-def grown(email: str, code: str) -> list[Act]:
+def sign_up_and_activate(email: str, code: str) -> list[Act]:
     """Return acts that sign a user up and activate it."""
     return [
-        signed_up(email, code),
+        sign_up(email, code),
         act("User.activateUser", "users", crossed=True, code=f"<{code}>"),
     ]
 
 
-def approved(code: str, client_id: int, session: str = "session") -> Act:
+def approve(code: str, client_id: int, session: str = "session") -> Act:
     """Return an act that approves a client and keeps the code."""
     return act("User.getOauthAuthorizeApproved", "oauth", keep=code, crossed=True, token=f"<{session}>",
                client_id=client_id, redirect_uri=APP, response_type="code", scope="profile")  # fmt: skip
 
 
-def redeemed(code: str, access: str, refresh: str, client_id: int, secret: str) -> Act:
+def redeem(code: str, access: str, refresh: str, client_id: int, secret: str) -> Act:
     """Return an act that exchanges a code and keeps its tokens."""
     return act("User.getOauthToken", "oauth", keep=f"access_token={access} refresh_token={refresh}", crossed=True,
                grant_type="authorization_code", client_id=client_id, client_secret=f"<{secret}>",
                code=f"<{code}>", redirect_uri=APP)  # fmt: skip
 
 
-def refreshed(old: str, access: str, refresh: str, client_id: int) -> Act:
+def refresh(old: str, access: str, refresh: str, client_id: int) -> Act:
     """Return an act that exchanges a refresh token and keeps the new tokens."""
     return act("User.getOauthToken", "oauth", keep=f"access_token={access} refresh_token={refresh}", crossed=True,
                grant_type="refresh_token", client_id=client_id, refresh_token=f"<{old}>")  # fmt: skip
 
 
-def spent(code: str, client_id: int) -> Act:
+def redeem_again(code: str, client_id: int) -> Act:
     """Return an act that exchanges a used code: it fails and ends the code's tokens."""
     return act("User.getOauthToken", "oauth", fails=True, grant_type="authorization_code", client_id=client_id,
                code=f"<{code}>", redirect_uri=APP)  # fmt: skip
 
 
-def dead(refresh: str, client_id: int) -> Act:
+def refresh_refused(refresh: str, client_id: int) -> Act:
     """Return an act that exchanges an invalid refresh token: it fails."""
     return act("User.getOauthToken", "oauth", fails=True, grant_type="refresh_token", client_id=client_id,
                refresh_token=f"<{refresh}>")  # fmt: skip
@@ -133,28 +136,28 @@ def wrong_login(email: str, password: str) -> Act:
     return act("User.getUserToken", "users", fails=True, email=email, password=password)
 
 
-def social(consumer: str) -> Act:
+def create_social(consumer: str) -> Act:
     """Return an act that creates a social."""
     return act("User.createSocial", "socials", consumer=consumer, redirect="https://§.example/callback",
                client_id="§", client_secret="the secret of §", scope=["profile", "§"])  # fmt: skip
 
 
-def assigned(id: int, role_id: str, *values: tuple[str, object]) -> Act:
+def assign(id: int, role_id: str, *values: tuple[str, object]) -> Act:
     """Return an act that assigns a role with values to a user."""
     parameters = [{"name": name, "value": value} for name, value in values]
     return act("User.assignUser", "held", id=id, roles=[{"role_id": role_id, "parameters": parameters}])
 
 
-def permitted(role_id: str, *perm_ids: str) -> Act:
+def permit(role_id: str, *perm_ids: str) -> Act:
     """Return an act that adds permissions to a role."""
     body = [dict(zip(("method", "end_point"), each.split("/", 1), strict=True)) for each in perm_ids]
     return act("User.addRolePerm", "roles held", role_id=role_id, body=body)
 
 
 MADE = [
-    *grown("ann@example.com", "code-of-ann"),
-    *grown("bea@example.com", "code-of-bea"),
-    signed_up("cid@example.com", "code-of-cid"),
+    *sign_up_and_activate("ann@example.com", "code-of-ann"),
+    *sign_up_and_activate("bea@example.com", "code-of-bea"),
+    sign_up("cid@example.com", "code-of-cid"),
     login("ann@example.com", "session"),
     login("bea@example.com", "other-session"),
     wrong_login("ann@example.com", "the password of ¤"),
@@ -162,46 +165,46 @@ MADE = [
     act("User.createRole", "roles", role_id="keeper", parameter=[{"name": "sn"}, {"name": "zone"}]),
     act("User.createRole", "roles", role_id="reader", parameter=[{"name": "sn"}]),
     act("User.createRole", "roles held", role_id="only§"),
-    permitted("keeper", READ, LIST, OWN),
-    permitted("reader", LIST, "POST/of/§"),
+    permit("keeper", READ, LIST, OWN),
+    permit("reader", LIST, "POST/of/§"),
     act("User.createPermission", "roles", method="GET", end_point="only/§"),
     act("User.addRoleParam", "roles", role_id="reader", body=[{"name": "color"}]),
-    assigned(1, "keeper", ("sn", "1"), ("sn", "own§"), ("zone", "a")),
-    assigned(2, "keeper", ("sn", "2"), ("sn", "3")),
-    assigned(2, "reader", ("sn", {"type": "wildcard"}), ("color", "red")),
+    assign(1, "keeper", ("sn", "1"), ("sn", "own§"), ("zone", "a")),
+    assign(2, "keeper", ("sn", "2"), ("sn", "3")),
+    assign(2, "reader", ("sn", {"type": "wildcard"}), ("color", "red")),
     act("User.createUserData", "data", id=1, color="§", shared=[1, {"of": "§"}]),
     act("User.createUserData", "data", id=2, color="§"),
     act("User.createOauthClient", "oauth", keep="secret=secret", id=1, name="an app of §", redirect=APP),
     act("User.createOauthClient", "oauth", keep="secret=other-secret", id=2, name="another", redirect=[APP, "https://b.example/"]),
-    approved("oauth-code", 1),
-    redeemed("oauth-code", "access", "refresh", 1, "secret"),
-    approved("code-of-another", 2, "other-session"),
-    redeemed("code-of-another", "other-access", "other-refresh", 2, "other-secret"),
-    approved("late-code", 2, "other-session"),
-    approved("third-code", 1),
-    social("google"),
-    social("github"),
+    approve("oauth-code", 1),
+    redeem("oauth-code", "access", "refresh", 1, "secret"),
+    approve("code-of-another", 2, "other-session"),
+    redeem("code-of-another", "other-access", "other-refresh", 2, "other-secret"),
+    approve("late-code", 2, "other-session"),
+    approve("third-code", 1),
+    create_social("google"),
+    create_social("github"),
 ]  # fmt: skip
 
 CHANGED = [
     act("User.activateUser", "users", crossed=True, code="<code-of-cid>"),
     act("User.activateUser", "users", fails=True, code="<code-of-ann>"),
     login("cid@example.com", "third-session"),
-    signed_up("dan@example.com", "code-of-dan"),
+    sign_up("dan@example.com", "code-of-dan"),
     act("User.updateUser", "users", id=4, status=1),
     act("User.updateUser", "users", id=4, status=0),
     act("User.activateUser", "users", fails=True, code="<code-of-dan>"),
     wrong_login("dan@example.com", "the password of §"),
-    refreshed("refresh", "access", "refresh", 1),
-    redeemed("late-code", "late-access", "late-refresh", 2, "other-secret"),
-    redeemed("third-code", "access", "refresh", 1, "secret"),
-    spent("third-code", 1),
-    approved("fourth-code", 1),
-    redeemed("fourth-code", "access", "refresh", 1, "secret"),
+    refresh("refresh", "access", "refresh", 1),
+    redeem("late-code", "late-access", "late-refresh", 2, "other-secret"),
+    redeem("third-code", "access", "refresh", 1, "secret"),
+    redeem_again("third-code", 1),
+    approve("fourth-code", 1),
+    redeem("fourth-code", "access", "refresh", 1, "secret"),
     act("User.updateUser", "users", id=3, name="Cid §"),
     act("User.updateUser", "users oauth", id=2, status=0),
     wrong_login("bea@example.com", "the password of §"),
-    dead("late-refresh", 2),
+    refresh_refused("late-refresh", 2),
     act("User.updateUser", "users oauth", id=2, status=1),
     act("User.updateUserData", "data", id=1, color="changed by §"),
     act("User.deleteUserData", "data", id=1, keys=["shared"]),
@@ -216,15 +219,15 @@ CHANGED = [
     act("User.createRole", "roles held", role_id="reader", parameter=[{"name": "sn"}]),
     act("User.updateOauthClient", "oauth", id=2, client_id=2, name="of §", redirect=APP),
     act("User.deleteOauthClient", "oauth", id=1, client_id=1),
-    dead("refresh", 1),
+    refresh_refused("refresh", 1),
     act("User.updateSocial", "socials", consumer="github", client_secret="another of §"),
     act("User.deleteSocial", "socials", consumer="google"),
     act("User.resetUserPassword", "users oauth", id=2, password="a new one of §"),
     wrong_login("bea@example.com", "the password of §"),
-    dead("late-refresh", 2),
+    refresh_refused("late-refresh", 2),
     login("bea@example.com", "other-session", "a new one of §"),
     act("User.deleteUser", "", id=1),
-    signed_up("ann@example.com", "code-of-the-next"),
+    sign_up("ann@example.com", "code-of-the-next"),
 ]  # fmt: skip
 
 

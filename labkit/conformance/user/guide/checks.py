@@ -20,7 +20,7 @@ SIGNUP, FORGOTTEN, RESET = "/api/user/signup", "/api/forgotten", "/api/resetPass
 LOGIN, USER = "/api/session/login", "/api/session/user"
 
 
-async def forgot(guide: Guide, email: str) -> str:
+async def reset_token(guide: Guide, email: str) -> str:
     """Request a password reset and return the token mailed to the address."""
     expect.status(await guide.post(FORGOTTEN, email=email), 200)
     link = urlsplit(guide.link(email))
@@ -102,7 +102,7 @@ async def unknown_code(target: Target) -> None:
 async def reset(target: Target) -> None:
     guide = Guide(target)
     person, other = await guide.person(), await guide.person()
-    token = await forgot(guide, person.email)
+    token = await reset_token(guide, person.email)
     url, link = guide.url("/"), guide.link(person.email)
     expect.true("the link leads to this solution", link.startswith(url), link)
     expect.true("the link holds a token", token, link)
@@ -141,8 +141,8 @@ async def reset_of_nothing(target: Target) -> None:
 async def reset_lifetime(target: Target) -> None:
     guide = Guide(target)
     person, other = await guide.person(), await guide.person()
-    early = await forgot(guide, person.email)
-    late = await forgot(guide, other.email)
+    early = await reset_token(guide, person.email)
+    late = await reset_token(guide, other.email)
     await target.advance(LIFETIME)
     expect.status(await guide.post(RESET, resetToken=early, password=NEW_PASSWORD), 200)
     await target.advance(1)
@@ -161,7 +161,7 @@ async def near_addresses(target: Target) -> None:
 async def keys_are_no_tokens(target: Target) -> None:
     guide = Guide(target)
     person = await guide.person()
-    token = await forgot(guide, person.email)
+    token = await reset_token(guide, person.email)
     other = target.identity().replace("-", "")
     for key in (other, other.ljust(len(token), "0")):
         await guide.call("Keystore", "set", {"key": key, "value": person.id})
@@ -178,10 +178,10 @@ async def keys_are_no_tokens(target: Target) -> None:
 async def tokens_end_together(target: Target) -> None:
     guide = Guide(target)
     person, other = await guide.person(), await guide.person()
-    tokens = [await forgot(guide, person.email) for _ in range(3)]
-    others = await forgot(guide, other.email)
+    tokens = [await reset_token(guide, person.email) for _ in range(3)]
+    others = await reset_token(guide, other.email)
     expect.status(await guide.post(RESET, resetToken=tokens[1], password=NEW_PASSWORD), 200)
-    later = await forgot(guide, person.email)
+    later = await reset_token(guide, person.email)
     for token in tokens:
         expect.status(await guide.post(RESET, resetToken=token, password="a third one"), 400)
     expect.equal("keys of dead tokens", await guide.keys(containing=tokens[0]), [], guide.last)
@@ -193,14 +193,14 @@ async def tokens_end_together(target: Target) -> None:
 async def tokens_end_with_the_password(target: Target) -> None:
     guide = Guide(target)
     person, other = await guide.person(), await guide.person()
-    before, others = await forgot(guide, person.email), await forgot(guide, other.email)
+    before, others = await reset_token(guide, person.email), await reset_token(guide, other.email)
     given = {"id": person.id, "password": NEW_PASSWORD, "original_password": person.password}
     await guide.table("updateUser", **given)
     await guide.table("updateUser", id=other.id, name="Bea")
     await target.settle()
     expect.status(await guide.post(RESET, resetToken=before, password="a third one"), 400)
     expect.equal("keys of the dead token", await guide.keys(containing=before), [], guide.last)
-    later = await forgot(guide, person.email)
+    later = await reset_token(guide, person.email)
     for token in (later, others):
         expect.status(await guide.post(RESET, resetToken=token, password="a third one"), 200)
 

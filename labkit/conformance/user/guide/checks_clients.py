@@ -24,8 +24,8 @@ async def registered(guide: Guide, person: Person) -> OAuthClient:
 
 async def access_token(guide: Guide, client: OAuthClient, scope: str | None) -> str:
     """Return an access token of a client for these scopes."""
-    code = await client.through(guide.text).approve(scope=scope)
-    tokens = await client.through(guide.table).redeem(code)
+    code = await client.with_call(guide.text).approve(scope=scope)
+    tokens = await client.with_call(guide.table).redeem(code)
     return str(tokens["access_token"])
 
 
@@ -49,7 +49,7 @@ async def basic(target: Target) -> None:
     client = await registered(guide, await guide.person())
 
     async def ask(user: object, secret: object, **more: object) -> httpx.Response:
-        code = await client.through(guide.text).approve()
+        code = await client.with_call(guide.text).approve()
         form = client.exchange(code, **{"client_id": None, "client_secret": None, **more})
         pair = base64.b64encode(f"{user}:{secret}".encode()).decode()
         return await guide.request("POST", TOKEN, data=form, headers={"Authorization": f"Basic {pair}"})
@@ -69,7 +69,7 @@ async def basic(target: Target) -> None:
     refused(await ask(client.id, client.secret, client_secret=client.secret), 400, "invalid_request")
     refused(await ask(client.id, client.secret, client_id=client.id + 1), 400, "invalid_request")
     for header in ("Basic", "Basic !", "Basic bm9jb2xvbg==", "Bearer x"):
-        code = await client.through(guide.text).approve()
+        code = await client.with_call(guide.text).approve()
         headers = {"Authorization": header}
         response = await guide.request("POST", TOKEN, data=client.exchange(code), headers=headers)
         refused(response, 401, "invalid_client")

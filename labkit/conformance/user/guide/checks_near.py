@@ -9,7 +9,7 @@ from labkit.conformance.check import check
 from labkit.conformance.guide import Guide
 from labkit.conformance.near import CASE, EMPTY, SPACE, near_misses
 from labkit.conformance.target import Target
-from labkit.conformance.user.guide.checks import FORGOTTEN, LOGIN, RESET, USER, forgot
+from labkit.conformance.user.guide.checks import FORGOTTEN, LOGIN, RESET, USER, reset_token
 from labkit.conformance.users import NEW_PASSWORD
 
 VERIFY = "/api/verify/"
@@ -34,7 +34,7 @@ async def near_right(target: Target) -> None:
         expect.true(
             "it is nobody's address", response.status_code in (400, 404), response.status_code, response
         )
-    token = await forgot(guide, person.email)
+    token = await reset_token(guide, person.email)
     for _, wrong in near_misses(token, but=EMPTY):
         expect.status(await guide.post(RESET, resetToken=wrong, password=NEW_PASSWORD), 400)
     expect.status(await guide.post(RESET, resetToken=token, password=NEW_PASSWORD), 200)

@@ -19,7 +19,7 @@ from labkit.conformance.users import Person
 ROLES = {role: named("infoUserId") for role in ("owner", "guest")}
 
 
-async def ready(target: Target) -> Guide:
+async def guide_with_roles(target: Target) -> Guide:
     """Return the solution after /_init has created its roles."""
     guide = Guide(target)
     expect.status(await guide.get("/_init"), 200)
@@ -35,7 +35,7 @@ async def info(guide: Guide, email: str, sid: str = "") -> httpx.Response:
     return await guide.get(f"/api/user/info/{quote(email)}", sid=sid)
 
 
-async def shown(guide: Guide, caller: Person, person: Person) -> Any:
+async def info_as_seen_by(guide: Guide, caller: Person, person: Person) -> Any:
     """Log the caller in and return the information that it gets about a person."""
     return decoded(expect.status(await info(guide, person.email, await guide.login(caller)), 200))
 
@@ -45,7 +45,7 @@ async def shown(guide: Guide, caller: Person, person: Person) -> Any:
 
 @check("USR-GUIDE-17 USR-GUIDE-18", "the set-up makes the two roles, may run again, and gives nobody a role")
 async def set_up(target: Target) -> None:
-    guide = await ready(target)
+    guide = await guide_with_roles(target)
     person = await guide.person()
     expect.status(await guide.get("/_init", sid=await guide.login(person)), 200)
     for role, parameters in ROLES.items():
@@ -56,7 +56,7 @@ async def set_up(target: Target) -> None:
 
 @check("USR-GUIDE-19", "an owner sees all of a user")
 async def owner(target: Target) -> None:
-    guide = await ready(target)
+    guide = await guide_with_roles(target)
     caller, person = await guide.person(), await guide.person()
     for role in ("guest", "owner"):  # of the two the owner's counts
         await assign(guide, caller, role, "infoUserId", person.id)
@@ -65,35 +65,35 @@ async def owner(target: Target) -> None:
     expected = {**await guide.shown(person.email), "roles": roles}
     fields = {"id", "name", "email", "status", "creation_date", "roles"}
     expect.equal("fields of a user", set(expected), fields, guide.last)
-    guide.same("what an owner sees", await shown(guide, caller, person), expected)
+    guide.same("what an owner sees", await info_as_seen_by(guide, caller, person), expected)
     other = await guide.person()
     await assign(guide, caller, "owner", "infoUserId", other.id)
-    guide.same("roles of who has none", (await shown(guide, caller, other)).get("roles"), [])
+    guide.same("roles of who has none", (await info_as_seen_by(guide, caller, other)).get("roles"), [])
 
 
 @check("USR-GUIDE-20", "a guest sees email and creation date of a user")
 async def guest(target: Target) -> None:
-    guide = await ready(target)
+    guide = await guide_with_roles(target)
     caller, person = await guide.person(), await guide.person()
     await assign(guide, caller, "guest", "infoUserId", person.id)
     user = await guide.shown(person.email)
     expected = {name: user[name] for name in ("email", "creation_date")}
-    guide.same("what a guest sees", await shown(guide, caller, person), expected)
+    guide.same("what a guest sees", await info_as_seen_by(guide, caller, person), expected)
 
 
 @check("USR-GUIDE-21", "somebody who has no role for a user sees the email")
 async def no_role(target: Target) -> None:
-    guide = await ready(target)
+    guide = await guide_with_roles(target)
     caller, person = await guide.person(), await guide.person()
-    guide.same("what anybody sees", await shown(guide, caller, person), {"email": person.email})
+    guide.same("what anybody sees", await info_as_seen_by(guide, caller, person), {"email": person.email})
     await assign(guide, caller, "owner", "infoUserId", caller.id)
     await assign(guide, caller, "guest", "infoUserId", caller.id)
-    guide.same("what anybody sees", await shown(guide, caller, person), {"email": person.email})
+    guide.same("what anybody sees", await info_as_seen_by(guide, caller, person), {"email": person.email})
 
 
 @check("USR-GUIDE-22", "an email that nobody has is 404 to who is logged in")
 async def nobody(target: Target) -> None:
-    guide = await ready(target)
+    guide = await guide_with_roles(target)
     person = await guide.person()
     sid = await guide.login(person)
     near = (person.email[1:], f"_{person.email[1:]}", f"%{person.email[1:]}", "%", "_")
@@ -104,7 +104,7 @@ async def nobody(target: Target) -> None:
 
 @check("USR-GUIDE-23", "who is not logged in learns whether an email is taken")
 async def taken_or_available(target: Target) -> None:
-    guide = await ready(target)
+    guide = await guide_with_roles(target)
     taken, free = (await guide.person()).email, f"{target.identity()}@example.com"
     for email, word, other in ((taken, "taken", "available"), (free, "available", "taken")):
         for sid in ("", "nonsense"):
@@ -117,7 +117,7 @@ async def taken_or_available(target: Target) -> None:
 
 @check("USR-GUIDE-24 USR-GUIDE-25", "a device is open to its readers, whom its keeper names")
 async def devices(target: Target) -> None:
-    guide = await ready(target)
+    guide = await guide_with_roles(target)
     expect.status(await guide.post("/_init/devices"), 200)
     keeper, reader = await guide.person(), await guide.person()
     boss, other = await guide.login(keeper), await guide.login(reader)
@@ -155,7 +155,7 @@ async def lifetimes(target: Target) -> None:
     guide = Guide(target)
     person = await guide.person()
     client = await OAuthClient.registered(guide.table, person.id, await guide.login(person))
-    code = await client.through(guide.text).approve()
+    code = await client.with_call(guide.text).approve()
     wishes = client.exchange(code, access_token_ttl=77, refresh_token_ttl=77)
     response = expect.status(await guide.request("POST", "/oauth/token", data=wishes), 200)
     expect.equal("expires_in", decoded(response).get("expires_in"), 1_296_000, response)

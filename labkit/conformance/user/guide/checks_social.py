@@ -21,7 +21,7 @@ LOGIN = {GOOGLE: "/social/handle/google/loginurl", TWITTER: "/twitter/login"}
 NAME = "Ann"
 
 
-async def ready(target: Target, consumer: str) -> Guide:
+async def guide_with_social(target: Target, consumer: str) -> Guide:
     """Return the solution with a social for the provider's application in lab.yaml; reuse an existing one."""
     guide, app = Guide(target), target.application(consumer)
     given = {
@@ -39,12 +39,12 @@ async def ready(target: Target, consumer: str) -> Guide:
     return guide
 
 
-async def opened(guide: Guide, browser: Browser, consumer: str, *, follow: bool = True) -> httpx.Response:
+async def open_login(guide: Guide, browser: Browser, consumer: str, *, follow: bool = True) -> httpx.Response:
     """Open the login endpoint."""
     return await browser.request("GET", guide.url(LOGIN[consumer]), follow=follow)
 
 
-def names_provider(response: httpx.Response, consumer: str) -> None:
+def expect_provider_answer(response: httpx.Response, consumer: str) -> None:
     """Raise a Mismatch unless the answer is the callback's, with Ann's name from the provider."""
     expect.equal("where the login ends", response.url.path, HANDLE[consumer], response)
     found = decoded(expect.status(response, 200))
@@ -57,8 +57,8 @@ def query(url: str) -> dict[str, list[str]]:
 
 @check("USR-GUIDE-27", "the loginurl endpoint leads to the provider")
 async def loginurl(target: Target) -> None:
-    guide = await ready(target, GOOGLE)
-    response = await opened(guide, target.browser(), GOOGLE, follow=False)
+    guide = await guide_with_social(target, GOOGLE)
+    response = await open_login(guide, target.browser(), GOOGLE, follow=False)
     location = expect.status(response, 303).headers.get("Location", "")
     given = await guide.text("getSocialLoginUrl", consumer=GOOGLE)
     expect.equal("page", location.partition("?")[0], given.partition("?")[0], response)
@@ -70,14 +70,14 @@ async def loginurl(target: Target) -> None:
 
 @check("USR-GUIDE-28", "an OAuth 2 login ends at what the provider tells")
 async def oauth2(target: Target) -> None:
-    guide = await ready(target, GOOGLE)
-    names_provider(await opened(guide, target.browser(), GOOGLE), GOOGLE)
+    guide = await guide_with_social(target, GOOGLE)
+    expect_provider_answer(await open_login(guide, target.browser(), GOOGLE), GOOGLE)
 
 
 @check("USR-GUIDE-29", "an OAuth 1 login begins with a request token, which a cookie keeps")
 async def request_token(target: Target) -> None:
-    guide = await ready(target, TWITTER)
-    response = expect.status(await opened(guide, target.browser(), TWITTER, follow=False), 303)
+    guide = await guide_with_social(target, TWITTER)
+    response = expect.status(await open_login(guide, target.browser(), TWITTER, follow=False), 303)
     token, attributes = guide.cookie(response, "token")
     expect.equal("path of the cookie", attributes.get("path"), "/social/twitter", response)
     expect.true("it keeps letters and digits", token.isascii() and token.isalnum(), token, response)
@@ -89,18 +89,18 @@ async def request_token(target: Target) -> None:
 
 @check("USR-GUIDE-30", "an OAuth 1 login ends at what the provider tells")
 async def oauth1(target: Target) -> None:
-    guide = await ready(target, TWITTER)
-    names_provider(await opened(guide, target.browser(), TWITTER), TWITTER)
+    guide = await guide_with_social(target, TWITTER)
+    expect_provider_answer(await open_login(guide, target.browser(), TWITTER), TWITTER)
 
 
 @check("USR-GUIDE-31", "an OAuth 1 login ends only in the browser that began it")
 async def other_browser(target: Target) -> None:
-    guide, mine = await ready(target, TWITTER), target.browser()
-    began = expect.status(await opened(guide, mine, TWITTER, follow=False), 303)
+    guide, mine = await guide_with_social(target, TWITTER), target.browser()
+    began = expect.status(await open_login(guide, mine, TWITTER, follow=False), 303)
     token, _ = guide.cookie(began, "token")
     approved = await mine.request("GET", began.headers["Location"], follow=False)
     callback = approved.headers.get("Location", "")
     for url in (callback, f"{callback}&reqToken={token}"):
         response = await target.browser().request("GET", url, follow=False)
         guide.message(expect.status(response, 400))
-    names_provider(await mine.request("GET", callback), TWITTER)
+    expect_provider_answer(await mine.request("GET", callback), TWITTER)

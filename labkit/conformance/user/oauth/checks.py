@@ -34,8 +34,8 @@ TYPES: dict[str, type] = {
 async def the_flow(target: Target) -> None:
     shop = await Shop.open(target)
     tokens = await shop.redeem(await shop.approve())
-    await shop.holds(tokens)
-    await shop.holds(await shop.refresh(tokens["refresh_token"]))
+    await shop.expect_valid(tokens)
+    await shop.expect_valid(await shop.refresh(tokens["refresh_token"]))
 
 
 # ---- clients
@@ -44,7 +44,7 @@ async def the_flow(target: Target) -> None:
 @check("USR-OAUTH-2 USR-OAUTH-9", "createOauthClient gives the whole client, and so does getOauthClients")
 async def records(target: Target) -> None:
     shop = await Shop.open(target)
-    _client(shop, shop.client.record)
+    _expect_record(shop, shop.client.record)
     given = {name: shop.client.record[name] for name in ("name", "user_id", "redirect")}
     shop.same("client", given, {"name": "Shop", "user_id": shop.ann.id, "redirect": CALLBACK})
     shop.same("the list", await shop.clients(shop.ann), [shop.client.record])
@@ -109,7 +109,7 @@ async def updates(target: Target) -> None:
     shop.same("what updateOauthClient gives", given, wanted)
     shop.same("the list", await shop.clients(shop.ann), [wanted])
     code = await shop.approve(redirect_uri=SECOND)
-    await shop.holds(await shop.redeem(code, redirect_uri=SECOND))
+    await shop.expect_valid(await shop.redeem(code, redirect_uri=SECOND))
 
 
 @check("USR-OAUTH-6 USR-OAUTH-7", "a deleted client is there no more, and what it got is dead")
@@ -120,10 +120,10 @@ async def deletion(target: Target) -> None:
     await shop.nothing("deleteOauthClient", id=shop.ann.id, client_id=shop.client.id)
     shop.same("the list", await shop.clients(shop.ann), [kept])
     await shop.refused("getOauthClientRedirectPath", 404, client_id=shop.client.id)
-    await shop.ended(tokens)
-    await shop.unredeemed(401, code)
-    await shop.unrefreshed(401, tokens["refresh_token"])
-    await shop.disapproved(400)
+    await shop.expect_ended(tokens)
+    await shop.refused_redemption(401, code)
+    await shop.refused_refresh(401, tokens["refresh_token"])
+    await shop.refused_approval(400)
 
 
 @check("USR-OAUTH-8", "nobody updates or deletes the client of another user")
@@ -159,7 +159,7 @@ async def codes(target: Target) -> None:
     bob = await shop.person()
     code = await shop.approve(token=await shop.login(bob), redirect_uri=SECOND)
     tokens = await shop.redeem(code, redirect_uri=SECOND)
-    await shop.holds(tokens, bob)
+    await shop.expect_valid(tokens, bob)
     another = await shop.approve()
     expect.true("each code is another", code != another, "the same", shop.last)
     for each in (code, another):
@@ -175,14 +175,14 @@ async def bearers(target: Target) -> None:
     altered = ("A" if signature[:1] != "A" else "B") + signature[1:]
     tokens = await shop.tokens()
     for token in (f"{head}.{body}.{altered}", f"{head}.{body}.", "", tokens["access_token"]):
-        expect.equal("name", await shop.disapproved(401, token=token), "invalid_token", shop.last)
+        expect.equal("name", await shop.refused_approval(401, token=token), "invalid_token", shop.last)
 
 
 @check("USR-OAUTH-16", "a redirect that differs in any way from the client's own is refused")
 async def near_redirects(target: Target) -> None:
     shop = await Shop.open(target, [CALLBACK, SECOND])
     for uri in (f"{CALLBACK}/", CALLBACK[:-1], CALLBACK.upper(), SECOND.partition("?")[0], ""):
-        expect.equal("name", await shop.disapproved(400, redirect_uri=uri), "invalid_request", shop.last)
+        expect.equal("name", await shop.refused_approval(400, redirect_uri=uri), "invalid_request", shop.last)
     await shop.approve(redirect_uri=SECOND)
 
 
@@ -195,7 +195,7 @@ async def wrong_approvals(target: Target) -> None:
         ({"scope": 'quo"te'}, "invalid_scope"),
         ({"client_id": NOBODY}, "unauthorized_client"),
     ):
-        expect.equal("name", await shop.disapproved(400, **changes), name, shop.last)
+        expect.equal("name", await shop.refused_approval(400, **changes), name, shop.last)
     for scope in ("", "profile email", "urn:x#!~[]/$", "a b c d", None):
         await shop.approve(scope=scope)
 
@@ -209,7 +209,7 @@ async def secrecy(target: Target) -> None:
     code = await shop.approve()
     first = await shop.redeem(code)
     second = await shop.refresh(first["refresh_token"])
-    await shop.unredeemed(400, code)
+    await shop.refused_redemption(400, code)
     secrets = [shop.client.token, shop.client.secret, code]
     secrets += [tokens[name] for tokens in (first, second) for name in ("access_token", "refresh_token")]
     written = await target.journalled("Oauth")
@@ -253,7 +253,7 @@ async def late_attacks(target: Target) -> None:
     await _withstood(target, tuple(each for each in (*CREDENTIALS, *TOKENS) if each.clock))
 
 
-def _client(shop: Shop, client: Mapping[str, Any]) -> None:
+def _expect_record(shop: Shop, client: Mapping[str, Any]) -> None:
     """Raise a Mismatch unless the client has exactly the fields of the record, with their types."""
     shop.same("fields of a client", sorted(client), sorted(TYPES))
     for name, kind in TYPES.items():

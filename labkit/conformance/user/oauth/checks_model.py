@@ -12,7 +12,16 @@ from labkit.conformance.user.oauth.game import OAuth
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-HOW = ("right", "right", "right", "no secret", "wrong secret", "no redirect", "other client", "abroad")
+HOW = (
+    "right",
+    "right",
+    "right",
+    "no secret",
+    "wrong secret",
+    "no redirect",
+    "other client",
+    "other solution",
+)
 SECOND = 1024  # ticks
 TICKS = (SECOND, 599 * SECOND, SECOND // 2, 600 * SECOND, 9 * SECOND)
 
@@ -49,10 +58,10 @@ def commands() -> SearchStrategy[Any]:
         call("refresh", newest, st.just("right"), ttls),
         call("use", one_of([0, 1, 2, 3])),
         call("advance", one_of(TICKS)),
-        call("twice", newest),
-        call("delete"),
-        call("password", two),
-        call("status", two, one_of([0, 1, 1])),
+        call("refresh_twice", newest),
+        call("delete_client"),
+        call("change_password", two),
+        call("set_status", two, one_of([0, 1, 1])),
     )
 
 

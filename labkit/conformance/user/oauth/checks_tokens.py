@@ -63,12 +63,12 @@ async def one_alive(target: Target) -> None:
     shop = await Shop.open(target)
     sets = [await shop.tokens()]
     sets.append(await shop.tokens())
-    await shop.ended(sets[0])
-    await shop.unrefreshed(400, sets[0]["refresh_token"])
+    await shop.expect_ended(sets[0])
+    await shop.refused_refresh(400, sets[0]["refresh_token"])
     sets.append(await shop.refresh(sets[1]["refresh_token"]))
-    await shop.ended(sets[1])
-    await shop.holds(sets[2])
-    await shop.unrefreshed(400, sets[1]["refresh_token"])
+    await shop.expect_ended(sets[1])
+    await shop.expect_valid(sets[2])
+    await shop.refused_refresh(400, sets[1]["refresh_token"])
 
 
 @check("USR-OAUTH-21", "each user and each client has a set of its own")
@@ -80,11 +80,11 @@ async def sets_apart(target: Target) -> None:
     anns = await shop.tokens()
     bobs = await shop.redeem(await shop.approve(token=await shop.login(bob)))
     elsewhere = await shop.redeem(await shop.approve(client_id=other["id"]), **as_other)
-    await shop.holds(anns)
-    await shop.holds(bobs, bob)
+    await shop.expect_valid(anns)
+    await shop.expect_valid(bobs, bob)
     anns = await shop.refresh(anns["refresh_token"])
-    await shop.holds(bobs, bob)
-    await shop.holds(elsewhere)
+    await shop.expect_valid(bobs, bob)
+    await shop.expect_valid(elsewhere)
 
 
 # ---- what is exchanged for it
@@ -96,12 +96,12 @@ async def grants(target: Target) -> None:
     tokens, code = await shop.tokens(), await shop.approve()
     everything = {"refresh_token": tokens["refresh_token"], "code": code, "redirect_uri": CALLBACK}
     for grant in ("password", "client_credentials", "Refresh_Token", ""):
-        name = await shop.unredeemed(400, **everything, grant_type=grant)
+        name = await shop.refused_redemption(400, **everything, grant_type=grant)
         expect.equal("name", name, "unsupported_grant_type", shop.last)
     refreshed = await shop.redeem(**everything, grant_type="refresh_token")
-    await shop.unrefreshed(400, tokens["refresh_token"])
-    await shop.ended(refreshed)
-    await shop.holds(await shop.redeem(**everything))
+    await shop.refused_refresh(400, tokens["refresh_token"])
+    await shop.expect_ended(refreshed)
+    await shop.expect_valid(await shop.redeem(**everything))
     await shop.refused("getOauthToken", 400, client_id=shop.client.id, code=code, redirect_uri=CALLBACK)
 
 
@@ -114,14 +114,14 @@ async def clients(target: Target) -> None:
         {"client_id": other["id"], "client_secret": other["secret"]},
         {"client_id": other["id"], "client_secret": None},
     ):
-        await shop.unredeemed(400, code, **changes)
-        await shop.unrefreshed(400, tokens["refresh_token"], **changes)
+        await shop.refused_redemption(400, code, **changes)
+        await shop.refused_refresh(400, tokens["refresh_token"], **changes)
     await shop.refused("getOauthToken", 400, grant_type="authorization_code", code=code)
-    name = await shop.unredeemed(401, code, client_id=NOBODY)
+    name = await shop.refused_redemption(401, code, client_id=NOBODY)
     expect.equal("name", name, "invalid_client", shop.last)
     text = str(shop.client.id)
-    await shop.holds(await shop.refresh(tokens["refresh_token"], client_id=text))
-    await shop.holds(await shop.redeem(code, client_id=text))
+    await shop.expect_valid(await shop.refresh(tokens["refresh_token"], client_id=text))
+    await shop.expect_valid(await shop.redeem(code, client_id=text))
 
 
 @check("USR-OAUTH-26 USR-OAUTH-27", "a wrong client_secret is refused, none at all is not")
@@ -129,13 +129,13 @@ async def secrets(target: Target) -> None:
     shop = await Shop.open(target)
     code = await shop.approve()
     for wrong in ("", "wrong", shop.client.secret[:-1], shop.client.secret.swapcase()):
-        name = await shop.unredeemed(401, code, client_secret=wrong)
+        name = await shop.refused_redemption(401, code, client_secret=wrong)
         expect.equal("name", name, "invalid_client", shop.last)
     tokens = await shop.redeem(code)
-    await shop.unrefreshed(401, tokens["refresh_token"], client_secret="wrong")
+    await shop.refused_refresh(401, tokens["refresh_token"], client_secret="wrong")
     tokens = await shop.refresh(tokens["refresh_token"], client_secret=None)
-    await shop.holds(tokens)
-    await shop.holds(await shop.redeem(await shop.approve(), client_secret=None))
+    await shop.expect_valid(tokens)
+    await shop.expect_valid(await shop.redeem(await shop.approve(), client_secret=None))
 
 
 @check("USR-OAUTH-28 USR-OAUTH-31", "nothing but a code and a refresh token that were given is exchanged")
@@ -143,23 +143,25 @@ async def credentials(target: Target) -> None:
     shop = await Shop.open(target)
     tokens, code = await shop.tokens(), await shop.approve()
     for wrong in (None, "", "0" * 40, code[:-1], tokens["refresh_token"], tokens["access_token"]):
-        await shop.unredeemed(400, wrong)
+        await shop.refused_redemption(400, wrong)
     for wrong in (None, "", "0" * 40, tokens["refresh_token"][:-1], code, tokens["access_token"]):
-        await shop.unrefreshed(400, wrong)
-    await shop.holds(tokens)
-    await shop.holds(await shop.redeem(code))
+        await shop.refused_refresh(400, wrong)
+    await shop.expect_valid(tokens)
+    await shop.expect_valid(await shop.redeem(code))
 
 
 @check("USR-OAUTH-29 USR-OAUTH-30", "a code is exchanged with the redirect that it was asked with")
 async def redirect_of_the_code(target: Target) -> None:
     shop = await Shop.open(target, [CALLBACK, SECOND])
     code = await shop.approve()
-    expect.equal("name", await shop.unredeemed(400, code, redirect_uri=None), "invalid_request", shop.last)
+    expect.equal(
+        "name", await shop.refused_redemption(400, code, redirect_uri=None), "invalid_request", shop.last
+    )
     for wrong in (SECOND, f"{CALLBACK}/", CALLBACK.upper(), ""):
-        name = await shop.unredeemed(400, code, redirect_uri=wrong)
+        name = await shop.refused_redemption(400, code, redirect_uri=wrong)
         expect.equal("name", name, "invalid_grant", shop.last)
     tokens = await shop.redeem(code)
-    await shop.holds(await shop.refresh(tokens["refresh_token"], redirect_uri="https://else.example"))
+    await shop.expect_valid(await shop.refresh(tokens["refresh_token"], redirect_uri="https://else.example"))
 
 
 @check("USR-OAUTH-32", "a code counts once, and its second use ends what came from it")
@@ -168,9 +170,9 @@ async def codes_twice(target: Target) -> None:
     code = await shop.approve()
     tokens = await shop.redeem(code)
     tokens = await shop.refresh(tokens["refresh_token"])
-    expect.equal("name", await shop.unredeemed(400, code), "invalid_grant", shop.last)
-    await shop.ended(tokens)
-    await shop.unrefreshed(400, tokens["refresh_token"])
+    expect.equal("name", await shop.refused_redemption(400, code), "invalid_grant", shop.last)
+    await shop.expect_ended(tokens)
+    await shop.refused_refresh(400, tokens["refresh_token"])
     code = await shop.approve()
     request = {"grant_type": "authorization_code", "client_id": shop.client.id, "redirect_uri": CALLBACK}
     racing = await asyncio.gather(
@@ -186,10 +188,10 @@ async def refresh_tokens_twice(target: Target) -> None:
     first = await shop.tokens()
     second = await shop.refresh(first["refresh_token"])
     third = await shop.refresh(second["refresh_token"])
-    name = await shop.unrefreshed(400, first["refresh_token"])
+    name = await shop.refused_refresh(400, first["refresh_token"])
     expect.equal("name", name, "invalid_grant", shop.last)
-    await shop.ended(third)
-    await shop.unrefreshed(400, third["refresh_token"])
+    await shop.expect_ended(third)
+    await shop.refused_refresh(400, third["refresh_token"])
 
 
 # ---- lifetimes
@@ -202,8 +204,8 @@ async def lifetimes(target: Target) -> None:
     shop = await Shop.open(target)
     code = await shop.approve()
     for wrong in UNFIT_LIFETIMES:
-        await shop.unredeemed(400, code, access_token_ttl=wrong)
-        await shop.unredeemed(400, code, refresh_token_ttl=wrong)
+        await shop.refused_redemption(400, code, access_token_ttl=wrong)
+        await shop.refused_redemption(400, code, refresh_token_ttl=wrong)
     tokens = await shop.redeem(code)
     shop.same("expires_in without access_token_ttl", tokens.get("expires_in"), ACCESS_LIFETIME)
     for ttl in (1, 86_400):
@@ -221,17 +223,17 @@ async def last_seconds(target: Target) -> None:
     late = await shop.redeem(await shop.approve(token=await shop.login(bob)), refresh_token_ttl=61)
     alive, dead = await shop.approve(), await shop.approve()
     await target.advance(59)
-    await shop.holds(early)
+    await shop.expect_valid(early)
     await target.advance(1)
-    await shop.ended(early)
+    await shop.expect_ended(early)
     early = await shop.refresh(early["refresh_token"])
     await target.advance(1)
-    await shop.unrefreshed(400, late["refresh_token"])
-    await shop.holds(late, bob)
+    await shop.refused_refresh(400, late["refresh_token"])
+    await shop.expect_valid(late, bob)
     await target.advance(CODE_LIFETIME - 62)
-    await shop.holds(await shop.redeem(alive))
+    await shop.expect_valid(await shop.redeem(alive))
     await target.advance(1)
-    expect.equal("name", await shop.unredeemed(400, dead), "invalid_grant", shop.last)
+    expect.equal("name", await shop.refused_redemption(400, dead), "invalid_grant", shop.last)
 
 
 @check("USR-OAUTH-35 USR-OAUTH-36", "an access token that outlives its refresh token", needs={"clock"})
@@ -240,16 +242,16 @@ async def apart_from_each_other(target: Target) -> None:
     sets = [(each, await each.tokens(access_token_ttl=100, refresh_token_ttl=10)) for each in shops]
     await target.advance(11)
     for each, tokens in sets:
-        await each.unrefreshed(400, tokens["refresh_token"])
+        await each.refused_refresh(400, tokens["refresh_token"])
         await each.approve()  # nobody exchanges these codes
-        await each.holds(tokens)
+        await each.expect_valid(tokens)
     await target.advance(88)
     for each, tokens in sets:
         await each.approve()
-        await each.holds(tokens)
+        await each.expect_valid(tokens)
     await target.advance(1)
     for each, tokens in sets:
-        await each.ended(tokens)
+        await each.expect_ended(tokens)
 
 
 @check(
@@ -261,10 +263,10 @@ async def default_lifetimes(target: Target) -> None:
     anns = await shop.tokens()
     bobs = await shop.redeem(await shop.approve(token=await shop.login(bob)))
     await target.advance(ACCESS_LIFETIME - 1)
-    await shop.holds(anns)
+    await shop.expect_valid(anns)
     await target.advance(1)
-    await shop.ended(anns)
+    await shop.expect_ended(anns)
     await target.advance(REFRESH_LIFETIME - ACCESS_LIFETIME - 1)
-    await shop.holds(await shop.refresh(anns["refresh_token"]))
+    await shop.expect_valid(await shop.refresh(anns["refresh_token"]))
     await target.advance(1)
-    await shop.unrefreshed(400, bobs["refresh_token"])
+    await shop.refused_refresh(400, bobs["refresh_token"])

@@ -42,7 +42,7 @@ class OAuthClient:
             )
         return cls(call, owner, token, record)
 
-    def through(self, call: Call) -> Self:
+    def with_call(self, call: Call) -> Self:
         """Return the same client with another function for its operations."""
         return replace(self, call=call)
 
@@ -104,7 +104,7 @@ class OAuthClient:
         """Return the user of an access token."""
         return await self.call("getCurrentUser", token=access_token)
 
-    async def holds(self, tokens: Mapping[str, Any]) -> bool:
+    async def is_valid(self, tokens: Mapping[str, Any]) -> bool:
         """Return whether the access token of a set belongs to the client's user."""
         user = await self.user_of(tokens["access_token"])
         return isinstance(user, dict) and bool(user.get("id") == self.owner)
@@ -114,7 +114,7 @@ def _changed(given: Mapping[str, object], changes: Mapping[str, object]) -> Para
     return {name: value for name, value in {**given, **changes}.items() if value is not None}
 
 
-def name_of(error: Mapping[str, Any]) -> str | None:
+def oauth_error(error: Mapping[str, Any]) -> str | None:
     """Return the RFC's name of an error, from its JSON text, if it has one."""
     name = json.loads(error["error"]).get("code")
     if name is not None and not isinstance(name, str):

@@ -34,17 +34,17 @@ class OAuth:
         self._codes: list[str] = []
         self._sets: list[dict[str, Any]] = []
         self._grants = Grants()
-        self._lost = False
+        self._diverged = False
 
     async def begin(self) -> None:
         emails = [f"{self._target.identity()}@example.com" for _ in range(2)]
         self._people = [{"email": each, "password": PASSWORD} for each in emails]
-        *codes, (one,), (other,) = await self._made(
+        *codes, (one,), (other,) = await self._results(
             *(("createUser", {**each, "name": "Ann"}) for each in self._people),
             *(("listUsers", {"filter": f"email::eq::{each}"}) for each in emails),
         )
         self._users = [one["id"], other["id"]]
-        _, _, *found = await self._made(
+        _, _, *found = await self._results(
             *(("activateUser", {"code": each}) for each in codes),
             *(("getUserToken", each) for each in self._people),
             *(
@@ -69,7 +69,7 @@ class OAuth:
         """Leave users and clients: they cannot disturb other checks."""
 
     async def play(self, command: Any) -> None:
-        if not self._lost:
+        if not self._diverged:
             await command(self)
 
     async def pause(self) -> None:
@@ -94,7 +94,7 @@ class OAuth:
         def judge(given: CallResult) -> None:
             found = given.value
             if not self._rules.holds("USR-OAUTH-12", "is a code given?", isinstance(found, str), good, given):
-                self._lost = True
+                self._diverged = True
             elif isinstance(found, str):
                 self._codes.append(found)
                 self._grants.codes.append(Code(client, user, now))
@@ -107,19 +107,19 @@ class OAuth:
         if not self._codes:
             return
         codes = self._grants.codes
-        fresh = [index for index, each in enumerate(codes) if not each.used and not each.unsure]
+        fresh = [index for index, each in enumerate(codes) if not each.used and not each.uncertain]
         among = (
             fresh if fresh and how != "right" else range(len(codes))
         )  # what is wrong shows where nothing else is
         family = among[-1 - number % len(among)]  # the newest ones first
         code = codes[family]
         if (
-            code.unsure
+            code.uncertain
             or code.user in self._grants.inactive
-            or (code.used and how not in ("right", "no secret", "abroad", "wrong secret"))
+            or (code.used and how not in ("right", "no secret", "other solution", "wrong secret"))
         ):
             return
-        counts = self._grants.code_counts(code, self.clock.now)
+        valid = self._grants.is_code_valid(code, self.clock.now)
         parameters: dict[str, Any] = {
             "grant_type": "authorization_code",
             "code": self._codes[family],
@@ -131,14 +131,14 @@ class OAuth:
             "other client": "USR-OAUTH-24",
         }
         rule = rules.get(
-            how, "USR-OAUTH-32" if code.used else "USR-OAUTH-37" if counts is False else "USR-OAUTH-1"
+            how, "USR-OAUTH-32" if code.used else "USR-OAUTH-37" if valid is False else "USR-OAUTH-1"
         )
         if how == "no redirect":
             del parameters["redirect_uri"]
-        good = counts if how in ("right", "no secret") else False
+        good = valid if how in ("right", "no secret") else False
         response = await self._exchange(parameters, code.client, how, ttls)
         if how == "other client":
-            code.unsure = True
+            code.uncertain = True
         fits = self._judge(rule, response, good, family, ttls)
         if fits and how in ("right", "no secret"):
             if code.used:
@@ -155,11 +155,13 @@ class OAuth:
             return
         if how == "other client" or how == "no redirect":
             how = "right"
-        counts = self._grants.refresh_counts(tokens, self.clock.now)
+        valid = self._grants.is_refresh_valid(tokens, self.clock.now)
         if tokens.ended and not tokens.refreshed:
-            how = "wrong secret" if how == "wrong secret" else "abroad"  # else it may count as stolen, or not
+            how = (
+                "wrong secret" if how == "wrong secret" else "other solution"
+            )  # else it may count as stolen, or not
         parameters = {"grant_type": "refresh_token", "refresh_token": self._sets[number]["refresh_token"]}
-        good = counts if how in ("right", "no secret") else False
+        good = valid if how in ("right", "no secret") else False
         rule = (
             "USR-OAUTH-26"
             if how == "wrong secret"
@@ -167,7 +169,7 @@ class OAuth:
             if tokens.refreshed
             else "USR-OAUTH-36"
         )
-        rule = "USR-OAUTH-31" if how == "abroad" else rule
+        rule = "USR-OAUTH-31" if how == "other solution" else rule
         response = await self._exchange(parameters, tokens.client, how, ttls)
         was = tokens.refreshed
         if self._judge(rule, response, good, tokens.family, ttls) and how in ("right", "no secret"):
@@ -175,12 +177,12 @@ class OAuth:
                 self._grants.end_family(tokens.family)
             tokens.refreshed = was or isinstance(result(response).get("access_token"), str)
 
-    async def twice(self, number: int) -> None:
+    async def refresh_twice(self, number: int) -> None:
         """Exchange a refresh token twice at the same time: at most one exchange may succeed."""
         usable = [
             index
             for index, each in enumerate(self._grants.sets)
-            if self._grants.refresh_counts(each, self.clock.now) and each.user not in self._grants.inactive
+            if self._grants.is_refresh_valid(each, self.clock.now) and each.user not in self._grants.inactive
         ]
         if not usable:
             return
@@ -196,28 +198,28 @@ class OAuth:
 
     async def use(self, number: int) -> None:
         """Ask for the user of an access token, in its solution and in another one."""
-        if not self._sets or self._lost:
+        if not self._sets or self._diverged:
             return
         number = -1 - number % len(self._sets)
         tokens = self._grants.sets[number]
-        counts = self._grants.access_counts(tokens, self.clock.now)
+        valid = self._grants.is_access_valid(tokens, self.clock.now)
         rule = self._rule(tokens)
-        wanted = self._users[tokens.user] if counts else None
+        wanted = self._users[tokens.user] if valid else None
 
         def judge(given: CallResult) -> None:
             seen = result(given).get("id")
-            if counts is not None and not self._rules.holds(
+            if valid is not None and not self._rules.holds(
                 rule, "user of the access token", seen, wanted, given
             ):
-                self._lost = True
+                self._diverged = True
 
-        def abroad(given: CallResult) -> None:
+        def judge_elsewhere(given: CallResult) -> None:
             seen = result(given).get("id")
             self._rules.holds("USR-OAUTH-38", "user of the token in another solution", seen, None, given)
 
         token = {"token": self._sets[number]["access_token"]}
         self._calls.add(0, "User.getCurrentUser", token, judge)
-        self._calls.add(1, "User.getCurrentUser", token, abroad)
+        self._calls.add(1, "User.getCurrentUser", token, judge_elsewhere)
 
     def _rule(self, tokens: Tokens) -> str:
         if tokens.client in self._grants.deleted:
@@ -230,7 +232,7 @@ class OAuth:
         others = any((each.client, each.user) != (tokens.client, tokens.user) for each in later)
         return "USR-OAUTH-21" if others else "USR-OAUTH-35"
 
-    async def delete(self) -> None:
+    async def delete_client(self) -> None:
         """Delete the second client."""
         if 1 not in self._grants.deleted:
             parameters = {"id": self._users[1], "client_id": self._clients[1]["id"]}
@@ -239,18 +241,20 @@ class OAuth:
             self._rules.holds("USR-OAUTH-6", "is it refused?", refused, False, response)
             self._grants.delete(1)
 
-    async def password(self, user: int) -> None:
+    async def change_password(self, user: int) -> None:
         """Change a user's password and log in with it."""
         if user not in self._grants.inactive:
             person = self._people[user]
             person["password"] += "!"
             reset = {"id": self._users[user], "password": person["password"]}
-            _, self._logins[user] = await self._made(("resetUserPassword", reset), ("getUserToken", person))
+            _, self._logins[user] = await self._results(
+                ("resetUserPassword", reset), ("getUserToken", person)
+            )
             self._grants.change_password(user)
 
-    async def status(self, user: int, status: int) -> None:
+    async def set_status(self, user: int, status: int) -> None:
         """Make a user inactive, or active again."""
-        await self._made(("updateUser", {"id": self._users[user], "status": status}))
+        await self._results(("updateUser", {"id": self._users[user], "status": status}))
         (self._grants.inactive.discard if status else self._grants.inactive.add)(user)
 
     async def advance(self, ticks: int) -> None:
@@ -273,12 +277,12 @@ class OAuth:
         found = result(response)
         given = isinstance(found.get("access_token"), str)
         if good is not None and not self._rules.holds(rule, "is a set given?", given, good, response):
-            self._lost = True
+            self._diverged = True
             return False
         if given:
             access, refresh = ttls[0] or ACCESS_TTL, ttls[1] or REFRESH_TTL
             self._rules.holds("USR-OAUTH-34", "expires_in", found.get("expires_in"), access, response)
-            self._grants.give(family, self.clock.now, access, refresh)
+            self._grants.issue(family, self.clock.now, access, refresh)
             self._sets.append(found)
         return True
 
@@ -296,13 +300,13 @@ class OAuth:
             del given["client_secret"]
         named = zip(("access_token_ttl", "refresh_token_ttl"), ttls, strict=True)
         given |= {name: ttl for name, ttl in named if ttl is not None}
-        return await self._call("getOauthToken", given, 1 if how == "abroad" else 0)
+        return await self._call("getOauthToken", given, 1 if how == "other solution" else 0)
 
     async def _call(self, operation: str, parameters: dict[str, Any], index: int = 0) -> CallResult:
         return await self._calls.call(index, f"User.{operation}", parameters)
 
-    async def _made(self, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
-        """Return the results of operations, none of which may fail. Raises SetUpError."""
+    async def _results(self, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
+        """Call operations and return their results, none of which may be an error. Raises SetUpError."""
         found: list[CallResult] = []
         for operation, parameters in calls:
             self._calls.add(0, f"User.{operation}", parameters, found.append)

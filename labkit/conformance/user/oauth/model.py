@@ -17,13 +17,13 @@ REFRESH_TTL = 31_104_000
 
 @dataclass(slots=True)
 class Code:
-    """A code. used: it was exchanged; unsure: the documents do not define its validity any more."""
+    """A code. used: it was exchanged; uncertain: the documents do not define its validity any more."""
 
     client: int
     user: int
     issued: Fraction
     used: bool = False
-    unsure: bool = False
+    uncertain: bool = False
 
 
 @dataclass(slots=True)
@@ -41,8 +41,8 @@ class Tokens:
     by_password: bool = False
 
 
-def alive(issued: Fraction, ttl: int, now: Fraction) -> bool | None:
-    """Return whether a credential is still valid; None if both are right."""
+def is_alive(issued: Fraction, ttl: int, now: Fraction) -> bool | None:
+    """Return whether a credential is still valid; None if both answers are right."""
     if now >= issued + ttl:
         return False
     return True if now < math.floor(issued) + ttl else None
@@ -63,9 +63,9 @@ class Grants:
             if each.user == user and not each.ended:
                 each.ended = each.by_password = True
         for code in self.codes:
-            code.unsure = code.unsure or code.user == user
+            code.uncertain = code.uncertain or code.user == user
 
-    def give(self, family: int, now: Fraction, access_ttl: int, refresh_ttl: int) -> None:
+    def issue(self, family: int, now: Fraction, access_ttl: int, refresh_ttl: int) -> None:
         """Add a new token set, which ends the earlier ones of its client and user."""
         code = self.codes[family]
         for each in self.sets:
@@ -83,14 +83,14 @@ class Grants:
         for each in self.sets:
             each.ended = each.ended or each.client == client
 
-    def code_counts(self, code: Code, now: Fraction) -> bool | None:
+    def is_code_valid(self, code: Code, now: Fraction) -> bool | None:
         if code.used or code.client in self.deleted:
             return False
-        return alive(code.issued, CODE_TTL, now)
+        return is_alive(code.issued, CODE_TTL, now)
 
-    def access_counts(self, tokens: Tokens, now: Fraction) -> bool | None:
+    def is_access_valid(self, tokens: Tokens, now: Fraction) -> bool | None:
         dead = tokens.ended or tokens.user in self.inactive
-        return False if dead else alive(tokens.issued, tokens.access_ttl, now)
+        return False if dead else is_alive(tokens.issued, tokens.access_ttl, now)
 
-    def refresh_counts(self, tokens: Tokens, now: Fraction) -> bool | None:
-        return False if tokens.ended or tokens.refreshed else alive(tokens.issued, tokens.refresh_ttl, now)
+    def is_refresh_valid(self, tokens: Tokens, now: Fraction) -> bool | None:
+        return False if tokens.ended or tokens.refreshed else is_alive(tokens.issued, tokens.refresh_ttl, now)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from labkit.conformance.target import Target
-from labkit.conformance.user.oauth.client import CALLBACK, OAuthClient, name_of
+from labkit.conformance.user.oauth.client import CALLBACK, OAuthClient, oauth_error
 from labkit.conformance.users import Person, User
 
 
@@ -39,37 +39,37 @@ class Shop(User):
 
     async def approve(self, **changes: object) -> str:
         """Return a code; the approval must succeed."""
-        return str(await self.client.through(self.text).approve(**changes))
+        return str(await self.client.with_call(self.text).approve(**changes))
 
-    async def disapproved(self, status: int, **changes: object) -> str | None:
+    async def refused_approval(self, status: int, **changes: object) -> str | None:
         """Return the error's name of an approval that must be refused, if it has one."""
-        return name_of(await self._refused(status).approve(**changes))
+        return oauth_error(await self._refused(status).approve(**changes))
 
     async def redeem(self, code: object, **changes: object) -> dict[str, Any]:
         """Return the token set for a code; the exchange must succeed."""
         return self._set(await self.client.redeem(code, **changes))
 
-    async def unredeemed(self, status: int, code: object, **changes: object) -> str | None:
+    async def refused_redemption(self, status: int, code: object, **changes: object) -> str | None:
         """Return the error's name of a code's exchange that must be refused, if it has one."""
-        return name_of(await self._refused(status).redeem(code, **changes))
+        return oauth_error(await self._refused(status).redeem(code, **changes))
 
     async def refresh(self, refresh_token: object, **changes: object) -> dict[str, Any]:
         """Return the token set for a refresh token; the exchange must succeed."""
         return self._set(await self.client.refresh(refresh_token, **changes))
 
-    async def unrefreshed(self, status: int, refresh_token: object, **changes: object) -> str | None:
+    async def refused_refresh(self, status: int, refresh_token: object, **changes: object) -> str | None:
         """Return the error's name of a refresh that must be refused, if it has one."""
-        return name_of(await self._refused(status).refresh(refresh_token, **changes))
+        return oauth_error(await self._refused(status).refresh(refresh_token, **changes))
 
     async def tokens(self, **changes: object) -> dict[str, Any]:
         """Return the token set for a new code."""
         return await self.redeem(await self.approve(), **changes)
 
-    async def holds(self, tokens: dict[str, Any], owner: Person | None = None) -> None:
+    async def expect_valid(self, tokens: dict[str, Any], owner: Person | None = None) -> None:
         """Raise a Mismatch unless the access token of a set belongs to its user, by default Ann."""
         await self.leads_to(tokens["access_token"], owner or self.ann)
 
-    async def ended(self, tokens: dict[str, Any]) -> None:
+    async def expect_ended(self, tokens: dict[str, Any]) -> None:
         """Raise a Mismatch unless the access token of a set is refused."""
         await self._refused(401).user_of(tokens["access_token"])
 
@@ -79,7 +79,7 @@ class Shop(User):
         async def call(operation: str, **parameters: object) -> dict[str, Any]:
             return await self.refused(operation, status, **parameters)
 
-        return self.client.through(call)
+        return self.client.with_call(call)
 
     def _set(self, tokens: object) -> dict[str, Any]:
         if not isinstance(tokens, dict) or not {"access_token", "refresh_token"} <= tokens.keys():

@@ -81,12 +81,12 @@ class Roles:
             await self.list_perms(index)
             for role in list(access.roles.values()):
                 for operation in ("getRole", "listRolePerms", "listRoleUsers"):
-                    await self.ask(index, operation, role.role_id)
+                    await self.read_role(index, operation, role.role_id)
                 for name in role.names.values():
                     for value in ("1", "2", "A"):
                         await self.users_of(index, role.role_id, name, value)
             for user in range(USERS):
-                await self.ask_user(index, user)
+                await self.list_user_roles(index, user)
         await self._calls.send()
 
     async def close(self) -> None:
@@ -109,155 +109,163 @@ class Roles:
     # ---- what commands do
 
     async def create(self, index: int, role: str, names: Sequence[str]) -> None:
-        role_id = self._role(role)
+        role_id = self._role_id(role)
         body = {"role_id": role_id, "parameter": [{"name": each} for each in names]}
-        self._same(index, "USR-ROLE-11", "createRole", body, lambda a: a.create(role_id, names))
+        self._compare(index, "USR-ROLE-11", "createRole", body, lambda a: a.create(role_id, names))
 
     async def add_names(self, index: int, role: str, names: Sequence[str]) -> None:
-        role_id = self._role(role)
+        role_id = self._role_id(role)
         body = {"role_id": role_id, "body": [{"name": each} for each in names]}
-        self._same(index, "USR-ROLE-15", "addRoleParam", body, lambda a: a.add_names(role_id, names))
+        self._compare(index, "USR-ROLE-15", "addRoleParam", body, lambda a: a.add_names(role_id, names))
 
     async def remove_name(self, index: int, role: str, name: str) -> None:
-        role_id = self._role(role)
+        role_id = self._role_id(role)
         body = {"role_id": role_id, "parameter_name": name}
-        self._same(index, "USR-ROLE-16", "deleteRoleParam", body, lambda a: a.remove_name(role_id, name))
+        self._compare(index, "USR-ROLE-16", "deleteRoleParam", body, lambda a: a.remove_name(role_id, name))
 
     async def delete(self, index: int, role: str) -> None:
-        role_id = self._role(role)
-        self._same(index, "USR-ROLE-14", "deleteRole", {"role_id": role_id}, lambda a: a.delete(role_id))
+        role_id = self._role_id(role)
+        self._compare(index, "USR-ROLE-14", "deleteRole", {"role_id": role_id}, lambda a: a.delete(role_id))
 
     async def delete_user(self, index: int, user: int) -> None:
         """Call deleteUser, once per user."""
         id = self.users[index][user]
         if id not in self.access[index].deleted:
-            self._same(index, "USR-ASSIGN-23", "deleteUser", {"id": id}, lambda a: a.delete_user(id))
+            self._compare(index, "USR-ASSIGN-23", "deleteUser", {"id": id}, lambda a: a.delete_user(id))
 
-    async def ask(self, index: int, operation: str, role: str) -> None:
+    async def read_role(self, index: int, operation: str, role: str) -> None:
         """Call getRole, listRolePerms or listRoleUsers."""
-        role_id = self._role(role)
+        role_id = self._role_id(role)
         rule, asked = {
             "getRole": ("USR-ROLE-3", lambda a: a.role(role_id).shown()),
             "listRolePerms": ("USR-PERM-8", lambda a: [shown(each) for each in a.role(role_id).perms]),
             "listRoleUsers": ("USR-ASSIGN-10", lambda a: a.users(role_id)),
         }[operation]
-        self._same(index, rule, operation, {"role_id": role_id}, asked)
+        self._compare(index, rule, operation, {"role_id": role_id}, asked)
 
-    async def perms(self, index: int, operation: str, role: str, perm: Perm) -> None:
+    async def change_perm(self, index: int, operation: str, role: str, perm: Perm) -> None:
         """Call createPermission, deletePerm or deleteRolePerm."""
-        role_id, own = self._role(role), self._own(perm)
+        role_id, own = self._role_id(role), self._own_perm(perm)
         perm_id = f"{own[0]}/{own[1]}"
         if operation == "createPermission":
-            self._same(index, "USR-PERM-9", operation, shown(own), lambda a: a.register(own))
+            self._compare(index, "USR-PERM-9", operation, shown(own), lambda a: a.register(own))
         elif operation == "deletePerm":
-            self._same(index, "USR-PERM-10", operation, {"perm_id": perm_id}, lambda a: a.unregister(own))
+            self._compare(index, "USR-PERM-10", operation, {"perm_id": perm_id}, lambda a: a.unregister(own))
         else:
             body = {"role_id": role_id, "perm_id": perm_id}
-            self._same(index, "USR-PERM-4", operation, body, lambda a: a.remove_perm(role_id, own))
+            self._compare(index, "USR-PERM-4", operation, body, lambda a: a.remove_perm(role_id, own))
 
     async def add_perms(self, index: int, role: str, perms: Sequence[Perm]) -> None:
         """Call addRolePerm."""
-        role_id, own = self._role(role), [self._own(each) for each in perms]
+        role_id, own = self._role_id(role), [self._own_perm(each) for each in perms]
         body = {"role_id": role_id, "body": [shown(each) for each in own]}
-        self._same(index, "USR-PERM-6", "addRolePerm", body, lambda a: a.add_perms(role_id, own))
+        self._compare(index, "USR-PERM-6", "addRolePerm", body, lambda a: a.add_perms(role_id, own))
 
     async def assign(self, index: int, user: int, assigned: Assigned) -> None:
         """Call assignUser with one or several roles."""
-        id, own = self.users[index][user], [(self._role(role), values) for role, values in assigned]
+        id, own = self.users[index][user], [(self._role_id(role), values) for role, values in assigned]
         roles = [
             {
                 "role_id": role_id,
-                "parameters": [{"name": name, "value": sent(value)} for name, value in values],
+                "parameters": [{"name": name, "value": as_sent(value)} for name, value in values],
             }
             for role_id, values in own
         ]
         body = {"id": id, "roles": roles}
-        self._same(index, "USR-ASSIGN-7", "assignUser", body, lambda a: a.assign(id, own))
+        self._compare(index, "USR-ASSIGN-7", "assignUser", body, lambda a: a.assign(id, own))
 
-    async def take(self, index: int, user: int, operation: str, role: str, name: str, value: str) -> None:
+    async def deassign(self, index: int, user: int, operation: str, role: str, name: str, value: str) -> None:
         """Call deassignUser, deassignUserParam, deassignUserParamName or deleteRoleParamValue."""
-        role_id, id = self._role(role), self.users[index][user]
+        role_id, id = self._role_id(role), self.users[index][user]
         body: dict[str, Any] = {"role_id": role_id}
         if operation == "deleteRoleParamValue":
-            body |= {"parameter_name": name, "parameter_value": sent(value)}
+            body |= {"parameter_name": name, "parameter_value": as_sent(value)}
 
             def taken(access: Access) -> None:
-                access.take(None, role_id, name, value)
+                access.remove_values(None, role_id, name, value)
 
-            self._same(index, "USR-ASSIGN-9", operation, body, taken)
+            self._compare(index, "USR-ASSIGN-9", operation, body, taken)
             return
         body["id"] = id
         if operation == "deassignUser":
-            self._same(index, "USR-ASSIGN-13", operation, body, lambda a: a.deassign(id, role_id))
+            self._compare(index, "USR-ASSIGN-13", operation, body, lambda a: a.deassign(id, role_id))
         elif operation == "deassignUserParamName":
             body["parameter_name"] = name
-            self._same(index, "USR-ASSIGN-15", operation, body, lambda a: a.take(id, role_id, name))
+            self._compare(
+                index, "USR-ASSIGN-15", operation, body, lambda a: a.remove_values(id, role_id, name)
+            )
         else:
-            body |= {"parameter_name": name, "parameter_value": sent(value)}
-            self._same(index, "USR-ASSIGN-14", operation, body, lambda a: a.take(id, role_id, name, value))
+            body |= {"parameter_name": name, "parameter_value": as_sent(value)}
+            self._compare(
+                index, "USR-ASSIGN-14", operation, body, lambda a: a.remove_values(id, role_id, name, value)
+            )
 
-    async def ask_user(self, index: int, user: int) -> None:
+    async def list_user_roles(self, index: int, user: int) -> None:
         """Call listUserRoles."""
         id = self.users[index][user]
-        self._same(index, "USR-ASSIGN-19", "listUserRoles", {"id": id}, lambda a: a.held(id))
+        self._compare(index, "USR-ASSIGN-19", "listUserRoles", {"id": id}, lambda a: a.assignments(id))
 
-    async def holds(self, index: int, user: int, role: str, name: str, value: str) -> None:
+    async def check_value(self, index: int, user: int, role: str, name: str, value: str) -> None:
         """Call hasUserRoleParam, and listRoleParamUsers for the same value."""
-        role_id, id = self._role(role), self.users[index][user]
+        role_id, id = self._role_id(role), self.users[index][user]
         if value == ANY:
             return
         body = {"id": id, "role_id": role_id, "parameter_name": name, "parameter_value": value}
 
         def held(access: Access) -> str:
-            if not access.holds(id, role_id, name, value):
+            if not access.has_value(id, role_id, name, value):
                 raise Refused("USR-ASSIGN-17", 403, choice="USR-ASSIGN-18")
             return "OK"
 
-        self._same(index, "USR-ASSIGN-17", "hasUserRoleParam", body, held)
+        self._compare(index, "USR-ASSIGN-17", "hasUserRoleParam", body, held)
         await self.users_of(index, role, name, value)
 
     async def users_of(self, index: int, role: str, name: str, value: str) -> None:
         """Call listRoleParamUsers."""
-        role_id = self._role(role)
+        role_id = self._role_id(role)
         body = {"role_id": role_id, "parameter_name": name, "parameter_value": value}
         operation = "listRoleParamUsers"
-        self._same(index, "USR-ASSIGN-11", operation, body, lambda a: a.users_of(role_id, name, value))
+        self._compare(index, "USR-ASSIGN-11", operation, body, lambda a: a.users_of(role_id, name, value))
 
-    async def values(self, index: int, user: int, role: str, name: str, page: tuple[int, int]) -> None:
+    async def list_values(self, index: int, user: int, role: str, name: str, page: tuple[int, int]) -> None:
         """Call listUserRoleParamValues."""
-        role_id, id = self._role(role), self.users[index][user]
+        role_id, id = self._role_id(role), self.users[index][user]
         body = {"id": id, "role_id": role_id, "parameter_name": name, "offset": page[0], "limit": page[1]}
         operation = "listUserRoleParamValues"
-        self._same(index, "USR-ASSIGN-20", operation, body, lambda a: a.values(id, role_id, name, *page))
+        self._compare(index, "USR-ASSIGN-20", operation, body, lambda a: a.values(id, role_id, name, *page))
 
-    async def may(self, index: int, user: int, perm: Perm, given: Sequence[tuple[str, str]]) -> None:
+    async def check_permission(
+        self, index: int, user: int, perm: Perm, given: Sequence[tuple[str, str]]
+    ) -> None:
         """Call hasUserPerm."""
-        own, id = self._own(perm), self.users[index][user]
+        own, id = self._own_perm(perm), self.users[index][user]
         body = {"id": id, "perm_id": f"{own[0]}/{own[1]}", "parameters": [f"{a}::{b}" for a, b in given]}
         count = own[1].count("{")
         rule = "USR-PERM-14" if count == 0 else "USR-PERM-13" if count > 1 else "USR-PERM-11"
 
         def allowed(access: Access) -> str:
-            if not access.may(id, own, given):
+            if not access.has_permission(id, own, given):
                 raise Refused(rule, 403)
             return "OK"
 
-        self._same(index, rule, "hasUserPerm", body, allowed)
+        self._compare(index, rule, "hasUserPerm", body, allowed)
 
     async def list_roles(self, index: int) -> None:
         """Call listRoles and compare the roles of this game."""
-        self._listed(index, "USR-ROLE-12", "listRoles", self.access[index].listed())
+        self._compare_list(index, "USR-ROLE-12", "listRoles", self.access[index].listed())
 
     async def list_perms(self, index: int) -> None:
         """Call listPerms and compare the permissions of this game."""
-        self._listed(index, "USR-PERM-10", "listPerms", [shown(each) for each in self.access[index].perms])
+        self._compare_list(
+            index, "USR-PERM-10", "listPerms", [shown(each) for each in self.access[index].perms]
+        )
 
     # ---- comparing
 
-    def _own(self, perm: Perm) -> Perm:
+    def _own_perm(self, perm: Perm) -> Perm:
         return perm[0], perm[1].replace("~", self._prefix)
 
-    def _role(self, role: str) -> str:
+    def _role_id(self, role: str) -> str:
         """Return the role_id of this game: digits: one of that length; `!…`: the rest without the prefix."""
         if role.isdigit():
             return self._prefix + "x" * (int(role) - len(self._prefix))
@@ -267,7 +275,7 @@ class Roles:
             else self._prefix + role
         )
 
-    def _same(
+    def _compare(
         self,
         index: int,
         rule: str,
@@ -278,7 +286,7 @@ class Roles:
         """Queue a call whose result must equal the model's."""
         self._calls.compare(index, f"User.{operation}", parameters, rule, lambda: change(self.access[index]))
 
-    def _listed(self, index: int, rule: str, operation: str, wanted: list[Any]) -> None:
+    def _compare_list(self, index: int, rule: str, operation: str, wanted: list[Any]) -> None:
         def own(found: Any) -> Any:
             return (
                 [each for each in found if self._prefix in json.dumps(each)]
@@ -289,6 +297,6 @@ class Roles:
         self._calls.compare(index, f"User.{operation}", {}, rule, lambda: wanted, own)
 
 
-def sent(value: str) -> object:
+def as_sent(value: str) -> object:
     """Return a value as it is sent: the wildcard as an object, 7 as a number."""
     return {"type": "wildcard"} if value == ANY else int(value) if value == "7" else value

@@ -23,7 +23,7 @@ Assignments = list[dict[str, object]]
 Assigned = Sequence[tuple[str, Sequence[tuple[str, str]]]]  # role_id, names and values
 
 
-def valid_role(role_id: str) -> None:
+def check_role_id(role_id: str) -> None:
     """Raise Refused for an invalid or reserved role_id."""
     if re.fullmatch("[A-Za-z0-9_-]{1,80}", role_id) is None:
         raise Refused("USR-ROLE-2", 400, choice="USR-ROLE-10")
@@ -31,7 +31,7 @@ def valid_role(role_id: str) -> None:
         raise Refused("USR-ROLE-8" if role_id in RESERVED else "USR-ROLE-9", 400, choice="USR-ROLE-10")
 
 
-def valid_names(names: Iterable[str]) -> None:
+def check_names(names: Iterable[str]) -> None:
     """Raise Refused for an invalid or reserved parameter name."""
     for each in names:
         if re.fullmatch("[A-Za-z]{1,40}", each) is None:
@@ -40,7 +40,7 @@ def valid_names(names: Iterable[str]) -> None:
             raise Refused("USR-ROLE-8" if each in RESERVED else "USR-ROLE-9", 400, choice="USR-ROLE-10")
 
 
-def valid_perms(perms: Iterable[Perm]) -> None:
+def check_perms(perms: Iterable[Perm]) -> None:
     """Raise Refused for an invalid method or end_point."""
     for method, end_point in perms:
         if re.fullmatch("[A-Z]{1,10}", method) is None:
@@ -49,13 +49,13 @@ def valid_perms(perms: Iterable[Perm]) -> None:
             raise Refused("USR-PERM-2", 400, choice="USR-ROLE-10")
 
 
-def valid_value(value: str) -> bool:
+def is_valid_value(value: str) -> bool:
     """Return whether a parameter may have this value."""
     return value == ANY or re.fullmatch("[A-Za-z0-9]{1,100}", value) is not None
 
 
 @dataclass(slots=True)
-class Kept:
+class StoredRole:
     """A role. names: the first spelling by folded name; held: folded names and values by user, in order."""
 
     role_id: str
@@ -76,12 +76,12 @@ class Kept:
 class Access:
     """The roles, permissions and assignments of a solution. order: each user's roles in order of assignment."""
 
-    roles: dict[str, Kept] = field(default_factory=dict)
+    roles: dict[str, StoredRole] = field(default_factory=dict)
     perms: list[Perm] = field(default_factory=list)
     order: dict[int, list[str]] = field(default_factory=dict)
     deleted: set[int] = field(default_factory=set)
 
-    def role(self, role_id: str) -> Kept:
+    def role(self, role_id: str) -> StoredRole:
         if role_id.lower() not in self.roles:
             raise Refused("USR-ROLE-18", 404)
         return self.roles[role_id.lower()]
@@ -99,15 +99,15 @@ class Access:
     # ---- roles
 
     def create(self, role_id: str, names: Sequence[str]) -> Role:
-        valid_role(role_id)
-        valid_names(names)
+        check_role_id(role_id)
+        check_names(names)
         if role_id.lower() in self.roles:
             raise Refused("USR-ROLE-4", 409)
-        self.roles[role_id.lower()] = Kept(role_id)
+        self.roles[role_id.lower()] = StoredRole(role_id)
         return self.add_names(role_id, names)
 
     def add_names(self, role_id: str, names: Sequence[str]) -> Role:
-        valid_names(names)
+        check_names(names)
         role = self.role(role_id)
         for each in names:
             role.names.setdefault(each.lower(), each)
@@ -133,7 +133,7 @@ class Access:
     # ---- permissions
 
     def register(self, perm: Perm) -> dict[str, str]:
-        valid_perms([perm])
+        check_perms([perm])
         if perm not in self.perms:
             self.perms.append(perm)
         return shown(perm)
@@ -146,7 +146,7 @@ class Access:
             role.perms[:] = [each for each in role.perms if each != perm]
 
     def add_perms(self, role_id: str, perms: Sequence[Perm]) -> list[dict[str, str]]:
-        valid_perms(perms)
+        check_perms(perms)
         role = self.role(role_id)
         for each in perms:
             self.register(each)
@@ -161,7 +161,7 @@ class Access:
         role.perms.remove(perm)
         return [shown(each) for each in role.perms]
 
-    def may(self, user: int, perm: Perm, given: Sequence[tuple[str, str]]) -> bool:
+    def has_permission(self, user: int, perm: Perm, given: Sequence[tuple[str, str]]) -> bool:
         wanted = [each.lower() for each in PLACEHOLDER.findall(perm[1])]
         values = {name.lower(): value for name, value in given}
         if perm not in self.perms or any(each not in values for each in wanted):
@@ -180,7 +180,7 @@ class Access:
 
     def assign(self, user: int, given: Assigned) -> Assignments:
         for _, values in given:
-            if not all(valid_value(value) for _, value in values):
+            if not all(is_valid_value(value) for _, value in values):
                 raise Refused("USR-ASSIGN-1", 400, 404, choice="USR-ASSIGN-3")
         self.user(user)
         wrong: list[int] = []
@@ -201,9 +201,9 @@ class Access:
             held = role.held.setdefault(user, [])
             folded = [(role.name(name), value) for name, value in values]
             held += [each for each in dict.fromkeys(folded) if each not in held]
-        return self.held(user)
+        return self.assignments(user)
 
-    def held(self, user: int) -> Assignments:
+    def assignments(self, user: int) -> Assignments:
         self.user(user)
         found: Assignments = []
         for each in self.order.get(user, []):
@@ -221,20 +221,22 @@ class Access:
         role.held.pop(user, None)
         mine = self.order.setdefault(user, [])
         mine[:] = [each for each in mine if each != role.role_id.lower()]
-        return self.held(user)
+        return self.assignments(user)
 
-    def take(self, user: int | None, role_id: str, name: str, value: str | None = None) -> Assignments:
+    def remove_values(
+        self, user: int | None, role_id: str, name: str, value: str | None = None
+    ) -> Assignments:
         """Remove a parameter's value, or all its values, from a user's role; with user None, from all users."""
         if user is not None:
             self.user(user)
         role = self.role(role_id)
         folded = role.name(name)
-        for who, values in role.held.items():
-            if user is None or who == user:
+        for holder, values in role.held.items():
+            if user is None or holder == user:
                 values[:] = [each for each in values if each[0] != folded or value not in (None, each[1])]
-        return [] if user is None else self.held(user)
+        return [] if user is None else self.assignments(user)
 
-    def holds(self, user: int, role_id: str, name: str, value: str) -> bool:
+    def has_value(self, user: int, role_id: str, name: str, value: str) -> bool:
         self.user(user)
         role = self.role(role_id)
         held = role.held.get(user, [])
@@ -246,7 +248,7 @@ class Access:
     def users_of(self, role_id: str, name: str, value: str) -> list[int]:
         role = self.role(role_id)
         role.name(name)
-        return sorted(user for user in role.held if self.holds(user, role_id, name, value))
+        return sorted(user for user in role.held if self.has_value(user, role_id, name, value))
 
     def values(self, user: int, role_id: str, name: str, offset: int, limit: int) -> dict[str, object]:
         if not 1 <= limit <= 100:

@@ -170,14 +170,14 @@ async def other_letters(target: Target) -> None:
     user_token, access_token = shop.client.token, (await shop.tokens())["access_token"]
     for token in (user_token, access_token):
         await shop.leads_to(token, shop.ann)
-        for other in _alike(token):
+        for other in _lenient_variants(token):
             await shop.refused("getCurrentUser", 401, token=other)
     await shop.table("jwtVerify", token=signed["token"], **secret)
-    for other in _alike(signed["token"]):
+    for other in _lenient_variants(signed["token"]):
         await shop.fails("jwtVerify", token=other, **secret)
 
 
-def _alike(token: str) -> list[str]:
+def _lenient_variants(token: str) -> list[str]:
     """Return variants of a token that a lenient decoder accepts as the same."""
     letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
     bits = 2 * (-len(token.rpartition(".")[2]) % 4)  # of the last letter, that stand for nothing

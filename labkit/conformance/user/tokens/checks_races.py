@@ -13,7 +13,7 @@ from labkit.conformance.user.oauth.steps import Shop
 from labkit.conformance.users import NEW_PASSWORD, User
 
 
-def calls(user: User, operation: str, **given: object) -> Any:
+def later_call(user: User, operation: str, **given: object) -> Any:
     """Return a call that may fail, to be started later."""
     return partial(user.call, "User", operation, given)
 
@@ -26,8 +26,8 @@ async def replaced_password(target: Target) -> None:
             person = await user.person()
             given = {"original_password": person.password} if change == "updateUser" else {}
             (kind, token), _ = await at_once(
-                calls(user, "getUserToken", email=person.email, password=person.password),
-                calls(user, change, id=person.id, password=NEW_PASSWORD, **given),
+                later_call(user, "getUserToken", email=person.email, password=person.password),
+                later_call(user, change, id=person.id, password=NEW_PASSWORD, **given),
                 turned=turned,
             )
             if kind == "string":
@@ -43,8 +43,8 @@ async def gone_meanwhile(target: Target) -> None:
         for change, given in (("updateUser", {"status": 0}), ("deleteUser", {})):
             person = await user.person()
             (kind, token), _ = await at_once(
-                calls(user, "getUserToken", email=person.email, password=person.password),
-                calls(user, change, id=person.id, **given),
+                later_call(user, "getUserToken", email=person.email, password=person.password),
+                later_call(user, change, id=person.id, **given),
                 turned=turned,
             )
             if kind == "string":
@@ -57,7 +57,7 @@ async def code_at_once(target: Target) -> None:
     user = User(target)
     for turned in ORDERS:
         _, _, code = await user.signed_up()
-        activate = calls(user, "activateUser", code=code)
+        activate = later_call(user, "activateUser", code=code)
         kinds = sorted(kind for kind, _ in await at_once(activate, activate, turned=turned))
         expect.equal("two activations by one code", kinds, ["string", "table"], user.last)
 
@@ -78,10 +78,10 @@ async def approvals_at_once(target: Target) -> None:
             tokens = await shop.tokens()
             code = await shop.approve()
             results = await at_once(
-                calls(shop, "getOauthAuthorizeApproved", **shop.client.approval()),
-                calls(shop, "getOauthToken", **shop.client.exchange(code)),
-                calls(shop, "getOauthToken", **shop.client.renewal(tokens["refresh_token"])),
-                calls(shop, change, id=shop.ann.id, **given, **named),
+                later_call(shop, "getOauthAuthorizeApproved", **shop.client.approval()),
+                later_call(shop, "getOauthToken", **shop.client.exchange(code)),
+                later_call(shop, "getOauthToken", **shop.client.renewal(tokens["refresh_token"])),
+                later_call(shop, change, id=shop.ann.id, **given, **named),
                 turned=turned,
             )
             for kind, result in results[:3]:
@@ -94,7 +94,7 @@ async def approvals_at_once(target: Target) -> None:
             await shop.fails("getOauthToken", **shop.client.renewal(tokens["refresh_token"]))
         shop = await Shop.open(target)
         renewal = shop.client.renewal((await shop.tokens())["refresh_token"])
-        renew = calls(shop, "getOauthToken", **renewal)
+        renew = later_call(shop, "getOauthToken", **renewal)
         found = [result for _, result in await at_once(renew, renew, turned=turned)]
         sets = [each for each in found if "refresh_token" in each]
         expect.true("one of two uses at once succeeds at most", len(sets) <= 1, len(sets), shop.last)

@@ -12,7 +12,7 @@ from labkit.conformance.target import Target
 from labkit.conformance.users import NEW_PASSWORD, NOBODY, PASSWORD, User
 
 
-async def created(user: User, *emails: str) -> list[int]:
+async def create_users(user: User, *emails: str) -> list[int]:
     """Create users that are not active and return their ids."""
     for email in emails:
         await user.text("createUser", email=email, name=email.partition("@")[0], password=PASSWORD)
@@ -55,7 +55,7 @@ async def values(target: Target) -> None:
     expect.true("creation_date is now", isinstance(at, int) and before <= at <= after, at, user.last)
     await user.text("activateUser", code=code)
     user.same("the user once active", await user.shown(email), {**first, "status": 1})
-    [later] = await created(user, f"{name}@example.com")
+    [later] = await create_users(user, f"{name}@example.com")
     id = first.get("id")
     expect.true("ids grow from 1", isinstance(id, int) and 1 <= id < later, (id, later), user.last)
 
@@ -181,7 +181,7 @@ async def needless_code(target: Target) -> None:
 @check("USR-USER-12", "listUsers finds whom the filter fits, or nobody")
 async def listing(target: Target) -> None:
     user, name = User(target), target.identity()
-    ids = await created(user, f"{name}-1@example.com", f"{name}-2@example.com")
+    ids = await create_users(user, f"{name}-1@example.com", f"{name}-2@example.com")
     found = await user.table("listUsers", filter=f"email::like::{name}-")
     expect.equal("users", sorted(each.get("id") for each in found), sorted(ids), user.last)
     expect.equal("the second", await user.id_of(f"{name}-2@example.com"), ids[1], user.last)
@@ -192,7 +192,7 @@ async def listing(target: Target) -> None:
 async def filters(target: Target) -> None:
     user, name = User(target), target.identity()
     emails = [f"{name}-{number}@example.com" for number in (1, 2)]
-    one, two = await created(user, *emails)
+    one, two = await create_users(user, *emails)
     at = (await user.shown(emails[0])).get("creation_date")
     mine = f"email::like::{name}-"
     for filter, wanted in (
@@ -222,7 +222,7 @@ async def filters(target: Target) -> None:
 @check("USR-USER-14", "like searches in any letter case, with % and _, exact ones first")
 async def like(target: Target) -> None:
     user, name = User(target), target.identity().replace("-", "")
-    first, exact = await created(user, f"x{name}@example.com", f"{name}@example.com")
+    first, exact = await create_users(user, f"x{name}@example.com", f"{name}@example.com")
     for sought, wanted in (
         (f"{name}@example.com", [exact, first]),
         (f"{name.upper()}@EXAMPLE.com", [exact, first]),
@@ -238,7 +238,7 @@ async def like(target: Target) -> None:
 @check("USR-USER-15", "offset and limit cut the list, and without arguments it is everybody's")
 async def pages(target: Target) -> None:
     user, name = User(target), target.identity()
-    ids = await created(user, *(f"{name}-{number}@example.com" for number in range(3)))
+    ids = await create_users(user, *(f"{name}-{number}@example.com" for number in range(3)))
     mine = {"filter": f"email::like::{name}-"}
     for page, wanted in (
         ({"limit": 2}, ids[:2]),
@@ -342,7 +342,7 @@ async def long_addresses(target: Target) -> None:
 async def forms_of_an_address(target: Target) -> None:
     user, number = User(target), target.identity()
     email = f"j\u00fcrgen{number}@m\u00fcller.example"
-    (id,) = await created(user, email)
+    (id,) = await create_users(user, email)
     for form in (
         email.upper(),
         unicodedata.normalize("NFD", email),

@@ -138,7 +138,7 @@ def commands() -> SearchStrategy[Any]:
             "deleteUserData",
         )
     )
-    changed = one_of("abroad cut padded case".split())
+    changed = one_of(("other solution", "cut", "padded", "case"))
     return st.one_of(
         call("sign_up", emails, names, passwords),
         call("sign_up", one_of((*EMAILS, *WRONG_EMAILS)), one_of((*NAMES, *WRONG_NAMES)), passwords),
@@ -148,7 +148,7 @@ def commands() -> SearchStrategy[Any]:
             just("Ann"),
             one_of((*PASSWORDS[:2], *WRONG_PASSWORDS)),
         ),
-        call("activate", users, one_of("own own own case cut abroad".split())),
+        call("activate", users, one_of(("own", "own", "own", "case", "cut", "other solution"))),
         call("activate", users, just("own")),
         call("login", users, st.integers(0, 3), logins, lasting),
         call("login", users, st.integers(0, 3), logins, lasting),
@@ -169,9 +169,9 @@ def commands() -> SearchStrategy[Any]:
         listing,
         listing,
         call("list", tuples(named), just(0), one_of((1000, 1000, 1))),
-        call("again"),
-        call("data", users, data, values),
-        call("data", users, data, values),
+        call("replace_newest"),
+        call("change_data", users, data, values),
+        call("change_data", users, data, values),
         st.builds(Advance, one_of((1024, 1024, 512, 128, 896, 2048))),
     )
 

@@ -14,7 +14,9 @@ from labkit.conformance.users import User
 from labkit.conformance.verdict import Mismatch
 
 
-async def missed(user: User, operation: str, name: str, right: str, given: dict[str, Any], *but: str) -> None:
+async def expect_refused(
+    user: User, operation: str, name: str, right: str, given: dict[str, Any], *but: str
+) -> None:
     """Raise a Mismatch unless an operation fails with near misses of a parameter, and then works with it."""
     for kind, wrong in near_misses(right, but=but):
         found, result = await user.call("User", operation, {**given, name: wrong})
@@ -31,14 +33,14 @@ async def missed(user: User, operation: str, name: str, right: str, given: dict[
 async def near_accounts(target: Target) -> None:
     user = User(target)
     email, _, code = await user.signed_up()
-    await missed(user, "activateUser", "code", code, {})
+    await expect_refused(user, "activateUser", "code", code, {})
     password = "Correct Horse"
     id = await user.id_of(email)
     await user.table("resetUserPassword", id=id, password=password)
-    await missed(user, "getUserToken", "password", password, {"email": email})
-    await missed(user, "getUserToken", "email", email, {"password": password}, *CASE, *SPACE)
+    await expect_refused(user, "getUserToken", "password", password, {"email": email})
+    await expect_refused(user, "getUserToken", "email", email, {"password": password}, *CASE, *SPACE)
     token = await user.text("getUserToken", email=email, password=password)
-    await missed(user, "getCurrentUser", "token", token, {})
+    await expect_refused(user, "getCurrentUser", "token", token, {})
 
 
 @check(
@@ -50,15 +52,15 @@ async def near_clients(target: Target) -> None:
     approval = shop.client.approval()
     for name in ("token", "redirect_uri"):
         right = approval.pop(name)
-        await missed(shop, "getOauthAuthorizeApproved", name, right, approval)
+        await expect_refused(shop, "getOauthAuthorizeApproved", name, right, approval)
         approval[name] = right
     for name in ("code", "client_secret", "redirect_uri"):
         exchange = shop.client.exchange(await shop.approve())
         # no secret at all is none that is wrong
-        await missed(shop, "getOauthToken", name, exchange.pop(name), exchange)
+        await expect_refused(shop, "getOauthToken", name, exchange.pop(name), exchange)
     tokens = await shop.tokens()
     renewal = shop.client.renewal(tokens["refresh_token"])
-    await missed(shop, "getOauthToken", "refresh_token", renewal.pop("refresh_token"), renewal)
+    await expect_refused(shop, "getOauthToken", "refresh_token", renewal.pop("refresh_token"), renewal)
 
 
 @check(

@@ -57,7 +57,7 @@ class Users:
             await self.login(index, 0, 0, "current", LONG)
         await self.login(0, 0, 0, "current", 2)
         await self.activate(0, 1, "own")
-        await self.data(0, 0, "createUserData", {"k": "x"})
+        await self.change_data(0, 0, "createUserData", {"k": "x"})
 
     async def end(self) -> None:
         """Compare all users, their data, and the validity of all tokens and codes."""
@@ -66,7 +66,7 @@ class Users:
             await self.list(index, (), 1, 2)
             await self.list(index, (("name", "like", "_n"),), 0, 1000)
             for user in people.users:
-                self._data(index, user, "listUserData", {})
+                self._compare_data(index, user, "listUserData", {})
                 await self.list(index, (("name", "like", user.name.upper()),), 0, 1000)
             for number in range(len(people.tokens)):
                 await self.current(index, number, "as it is")
@@ -78,7 +78,7 @@ class Users:
         """Delete the remaining users, since lists of all users would grow with every game."""
         left = Calls(self._target, self._rules, self.default, SOLUTIONS)
         for index, people in enumerate(self.people):
-            for user in people.alive():
+            for user in people.existing():
                 left.add(index, "User.deleteUser", {"id": user.id})
         await left.send()
 
@@ -105,9 +105,9 @@ class Users:
             given = given.swapcase()
         elif code == "cut":
             given = given[:-1]
-        elif code == "abroad":
+        elif code == "other solution":
             given = other.code or ""
-        self._same(
+        self._compare(
             index,
             "USR-USER-9",
             "activateUser",
@@ -118,7 +118,7 @@ class Users:
     async def login(self, index: int, number: int, style: int, password: str, seconds: int) -> None:
         """Call getUserToken. style: spelling of the address; password: the current, an old or a wrong one."""
         user = self._user(index, number)
-        email = self._spelled(user.email, style)
+        email = self._respelled(user.email, style)
         given = {
             "old": user.old[-1] if user.old else "nothing old",
             "case": user.password.swapcase(),
@@ -145,10 +145,10 @@ class Users:
                 return "a text"
             return value
 
-        self._same(index, "USR-TOKEN-2", "getUserToken", body, login, see)
+        self._compare(index, "USR-TOKEN-2", "getUserToken", body, login, see)
 
     async def current(self, index: int, number: int, change: str) -> None:
-        """Call getCurrentUser. change: alteration of the token, or `abroad`: call in the other solution."""
+        """Call getCurrentUser. change: alteration of the token, or `other solution`: call in the other solution."""
         tokens = self.people[index].tokens
         if not tokens:
             return
@@ -159,21 +159,26 @@ class Users:
         text = {"cut": text[:-1], "padded": f"{text}=", "case": text.swapcase()}.get(change, text)
 
         def current() -> object:
-            if change == "abroad":
+            if change == "other solution":
                 raise Refused("USR-CALL-12", 401)
             if change != "as it is":
                 raise Refused("USR-TOKEN-7", 401, choice="USR-TOKEN-8")
             return people.current(token)
 
-        asked = 1 - index if change == "abroad" else index
-        self._same(asked, "USR-TOKEN-6", "getCurrentUser", {"token": text}, current, seen)
+        asked = 1 - index if change == "other solution" else index
+        self._compare(asked, "USR-TOKEN-6", "getCurrentUser", {"token": text}, current, comparable)
 
     async def get(self, index: int, number: int, text: bool) -> None:
         """Call getUser. text: pass the id as text."""
         user = self._user(index, number)
         id: object = str(user.id) if text else user.id
-        self._same(
-            index, "USR-DATA-1", "getUser", {"id": id}, lambda: self.people[index].known(user).shown(), seen
+        self._compare(
+            index,
+            "USR-DATA-1",
+            "getUser",
+            {"id": id},
+            lambda: self.people[index].require_existing(user).shown(),
+            comparable,
         )
 
     async def update(self, index: int, number: int, given: Mapping[str, Any], original: str) -> None:
@@ -181,35 +186,35 @@ class Users:
         user, given = self._user(index, number), dict(given)
         if "password" in given and original != "none":
             given["original_password"] = user.password if original == "current" else "battery staple"
-        self._same(
+        self._compare(
             index,
             "USR-DATA-2",
             "updateUser",
             {"id": user.id, **given},
             lambda: self.people[index].update(user, given),
-            seen,
+            comparable,
         )
 
     async def reset(self, index: int, number: int, password: str) -> None:
         """Call resetUserPassword."""
         user = self._user(index, number)
-        self._same(
+        self._compare(
             index,
             "USR-USER-17",
             "resetUserPassword",
             {"id": user.id, "password": password},
             lambda: self.people[index].reset(user, password),
-            seen,
+            comparable,
         )
 
     async def delete(self, index: int, number: int) -> None:
         """Call deleteUser."""
         user = self._user(index, number)
-        self._same(
+        self._compare(
             index, "USR-DATA-4", "deleteUser", {"id": user.id}, lambda: self.people[index].delete(user)
         )
 
-    async def again(self, index: int) -> None:
+    async def replace_newest(self, index: int) -> None:
         """Delete the newest user and sign up its address again."""
         user = self.people[index].users[-1]
         await self.delete(index, user.number)
@@ -218,7 +223,7 @@ class Users:
 
     async def list(self, index: int, filters: Sequence[Filter], offset: int, limit: int) -> None:
         """Call listUsers for users of this game. A value `@1` is the field's value of that user."""
-        own = [self._filled(index, each) for each in filters]
+        own = [self._resolved(index, each) for each in filters]
         first: Filter = ("email", "like", self._prefix)
         given = ["::".join(each) for each in (first, *own)]
         body: dict[str, Any] = {"filter": given, "offset": offset, "limit": limit}
@@ -227,9 +232,9 @@ class Users:
             rule = "USR-USER-22"
 
         def see(found: Any) -> Any:
-            return [seen(each) for each in found] if isinstance(found, list) else found
+            return [comparable(each) for each in found] if isinstance(found, list) else found
 
-        self._same(
+        self._compare(
             index,
             rule,
             "listUsers",
@@ -238,9 +243,9 @@ class Users:
             see,
         )
 
-    async def data(self, index: int, number: int, operation: str, given: Mapping[str, Any]) -> None:
+    async def change_data(self, index: int, number: int, operation: str, given: Mapping[str, Any]) -> None:
         """Call an operation on a user's data."""
-        self._data(index, self._user(index, number), operation, given)
+        self._compare_data(index, self._user(index, number), operation, given)
 
     async def advance(self, ticks: int) -> None:
         """Advance the clock after all pending calls, and use the tokens that expire about then."""
@@ -254,7 +259,7 @@ class Users:
     # ---- comparing
 
     async def _sign_up(self, index: int, email: str, name: str, password: str) -> None:
-        people, email = self.people[index], self._own(email)
+        people, email = self.people[index], self._with_prefix(email)
         people.now = self.clock.now
         made: list[User] = []
 
@@ -272,7 +277,7 @@ class Users:
             return value
 
         body = {"email": email, "name": name, "password": password}
-        self._same(index, "USR-USER-4", "createUser", body, sign_up, code)
+        self._compare(index, "USR-USER-4", "createUser", body, sign_up, code)
 
         def found(value: Any) -> Any:
             if made and isinstance(value, list) and len(value) == 1 and isinstance(value[0].get("id"), int):
@@ -283,7 +288,7 @@ class Users:
                 made[0].id = user["id"]
                 if not self.clock.exact:
                     made[0].created = user["creation_date"]
-                return [seen(user)]
+                return [comparable(user)]
             return value
 
         if made:  # what it is called like, and its id, which the model takes as it comes
@@ -299,9 +304,9 @@ class Users:
                 return value
 
             query = {"filter": f"email::eq::{email}"}
-            self._same(index, "USR-USER-3", "listUsers", query, shown, filled)
+            self._compare(index, "USR-USER-3", "listUsers", query, shown, filled)
 
-    def _data(self, index: int, user: User, operation: str, given: Mapping[str, Any]) -> None:
+    def _compare_data(self, index: int, user: User, operation: str, given: Mapping[str, Any]) -> None:
         rules = {"createUserData": "USR-DATA-5", "listUserData": "USR-DATA-5", "updateUserData": "USR-DATA-7"}
         rule = rules.get(operation, "USR-DATA-8" if operation == "getUserData" else "USR-DATA-9")
         body: dict[str, Any] = {"id": user.id}
@@ -312,9 +317,9 @@ class Users:
             body["key"] = next(iter(given))
         elif operation == "deleteUserData":
             body["keys"] = list(given)
-        self._same(index, rule, operation, body, lambda: self.people[index].data(user, operation, given))
+        self._compare(index, rule, operation, body, lambda: self.people[index].data(user, operation, given))
 
-    def _same(
+    def _compare(
         self,
         index: int,
         rule: str,
@@ -330,11 +335,11 @@ class Users:
         users = self.people[index].users
         return users[number % len(users)]
 
-    def _own(self, text: str) -> str:
+    def _with_prefix(self, text: str) -> str:
         """Replace ~ by this game's prefix and ! by too many characters."""
         return text.replace("~", self._prefix).replace("!", "x" * 320)
 
-    def _spelled(self, email: str, style: int) -> str:
+    def _respelled(self, email: str, style: int) -> str:
         """Return an equivalent spelling of an address."""
         local, _, domain = email.partition("@")
         if style == 1:
@@ -345,16 +350,16 @@ class Users:
             return f"{local.swapcase()}@{domain.capitalize()}"
         return email
 
-    def _filled(self, index: int, given: Filter) -> Filter:
+    def _resolved(self, index: int, given: Filter) -> Filter:
         name, operator, value = given
         if value.startswith("@"):
             user = self._user(index, int(value[1:]))
             shown: Any = user.shown().get(name, "x")
             return name, operator, user.email if name == "email" else str(shown)
-        return name, operator, self._own(value)
+        return name, operator, self._with_prefix(value)
 
 
-def seen(found: Any) -> Any:
+def comparable(found: Any) -> Any:
     """Return a user record with its address in the form of a login."""
     if not isinstance(found, dict) or not isinstance(found.get("email"), str):
         return found

@@ -13,8 +13,8 @@ from typing import Any
 from labkit.conformance.models.calls import Refused
 
 INACTIVE, ACTIVE = 0, 1
-NUMBERS = ("id", "status", "creation_date")
-COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
+NUMERIC_FIELDS = ("id", "status", "creation_date")
+OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
     "eq": eq,
     "ne": ne,
     "gt": gt,
@@ -37,7 +37,7 @@ def folded(address: str) -> str:
     return f"{local}@{'.'.join(labels)}"
 
 
-def valid(email: str | None = None, name: str | None = None, password: str | None = None) -> None:
+def check_fields(email: str | None = None, name: str | None = None, password: str | None = None) -> None:
     """Raise Refused for an invalid email, name or password."""
     wrong = "USR-USER-7"
     if name is not None and (not name.strip() or len(name) > 200 or CONTROL.search(name)):
@@ -64,7 +64,7 @@ class Token:
 
 @dataclass(slots=True)
 class User:
-    """A user. number: index of the sign-up; id, code: as the target returned them; waits: the code is unused."""
+    """A user. number: index of the sign-up; id, code: as the target returned them."""
 
     number: int
     email: str
@@ -74,7 +74,7 @@ class User:
     id: int | None = None
     code: str | None = None
     status: int = INACTIVE
-    waits: bool = True
+    code_unused: bool = True
     generation: int = 0
     old: list[str] = field(default_factory=list)
     data: dict[str, Any] = field(default_factory=dict)
@@ -89,7 +89,7 @@ class User:
             "creation_date": self.created,
         }
 
-    def holds(self, given: Filter) -> tuple[bool, bool]:
+    def matches(self, given: Filter) -> tuple[bool, bool]:
         """Return whether a filter matches, and whether it matches exactly."""
         name, operator, value = given
         own: Any = self.shown()[name]
@@ -100,13 +100,13 @@ class User:
             found = "".join({"%": ".*", "_": "."}.get(each, re.escape(each)) for each in pattern)
             return exact or re.fullmatch(found, text, re.DOTALL) is not None, exact
         values: list[Any] = [each.strip() for each in value.split(",")] if operator == "in" else [value]
-        if name in NUMBERS:
+        if name in NUMERIC_FIELDS:
             values = [int(each) for each in values]
         elif name == "email":
             values = [folded(each) for each in values]
-        return (own in values if operator == "in" else COMPARED[operator](own, values[0])), False
+        return (own in values if operator == "in" else OPERATORS[operator](own, values[0])), False
 
-    def set(self, password: str) -> None:
+    def set_password(self, password: str) -> None:
         self.old.append(self.password)
         self.password = password
         self.generation += 1
@@ -120,15 +120,15 @@ class People:
     tokens: list[Token] = field(default_factory=list)
     now: Fraction = Fraction(0)
 
-    def at(self, email: str) -> User | None:
-        return next((each for each in self.alive() if folded(each.email) == folded(email)), None)
+    def by_email(self, email: str) -> User | None:
+        return next((each for each in self.existing() if folded(each.email) == folded(email)), None)
 
-    def alive(self) -> list[User]:
+    def existing(self) -> list[User]:
         return [each for each in self.users if not each.deleted]
 
     def sign_up(self, email: str, name: str, password: str) -> User:
-        valid(email, name, password)
-        if self.at(email):
+        check_fields(email, name, password)
+        if self.by_email(email):
             raise Refused("USR-USER-8", 400)
         user = User(len(self.users), email, name, password, int(self.now))
         self.users.append(user)
@@ -138,15 +138,15 @@ class People:
         """Activate a user. user: the owner of the code, or None for an invalid one."""
         if user is None:
             raise Refused("USR-USER-10", 400, choice="USR-USER-11")
-        if user.deleted or not user.waits:
+        if user.deleted or not user.code_unused:
             raise Refused("USR-USER-11", 400)
-        user.status, user.waits = ACTIVE, False
+        user.status, user.code_unused = ACTIVE, False
         return "OK"
 
     def login(self, email: str, password: str, seconds: int) -> Token:
         if seconds < 1:
             raise Refused("USR-TOKEN-11", 400)
-        user = self.at(email)
+        user = self.by_email(email)
         if user is None or user.password != password:
             raise Refused("USR-TOKEN-3", 401, choice="USR-TOKEN-4")
         if user.status != ACTIVE:
@@ -163,54 +163,54 @@ class People:
             raise Refused("USR-TOKEN-8", 401)
         return user.shown()
 
-    def known(self, user: User) -> User:
+    def require_existing(self, user: User) -> User:
         if user.deleted:
             raise Refused("USR-CALL-9", 404)
         return user
 
     def update(self, user: User, given: Mapping[str, Any]) -> dict[str, Any]:
-        valid(name=given.get("name"), password=given.get("password"))
+        check_fields(name=given.get("name"), password=given.get("password"))
         if given.get("status", ACTIVE) not in (ACTIVE, INACTIVE):
             raise Refused("USR-DATA-2", 400)
         new = given.get("password")
         if new is not None and given.get("original_password") != user.password:
             raise Refused("USR-DATA-3", 400, *([404] if user.deleted else []))
-        self.known(user)
+        self.require_existing(user)
         user.name = given.get("name", user.name)
         user.status = given.get("status", user.status)
         if given.get("status") == ACTIVE:
-            user.waits = False
+            user.code_unused = False
         if new is not None:
-            user.set(new)
+            user.set_password(new)
         return user.shown()
 
     def reset(self, user: User, password: str) -> dict[str, Any]:
         try:
-            valid(password=password)
+            check_fields(password=password)
         except Refused:
             raise Refused("USR-USER-18", 400, 404, choice="USR-USER-7") from None
         if user.deleted:
             raise Refused("USR-USER-18", 404, choice="USR-CALL-9")
-        user.set(password)
+        user.set_password(password)
         return {name: value for name, value in user.shown().items() if name != "status"}
 
     def delete(self, user: User) -> None:
-        self.known(user).deleted = True
+        self.require_existing(user).deleted = True
         user.data.clear()
 
     def listed(self, filters: Sequence[Filter], offset: int, limit: int) -> list[dict[str, Any]]:
         if offset < 0 or limit < 1:
             raise Refused("USR-USER-15", 400)
         for name, operator, value in filters:
-            known = name in (*NUMBERS, "email", "name") and operator in (*COMPARED, "like", "in")
+            known = name in (*NUMERIC_FIELDS, "email", "name") and operator in (*OPERATORS, "like", "in")
             values = value.split(",") if operator == "in" else [value]
-            numbers = name in NUMBERS and operator != "like"
+            numbers = name in NUMERIC_FIELDS and operator != "like"
             if not known or (numbers and not all(each.strip().isdigit() for each in values)):
                 raise Refused("USR-USER-16", 400)
         found = []
-        for user in self.alive():
-            fits = [user.holds(each) for each in filters]
-            if all(holds for holds, _ in fits):
+        for user in self.existing():
+            fits = [user.matches(each) for each in filters]
+            if all(matches for matches, _ in fits):
                 likes = [exact for (_, exact), each in zip(fits, filters, strict=True) if each[1] == "like"]
                 found.append(([not exact for exact in likes], user.number, user.shown()))
         return [each[-1] for each in sorted(found, key=lambda each: each[:2])][offset : offset + limit]
@@ -219,7 +219,7 @@ class People:
 
     def data(self, user: User, operation: str, given: Mapping[str, Any]) -> Any:
         """Run an operation on a user's data. given: values by key; deletions and reads use only the keys."""
-        self.known(user)
+        self.require_existing(user)
         missing = [each for each in given if each not in user.data]
         if operation == "createUserData":
             if len(missing) < len(given):

@@ -55,17 +55,17 @@ async def test_a_token_counts_in_its_own_solution_alone(env: Environment, client
 async def test_a_token_sleeps_while_its_user_is_inactive(env: Environment, client: OAuthClient) -> None:
     tokens = await client.tokens()
     await env.call("updateUser", id=client.owner, status=0)
-    assert not await client.holds(tokens)
+    assert not await client.is_valid(tokens)
     assert "error" in await client.refresh(tokens["refresh_token"])
     await env.call("updateUser", id=client.owner, status=1)
-    assert await client.holds(tokens)
-    assert await client.holds(await client.refresh(tokens["refresh_token"]))
+    assert await client.is_valid(tokens)
+    assert await client.is_valid(await client.refresh(tokens["refresh_token"]))
 
 
 async def test_a_new_password_ends_every_set(env: Environment, client: OAuthClient) -> None:
     tokens = await client.tokens()
     await env.call("resetUserPassword", id=client.owner, password="new password")
-    assert not await client.holds(tokens)
+    assert not await client.is_valid(tokens)
     assert "error" in await client.refresh(tokens["refresh_token"])
 
 

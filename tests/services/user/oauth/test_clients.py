@@ -108,7 +108,7 @@ class TestChange:
         tokens = await client.tokens()
         await client.approve()
         await env.call("deleteOauthClient", id=client.owner, client_id=client.id)
-        assert not await client.holds(tokens)
+        assert not await client.is_valid(tokens)
         for table in ("oauth_approval", "oauth_credential"):
             assert not (await env.database.select(f"select * from {table}")).rows
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from labkit.conformance.user.oauth.client import CALLBACK, OAuthClient, name_of
+from labkit.conformance.user.oauth.client import CALLBACK, OAuthClient, oauth_error
 from labkit.services.user.oauth.codes import LIFETIME
 from tests.cases import cases
 from tests.services.user.environment import Environment
@@ -73,28 +73,28 @@ async def test_a_user_token_approves_until_its_last_second(env: Environment, cli
     assert len(await client.approve(token=token)) == 40
     await env.clock.advance(1)
     error = await client.approve(token=token)
-    assert (error["status"], name_of(error)) == (401, "invalid_token")
+    assert (error["status"], oauth_error(error)) == (401, "invalid_token")
 
 
 async def test_an_inactive_user_approves_nothing(env: Environment, client: OAuthClient) -> None:
     await env.call("updateUser", id=client.owner, status=0)
-    assert name_of(await client.approve()) == "invalid_token"
+    assert oauth_error(await client.approve()) == "invalid_token"
 
 
 async def test_a_token_of_another_solution_approves_nothing(env: Environment, client: OAuthClient) -> None:
     eve = await env.person("eve", solution="other")
-    assert name_of(await client.approve(token=await env.token(eve, solution="other"))) == "invalid_token"
+    assert oauth_error(await client.approve(token=await env.token(eve, solution="other"))) == "invalid_token"
 
 
 async def test_a_code_dies_with_the_password_of_its_user(env: Environment) -> None:
     client = await registered(env)
     code = await client.approve()
     await env.call("resetUserPassword", id=client.owner, password="new password")
-    assert name_of(await client.redeem(code)) == "invalid_grant"
+    assert oauth_error(await client.redeem(code)) == "invalid_grant"
 
 
 async def test_a_code_dies_with_its_user(env: Environment, client: OAuthClient) -> None:
     bob = await env.person("bob")
     code = await client.approve(token=await env.token(bob))
     await env.call("deleteUser", id=bob.id)
-    assert name_of(await client.redeem(code)) == "invalid_grant"
+    assert oauth_error(await client.redeem(code)) == "invalid_grant"

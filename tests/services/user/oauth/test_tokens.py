@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from labkit.conformance.user.oauth.client import CALLBACK, OAuthClient, name_of
+from labkit.conformance.user.oauth.client import CALLBACK, OAuthClient, oauth_error
 from labkit.services.user.oauth import tokens as oauth_tokens
 from tests.cases import cases
 from tests.services.user.environment import Environment
@@ -34,7 +34,7 @@ class TestClient:
     async def test_who_the_client_is_comes_first(self, env: Environment, client: OAuthClient) -> None:
         for grant in ("authorization_code", "refresh_token", "nonsense"):
             error = await env.refused("getOauthToken", grant_type=grant, client_id=99)
-            assert (error["status"], name_of(error)) == (401, "invalid_client")
+            assert (error["status"], oauth_error(error)) == (401, "invalid_client")
 
     @pytest.mark.parametrize("missing", ["grant_type", "client_id"])
     async def test_what_every_request_needs_is_named(
@@ -59,16 +59,17 @@ class TestClient:
         given = {"code": "c", "redirect_uri": CALLBACK, "refresh_token": "r", "grant_type": grant}
         del given[missing]
         error = await env.refused("getOauthToken", {**given, "client_id": client.id})
-        assert (name_of(error), error["message"]) == (
+        assert (oauth_error(error), error["message"]) == (
             "invalid_request",
             f"Parameter {missing} is required.",
         )
 
     async def test_text_that_is_not_unicode_is_no_credential(self, client: OAuthClient) -> None:
-        assert name_of(await client.redeem("\udcff" * 40)) == "invalid_grant"
-        assert name_of(await client.refresh("\udcff" * 40)) == "invalid_grant"
+        assert oauth_error(await client.redeem("\udcff" * 40)) == "invalid_grant"
+        assert oauth_error(await client.refresh("\udcff" * 40)) == "invalid_grant"
         assert (
-            name_of(await client.redeem(await client.approve(), client_secret="\udcff")) == "invalid_client"
+            oauth_error(await client.redeem(await client.approve(), client_secret="\udcff"))
+            == "invalid_client"
         )
 
 
@@ -85,9 +86,9 @@ class TestReuse:
         code = await client.approve()
         results = await asyncio.gather(*(client.redeem(code) for _ in range(5)))
         assert sorted("access_token" in each for each in results) == [False] * 4 + [True]
-        assert {name_of(each) for each in results if "error" in each} == {"invalid_grant"}
+        assert {oauth_error(each) for each in results if "error" in each} == {"invalid_grant"}
         won = next(each for each in results if "access_token" in each)
-        assert not await client.holds(won)  # the losers used the code twice
+        assert not await client.is_valid(won)  # the losers used the code twice
 
     async def test_of_two_racing_refreshes_one_wins(self, client: OAuthClient) -> None:
         tokens = await client.tokens()
@@ -97,7 +98,7 @@ class TestReuse:
     async def test_of_racing_codes_one_set_stays(self, client: OAuthClient) -> None:
         codes = [await client.approve() for _ in range(4)]
         sets = await asyncio.gather(*(client.redeem(code) for code in codes))
-        assert [await client.holds(each) for each in sets].count(True) == 1
+        assert [await client.is_valid(each) for each in sets].count(True) == 1
 
     async def test_a_code_that_another_writer_was_quicker_to_spend_is_used_twice(
         self, client: OAuthClient, monkeypatch: pytest.MonkeyPatch
@@ -112,8 +113,8 @@ class TestReuse:
             return found._replace(spent=0)
 
         monkeypatch.setattr(oauth_tokens, "find", stale)
-        assert name_of(await client.redeem(code)) == "invalid_grant"
-        assert not await client.holds(first)
+        assert oauth_error(await client.redeem(code)) == "invalid_grant"
+        assert not await client.is_valid(first)
 
 
 async def test_a_restart_keeps_all_of_it(tmp_path: Path) -> None:
@@ -127,18 +128,18 @@ async def test_a_restart_keeps_all_of_it(tmp_path: Path) -> None:
 
     env = Environment(data=file)
     again = OAuthClient(env.call, client.owner, client.token, client.record)
-    assert await again.holds(tokens)
+    assert await again.is_valid(tokens)
     assert await env.call("getOauthClients", id=client.owner) == {"oauth_clients": [client.record]}
     tokens = await again.redeem(code)
-    assert await again.holds(tokens)
+    assert await again.is_valid(tokens)
     second = await again.refresh(tokens["refresh_token"])
     env.close()
 
     env = Environment(data=file)
     once_more = OAuthClient(env.call, client.owner, client.token, client.record)
-    assert not await once_more.holds(tokens)
-    assert name_of(await once_more.refresh(tokens["refresh_token"])) == "invalid_grant"  # known as spent
-    assert not await once_more.holds(second)
+    assert not await once_more.is_valid(tokens)
+    assert oauth_error(await once_more.refresh(tokens["refresh_token"])) == "invalid_grant"  # known as spent
+    assert not await once_more.is_valid(second)
     other = await env.call("createOauthClient", id=1, name="x", redirect=CALLBACK)
     assert other["id"] == 2
     assert other["secret"] != client.secret  # the seed is the same, and gives nothing twice

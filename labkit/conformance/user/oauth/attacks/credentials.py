@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from labkit.conformance.user.oauth.attacks.scenario import ELSEWHERE, Attack, Scenario, attack, declared
+from labkit.conformance.user.oauth.attacks.scenario import ELSEWHERE, Attack, Scenario, attack, attacks_in
 from labkit.conformance.user.oauth.client import CALLBACK, SECOND
 
 REUSE = "RFC 6749 4.1.2"  # a code used twice revokes what it gave
@@ -49,29 +49,29 @@ def _altered_refresh(name: str, change: Callable[[str], object]) -> Attack:
 @attack("codes", REUSE, 400, "invalid_grant", honest="revoked")
 async def code_replayed(scenario: Scenario) -> object:
     """Exchange a code that the honest client already exchanged: its tokens are revoked."""
-    scenario.tokens = await scenario.granted(scenario.client.redeem(scenario.code))
+    scenario.tokens = await scenario.expect_success(scenario.client.redeem(scenario.code))
     return await scenario.client.redeem(scenario.code)
 
 
 @attack("codes", REUSE, 400, "invalid_grant", honest="revoked")
 async def code_replayed_without_secret(scenario: Scenario) -> object:
     """Replay a code without the client's secret."""
-    scenario.tokens = await scenario.granted(scenario.client.redeem(scenario.code))
+    scenario.tokens = await scenario.expect_success(scenario.client.redeem(scenario.code))
     return await scenario.client.redeem(scenario.code, client_secret=None)
 
 
 @attack("codes", REUSE, 400, "invalid_grant", honest="revoked")
 async def code_replayed_after_a_refresh(scenario: Scenario) -> object:
     """Exchange a spent code after its tokens were refreshed: the refreshed ones came from it too."""
-    tokens = await scenario.granted(scenario.client.redeem(scenario.code))
-    scenario.tokens = await scenario.granted(scenario.client.refresh(tokens["refresh_token"]))
+    tokens = await scenario.expect_success(scenario.client.redeem(scenario.code))
+    scenario.tokens = await scenario.expect_success(scenario.client.refresh(tokens["refresh_token"]))
     return await scenario.client.redeem(scenario.code)
 
 
 @attack("codes", REUSE, 400, "invalid_grant", honest="revoked", clock=True)
 async def code_replayed_late(scenario: Scenario) -> object:
     """Exchange a spent code after its ten minutes: it was used twice all the same."""
-    scenario.tokens = await scenario.granted(scenario.client.redeem(scenario.code))
+    scenario.tokens = await scenario.expect_success(scenario.client.redeem(scenario.code))
     await scenario.advance(600)
     return await scenario.client.redeem(scenario.code)
 
@@ -81,7 +81,7 @@ async def code_replayed_that_another_replaced(scenario: Scenario) -> object:
     """Replay a code whose tokens were replaced by a later code's: these are not revoked."""
     spent = scenario.code
     await scenario.client.redeem(spent)
-    scenario.tokens = await scenario.granted(scenario.client.redeem(await scenario.client.approve()))
+    scenario.tokens = await scenario.expect_success(scenario.client.redeem(await scenario.client.approve()))
     scenario.code = await scenario.client.approve()
     return await scenario.client.redeem(spent)
 
@@ -168,7 +168,7 @@ async def several_codes(scenario: Scenario) -> object:
 async def refresh_token_replayed(scenario: Scenario) -> object:
     """Replay a refresh token of the honest client: one of both users is a thief."""
     spent = scenario.tokens["refresh_token"]
-    scenario.tokens = await scenario.granted(scenario.client.refresh(spent))
+    scenario.tokens = await scenario.expect_success(scenario.client.refresh(spent))
     return await scenario.client.refresh(spent)
 
 
@@ -176,8 +176,8 @@ async def refresh_token_replayed(scenario: Scenario) -> object:
 async def first_refresh_token_replayed(scenario: Scenario) -> object:
     """Replay a refresh token that was exchanged two refreshes ago."""
     first = scenario.tokens["refresh_token"]
-    second = await scenario.granted(scenario.client.refresh(first))
-    scenario.tokens = await scenario.granted(scenario.client.refresh(second["refresh_token"]))
+    second = await scenario.expect_success(scenario.client.refresh(first))
+    scenario.tokens = await scenario.expect_success(scenario.client.refresh(second["refresh_token"]))
     return await scenario.client.refresh(first)
 
 
@@ -185,7 +185,7 @@ async def first_refresh_token_replayed(scenario: Scenario) -> object:
 async def refresh_token_replayed_without_secret(scenario: Scenario) -> object:
     """Replay a refresh token without the client's secret."""
     spent = scenario.tokens["refresh_token"]
-    scenario.tokens = await scenario.granted(scenario.client.refresh(spent))
+    scenario.tokens = await scenario.expect_success(scenario.client.refresh(spent))
     return await scenario.client.refresh(spent, client_secret=None)
 
 
@@ -193,7 +193,7 @@ async def refresh_token_replayed_without_secret(scenario: Scenario) -> object:
 async def refresh_token_used_first_by_a_thief(scenario: Scenario) -> object:
     """Exchange a refresh token before its owner does: the owner's exchange ends the thief's tokens."""
     stolen = scenario.tokens["refresh_token"]
-    scenario.tokens = await scenario.granted(scenario.client.refresh(stolen, client_secret=None))
+    scenario.tokens = await scenario.expect_success(scenario.client.refresh(stolen, client_secret=None))
     return await scenario.client.refresh(stolen)
 
 
@@ -201,7 +201,7 @@ async def refresh_token_used_first_by_a_thief(scenario: Scenario) -> object:
 async def refresh_token_of_a_former_set(scenario: Scenario) -> object:
     """Exchange a refresh token whose set was replaced by that of a later code."""
     former = scenario.tokens["refresh_token"]
-    scenario.tokens = await scenario.granted(scenario.client.redeem(scenario.code))
+    scenario.tokens = await scenario.expect_success(scenario.client.redeem(scenario.code))
     scenario.code = await scenario.client.approve()
     return await scenario.client.refresh(former)
 
@@ -215,17 +215,17 @@ async def stolen_refresh_token_at_another_client(scenario: Scenario) -> object:
 @attack("refresh tokens", INJECTION, 400, "invalid_grant")
 async def injected_refresh_token(scenario: Scenario) -> object:
     """Inject a refresh token of Mallory's client into the honest client."""
-    hers = await scenario.granted(scenario.other.redeem(await scenario.other.approve()))
+    hers = await scenario.expect_success(scenario.other.redeem(await scenario.other.approve()))
     return await scenario.client.refresh(hers["refresh_token"])
 
 
 @attack("refresh tokens", BOUND_REFRESH, 400, "invalid_grant", clock=True)
 async def refresh_token_too_late(scenario: Scenario) -> object:
     """Exchange a refresh token at the last second of its lifetime."""
-    late = await scenario.granted(scenario.client.redeem(scenario.code, refresh_token_ttl=1))
+    late = await scenario.expect_success(scenario.client.redeem(scenario.code, refresh_token_ttl=1))
     await scenario.advance(1)
     refused = await scenario.client.refresh(late["refresh_token"])
-    scenario.tokens = await scenario.granted(scenario.client.redeem(await scenario.client.approve()))
+    scenario.tokens = await scenario.expect_success(scenario.client.redeem(await scenario.client.approve()))
     scenario.code = await scenario.client.approve()
     return refused
 
@@ -243,7 +243,7 @@ async def access_token_as_refresh_token(scenario: Scenario) -> object:
 
 
 ATTACKS = (
-    *declared(globals()),
+    *attacks_in(globals()),
     *(_altered_code(name, change) for name, change in ALTERED.items()),
     *(_altered_refresh(name, change) for name, change in ALTERED.items()),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from labkit.conformance.user.oauth.attacks.scenario import ELSEWHERE, Attack, Scenario, attack, declared
+from labkit.conformance.user.oauth.attacks.scenario import ELSEWHERE, Attack, Scenario, attack, attacks_in
 from labkit.conformance.user.oauth.client import CALLBACK, SECOND
 
 EXACT = "RFC 9700 4.1.3"
@@ -158,14 +158,14 @@ async def code_of_a_deleted_client(scenario: Scenario) -> object:
 @attack("clients", "RFC 6749 5.2", 401, "invalid_client")
 async def refresh_token_of_a_deleted_client(scenario: Scenario) -> object:
     """Exchange a refresh token that a client got before it was deleted."""
-    tokens = await scenario.granted(scenario.other.redeem(await scenario.other.approve()))
+    tokens = await scenario.expect_success(scenario.other.redeem(await scenario.other.approve()))
     return await scenario.client.refresh(tokens["refresh_token"], **await scenario.delete_other())
 
 
 @attack("clients", "RFC 6750 3.1", 401, None)
 async def access_token_of_a_deleted_client(scenario: Scenario) -> object:
     """Use an access token that a client got before it was deleted."""
-    tokens = await scenario.granted(scenario.other.redeem(await scenario.other.approve()))
+    tokens = await scenario.expect_success(scenario.other.redeem(await scenario.other.approve()))
     await scenario.delete_other()
     return await scenario.client.user_of(tokens["access_token"])
 
@@ -204,7 +204,7 @@ async def refresh_with_a_wrong_secret(scenario: Scenario) -> object:
 async def replay_with_a_wrong_secret(scenario: Scenario) -> object:
     """Replay a spent refresh token with a wrong secret: this revokes nothing."""
     spent = scenario.tokens["refresh_token"]
-    scenario.tokens = await scenario.granted(scenario.client.refresh(spent))
+    scenario.tokens = await scenario.expect_success(scenario.client.refresh(spent))
     return await scenario.client.refresh(spent, client_secret=scenario.other.secret)
 
 
@@ -235,7 +235,7 @@ ATTACKS = (
         for name, uri in NEAR_MISSES.items()
     ),
     *(_register(name, redirect) for name, redirect in UNFIT.items()),
-    *declared(globals()),
+    *attacks_in(globals()),
     *(_secret(name, change) for name, change in WRONG_SECRETS.items()),
     *(_grant(grant_type, rfc) for grant_type, rfc in GRANTS.items()),
     *(

@@ -89,7 +89,7 @@ class Scenario:
             self.call, self.ann.id, self.ann.token, name="honest", redirect=both
         )
         await self.register_other()
-        self.tokens = await self.granted(self.client.tokens())
+        self.tokens = await self.expect_success(self.client.tokens())
         self.code = await self.client.approve()
 
     async def register_other(self) -> None:
@@ -106,7 +106,7 @@ class Scenario:
         await self.register_other()
         return deleted.credentials
 
-    async def granted(self, work: Awaitable[Any]) -> dict[str, Any]:
+    async def expect_success(self, work: Awaitable[Any]) -> dict[str, Any]:
         """Return the result of a call that must succeed. Raises Mismatch if it was refused."""
         result = await work
         if not isinstance(result, dict) or "error" in result:
@@ -118,11 +118,11 @@ class Scenario:
         assert self._advance is not None, "this attack needs a clock"
         await self._advance(seconds)
 
-    async def fares(self) -> Honest:
+    async def honest_outcome(self) -> Honest:
         """Return the effect on the honest client, by using its tokens and its code."""
-        if not await self.client.holds(self.tokens):
+        if not await self.client.is_valid(self.tokens):
             refreshed = await self.client.refresh(self.tokens["refresh_token"])
-            return "revoked" if read(refreshed) == (400, "invalid_grant") else "harmed"
+            return "revoked" if status_and_code(refreshed) == (400, "invalid_grant") else "harmed"
         redeemed = await self.client.redeem(self.code)
         refreshed = await self.client.refresh(redeemed.get("refresh_token", ""))
         return "unharmed" if "access_token" in refreshed else "harmed"
@@ -146,7 +146,7 @@ def attack(
     return declare
 
 
-def declared(module: Mapping[str, object]) -> list[Attack]:
+def attacks_in(module: Mapping[str, object]) -> list[Attack]:
     """Return the attacks declared in a module, in order."""
     return [each for each in module.values() if isinstance(each, Attack)]
 
@@ -165,13 +165,13 @@ async def attempt(
     for played in filter(None, [together, *apart]):
         scenario = Scenario(call, ann, mallory, advance)
         await scenario.prepare()
-        answers = [read(await each.play(scenario)) for each in played]
-        fares = await scenario.fares()
-        outcomes += [Outcome(each, *answer, fares) for each, answer in zip(played, answers, strict=True)]
+        answers = [status_and_code(await each.play(scenario)) for each in played]
+        honest = await scenario.honest_outcome()
+        outcomes += [Outcome(each, *answer, honest) for each, answer in zip(played, answers, strict=True)]
     return outcomes
 
 
-def read(result: object) -> tuple[int | None, str | None]:
+def status_and_code(result: object) -> tuple[int | None, str | None]:
     """Return the status and code of an error object (document 2, Errors), or None for both."""
     if not isinstance(result, dict) or result.get("type") != "QueryError":
         return None, None

@@ -9,7 +9,7 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from labkit.conformance.jwts import opened, part
-from labkit.conformance.user.oauth.attacks.scenario import Attack, Scenario, attack, declared
+from labkit.conformance.user.oauth.attacks.scenario import Attack, Scenario, attack, attacks_in
 
 SHOWN = "RFC 6750 3.1"
 FORGED = "RFC 6750 5.2"
@@ -88,7 +88,7 @@ async def access_token_signed_with_the_secret(scenario: Scenario) -> object:
 async def access_token_of_before_a_refresh(scenario: Scenario) -> object:
     """Show an access token whose set was refreshed."""
     former = scenario.tokens
-    scenario.tokens = await scenario.granted(scenario.client.refresh(former["refresh_token"]))
+    scenario.tokens = await scenario.expect_success(scenario.client.refresh(former["refresh_token"]))
     return await scenario.client.user_of(former["access_token"])
 
 
@@ -96,7 +96,7 @@ async def access_token_of_before_a_refresh(scenario: Scenario) -> object:
 async def access_token_of_a_former_set(scenario: Scenario) -> object:
     """Show an access token whose set was replaced by that of a later code."""
     former = scenario.tokens
-    scenario.tokens = await scenario.granted(scenario.client.redeem(scenario.code))
+    scenario.tokens = await scenario.expect_success(scenario.client.redeem(scenario.code))
     scenario.code = await scenario.client.approve()
     return await scenario.client.user_of(former["access_token"])
 
@@ -104,10 +104,10 @@ async def access_token_of_a_former_set(scenario: Scenario) -> object:
 @attack("access tokens", SHOWN, 401, None, clock=True)
 async def access_token_too_late(scenario: Scenario) -> object:
     """Show an access token at the last second of its lifetime."""
-    late = await scenario.granted(scenario.client.redeem(scenario.code, access_token_ttl=1))
+    late = await scenario.expect_success(scenario.client.redeem(scenario.code, access_token_ttl=1))
     await scenario.advance(1)
     refused = await scenario.client.user_of(late["access_token"])
-    scenario.tokens = await scenario.granted(scenario.client.refresh(late["refresh_token"]))
+    scenario.tokens = await scenario.expect_success(scenario.client.refresh(late["refresh_token"]))
     scenario.code = await scenario.client.approve()
     return refused
 
@@ -152,7 +152,7 @@ async def no_token_that_approves(scenario: Scenario) -> object:
 
 
 ATTACKS = (
-    *declared(globals()),
+    *attacks_in(globals()),
     *(_access(name, *forgery) for name, forgery in FORGERIES.items()),
     *(_bearer(name, *forgery) for name, forgery in FORGERIES.items()),
 )
