@@ -1,4 +1,4 @@
-"""How the subscriptions that settings and folders name come about, follow them, and end."""
+"""Subscriptions declared in settings and folders: how they begin, change with these, and end."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WITH_ROOM: Table = {**PING, "parameters": [{"name": "room"}]}
 
 @contextmanager
 def folder(files: Mapping[str, str]) -> Iterator[Path]:
-    """A solution's folder with these files in services/: text by key."""
+    """Make a solution's folder with these files in services/, text by key."""
     with tempfile.TemporaryDirectory() as root:
         services = Path(root, "services")
         services.mkdir()
@@ -38,44 +38,48 @@ def folder(files: Mapping[str, str]) -> Iterator[Path]:
 
 
 async def replace(target: Target, solution: Own, **settings: Any) -> None:
-    """Put other settings in the place of those that a solution has."""
+    """Replace the settings of a solution."""
     await target.in_lab(partial(_solution, target, solution.id, replace=True, **settings))
 
 
 async def waits(target: Target, *subscriptions: Table) -> Own:
-    """A new solution that names publishers which are not there yet."""
+    """Create a solution whose settings subscribe to publishers that do not exist yet."""
     id = solution_id(target)
     return Own(target, await target.in_lab(partial(_solution, target, id, subscriptions=subscriptions)))
 
 
-FILTERS = threading.Lock()  # Python's filters of warnings are those of all threads
+FILTERS = threading.Lock()  # Python's warning filters are shared by all threads
 
 
 def _solution(target: Target, id: str, **settings: Any) -> Solution:
-    """A solution of the lab, without the warning that what it names is not there: here that is meant."""
+    """Return a solution of the lab, without the warning that its publishers are missing, which is intended here."""
     with FILTERS, warnings.catch_warnings():
         warnings.simplefilter("ignore", LabWarning)
         return target.lab.solution(id, **settings)
 
 
 def publishing(configuration: Table) -> Table:
-    """The settings of a solution that publishes this."""
+    """Return the settings of a solution that publishes this configuration."""
     return {"services": {INTERFACE: configuration}}
 
 
 async def subscriber(publisher: Own, home: Own) -> Table:
-    """The subscription of a solution, {} where it has none."""
+    """Return the subscription of a solution, {} if it has none."""
     found: Table = await publisher.call(INTERFACE, "getSubscriber", subscriber_id=home.id)
     return {} if "error" in found else found
 
 
 async def subscribers(publisher: Own) -> set[str]:
-    """The ids of all subscribers."""
+    """Return the ids of all subscribers."""
     found = await publisher.call(INTERFACE, "listSubscribers", limit=1000)
     return {each["solution_id"] for each in found["items"]}
 
 
-@check("IFC-SET-1", "several wait for a publisher, one of them in vain", needs={"settings"})
+@check(
+    "IFC-SET-1",
+    "several subscriptions wait for a publisher, one of them with wrong parameters",
+    needs={"settings"},
+)
 async def waiting(target: Target) -> None:
     id, other, key = (solution_id(target) for _ in range(3))
     wrong = await waits(target, {"publisher": id, "parameters": {"room": 5}})
@@ -97,7 +101,11 @@ async def waiting(target: Target) -> None:
         expect.equal("warned of room", any("room" in text for text in texts), warned)
 
 
-@check("IFC-SET-2", "a file beside settings, in another letter case", needs={"settings"})
+@check(
+    "IFC-SET-2",
+    "parameters from a file and from settings, with another letter case of the key",
+    needs={"settings"},
+)
 async def beside(target: Target) -> None:
     key = solution_id(target)
     publisher = await own(target, {**WITH_ROOM, "default_script_key": key})
@@ -112,7 +120,7 @@ async def beside(target: Target) -> None:
     same("parameters, by script_key", (await subscriber(publisher, home)).get("parameters"), wanted)
 
 
-@check("IFC-SET-3", "settings that change, and that say the same", needs={"settings"})
+@check("IFC-SET-3", "changed settings, and settings that stay the same", needs={"settings"})
 async def changed(target: Target) -> None:
     publisher, home, other = await own(target, WITH_ROOM), await own(target), await own(target)
     first: Table = {
@@ -147,7 +155,11 @@ async def changed(target: Target) -> None:
     same("parameters of another", found.get("parameters"), first["parameters"])
 
 
-@check("IFC-SET-4", "those that are not named any more end, others stay", needs={"settings"})
+@check(
+    "IFC-SET-4",
+    "subscriptions that settings and folders no longer declare end, others stay",
+    needs={"settings"},
+)
 async def not_named_any_more(target: Target) -> None:
     publisher, cell = await own(target, PING), await own(target)
     named = await own(target, subscriptions=[{"publisher": publisher.id}])
@@ -164,7 +176,7 @@ async def not_named_any_more(target: Target) -> None:
     expect.equal("once the file is not there", await subscribers(publisher), {cell.id})
 
 
-@check("IFC-SET-4", "while the publisher publishes nothing", needs={"settings"})
+@check("IFC-SET-4", "subscriptions stay while the publisher publishes nothing", needs={"settings"})
 async def away(target: Target) -> None:
     publisher, cell = await own(target, PING), await own(target)
     naming: Table = {"subscriptions": [{"publisher": publisher.id}]}
@@ -215,13 +227,11 @@ async def another_definition(target: Target) -> None:
             expect.equal("the old one", await home.status(service, "ping"), 404)
             result = await publisher.call(INTERFACE, "triggerOne", target=home.id, event="rang")
             expect.equal("its default script", result, "new")
-        if not number:  # by settings too
+        if not number:  # by settings, too
             await replace(target, publisher, **publishing({**now, "name": "other"}))
 
 
-@check(
-    "IFC-LIFE-12", "a file of a folder that can be no subscription subscribes to nothing", needs={"settings"}
-)
+@check("IFC-LIFE-12", "a file with wrong parameters in a folder subscribes to nothing", needs={"settings"})
 async def wrong_files(target: Target) -> None:
     key = solution_id(target)
     for first in ("publisher", "subscriber"):

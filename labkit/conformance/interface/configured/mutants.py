@@ -1,4 +1,4 @@
-"""Faults in what settings and folders name."""
+"""Faults of subscriptions that settings and folders declare."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ SET_UP, OF_KEY = f"{WANTED}.of_subscriber", f"{PUBLISHERS}.of_key"
 
 @instead("IFC-SET-1", f"{SUBSCRIBING}.add")
 async def first_alone(original: Any, self: Any, made: Any, *cause: Any) -> Any:
-    """of those that wait for a publisher the first is subscribed alone"""
+    """only the first of several subscriptions that wait for a publisher begins"""
     late = made.given is not None and self._subscriptions.of_publisher(made.publisher)
     return made if late else await original(self, made, *cause)
 
 
 @instead("IFC-SET-1", f"{WANTED}.of_publisher")
 async def wrong_one_ends_it(original: Any, self: Any, publisher: str) -> None:
-    """a subscription that cannot be keeps those away that wait beside it"""
+    """a waiting subscription with wrong parameters blocks the others that wait for the publisher"""
     try:
         for each in self._context.solutions:
             self.check(each, self._context.configuration.get(each.id, {}))
@@ -37,7 +37,7 @@ async def wrong_one_ends_it(original: Any, self: Any, publisher: str) -> None:
 
 
 def _made(change: Any) -> Change:
-    """A subscription begins with other parameters: change(parameters, of settings, of files)."""
+    """Return a change of a new subscription's parameters: change(parameters, of settings, of files)."""
 
     def broken(original: Any, self: Any, subscriber: str, publisher: str, **named: Any) -> Any:
         solution = self._context.solutions.find(subscriber)
@@ -52,21 +52,30 @@ def _made(change: Any) -> Change:
 
 
 settings_alone = patch(
-    "IFC-SET-2", MADE, "a file beside settings is not read", _made(lambda both, mine, beside: mine)
+    "IFC-SET-2",
+    MADE,
+    "the parameters of a file are ignored if settings have some",
+    _made(lambda both, mine, beside: mine),
 )
 file_first = patch(
-    "IFC-SET-2", MADE, "a file counts before settings", _made(lambda both, mine, beside: {**both, **beside})
+    "IFC-SET-2",
+    MADE,
+    "the parameters of a file override those of settings",
+    _made(lambda both, mine, beside: {**both, **beside}),
 )
 
 # ---- how they change, and end
 
 nothing_dropped = patch(
-    "IFC-SET-3", CHANGE, "parameters that settings drop stay", given(dropped=lambda names: frozenset())
+    "IFC-SET-3",
+    CHANGE,
+    "parameters that settings no longer have stay",
+    given(dropped=lambda names: frozenset()),
 )
 quota_stays = patch(
     "IFC-SET-3",
     CHANGE,
-    "a quota that settings do not name any more stays",
+    "a quota that settings no longer have stays",
     given(quota=lambda quota: quota and {name: each for name, each in quota.items() if each is not None}),
 )
 old_key = patch(
@@ -75,7 +84,7 @@ old_key = patch(
 
 
 def _before(change: Any) -> Change:
-    """Something is done to each subscription of a solution that is set up: change(self, subscription)."""
+    """Return a change that acts on each subscription of a solution before its set-up: change(self, subscription)."""
 
     async def broken(original: Any, self: Any, id: str) -> None:
         for each in self._subscriptions.of_subscriber(id):
@@ -86,7 +95,7 @@ def _before(change: Any) -> Change:
 
 
 def _given(by_settings: bool) -> Change:
-    """Subscriptions are as if settings had set all of them."""
+    """Return a change that marks subscriptions as declared by settings."""
 
     async def change(self: Any, each: Any) -> None:
         if (each.given is not None) is by_settings:
@@ -101,10 +110,10 @@ async def _ended(self: Any, each: Any) -> None:
 
 
 settings_over_all = patch(
-    "IFC-SET-3", SET_UP, "each set-up sets back what others set of a subscription", _given(True)
+    "IFC-SET-3", SET_UP, "each set-up resets the parts of a subscription that others have set", _given(True)
 )
 all_end = patch(
-    "IFC-SET-4", SET_UP, "what a cell subscribed to ends when settings do not name it", _given(False)
+    "IFC-SET-4", SET_UP, "a subscription made by a handle ends if settings do not declare it", _given(False)
 )
 ends_meanwhile = patch(
     "IFC-SET-4",
@@ -116,16 +125,16 @@ ends_meanwhile = patch(
 
 @instead("IFC-SET-4", f"{SUBSCRIBING}.remove")
 async def none_ends(original: Any, self: Any, subscription: Any, *cause: Any) -> bool:
-    """a subscription stays when nothing names it any more"""
+    """a subscription stays when nothing declares it any more"""
     return subscription.given is None and await original(self, subscription, *cause)
 
 
-# ---- how a file finds its publisher, and what there is to call
+# ---- how a file finds its publisher, and the operations of subscribers
 
 
 @instead("IFC-SET-5", OF_KEY)
 def exact_key(original: Any, self: Any, key: str) -> Any:
-    """a file finds its publisher in the right letter case alone"""
+    """a file finds its publisher only by the exact letter case of the key"""
     definition = self.find(found) if (found := original(self, key)) is not None else None
     return found if definition is not None and key in (definition.default_script_key, found) else None
 
@@ -138,6 +147,6 @@ def by_key_alone(original: Any, self: Any, key: str) -> Any:
 
 @mutant("IFC-SET-6", f"{PUBLISHERS}.operations")
 def old_operations(original: Any) -> Any:
-    """subscribers have the operations that a publisher had first"""
+    """subscribers keep a publisher's first operations"""
     first: dict[Any, Any] = {}
     return lambda self, *of: first.setdefault(of, original(self, *of))

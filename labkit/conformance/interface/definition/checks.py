@@ -1,4 +1,4 @@
-"""What a publisher's configuration may say, at the bound of each rule."""
+"""The values that a publisher's configuration may have, at the bound of each rule."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from labkit.conformance.target import Target
 
 
 async def rule(target: Target, good: Iterable[Any], wrong: Iterable[tuple[Any, str]]) -> None:
-    """Configurations that are taken, and those that are refused, each with the key that the error names."""
+    """Check that configurations are accepted, and others refused, each with the key that the error must name."""
     for each in good:
         await accepted(target, each)
     for each, key in wrong:
@@ -154,7 +154,7 @@ async def modes(target: Target) -> None:
     )
 
 
-@check("IFC-DEF-10", "what the document does not have, and names that come twice", needs={"settings"})
+@check("IFC-DEF-10", "unknown keys and repeated names are refused", needs={"settings"})
 async def unknown(target: Target) -> None:
     await rule(
         target,

@@ -1,4 +1,4 @@
-"""Faults in what is taken as a publisher's configuration."""
+"""Faults in accepting a publisher's configuration."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def without(key: str) -> Callable[[Table], Table]:
 
 
 def reads(requirement: str, title: str, change: Callable[[Table], Table]) -> Patch:
-    """A configuration is read as another."""
+    """Return a patch by which a configuration is read as another."""
     return patch(requirement, READ, title, given(plain=lambda plain: change(dict(plain))))
 
 
 def value(requirement: str, title: str, path: str, change: Change, kind: type = str) -> Patch:
-    """A value of a configuration is read as another, where it is of this kind; a list stands for its items."""
+    """Return a patch that changes a value of a configuration, if it is of this kind; for a list, each of its items."""
     return reads(requirement, title, lambda plain: _with(plain, path.split("."), change, kind))
 
 
@@ -48,7 +48,7 @@ def cut(length: int) -> Text:
 
 
 def only(fits: Callable[[str], object]) -> Text:
-    """Refuse a text that does not fit."""
+    """Return a change that refuses a text that does not fit."""
 
     def checked(text: str) -> str:
         if not fits(text):
@@ -106,7 +106,7 @@ letters_alone = value(
 )
 any_mode = reads(
     "IFC-DEF-9",
-    "a mode that is none is ignored",
+    "an unknown mode is ignored",
     lambda plain: plain if plain.get("mode") in ("sync", "async") else without("mode")(plain),
 )
 sync_alone = value("IFC-DEF-9", "the mode async is refused", "mode", only(lambda mode: mode == "sync"))

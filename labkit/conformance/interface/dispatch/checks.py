@@ -1,4 +1,4 @@
-"""Calls from solution to solution."""
+"""Calls of operations from one solution to another."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from labkit.conformance.probe import Probe, same
 from labkit.conformance.target import Target
 
 DEEPEST = 10  # calls within calls
-MANY = 197  # locals: with the two names of an operation's argument Lua takes them, with one more it does not
+MANY = (
+    197  # locals: with the two names of an operation's argument Lua accepts them, with one more it does not
+)
 
 
 def _raises(order: object) -> None:
@@ -37,7 +39,7 @@ FAILING: dict[str, str | Callable[..., object]] = {
 ODD = {"a b": "ü\u2028\U0001f600", "from": "x", "model_config": 1, "self": [1], "\\": "\x00"}
 
 
-@check("IFC-CALL-1", "the handler gets the data of the call, and what it returns is the result")
+@check("IFC-CALL-1", "the handler gets the data of the call, and its return value is the result")
 async def dispatched(target: Target) -> None:
     hall, kiosk = Partner(target, HALL), Partner(target, KIOSK)
     for data in ({"a": 1}, {"text": 'é 漢 "quoted" \\ \n'}, {"list": [1, 2, {"b": [True]}], "n": -0.5}):
@@ -59,7 +61,7 @@ async def its_own_handler(target: Target) -> None:
         probe.same(f"what {publisher} keeps", (await probe.ask("GET", f"/kept/{tag}")).get("value"), value)
 
 
-@check("IFC-CALL-3", "error, status and type of a handler are the error of the call, as they are")
+@check("IFC-CALL-3", "error, status and type that a handler returns are the error of the call, unchanged")
 async def errors_of_handlers(target: Target) -> None:
     hall = Partner(target, HALL)
     for error in (
@@ -70,7 +72,7 @@ async def errors_of_handlers(target: Target) -> None:
         hall.same("the error", await hall.error("Lights", "refuse", error), error)
 
 
-@check("IFC-CALL-4", "a failed call gives type, error and status; the script goes on")
+@check("IFC-CALL-4", "a failed call returns type, error and status; the script goes on")
 async def error_objects(target: Target) -> None:
     lights = Partner(target, LIGHTS)
     for operation, parameters in (
@@ -88,7 +90,7 @@ async def error_objects(target: Target) -> None:
     await lights.table(INTERFACE, "listSubscribers", {})
 
 
-@check("IFC-CALL-5", "the configuration's script serves where the publisher has no handler, and only there")
+@check("IFC-CALL-5", "the configuration's script runs only if the publisher has no handler")
 async def scripts_of_the_configuration(target: Target) -> None:
     hall = Partner(target, HALL)
     found = await hall.table("Lights", "scripted", {"a": 1})
@@ -97,7 +99,7 @@ async def scripts_of_the_configuration(target: Target) -> None:
     hall.same("by a handler", await hall.value("Lights", "shadowed", {}), {"by": "the handler"})
 
 
-@check("IFC-CALL-6", "what a subscriber configured stands for arguments that it leaves out")
+@check("IFC-CALL-6", "a subscriber's configured parameters are the defaults of arguments")
 async def configured_arguments(target: Target) -> None:
     for name, service, configured in (
         (HALL, "Lights", {"room": "hall", "color": "red", "zone": "indoors"}),
@@ -126,7 +128,7 @@ async def in_the_publisher(target: Target) -> None:
     hall.same("at the subscriber", await hall.value("Keystore", "get", {"key": tag}), {})
 
 
-@check("IFC-CALL-8", "no such operation, no handler, and one that fails")
+@check("IFC-CALL-8", "the statuses of an unknown operation, a missing handler and a failing handler")
 async def no_answer(target: Target) -> None:
     hall = Partner(target, HALL)
     for name in ("unheardOf", "Echo", "subscriberAdded", "changed", "nobody"):
@@ -136,7 +138,7 @@ async def no_answer(target: Target) -> None:
     expect.true("the publisher's script stays its own", hidden or "crash" in text, text, hall.last)
 
 
-@check("IFC-CALL-8", "handlers that fail, each in its own way", needs={"settings"})
+@check("IFC-CALL-8", "handlers that fail in different ways", needs={"settings"})
 async def failing(target: Target) -> None:
     await target.in_lab(_failing, target)
 
@@ -189,7 +191,7 @@ async def nested(target: Target) -> None:
     hall.same("afterwards", await hall.value("Lights", "nest", {"left": 3}), {"depth": 4})
 
 
-@check("IFC-CALL-11", "who did not subscribe has no such service")
+@check("IFC-CALL-11", "a solution has no service of a publisher that it did not subscribe to")
 async def not_subscribed(target: Target) -> None:
     hall, kiosk = Partner(target, HALL), Partner(target, KIOSK)
     await hall.refused("Meters", "echo", {}, 404)
@@ -197,7 +199,7 @@ async def not_subscribed(target: Target) -> None:
     await kiosk.refused("Partner", "echo", {}, 404)
 
 
-@check("IFC-CALL-12", "values of all types arrive as they were given, and come back as they were returned")
+@check("IFC-CALL-12", "values of all types arrive and are returned unchanged")
 async def values(target: Target) -> None:
     hall = Partner(target, HALL)
     for value in (
@@ -211,7 +213,7 @@ async def values(target: Target) -> None:
     await hall.nothing("Lights", "nothing", {"key": target.identity()})
 
 
-@check("IFC-CALL-13", "what the publisher restricts is what was configured, whatever a script says")
+@check("IFC-CALL-13", "a restricted parameter has its configured value, whatever a script passes")
 async def restricted(target: Target) -> None:
     garden, hall = Partner(target, GARDEN), Partner(target, HALL)
     for partner, zone in ((garden, "outdoors"), (hall, "indoors")):

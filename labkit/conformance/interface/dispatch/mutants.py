@@ -1,4 +1,4 @@
-"""Faults of calls from solution to solution that no row can say."""
+"""Faults of calls from solution to solution that no row can express."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ first_publisher = patch(
 nothing_installed = patch(
     "IFC-CALL-5 IFC-TRIG-9",
     INSTALL,
-    "the scripts of the configuration are forgotten",
+    "the scripts of the configuration are not installed",
     given(scripts={}, names={}),
     from_start=True,
 )
 nothing_configured = patch(
     "IFC-CALL-6",
     PAYLOAD,
-    "what a subscriber configured does not reach the handler",
+    "a subscriber's configured parameters do not reach the handler",
     given(configured={}),
 )
 
@@ -44,7 +44,7 @@ def first_operation(
 
 @instead("IFC-CALL-5 IFC-TRIG-9", INSTALL, from_start=True)
 def installed_over(original: Any, self: Any, service: str, scripts: Any, names: Any) -> None:
-    """the scripts of the configuration replace the handlers that are there"""
+    """installing a configuration overwrites the solution's own event handlers"""
     original(self, service, scripts, names)
     for event, script in scripts.items():
         self.on(service, event, lua=script, replace=True)
@@ -52,13 +52,13 @@ def installed_over(original: Any, self: Any, service: str, scripts: Any, names: 
 
 @instead("IFC-CALL-6", PAYLOAD)
 def configured_over(original: Any, published: Any, arguments: Any, configured: Any, *of: Any) -> Any:
-    """what a subscriber configured replaces what it gives"""
+    """a subscriber's configured parameters replace the arguments of its calls"""
     return original(published, {**arguments, **configured}, configured, *of)
 
 
 @instead("IFC-CALL-7", OPERATION)
 def called_by_publisher(original: Any, self: Any, caller: Any, subscription: Any, *of: Any) -> Any:
-    """a handler finds the publisher as its caller"""
+    """a handler sees the publisher as its caller"""
     return original(self, caller, replace(subscription, subscriber=subscription.publisher), *of)
 
 

@@ -1,4 +1,4 @@
-"""How solutions subscribe, change what they subscribed with, and leave."""
+"""Subscribing, changing subscriptions, and unsubscribing."""
 
 from __future__ import annotations
 
@@ -32,19 +32,21 @@ ADDED, UPDATED, REMOVED = "subscriberAdded", "subscriberUpdated", "subscriberRem
 
 
 async def registered(target: Target, publisher: Own, home: Own) -> list[tuple[str, Any]]:
-    """What the publisher heard of a subscriber: event and subscription, in its order."""
+    """Return the events of a subscriber that the publisher received, in order: event and subscription."""
     await target.settle()
     response = await target.in_lab(publisher.handle.get, f"/registered/{home.id}")
     return [(each["event"], each["subscription"]) for each in expect.status(response, 200).json()]
 
 
 async def parameters_of(publisher: Own, home: Own) -> Any:
-    """The parameters of a subscriber."""
+    """Return the parameters of a subscriber."""
     found = await publisher.call(INTERFACE, "getSubscriber", subscriber_id=home.id)
     return found.get("parameters")
 
 
-@check("IFC-LIFE-1", "the publisher heard of each subscriber, with id, parameters and solution_id")
+@check(
+    "IFC-LIFE-1", "the publisher receives an event for each subscriber, with id, parameters and solution_id"
+)
 async def added_at_the_start(target: Target) -> None:
     for publisher, names in ((LIGHTS, (HALL, GARDEN, KIOSK)), (METERS, (GARDEN, KIOSK))):
         partner = Partner(target, publisher)
@@ -61,7 +63,11 @@ async def added_at_the_start(target: Target) -> None:
         partner.same("of nobody", heard, [])
 
 
-@check("IFC-LIFE-1 IFC-LIFE-2 IFC-LIFE-3", "each change is heard of once, in its order", needs={"settings"})
+@check(
+    "IFC-LIFE-1 IFC-LIFE-2 IFC-LIFE-3",
+    "the publisher receives one event for each change, in order",
+    needs={"settings"},
+)
 async def heard(target: Target) -> None:
     publisher, home, other = await own(target, path=PUBLISHER), await own(target), await own(target)
     subscription = await home.subscribe(publisher, script_key="panel", parameters={"room": "a"})
@@ -90,7 +96,7 @@ async def updated(target: Target) -> None:
     expect.equal("events", found, [(ADDED, None), (UPDATED, "by it"), (UPDATED, "by me")])
 
 
-@check("IFC-LIFE-14", "an update leaves what it does not name", needs={"settings"})
+@check("IFC-LIFE-14", "an update leaves the fields that it does not name", needs={"settings"})
 async def merged(target: Target) -> None:
     publisher, home = await own(target, path=PUBLISHER), await own(target)
     given: Table = {
@@ -112,7 +118,7 @@ async def merged(target: Target) -> None:
         same(f"after an update of {name}", {each: found.get(each) for each in given}, wanted)
 
 
-@check("IFC-LIFE-14", "an update that changes nothing is none", needs={"settings", "clock"})
+@check("IFC-LIFE-14", "an update that changes nothing raises no event", needs={"settings", "clock"})
 async def unchanged(target: Target) -> None:
     publisher, home = await own(target, path=PUBLISHER), await own(target)
     given: Table = {"parameters": {"room": "a"}, "quota": {"calls_daily": 5}, "triggers": {"quiet": "loud"}}
@@ -143,7 +149,11 @@ async def whitelist(target: Target) -> None:
                      (await publisher.call(INTERFACE, "listSubscribers"))["total"], 2)  # fmt: skip
 
 
-@check("IFC-LIFE-15", "a narrowed whitelist suspends, and brings back as it was", needs={"settings"})
+@check(
+    "IFC-LIFE-15",
+    "a narrowed whitelist suspends subscriptions, and a widened one restores them unchanged",
+    needs={"settings"},
+)
 async def narrowed(target: Target) -> None:
     offered: dict[str, Any] = {
         "operations": [{"name": "ping"}],
@@ -179,14 +189,14 @@ async def narrowed(target: Target) -> None:
          before)  # fmt: skip
 
 
-@check("IFC-LIFE-5", "by the key that a subscriber chose, with a capital letter")
+@check("IFC-LIFE-5", "a service is called by the key that a subscriber chose, with a capital letter")
 async def by_key(target: Target) -> None:
     for name, service in ((HALL, "Lights"), (KIOSK, "Lamps"), (KIOSK, "Meters"), (LIGHTS, "Partner")):
         partner = Partner(target, name)
         partner.same(f"{service}.mirror", await partner.value(service, "mirror", {"a": 1}), {"a": 1})
 
 
-@check("IFC-LIFE-5", "without a key by the publisher's own", needs={"settings"})
+@check("IFC-LIFE-5", "without a chosen key a service is called by the publisher's key", needs={"settings"})
 async def by_default_key(target: Target) -> None:
     for configuration, service in (
         ({"default_script_key": "bell2"}, "Bell2"),
@@ -226,7 +236,7 @@ async def written_back(target: Target) -> None:
     expect.equal("what is written back raises no event", events, [ADDED, UPDATED])
 
 
-@check("IFC-LIFE-8", "Config sets and gives the parameters of the service", needs={"settings"})
+@check("IFC-LIFE-8", "Config sets and returns the parameters of the service", needs={"settings"})
 async def by_config(target: Target) -> None:
     publisher, home = await own(target, path=PUBLISHER), await own(target)
     await home.subscribe(publisher, script_key="panel", parameters={"room": "a", "n": 1})
@@ -242,7 +252,7 @@ async def by_config(target: Target) -> None:
     expect.equal("status of what does not match", status, 400)
 
 
-@check("IFC-LIFE-9", "a name that is taken at the subscriber", needs={"settings"})
+@check("IFC-LIFE-9", "a key that the subscriber already uses is refused", needs={"settings"})
 async def taken(target: Target) -> None:
     one, two, home = await own(target, {}), await own(target, {}), await own(target)
     for key in ("keystore", "user", "Interface", "email", "device"):
@@ -257,7 +267,7 @@ async def taken(target: Target) -> None:
     await home.subscribe(one, script_key="bell")
 
 
-@check("IFC-LIFE-9", "settings that name one key twice", needs={"settings"})
+@check("IFC-LIFE-9", "settings with one key twice are refused", needs={"settings"})
 async def taken_twice(target: Target) -> None:
     one, two = await own(target, {}), await own(target, {})
     for keys in (("bell", "bell"), ("bEll", "BELL")):
@@ -276,7 +286,7 @@ async def taken_twice(target: Target) -> None:
         expect.equal("subscribers", total, 0)
 
 
-@check("IFC-LIFE-10", "after its end neither calls nor events get through", needs={"settings"})
+@check("IFC-LIFE-10", "after a subscription's end neither calls nor events get through", needs={"settings"})
 async def removed(target: Target) -> None:
     publisher, home = (
         await own(target, {"operations": [{"name": "ping"}], "events": [{"name": "rang"}]}),
@@ -323,7 +333,7 @@ async def parameters(target: Target) -> None:
     same("parameters", events[0][1]["parameters"], {"other": True, "color": "white", "zone": "indoors"})
 
 
-@check("IFC-LIFE-11", "the fixed ones of lab.yaml have theirs")
+@check("IFC-LIFE-11", "the subscribers of lab.yaml have their parameters or the defaults")
 async def defaults_of_the_fixed(target: Target) -> None:
     lights = Probe(target, LIGHTS)
     for name, color in ((HALL, "red"), (GARDEN, "white")):
@@ -331,7 +341,7 @@ async def defaults_of_the_fixed(target: Target) -> None:
         lights.same(f"color of {name}", events[0]["subscription"]["parameters"].get("color"), color)
 
 
-@check("IFC-LIFE-12", "folders publish and subscribe, in whichever order they come", needs={"settings"})
+@check("IFC-LIFE-12", "folders publish and subscribe, in either order", needs={"settings"})
 async def by_folder(target: Target) -> None:
     key = solution_id(target)
     with tempfile.TemporaryDirectory() as folder:
@@ -355,7 +365,7 @@ def _write(file: Path, text: str) -> None:
     file.write_text(text)
 
 
-@check("IFC-LIFE-13", "ids of another form, and a second subscription", needs={"settings"})
+@check("IFC-LIFE-13", "ids of another form, and a second subscription, are refused", needs={"settings"})
 async def ids(target: Target) -> None:
     publisher, home = await own(target, {}), await own(target)
     for id in (f"with-{solution_id(target)}", f"1{solution_id(target)}"):

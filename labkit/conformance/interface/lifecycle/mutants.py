@@ -1,4 +1,4 @@
-"""Faults of subscribing that no row can say."""
+"""Faults of subscribing that no row can express."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAME = "labkit.services.interface.subscription:service_name"
 
 
 def _untold(event: str) -> Change:
-    """One event is left out."""
+    """Return a change that drops one kind of event."""
 
     async def broken(original: Any, self: Any, kind: Any, *of: Any) -> Any:
         return None if kind.event == event else await original(self, kind, *of)
@@ -22,31 +22,39 @@ def _untold(event: str) -> Change:
     return broken
 
 
-nobody_added = patch("IFC-LIFE-1", TELL, "a publisher hears of no new subscriber", _untold("subscriberAdded"))
+nobody_added = patch(
+    "IFC-LIFE-1", TELL, "a publisher receives no event of a new subscriber", _untold("subscriberAdded")
+)
 nobody_removed = patch(
-    "IFC-LIFE-2", TELL, "a publisher hears of no subscriber that leaves", _untold("subscriberRemoved")
+    "IFC-LIFE-2",
+    TELL,
+    "a publisher receives no event of a subscriber that leaves",
+    _untold("subscriberRemoved"),
 )
 nobody_updated = patch(
-    "IFC-LIFE-3", TELL, "a publisher hears of no subscriber that changes", _untold("subscriberUpdated")
+    "IFC-LIFE-3",
+    TELL,
+    "a publisher receives no event of a subscriber that changes",
+    _untold("subscriberUpdated"),
 )
 heard_without_parameters = patch(
     "IFC-LIFE-1 IFC-LIFE-2 IFC-LIFE-3",
     EFFECTIVE,
-    "a publisher hears of subscribers without their parameters",
+    "a publisher receives subscribers' events without their parameters",
     always({}),
 )
 no_whitelist = reads(
-    "IFC-LIFE-4", "the whitelist lets everybody in", lambda plain: {**plain, "whitelist": []}
+    "IFC-LIFE-4", "the whitelist admits every business", lambda plain: {**plain, "whitelist": []}
 )
 first_of_the_whitelist = reads(
     "IFC-LIFE-4",
-    "the whitelist lets its first business in alone",
+    "the whitelist admits only its first business",
     lambda plain: {**plain, "whitelist": plain.get("whitelist", [])[:1]},
 )
 narrowed_in_vain = patch(
     "IFC-LIFE-15",
     "labkit.services.interface.service:Interface.is_suspended",
-    "a whitelist that is narrowed leaves its subscribers as they are",
+    "a narrowed whitelist does not suspend its subscribers",
     always(False),
 )
 key_as_it_is = patch(
@@ -59,7 +67,7 @@ all_capitals = patch(
 
 @instead("IFC-LIFE-1 IFC-LIFE-2 IFC-LIFE-3", TELL)
 async def heard_twice(original: Any, *of: Any) -> Any:
-    """a publisher hears everything twice"""
+    """a publisher receives every event of its subscribers twice"""
     await original(*of)
     return await original(*of)
 
@@ -73,7 +81,7 @@ def id_as_key(original: Any, self: Any, subscriber: str, publisher: str, **named
 
 @mutant("IFC-LIFE-10", "labkit.services.interface.store:Subscriptions.of_subscriber")
 def stays_with_subscriber(original: Any) -> Any:
-    """who has unsubscribed keeps the service, which answers that it has ended"""
+    """a solution that has unsubscribed keeps the service, which answers that it has ended"""
     known: dict[tuple[int, str], dict[str, Any]] = {}
 
     def broken(self: Any, subscriber: str) -> list[Any]:

@@ -1,4 +1,4 @@
-"""How many calls a subscriber may make, on the lab's clock."""
+"""Quotas: the number of calls that a subscriber may make per day and month of the lab's clock."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FAIL = "error('as it was asked to')"
 
 
 async def two(target: Target, **quota: int) -> tuple[Own, Own]:
-    """A publisher, and a subscriber with a quota."""
+    """Create a publisher, and a subscriber with a quota."""
     publisher, home = await own(target, PUBLISHER), await own(target)
     await publisher.on("interface", "count", COUNT)
     await publisher.on("interface", "strict", COUNT)
@@ -37,7 +37,7 @@ async def two(target: Target, **quota: int) -> tuple[Own, Own]:
 
 
 async def served(home: Own, most: int) -> int:
-    """How many calls are served until one is refused, at most so many."""
+    """Return the number of calls that are served until one is refused, at most `most`."""
     for count in range(most):
         if await home.status("Meter", "count") == 403:
             return count
@@ -45,39 +45,39 @@ async def served(home: Own, most: int) -> int:
 
 
 async def until(target: Target, moment: datetime) -> None:
-    """Move the clock on to a moment."""
+    """Advance the clock to a time."""
     await target.in_lab(target.lab.clock.advance_to, moment.timestamp())
 
 
 async def today(target: Target) -> datetime:
-    """The lab's time."""
+    """Return the lab's time."""
     return datetime.fromtimestamp(await target.in_lab(lambda: target.lab.clock.time), UTC)
 
 
 async def until_noon(target: Target) -> datetime:
-    """Move the clock on to a noon that every year has."""
+    """Advance the clock to noon of a day that every year has; return the time."""
     await until(target, next_month(await today(target)) + timedelta(hours=12))
     return await today(target)
 
 
 def next_month(moment: datetime) -> datetime:
-    """The first second of the next month."""
+    """Return the first second of the next month."""
     first = moment.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
     return (first + timedelta(days=32)).replace(day=1)
 
 
 def midnight(moment: datetime) -> datetime:
-    """The first second of the next day."""
+    """Return the first second of the next day."""
     return moment.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
 
 
-@check("IFC-QUO-1", "many calls without a quota", needs={"settings"})
+@check("IFC-QUO-1", "many calls are served without a quota", needs={"settings"})
 async def unlimited(target: Target) -> None:
     _, home = await two(target)
     expect.equal("calls that were served", await served(home, UNLIMITED), UNLIMITED)
 
 
-@check("IFC-QUO-2", "so many a day are served, and no more", needs={"settings", "clock"})
+@check("IFC-QUO-2", "a subscriber's calls per day are limited by calls_daily", needs={"settings", "clock"})
 async def daily(target: Target) -> None:
     for quota in (0, 1, 3):
         _, home = await two(target, calls_daily=quota)
@@ -85,7 +85,11 @@ async def daily(target: Target) -> None:
         expect.equal("another", await served(home, 1), 0)
 
 
-@check("IFC-QUO-3", "so many a month are served, on whichever days", needs={"settings", "clock"})
+@check(
+    "IFC-QUO-3",
+    "a subscriber's calls per month are limited by calls_monthly, on any days",
+    needs={"settings", "clock"},
+)
 async def monthly(target: Target) -> None:
     await until(target, next_month(await today(target)) + timedelta(days=2))
     _, home = await two(target, calls_monthly=3)
@@ -129,7 +133,11 @@ async def another_year(target: Target) -> None:
         expect.equal("calls of the next one", await served(home, 4), 2)
 
 
-@check("IFC-QUO-5", "403 that names the quota and its count, and no handler", needs={"settings", "clock"})
+@check(
+    "IFC-QUO-5",
+    "a call beyond the quota is a 403 that names the quota and its count, and runs no handler",
+    needs={"settings", "clock"},
+)
 async def over(target: Target) -> None:
     for name, count, others in (
         ("calls_daily", 2, {}),
@@ -166,7 +174,11 @@ async def what_counts(target: Target) -> None:
     expect.equal("over it, a wrong one", await home.status("Meter", "strict", level=1), 403)
 
 
-@check("IFC-QUO-7", "each subscription has its own; at once no more are served", needs={"settings", "clock"})
+@check(
+    "IFC-QUO-7",
+    "each subscription has its own quota, which concurrent calls do not exceed",
+    needs={"settings", "clock"},
+)
 async def at_once(target: Target) -> None:
     publisher, home = await two(target, calls_daily=5)
     other = await own(target)
@@ -178,7 +190,7 @@ async def at_once(target: Target) -> None:
     expect.equal("after another quota", await served(home, 5), 1)
 
 
-@check("IFC-QUO-8", "a count is an integer, and text is none", needs={"settings", "clock"})
+@check("IFC-QUO-8", "a quota is an integer; a text is refused", needs={"settings", "clock"})
 async def integers(target: Target) -> None:
     publisher, home = await two(target)
     for given, kept in ((2, 2), (0, 0), (3.0, 3), (2**53 - 1, 2**53 - 1), (None, None)):

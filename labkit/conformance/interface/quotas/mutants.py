@@ -1,4 +1,4 @@
-"""Faults of quotas that no row can say."""
+"""Faults of quotas that no row can express."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ QUOTA = "labkit.services.interface.subscribing:checked_quota"
 
 
 async def late(original: Any, self: Any, id: str, now: float) -> str | None:
-    """A call is let in by the count of before, and counted afterwards."""
+    """Admit a call by the former count, and count it afterwards."""
     subscription = self.get(id)
     of_day, _ = await self.calls(id, now)
     await asyncio.sleep(0.01)
@@ -22,7 +22,7 @@ async def late(original: Any, self: Any, id: str, now: float) -> str | None:
 
 
 def _more(count: int) -> Change:
-    """Another quota is kept than was given."""
+    """Return a change that stores a higher or lower quota."""
     return gives(lambda kept: {name: each and max(0, each + count) for name, each in kept.items()})
 
 
@@ -43,13 +43,13 @@ years_alike = patch(
 counted_late = patch(
     "IFC-QUO-7",
     "labkit.services.interface.store:Subscriptions.spend",
-    "of calls at once all are served while one is left",
+    "concurrent calls are all served if one call is left",
     late,
 )
 
 
 def _digits_are_numbers(original: Any, *of: Any) -> Any:
-    """The arguments of a call, with the digits of a quota as numbers."""
+    """Convert the digits in a quota's texts to numbers."""
     *before, parameters = of
     quota = parameters.get("quota")
     if isinstance(quota, dict):
@@ -62,7 +62,7 @@ def _digits_are_numbers(original: Any, *of: Any) -> Any:
 
 
 def _true_is_one(original: Any, *of: Any) -> Any:
-    """The arguments of a call, with true as 1."""
+    """Convert true in a quota to 1."""
     *before, parameters = of
     quota = parameters.get("quota")
     if isinstance(quota, dict):

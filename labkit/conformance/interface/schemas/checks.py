@@ -1,4 +1,4 @@
-"""What the schemas of payloads let through, and what they fill in."""
+"""Schemas of payloads: the data that they accept, and the defaults that they fill in."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from labkit.conformance.check import check
 from labkit.conformance.interface.partners import INTERFACE, Own, accepted, own, refused
 from labkit.conformance.target import Target
 
-PATIENCE = 2.0  # seconds of real time for a pattern that would take hours where it backtracks
+PATIENCE = 2.0  # seconds of real time for a pattern that would take hours by backtracking
 
 
 async def payloads(target: Target, schema: dict[str, Any], good: Iterable[Any], wrong: Iterable[Any]) -> None:
-    """What may be sent with an event of this schema, and what may not."""
+    """Check that an event of this schema accepts some data, and refuses others."""
     publisher = await accepted(target, {"events": [{"name": "sent", "parameters": schema}]})
     for data in good:
         status = await publisher.status(INTERFACE, "trigger", event="sent", mode="sync", data=data)
@@ -26,7 +26,7 @@ async def payloads(target: Target, schema: dict[str, Any], good: Iterable[Any], 
 
 
 async def filled(target: Target, schema: dict[str, Any], data: Any) -> Any:
-    """What a handler gets of this data under a schema."""
+    """Return the data that a handler gets under a schema."""
     publisher, home = (
         await accepted(target, {"events": [{"name": "sent", "parameters": schema}]}),
         await own(target),
@@ -36,7 +36,7 @@ async def filled(target: Target, schema: dict[str, Any], data: Any) -> Any:
     return await publisher.call(INTERFACE, "triggerOne", target=home.id, event="sent", data=data)
 
 
-@check("IFC-SCH-1", "each type, and what is none of it", needs={"settings"})
+@check("IFC-SCH-1", "values of each type, and values of other types", needs={"settings"})
 async def types(target: Target) -> None:
     of: dict[str, tuple[Any, ...]] = {
         "boolean": (True, False),
@@ -156,7 +156,7 @@ async def defaults(target: Target) -> None:
     expect.equal("of entries by patterns", found, wanted)
 
 
-@check("IFC-SCH-7", "words about a value keep nothing out", needs={"settings"})
+@check("IFC-SCH-7", "annotations such as title and format refuse no value", needs={"settings"})
 async def words(target: Target) -> None:
     schema = {
         "title": "thing",
@@ -181,7 +181,7 @@ async def other_forms(target: Target) -> None:
     )
 
 
-@check("IFC-SCH-9", "what a schema cannot say is refused, and named", needs={"settings"})
+@check("IFC-SCH-9", "unsupported keywords and invalid schemas are refused, and named", needs={"settings"})
 async def wrong_schemas(target: Target) -> None:
     for schema, key in (
         ({"allOf": []}, ".allOf"),
@@ -205,7 +205,7 @@ async def wrong_schemas(target: Target) -> None:
             expect.true(f"it names {key}", f"{section}[1].{part}" in text and key in text, text)
 
 
-@check("IFC-SCH-9", "patterns to their bound, alone and together", needs={"settings"})
+@check("IFC-SCH-9", "patterns up to the limit of their length, single and together", needs={"settings"})
 async def longest_patterns(target: Target) -> None:
     await payloads(target, {"pattern": f"^{'a?' * 249}$"}, ("", "a" * 249), ("b", "a" * 250))
     await payloads(target, {"pattern": "[b-y]" * 100}, ("c" * 100,), ("a" * 100,))
@@ -240,7 +240,7 @@ async def several_types(target: Target) -> None:
         expect.equal(f"status of {wrong}", await home.status("bell", "tell", **wrong), 400)
 
 
-@check("IFC-SCH-10", "patterns that would backtrack for ages", needs={"settings"})
+@check("IFC-SCH-10", "patterns prone to exponential backtracking end in time", needs={"settings"})
 async def patterns(target: Target) -> None:
     for pattern in ("^(a+)+$", "^(a|aa)+$", "^(a|a?)+$", "(x+x+)+y"):
         publisher: Own = await accepted(
@@ -254,7 +254,7 @@ async def patterns(target: Target) -> None:
         expect.true(f"{pattern} took less than {PATIENCE:g} s", took < PATIENCE, took)
 
 
-@check("IFC-SCH-11", "an empty table is what is asked for", needs={"settings"})
+@check("IFC-SCH-11", "an empty table is a list or an object, as the schema demands", needs={"settings"})
 async def empty(target: Target) -> None:
     schema = {"properties": {"list": {"type": "array"}, "table": {"type": "object"}, "any": {}}}
     found = await filled(target, schema, {"list": {}, "table": [], "any": []})

@@ -1,4 +1,4 @@
-"""The formats of texts, and how much data may be."""
+"""Formats of texts, and limits of the size of data."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from labkit.conformance.interface.partners import INTERFACE, Own, accepted
 from labkit.conformance.target import Target
 
 LABEL = "a" * 63
-FORMATS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what has the format, and what has not
+FORMATS: dict[
+    str, tuple[tuple[str, ...], tuple[str, ...]]
+] = {  # texts that have the format, and texts that do not
     "date": (
         ("2024-02-29", "0001-01-01", "9999-12-31"),
         ("2023-02-29", "2024-2-9", "20240209", "2024-13-01", "2024-W01-1", "2024-02-29 ", "٢٠٢٤-02-29", ""),
@@ -90,7 +92,9 @@ FORMATS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what has the 
 DEEPEST, MOST_VALUES, MOST_CHARACTERS = 32, 10_000, 131_072
 
 
-@check("IFC-SCH-12", "formats, and texts that almost have them", needs={"settings"})
+@check(
+    "IFC-SCH-12", "formats accept texts that have them, and refuse texts that almost do", needs={"settings"}
+)
 async def formats(target: Target) -> None:
     events = [{"name": name.replace("-", ""), "parameters": {"format": name}} for name in FORMATS]
     publisher = await accepted(target, {"events": events})
@@ -104,7 +108,7 @@ async def formats(target: Target) -> None:
 @check("IFC-SCH-13", "data to its bounds: levels, values, characters", needs={"settings"})
 async def bounds(target: Target) -> None:
     publisher = await accepted(target, {"events": [{"name": "sent"}]})
-    deepest: list[Any] = [1, 1, 1]  # of lists, of tables, and of both by turns
+    deepest: list[Any] = [1, 1, 1]  # of lists, of tables, and of both alternating
     for level in range(DEEPEST):
         deepest = [[deepest[0]], {"a": deepest[1]}, [deepest[2]] if level % 2 else {"é": deepest[2]}]
     for data in (

@@ -1,4 +1,4 @@
-"""Faults in what schemas let through, and in what they fill in."""
+"""Faults in the data that schemas accept, and in the defaults that they fill in."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ Table = dict[str, Any]
 
 
 def without(*names: str) -> Change:
-    """Keywords are ignored."""
+    """Return a change that ignores keywords."""
     return gives(lambda schema: {name: each for name, each in schema.items() if name not in names})
 
 
 def renamed(**names: str) -> Change:
-    """Keywords are read as others."""
+    """Return a change that reads keywords as others."""
     return gives(lambda schema: {names.get(name, name): each for name, each in schema.items()})
 
 
 def retyped(one: str, other: str) -> Change:
-    """A type is read as another."""
+    """Return a change that reads a type as another."""
 
     def changed(schema: Table) -> Table:
         types = [other if each == one else each for each in schema.get("type", ())]
@@ -83,7 +83,7 @@ no_defaults = patch("IFC-SCH-6", HAS_DEFAULT, "defaults are not filled in", lamb
 defaults_that_are_false = patch(
     "IFC-SCH-6",
     HAS_DEFAULT,
-    "a default of false, 0 or nothing is none",
+    "a default of false, 0 or an empty value is ignored",
     lambda original, self: original(self) and bool(self.default),
 )
 
@@ -104,5 +104,5 @@ def defaults_above(original: Any, self: Any, value: Any) -> Any:
 
 @instead("IFC-SCH-7", DRAFT7)
 def examples_alone(original: Any, self: Any) -> Any:
-    """only what stands under examples is let through"""
+    """only the values under examples are accepted"""
     return original(self) | ({"enum": dict.fromkeys(map(str, self.examples))} if self.examples else {})

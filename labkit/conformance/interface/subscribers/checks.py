@@ -1,4 +1,4 @@
-"""What a publisher finds of its subscribers, and changes."""
+"""Subscribers as their publisher reads, lists and changes them."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from labkit.conformance.target import Target
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")  # RFC 9562
 DATE_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")  # RFC 3339
 SOLUTION = re.compile(r"[A-Za-z0-9]+")
-MANY = 23  # more than a page, less than two
+MANY = 23  # subscribers: more than a page, less than two
 
 
 async def home_of(target: Target, publisher: Own, **settings: Any) -> Own:
-    """A new subscriber of a publisher."""
+    """Create a subscriber of a publisher."""
     home = await own(target)
     await home.subscribe(publisher, **settings)
     return home
 
 
 async def found(publisher: Own, home: Own) -> dict[str, Any]:
-    """A subscriber as getSubscriber gives it."""
+    """Return a subscriber as getSubscriber shows it."""
     return dict(await publisher.call(INTERFACE, "getSubscriber", subscriber_id=home.id))
 
 
-@check("IFC-SUB-1", "each has a uuid of its own, which stays")
+@check("IFC-SUB-1", "each subscriber has a uuid of its own, which stays")
 async def ids(target: Target) -> None:
     lights, meters = Partner(target, LIGHTS), Partner(target, METERS)
     listed = await lights.subscribers() + await meters.subscribers()
@@ -63,7 +63,7 @@ async def quota(target: Target) -> None:
     same("quota that it came with", (await found(publisher, other)).get("quota"), {"calls_monthly": 3})
 
 
-@check("IFC-SUB-3", "triggers is empty unless set, and keeps whatever it was given")
+@check("IFC-SUB-3", "triggers is empty unless set, and is returned unchanged")
 async def triggers(target: Target) -> None:
     lights = Partner(target, LIGHTS)
     lights.same("of hall", (await lights.subscriber(HALL)).get("triggers"), {})
@@ -71,7 +71,7 @@ async def triggers(target: Target) -> None:
     lights.same("of garden", (await lights.subscriber(GARDEN)).get("triggers"), wanted)
 
 
-@check("IFC-SUB-4", "parameters has what was set, undeclared ones too")
+@check("IFC-SUB-4", "parameters has the values that were set, also of undeclared names")
 async def parameters(target: Target) -> None:
     lights, meters = Partner(target, LIGHTS), Partner(target, METERS)
     of_hall = (await lights.subscriber(HALL)).get("parameters", {})
@@ -115,7 +115,7 @@ async def solution_ids(target: Target) -> None:
     lights.same("all", sorted(each["solution_id"] for each in listed), [GARDEN, HALL, KIOSK, METERS])
 
 
-@check("IFC-SUB-7", "getSubscriber gives the one that is asked for, with all of its fields")
+@check("IFC-SUB-7", "getSubscriber returns the requested subscriber, with all of its fields")
 async def get(target: Target) -> None:
     lights = Partner(target, LIGHTS)
     listed = {each["solution_id"]: each for each in await lights.subscribers()}
@@ -126,7 +126,7 @@ async def get(target: Target) -> None:
         expect.true("all fields", fields <= set(one), sorted(one), lights.last)
 
 
-@check("IFC-SUB-8", "listSubscribers gives items and total")
+@check("IFC-SUB-8", "listSubscribers returns items and total")
 async def listed(target: Target) -> None:
     lights = Partner(target, LIGHTS)
     whole = await lights.table(INTERFACE, "listSubscribers", {})
@@ -135,7 +135,7 @@ async def listed(target: Target) -> None:
     lights.same("who", sorted(each["solution_id"] for each in whole["items"]), [GARDEN, HALL, KIOSK, METERS])
 
 
-@check("IFC-SUB-9", "parameters filter")
+@check("IFC-SUB-9", "listSubscribers filters by parameters")
 async def filtered(target: Target) -> None:
     lights = Partner(target, LIGHTS)
     for given, wanted in (
@@ -153,7 +153,7 @@ async def filtered(target: Target) -> None:
 
 
 async def many(target: Target, count: int) -> tuple[Own, list[str]]:
-    """A publisher with so many subscribers, and their ids in the order in which they came."""
+    """Create a publisher with `count` subscribers; return their ids in the order of subscribing."""
     publisher = await own(target, {})
     homes = [
         await home_of(target, publisher, parameters={"n": n, "odd": n % 2 == 1, "deep": {"a": [n % 2 == 1]}})
@@ -163,13 +163,17 @@ async def many(target: Target, count: int) -> tuple[Own, list[str]]:
 
 
 async def page(publisher: Own, **parameters: Any) -> tuple[list[str], Any]:
-    """The solutions of a list of subscribers, and its total."""
+    """Return the solution ids of a list of subscribers, and its total."""
     whole = await publisher.call(INTERFACE, "listSubscribers", **parameters)
     items = whole.get("items", []) if isinstance(whole, dict) else []
     return [each["solution_id"] for each in items], whole.get("total")
 
 
-@check("IFC-SUB-10", "20 at a time by default, from offset on, 1000 at most", needs={"settings"})
+@check(
+    "IFC-SUB-10",
+    "a list has 20 subscribers by default, begins at offset, and has 1000 at most",
+    needs={"settings"},
+)
 async def pages(target: Target) -> None:
     publisher, homes = await many(target, MANY)
     for given, wanted in (
@@ -195,7 +199,7 @@ async def pages(target: Target) -> None:
         expect.equal(f"status of {wrong}", await publisher.status(INTERFACE, "listSubscribers", **wrong), 400)
 
 
-@check("IFC-SUB-13", "in the order of subscribing; total counts all that match; past the end is nothing",
+@check("IFC-SUB-13", "a list is in the order of subscribing; total counts all matches; beyond the end it is empty",
        needs={"settings"})  # fmt: skip
 async def order(target: Target) -> None:
     publisher, homes = await many(target, MANY)
@@ -224,7 +228,7 @@ async def order(target: Target) -> None:
         expect.equal(f"status of an offset of {wrong}", status, 400)
 
 
-@check("IFC-SUB-13", "parameters are those asked for where they are the same JSON", needs={"settings"})
+@check("IFC-SUB-13", "a filter matches parameters that are the same JSON", needs={"settings"})
 async def same_parameters(target: Target) -> None:
     publisher = await own(target, {})
     values: tuple[Any, ...] = (
@@ -261,7 +265,7 @@ async def same_parameters(target: Target) -> None:
     expect.equal("who has 1.0", len((await page(publisher, parameters={"v": [1.0]}))[0]), 1)
 
 
-@check("IFC-SUB-11", "setSubscriber sets quota and parameters, and gives nil", needs={"settings"})
+@check("IFC-SUB-11", "setSubscriber sets quota and parameters, and returns nil", needs={"settings"})
 async def set_subscriber(target: Target) -> None:
     publisher = await own(target, {})
     home, other = await home_of(target, publisher), await home_of(target, publisher)
@@ -280,7 +284,7 @@ async def set_subscriber(target: Target) -> None:
     same("another subscriber", await found(publisher, other), before)
 
 
-@check("IFC-SUB-12", "an id of another form is 400, one of nobody 404")
+@check("IFC-SUB-12", "an id of another form is answered 400, an unknown one 404")
 async def wrong_ids(target: Target) -> None:
     lights = Partner(target, LIGHTS)
     for operation in ("getSubscriber", "setSubscriber"):
@@ -292,7 +296,9 @@ async def wrong_ids(target: Target) -> None:
 
 
 @check(
-    "IFC-SUB-14", "setSubscriber keeps what it does not name, and refuses what is wrong", needs={"settings"}
+    "IFC-SUB-14",
+    "setSubscriber keeps fields that it does not name, and refuses wrong ones",
+    needs={"settings"},
 )
 async def merged(target: Target) -> None:
     publisher = await own(target, {"parameters": [{"name": "level", "type": "integer", "maximum": 9}]})

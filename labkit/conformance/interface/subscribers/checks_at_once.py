@@ -1,4 +1,4 @@
-"""Changes of a subscriber that come at once."""
+"""Concurrent changes of a subscriber."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from labkit.conformance.target import Target
 
 @check(
     "IFC-SUB-14",
-    "of changes that a publisher and its subscriber make at once, none is lost",
+    "no change is lost of those that a publisher and its subscriber make concurrently",
     needs={"settings"},
 )
 async def at_once(target: Target) -> None:

@@ -1,4 +1,4 @@
-"""Subscriptions, quotas and events by a model: two publishers and three subscribers, in random order."""
+"""Model check of subscriptions, quotas and events: two publishers and three subscribers, in random order."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DATA: tuple[object, ...] = (None, 0, "text é😀", {"level": 1}, [1, "a"], True
 
 @dataclass(frozen=True)
 class Call:
-    """What the game does, and with what."""
+    """A method of the game, with its arguments."""
 
     does: str
     given: tuple[Any, ...]
@@ -30,7 +30,7 @@ class Call:
 
 
 def commands() -> SearchStrategy[Any]:
-    """What publishers and subscribers do."""
+    """Return the commands of publishers and subscribers."""
     from hypothesis import strategies as st
 
     one_of, tuples, just, numbers = st.sampled_from, st.tuples, st.just, st.integers

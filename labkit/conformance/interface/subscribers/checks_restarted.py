@@ -1,4 +1,4 @@
-"""Subscribers over restarts. A lab of the check's own, on a data file."""
+"""Subscribers over restarts. The check starts a lab of its own, with a data file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ SETTINGS: list[dict[str, Any]] = [
 ]
 
 
-@check("IFC-SUB-13", "subscribers in the order of subscribing, over cuts and stops", needs={"settings"})
+@check(
+    "IFC-SUB-13",
+    "subscribers stay in the order of subscribing over restarts, with and without a regular end",
+    needs={"settings"},
+)
 async def over_restarts(target: Target) -> None:
     with tempfile.TemporaryDirectory() as folder:
         await target.in_lab(_over_restarts, Path(folder) / "lab.db")

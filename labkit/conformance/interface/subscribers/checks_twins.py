@@ -1,4 +1,4 @@
-"""Two publishers with the same operations, events and subscribers, and names that are nearly those of one."""
+"""Two publishers with the same operations, events and subscribers, and near misses of their names."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ HEARD = 'Keystore.command{key = "heard", command = "rpush", args = {"%s"}} retur
 
 @check(
     "IFC-SUB-15 IFC-TRIG-17 IFC-CALL-2 IFC-CALL-7 IFC-QUO-7",
-    "two publishers have the same subscribers",
+    "two publishers with the same subscribers do not affect each other",
     needs={"settings"},
 )
 async def namesakes(target: Target) -> None:
@@ -104,7 +104,8 @@ def _story(target: Target, publishers: list[Own], homes: list[Own]) -> None:
 
 
 @check(
-    "IFC-CALL-2 IFC-TRIG-12 IFC-SUB-7", "operations, events, targets and subscribers that are nearly right"
+    "IFC-CALL-2 IFC-TRIG-12 IFC-SUB-7",
+    "near misses of operations, events, targets and subscribers are refused",
 )
 async def near_names(target: Target) -> None:
     hall, lights = Partner(target, HALL), Partner(target, LIGHTS)
@@ -130,7 +131,7 @@ async def near_names(target: Target) -> None:
         )
 
 
-@check("IFC-LIFE-4", "businesses that are nearly those of a whitelist", needs={"settings"})
+@check("IFC-LIFE-4", "near misses of a whitelisted business are refused", needs={"settings"})
 async def near_businesses(target: Target) -> None:
     business = "Acme-1"
     publisher = await own(target, {**CONFIGURATION, "whitelist": [business, "another"]})

@@ -1,4 +1,4 @@
-"""Playing the model of subscriptions: two publishers and three subscribers of two businesses."""
+"""Driver of the model of subscriptions: two publishers and three subscribers of two businesses."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ GOT = "local made = {who = '@who', by = '@by', data = event}\n" + KEEP.replace("
 
 
 def definition(whitelist: Sequence[str]) -> Table:
-    """What a publisher of the game offers."""
+    """Return the configuration of a publisher of the model."""
     properties = {
         "floor": {"type": "integer"},
         "level": {"type": "integer", "default": 3},
@@ -68,7 +68,7 @@ def definition(whitelist: Sequence[str]) -> Table:
 
 
 class Subscriptions:
-    """One game. Its solutions are those of the game before; what they kept and subscribed to is not."""
+    """One run of the model. It reuses the solutions of earlier runs, but not their stored data and subscriptions."""
 
     default = "IFC-CALL-4"
 
@@ -96,7 +96,7 @@ class Subscriptions:
         await self.subscribe("modelflat", "modelradio", "radio", {"floor": 1}, {"calls_monthly": 3})
 
     async def end(self) -> None:
-        """Every subscription, what the publishers heard and what the subscribers got."""
+        """Compare all subscriptions, the events of publishers and the events of subscribers."""
         for publisher in PUBLISHERS:
             await self.listed(publisher, {}, 0, 20)
         await self._calls.send()
@@ -114,14 +114,14 @@ class Subscriptions:
         await command(self)
 
     async def pause(self) -> None:
-        """Leave nothing under way: the platform is to be restarted."""
+        """Finish pending calls and events, since the platform is about to restart."""
         await self._calls.send()
         await self._target.settle()
 
     # ---- what commands do
 
     async def subscribe(self, who: str, publisher: str, key: str, parameters: Table, quota: Table) -> None:
-        """A subscription, by the settings of the subscriber."""
+        """Subscribe by a handle of the subscriber."""
         await self._calls.send()
         if self._calls.diverged:
             return
@@ -132,7 +132,7 @@ class Subscriptions:
         made: Subscription | None = None
         with suppress(SettingsError):
             made = await self._target.in_lab(given)
-        if wrong == "IFC-LIFE-13":  # one that is there as it is given stays
+        if wrong == "IFC-LIFE-13":  # an existing subscription with the same settings stays
             return
         what, taken = f"is the subscription of {who} taken?", made is not None
         if not self._rules.holds(wrong or "IFC-LIFE-1", what, taken, wrong is None):
@@ -145,7 +145,7 @@ class Subscriptions:
     async def update(
         self, who: str, publisher: str, parameters: Table, quota: Table, route: tuple[str | None] | None
     ) -> None:
-        """A change by the settings of the subscriber."""
+        """Change a subscription by its handle."""
         handle = self._handles.get((who, publisher))
         if handle is None:
             return
@@ -170,7 +170,7 @@ class Subscriptions:
         self._calls.diverged = not self._rules.holds("IFC-LIFE-11", "is the update taken?", seen, wanted)
 
     async def remove(self, who: str, publisher: str) -> None:
-        """The end of a subscription."""
+        """End a subscription by its handle."""
         handle = self._handles.pop((who, publisher), None)
         if handle is None:
             return
@@ -180,7 +180,7 @@ class Subscriptions:
         await self._target.in_lab(handle.remove)
 
     async def call(self, who: str, key: str, arguments: Sequence[Table]) -> None:
-        """Calls of an operation, one after the other."""
+        """Call an operation several times, one after the other."""
         for each in arguments:
             self._same(
                 who,
@@ -191,7 +191,7 @@ class Subscriptions:
             )
 
     async def spend(self, who: str, key: str, publisher: str, count: int, then: float | Table) -> None:
-        """Calls, about as many as a quota has, then seconds or other parameters, and some calls more."""
+        """Call about as often as a quota allows, then let seconds pass or change parameters, and call again."""
         await self.call(who, key, [{}] * count)
         if isinstance(then, dict):
             await self.set(publisher, who, then, {})
@@ -200,19 +200,19 @@ class Subscriptions:
         await self.call(who, key, [{}] * 2)
 
     async def configure(self, who: str, key: str, parameters: Table) -> None:
-        """Config.setParameters."""
+        """Call Config.setParameters."""
         body = {"service": key, "parameters": parameters}
         change = partial(self.model.configure, who, key, parameters)
         self._same(who, "Config.setParameters", body, "IFC-LIFE-8", change)
 
     async def set(self, publisher: str, who: str, parameters: Table, quota: Table) -> None:
-        """setSubscriber."""
+        """Call setSubscriber."""
         body = {"subscriber_id": who, "parameters": parameters, "quota": quota}
         change = partial(self.model.update, who, publisher, parameters, quota)
         self._same(publisher, f"{INTERFACE}.setSubscriber", body, "IFC-SUB-11", change)
 
     async def get(self, publisher: str, who: str) -> None:
-        """getSubscriber."""
+        """Call getSubscriber."""
 
         def get() -> Table:
             found = self.model.all.get((who, publisher))
@@ -235,7 +235,7 @@ class Subscriptions:
         self._same(publisher, f"{INTERFACE}.getSubscriber", {"subscriber_id": who}, "IFC-SUB-7", get, see)
 
     async def listed(self, publisher: str, wanted: Table, offset: int, limit: int) -> None:
-        """listSubscribers."""
+        """Call listSubscribers."""
 
         def see(found: Any) -> Any:
             if not isinstance(found, dict) or not isinstance(found.get("items"), list):
@@ -249,7 +249,7 @@ class Subscriptions:
         self._same(publisher, f"{INTERFACE}.listSubscribers", body, rule, change, see)
 
     async def trigger(self, publisher: str, data: object, mode: str) -> None:
-        """trigger: sync, or async and then what came of it."""
+        """Call trigger; in mode async, wait until its events are handled."""
         synchronous = mode == "sync"
 
         def change() -> Any:
@@ -281,7 +281,7 @@ class Subscriptions:
             await self._target.settle()
 
     async def trigger_one(self, publisher: str, who: str, data: object, by_id: bool, mode: str) -> None:
-        """triggerOne, by the id of the solution or of the subscription."""
+        """Call triggerOne, with the id of the solution or of the subscription."""
         found = self.model.all.get((who, publisher))
 
         def change() -> Any:
@@ -295,9 +295,7 @@ class Subscriptions:
             return given
 
         others = (each for (name, _), each in self.model.all.items() if name == who)
-        asked = found or next(
-            others, None
-        )  # the id of another publisher's subscription is none of this one's
+        asked = found or next(others, None)  # another publisher's subscription id is unknown to this one
         target = asked.id if by_id and asked is not None else who
         body = {"target": target, "event": "changed", "data": data} | (
             {} if mode == "default" else {"mode": mode}
@@ -308,13 +306,13 @@ class Subscriptions:
             await self._target.settle()
 
     async def reload(self, solution: str) -> None:
-        """Read the folder of a solution anew, which changes nothing here."""
+        """Reload the folder of a solution, which changes nothing here."""
         await self._calls.send()
         handle = await self._target.in_lab(self._target.lab.solution, solution)
         await self._target.in_lab(handle.reload)
 
     async def advance(self, seconds: float) -> None:
-        """Let time pass, after all that waits."""
+        """Let time pass, after pending calls."""
         await self._calls.send()
         await self.clock.advance(round(seconds * 1024))
 
@@ -335,7 +333,7 @@ class Subscriptions:
     def _kept(
         self, wanted: Mapping[str, list[Table]], key: str, solutions: Mapping[str, Any], rule: str
     ) -> None:
-        """What handlers put into the Keystore of their solutions."""
+        """Compare the events that handlers stored in the Keystore of their solutions."""
         for solution in solutions:
             own = wanted.get(solution, [])
 
@@ -349,7 +347,7 @@ class Subscriptions:
             self._calls.add(SOLUTIONS.index(solution), "Keystore.command", body, judge)
 
     def _prepare(self) -> None:
-        """In a thread: make the solutions, where no game before did."""
+        """Create the solutions, unless an earlier run did. Runs in a thread."""
         lab = self._target.lab
         if SILENT in self._target.kept:
             return
@@ -366,10 +364,10 @@ class Subscriptions:
 
 
 def handler(who: str, by: str) -> str:
-    """A script that keeps what it gets, and gives it."""
+    """Return a script that stores its event, and returns it."""
     return f"{GOT.replace('@who', who).replace('@by', by)}return made"
 
 
 def parsed(text: object) -> Any:
-    """What JSON text means."""
+    """Return the value of JSON text."""
     return json.loads(str(text))

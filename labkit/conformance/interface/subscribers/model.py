@@ -1,4 +1,4 @@
-"""A reference model of publishers, subscriptions, quotas and events, written from document 3 and the choices alone."""
+"""Reference model of publishers, subscriptions, quotas and events, written from document 3 and the choices alone."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Table = dict[str, Any]
 
 @dataclass(slots=True)
 class Subscribed:
-    """A subscription. id: as it came; route: where its events are led; calls: by day or month."""
+    """A subscription. id: as the target made it; route: the event that receives its events; calls: by day and month."""
 
     key: str
     parameters: Table
@@ -43,9 +43,11 @@ class Subscribed:
 
 @dataclass(slots=True)
 class Interfaces:
-    """Who subscribes to whom. welcome: by publisher, the subscribers of the businesses on its whitelist; heard: by
-    publisher, what it is told of its subscribers; got: by subscriber, the events that its handlers got; silent: those
-    without a handler but the one that events may be led to.
+    """The subscriptions of all publishers.
+
+    welcome: by publisher, the subscribers whose business is on its whitelist; silent: subscribers without a handler
+    except the one that events may be routed to; heard: by publisher, the events about its subscribers; got: by
+    subscriber, the events that its handlers received.
     """
 
     welcome: Mapping[str, frozenset[str]]
@@ -69,7 +71,7 @@ class Interfaces:
         self.heard.setdefault(publisher, []).append(told)
 
     def subscribe(self, who: str, publisher: str, key: str, parameters: Table, quota: Table) -> str | None:
-        """The rule by which it is refused, if it is."""
+        """Add a subscription, or return the rule by which it is refused."""
         if who not in self.welcome[publisher]:
             return "IFC-LIFE-4"
         if (who, publisher) in self.all:
@@ -103,7 +105,7 @@ class Interfaces:
             self.hear(UPDATED, who, publisher)
 
     def configure(self, who: str, key: str, parameters: Table) -> Table:
-        """Config.setParameters of a subscriber."""
+        """Apply Config.setParameters of a subscriber."""
         found = self.by_key(who, key)
         if found is None:
             raise Refused("IFC-CALL-11", 404)
@@ -140,7 +142,7 @@ class Interfaces:
     def handled(
         self, publisher: str, data: object, only: str | None = None
     ) -> Iterator[tuple[str, Table | None]]:
-        """Who gets an event, and what the handler gives; None without a handler."""
+        """Yield each receiver of an event with the result of its handler; None without a handler."""
         for who, each in self.of(publisher):
             if only not in (None, who):
                 continue
@@ -164,7 +166,7 @@ class Interfaces:
 
 
 def service(key: str) -> str:
-    """The name under which scripts call a publisher."""
+    """Return the name under which scripts call a publisher."""
     return key[:1].upper() + key[1:]
 
 

@@ -1,4 +1,4 @@
-"""Faults of subscribers that no row can say."""
+"""Faults of subscribers that no row can express."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ by_id = patch(
 
 @instead("IFC-SUB-14", "labkit.services.interface.store:Subscriptions.change")
 async def last_wins(original: Any, self: Subscriptions, id: str, change: Any) -> Any:
-    """a change is made of what was there when it came, so that it takes back what came meanwhile"""
+    """a change starts from the values read at its beginning, so that it undoes concurrent changes"""
     seen = self.get(id)
     await asyncio.sleep(0)
     return await original(self, id, lambda found: change(seen or found))
@@ -27,5 +27,5 @@ async def last_wins(original: Any, self: Subscriptions, id: str, change: Any) ->
 
 @instead("IFC-SUB-7 IFC-TRIG-12", "labkit.services.interface.store:Subscriptions.find")
 def longer_ids(original: Any, self: Subscriptions, publisher: str, subscriber: str) -> Any:
-    """a subscriber is found by its id with a character behind it too"""
+    """a subscriber is also found by its id with one more character at its end"""
     return original(self, publisher, subscriber) or original(self, publisher, subscriber[:-1])

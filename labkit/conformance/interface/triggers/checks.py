@@ -19,11 +19,11 @@ from labkit.conformance.interface.partners import (
 )
 from labkit.conformance.target import Target
 
-KEYS = {HALL: "lights", GARDEN: "lights", KIOSK: "lamps"}  # how each calls lights
+KEYS = {HALL: "lights", GARDEN: "lights", KIOSK: "lamps"}  # each subscriber's key for lights
 ANY = ({"a": [1, {"b": "é"}]}, "text", 5, 2.5, True, False, [1, "two"])
 
 
-@check("IFC-TRIG-1", "trigger reaches every subscriber of the publisher with the data that it gives")
+@check("IFC-TRIG-1", "trigger reaches every subscriber of the publisher with its data")
 async def to_all(target: Target) -> None:
     lights, tag = Partner(target, LIGHTS), target.identity()
     data = {"tag": tag, "text": 'é "quoted"', "list": [1, 2]}
@@ -33,7 +33,7 @@ async def to_all(target: Target) -> None:
         lights.same(f"what {name} got", found, [{"handler": f"{key} plain", "data": data, "solution": name}])
 
 
-@check("IFC-TRIG-1", "data of any type arrives as it is")
+@check("IFC-TRIG-1", "data of any type arrives unchanged")
 async def of_any_type(target: Target) -> None:
     lights = Partner(target, LIGHTS)
     for data in ANY:
@@ -41,7 +41,7 @@ async def of_any_type(target: Target) -> None:
         lights.same(f"what came of {data!r}", entry.get("result", {}).get("data"), data)
 
 
-@check("IFC-TRIG-2", "in mode sync the list tells of each subscriber what its handler gave")
+@check("IFC-TRIG-2", "in mode sync the list has the result of each subscriber's handler")
 async def in_sync(target: Target) -> None:
     lights, tag = Partner(target, LIGHTS), target.identity()
     ids = {each.get("solution_id"): each.get("id") for each in await lights.subscribers()}
@@ -68,7 +68,7 @@ async def in_async(target: Target) -> None:
         lights.same(f"what {name} got", [each["handler"] for each in found], [f"{key} plain"])
 
 
-@check("IFC-TRIG-4", "trigger is async and triggerOne sync where nothing is said")
+@check("IFC-TRIG-4", "trigger is async and triggerOne sync by default")
 async def without_mode(target: Target) -> None:
     lights, tag = Partner(target, LIGHTS), target.identity()
     entries = await lights.entries("plain", {"tag": tag})
@@ -114,7 +114,7 @@ async def to_one(target: Target) -> None:
                 lights.same(f"what {other} got", [each["handler"] for each in found], wanted)
 
 
-@check("IFC-TRIG-7", "triggerOne gives what the handler gives, or nil at once")
+@check("IFC-TRIG-7", "triggerOne returns the handler's result, or nil at once")
 async def result_of_one(target: Target) -> None:
     lights = Partner(target, LIGHTS)
     for data in ANY:
@@ -163,7 +163,7 @@ async def own_handler_first(target: Target) -> None:
     expect.equal("from before", await publisher.call(INTERFACE, "triggerOne", **parameters), "before")
 
 
-@check("IFC-TRIG-10", "triggers lead an event to another script of the subscriber")
+@check("IFC-TRIG-10", "triggers route an event to another script of the subscriber")
 async def led_elsewhere(target: Target) -> None:
     lights, tag = Partner(target, LIGHTS), target.identity()
     await lights.entries("quiet", {"tag": tag}, mode="sync")
@@ -172,14 +172,14 @@ async def led_elsewhere(target: Target) -> None:
         lights.same(f"what {name} ran", [each["handler"] for each in found], [handler])
 
 
-@check("IFC-TRIG-11", "trigger of a solution that publishes nothing", needs=())
+@check("IFC-TRIG-11", "trigger fails in a solution that publishes nothing", needs=())
 async def no_service(target: Target) -> None:
     hall = Partner(target, HALL)
     found = await hall.error(INTERFACE, "trigger", {"event": "plain", "data": {}})
     expect.true("the error", "service not found" in str(found["error"]).lower(), found, hall.last)
 
 
-@check("IFC-TRIG-12", "triggerOne of somebody who is no subscriber")
+@check("IFC-TRIG-12", "triggerOne fails for a target that is no subscriber")
 async def no_target(target: Target) -> None:
     lights = Partner(target, LIGHTS)
     for nobody in ("nobody", "00000000-0000-0000-0000-000000000000", LIGHTS):
@@ -190,7 +190,7 @@ async def no_target(target: Target) -> None:
         )
 
 
-@check("IFC-TRIG-13", "other properties do not keep an event from its way")
+@check("IFC-TRIG-13", "unknown properties of a call do not prevent an event")
 async def other_properties(target: Target) -> None:
     lights, tag = Partner(target, LIGHTS), target.identity()
     others = {"priority": "high", "é": [1], "source": {"a": 1}}
@@ -200,7 +200,7 @@ async def other_properties(target: Target) -> None:
     lights.same("what triggerOne brings", result.get("data"), {"tag": tag})
 
 
-@check("IFC-TRIG-14", "statuses of what cannot be triggered")
+@check("IFC-TRIG-14", "the statuses of invalid modes, events and targets")
 async def refused(target: Target) -> None:
     lights, hall = Partner(target, LIGHTS), Partner(target, HALL)
     for operation, given in (("trigger", {}), ("triggerOne", {"target": HALL})):
@@ -216,9 +216,7 @@ async def refused(target: Target) -> None:
     await lights.refused(INTERFACE, "triggerOne", {"event": "plain"}, 400)
 
 
-@check(
-    "IFC-TRIG-15", "a subscriber without a handler, and one whose handler fails, keep nothing from the others"
-)
+@check("IFC-TRIG-15", "a missing or failing handler of one subscriber does not affect the others")
 async def some_fail(target: Target) -> None:
     lights, tag = Partner(target, LIGHTS), target.identity()
     entries = await lights.entries("plain", {"tag": tag}, mode="sync")
@@ -257,7 +255,7 @@ async def validated(target: Target) -> None:
     lights.same("the data, filled in", result.get("data"), {"tag": tag, "level": 5})
 
 
-@check("IFC-TRIG-17", "subscribers of another publisher get nothing, by no id")
+@check("IFC-TRIG-17", "subscribers of another publisher receive nothing, whatever the target's id")
 async def strangers(target: Target) -> None:
     lights, meters, tag = Partner(target, LIGHTS), Partner(target, METERS), target.identity()
     entries = await meters.entries("plain", {"tag": tag}, mode="sync")

@@ -1,4 +1,4 @@
-"""Faults of events to all subscribers, and to one, that no row can say."""
+"""Faults of events to all subscribers, and to one, that no row can express."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ other_handler = patch(
     "every event reaches the handler of quiet",
     lambda original, self, event: (self.script_key, "quiet"),
 )
-mode_forgotten = reads("IFC-TRIG-5", "the mode of the configuration is forgotten", without("mode"))
+mode_forgotten = reads("IFC-TRIG-5", "the mode of the configuration is ignored", without("mode"))
 no_default_title = patch(
     "IFC-TRIG-8",
     "labkit.solutions.registrations:Registrations.bound",
-    "payloads without a title are called data",
+    "payloads without a title are named data",
     given(names=lambda names: ("data",) if names == ("event",) else names),
 )
 triggers_forgotten = patch(
     "IFC-TRIG-10",
     ROUTE,
-    "the triggers of subscribers lead nowhere",
+    "the triggers of subscribers are ignored",
     lambda original, self, event: (self.script_key, event),
 )
 same_service = patch(
     "IFC-TRIG-10",
     ROUTE,
-    "triggers cannot lead to another service",
+    "triggers cannot route to another service",
     lambda original, self, event: (self.script_key, original(self, event)[1]),
 )
 
 
 @instead("IFC-TRIG-8", "labkit.services.interface.dispatch:argument_names")
 def no_title(original: Any, schema: Any, *others: str) -> Any:
-    """payloads are called event, whatever the schema says"""
+    """payloads are named event, whatever the schema's title"""
     return ("event", *(each for each in others if each != "event"))
 
 

@@ -1,4 +1,4 @@
-"""Keystore: how scripts call it, what its operations take and give. Every check uses keys of its own."""
+"""Keystore: calls from scripts, and the parameters and results of its operations. Every check uses its own keys."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from labkit.conformance.check import check
 from labkit.conformance.probe import WITNESS, Keystore, Probe, decoded
 from labkit.conformance.target import Target
 
-# ---- how it is called
+# ---- calls
 
 
-@check("KEY-CALL-1", "a script calls operations with a table, and what they give is the call's value")
+@check("KEY-CALL-1", "a script calls operations with a table, and the call returns their result")
 async def called(target: Target) -> None:
     probe, key = Probe(target), target.identity()
     response = await probe.request("PUT", f"/notes/{key}", content="a note")
@@ -22,9 +22,7 @@ async def called(target: Target) -> None:
     probe.same("what command gives", [kind, sum], ["table", {"value": 3}])
 
 
-@check(
-    "KEY-CALL-2", "a call that fails gives type, error and status; parameters that nobody knows are ignored"
-)
+@check("KEY-CALL-2", "a call that fails returns type, error and status; unknown parameters are ignored")
 async def failing_calls(target: Target) -> None:
     store, key = Keystore(target), target.identity()
     for operation, parameters, missing in (
@@ -40,7 +38,7 @@ async def failing_calls(target: Target) -> None:
     store.same("value", await store.get(key), "v")
 
 
-@check("KEY-CALL-3", "a list as parameters gives an error, and what is no table raises one")
+@check("KEY-CALL-3", "a list as parameters returns an error, and parameters that are no table raise one")
 async def wrong_tables(target: Target) -> None:
     probe, key = Probe(target), target.identity()
     for parameters in ([key], [{"key": key}], [1, 2]):
@@ -82,12 +80,12 @@ async def keys(target: Target) -> None:
         await store.refused("get", 400, key=each)
         await store.refused("delete", 400, key=each)
         await store.refused("command", 400, key=each, command="incrby", args=[1])
-        for command in ("del", "exists"):  # whose arguments are keys, too
+        for command in ("del", "exists"):  # their arguments are keys, too
             await store.refused("command", 400, key=good[0], command=command, args=[good[1], each])
     store.same("how many are left", await store.command(good[0], "exists", *good[1:]), len(good))
 
 
-@check("KEY-CALL-6", "the journal names parameters that nobody knows", needs={"journal"})
+@check("KEY-CALL-6", "the journal names unknown parameters", needs={"journal"})
 async def unknown_parameters(target: Target) -> None:
     store, name = Keystore(target), f"x{target.identity()}".replace("-", "")
     await store.done("set", key=target.identity(), value="v", vaule="w", **{name: 1})
@@ -96,7 +94,7 @@ async def unknown_parameters(target: Target) -> None:
     expect.true("with the one that was meant", "'vaule': 'value'" in written, "nothing")
 
 
-@check("KEY-CALL-7", "the journal has lengths of values", needs={"journal"})
+@check("KEY-CALL-7", "the journal has the lengths of values instead of the values", needs={"journal"})
 async def lengths(target: Target) -> None:
     store, key, value = Keystore(target), target.identity(), f"value of {target.identity()}"
     await store.set(key, value)
@@ -112,7 +110,7 @@ async def lengths(target: Target) -> None:
 # ---- get, set, delete
 
 
-@check("KEY-GET-1", "get gives what set stored")
+@check("KEY-GET-1", "get returns the value that set stored")
 async def get(target: Target) -> None:
     store, key = Keystore(target), target.identity()
     for value in ("hello", " é 漢\n\t\"'\\ ", "21.50", '{"a": [1]}', ""):
@@ -120,14 +118,14 @@ async def get(target: Target) -> None:
         store.same("what get gives", await store.done("get", key=key), {"value": value})
 
 
-@check("KEY-GET-2", "get of a key that is not there has no value, and is no error")
+@check("KEY-GET-2", "get of a missing key has no value, and is no error")
 async def get_nothing(target: Target) -> None:
     store = Keystore(target)
     result = await store.done("get", key=target.identity())
     store.same("what get gives", result.get("value"), None)
 
 
-@check("KEY-SET-1", "set stores, and replaces what was there")
+@check("KEY-SET-1", "set stores a value, and replaces an existing one")
 async def set_again(target: Target) -> None:
     store, key, other = Keystore(target), target.identity(), target.identity()
     await store.set(other, "other")
@@ -137,7 +135,7 @@ async def set_again(target: Target) -> None:
     store.same("value of another key", await store.get(other), "other")
 
 
-@check("KEY-SET-2", "a set that fails says so, and leaves the key as it was")
+@check("KEY-SET-2", "a set that fails returns a status, and leaves the key unchanged")
 async def failing_set(target: Target) -> None:
     store, key = Keystore(target), target.identity()
     await store.set(key, "before")
@@ -147,7 +145,7 @@ async def failing_set(target: Target) -> None:
         store.same("value", await store.get(key), "before")
 
 
-@check("KEY-SET-3", "set takes text, numbers and booleans; get gives text")
+@check("KEY-SET-3", "set takes text, numbers and booleans; get returns text")
 async def values(target: Target) -> None:
     store, key = Keystore(target), target.identity()
     for value, text in ((5, "5"), (-7, "-7"), (1.5, "1.5"), (True, "true"), (False, "false"), ("5", "5")):
@@ -185,7 +183,7 @@ async def delete(target: Target) -> None:
     store.same("what lrange gives", await store.items(key), [])
 
 
-@check("KEY-DEL-2", "delete of a key that is not there is no error")
+@check("KEY-DEL-2", "delete of a missing key is no error")
 async def delete_nothing(target: Target) -> None:
     store, key = Keystore(target), target.identity()
     await store.done("delete", key=key)
@@ -223,7 +221,7 @@ async def names_of_commands(target: Target) -> None:
     store.same("value", await store.get(key), "3")
 
 
-@check("KEY-CMD-4", "results keep their kind")
+@check("KEY-CMD-4", "results keep their type")
 async def kinds(target: Target) -> None:
     store = Keystore(target)
     text, items, fields = target.identity(), target.identity(), target.identity()
@@ -248,7 +246,7 @@ async def kinds(target: Target) -> None:
         store.same(f"what {name} gives", found, result)
 
 
-@check("KEY-CMD-5", "what Redis refuses is an error with its text")
+@check("KEY-CMD-5", "a command that Redis refuses returns an error with Redis' text")
 async def refused_commands(target: Target) -> None:
     store, text, items = Keystore(target), target.identity(), target.identity()
     await store.set(text, "no number")
@@ -274,7 +272,7 @@ async def refused_commands(target: Target) -> None:
     store.same("the list", await store.items(items), ["a"])
 
 
-@check("KEY-CMD-6", "without its last member a key is gone")
+@check("KEY-CMD-6", "a key that loses its last member is removed")
 async def emptied(target: Target) -> None:
     store = Keystore(target)
     for put, args, take, member in (
@@ -332,7 +330,7 @@ async def lists(target: Target) -> None:
     store.same("keys", await store.field("list", "keys", match=f"{key}-odd"), [])
     await store.set(f"{key} a*b[x]?", 1)
     store.same("keys", await store.field("list", "keys", match=f"{key} a*b[x"), [f"{key} a*b[x]?"])
-    for pattern in (f"{key}*", f"{key}?a", f":{key}"):  # nor is what Redis may have before it part of a key
+    for pattern in (f"{key}*", f"{key}?a", f":{key}"):  # nor is a prefix that the store adds part of a key
         store.same("keys", await store.field("list", "keys", match=pattern), [])
     await store.done("delete", key=f"{key} a*b[x]?")
     found, pages, cursor = set[str](), 0, 0
@@ -345,7 +343,7 @@ async def lists(target: Target) -> None:
     await store.refused("list", 400, match=key, count=1001)
 
 
-@check("KEY-MORE-3", "clear with match removes these keys alone; info counts")
+@check("KEY-MORE-3", "clear with match removes the matching keys alone; info counts keys and bytes")
 async def clear_and_info(target: Target) -> None:
     store, key, kept = Keystore(target, WITNESS), target.identity(), target.identity()
     await store.set(kept, "kept")

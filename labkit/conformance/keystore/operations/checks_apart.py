@@ -1,4 +1,4 @@
-"""Keys of solutions whose names could be taken for each other's."""
+"""Keys of solutions whose ids could be confused."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from labkit.conformance.target import Target
 from labkit.lab.solution import Solution
 
 
-@check("KEY-CALL-4", "solutions whose ids begin alike have keys of their own", needs={"settings"})
+@check("KEY-CALL-4", "solutions whose ids have a common prefix have separate keys", needs={"settings"})
 async def names_that_begin_alike(target: Target) -> None:
     await target.in_lab(_begin_alike, target)
 
@@ -17,7 +17,7 @@ async def names_that_begin_alike(target: Target) -> None:
 def _begin_alike(target: Target) -> None:
     name = target.identity()
     short, long = (target.lab.solution(each) for each in (name, f"{name}-2"))
-    # What follows the shorter id in the longer one stands before a key, with what may part an id from a key.
+    # Keys that begin with the rest of the longer id, and with possible separators of id and key.
     keys = ["k", "-2k", "-2:k", "-2/k", "-2|k", ":k", ":-2:k", "2k", "*", "-2*"]
     for solution in (short, long):
         for key in keys:

@@ -1,4 +1,4 @@
-"""Keystore: the largest that is taken, and what lies just beyond it."""
+"""Keystore: limits of sizes and numbers, with values at each limit and just beyond it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from labkit.conformance.target import Target
 
 LONGEST = 2**20  # bytes of a value
 LARGEST = 2**63 - 1
-AT_ONCE = 512  # fields of a hash that Redis scans in one go (hash-max-listpack-entries)
+AT_ONCE = 512  # fields of a hash that Redis scans in one page (hash-max-listpack-entries)
 KINDS: tuple[tuple[str, tuple[object, ...]], ...] = (
     ("set", ("value",)),
     ("rpush", ("a", "bc")),
@@ -95,7 +95,7 @@ async def thousands(target: Target) -> None:
     expect.equal("values after clear", await store.field("mget", "values", keys=keys), [None] * 5000)
 
 
-@check("KEY-MORE-3", "clear removes keys by the thousand, and with count about so many")
+@check("KEY-MORE-3", "clear removes keys by the thousand, and with count about that number")
 async def many_cleared(target: Target) -> None:
     store, name = Keystore(target), target.identity()
     other, keys = target.identity(), [f"{name} {number}" for number in range(1100)]
@@ -111,7 +111,7 @@ async def many_cleared(target: Target) -> None:
     store.same("another key", await store.get(other), "kept")
 
 
-@check("KEY-MORE-1", "what is no list of keys, or of pairs, is refused")
+@check("KEY-MORE-1", "keys that are no list, or values that are no pairs, are refused")
 async def no_pairs(target: Target) -> None:
     store, key = Keystore(target), target.identity()
     pair: dict[str, Any] = {"key": key, "value": 1}
@@ -159,7 +159,7 @@ async def counted(target: Target) -> None:
 
 @check(
     "KEY-SET-3 KEY-CALL-5",
-    "numbers that are not finite, halves of characters, and values that are too long",
+    "infinite numbers, NaN, lone surrogates and values that are too long are refused",
     needs={"settings"},
 )
 async def no_values(target: Target) -> None:
@@ -184,7 +184,7 @@ async def no_values(target: Target) -> None:
     store.same("what get gives", await store.get(key), "before")
 
 
-@check("KEY-CALL-5", "a number is the key of its digits, and neither truth nor nothing is one")
+@check("KEY-CALL-5", "a number is the key of its digits; booleans and empty tables are no keys")
 async def number_keys(target: Target) -> None:
     store, number = Keystore(target), int(target.identity().encode().hex()[-12:], 16)
     for given, key in ((number, str(number)), (float(number), str(number)), (number + 0.5, f"{number}.5")):
@@ -199,7 +199,7 @@ async def number_keys(target: Target) -> None:
         await store.refused("get", 400, key=wrong)
 
 
-@check("KEY-CALL-2", "10,000 arguments, keys and pairs, and no more")
+@check("KEY-CALL-2", "a call takes 10,000 arguments, keys or pairs, and no more")
 async def most(target: Target) -> None:
     store, key = Keystore(target), target.identity()
     store.same("llen", await store.command(key, "rpush", *[1] * 10_000), 10_000)
@@ -241,7 +241,7 @@ async def scanned(target: Target) -> None:
         await store.command(key, "del")
 
 
-@check("KEY-CMD-5", "a pattern has 1024 bytes at most, and fewer where there are many fields")
+@check("KEY-CMD-5", "a pattern has 1024 bytes at most, and fewer for a hash of many fields")
 async def longest_patterns(target: Target) -> None:
     store, few, many = Keystore(target), target.identity(), target.identity()
     fits, longer = ["MATCH", "*" + "é" * 511 + "x"], ["MATCH", "*" + "é" * 512]
@@ -258,7 +258,7 @@ async def longest_patterns(target: Target) -> None:
             await store.refused("command", 400, key=many, command="hscan", args=[0, "MATCH", pattern])
 
 
-@check("KEY-CMD-5", "options of hscan, srandmember and spop that are none")
+@check("KEY-CMD-5", "invalid options of hscan, srandmember and spop are refused")
 async def wrong_options(target: Target) -> None:
     store, fields, members = Keystore(target), target.identity(), target.identity()
     await store.command(fields, "hset", "f", "v")
@@ -284,16 +284,14 @@ async def wrong_options(target: Target) -> None:
     store.same("members", await store.command(members, "smembers"), ["a", "b"])
 
 
-@check("KEY-CMD-3", "srandmember and spop draw from all members, as many as they are to")
+@check("KEY-CMD-3", "srandmember and spop draw from all members, and as many as requested")
 async def drawn(target: Target) -> None:
     store, key = Keystore(target), target.identity()
     letters = ["a", "b", "c", "d", "é"]
     await store.command(key, "sadd", *letters)
     repeated = await store.command(key, "srandmember", -150)
     store.same("how many", len(repeated), 150)
-    store.same(
-        "of which members", sorted({*repeated}), letters
-    )  # none is missing, but with a chance of 1e-14
+    store.same("of which members", sorted({*repeated}), letters)  # one is missing with a probability of 1e-14
     store.same("draws of nothing", await store.command(f"{key} none", "srandmember", -100_000), [])
     for count in (None, 2):
         given = {"command": "srandmember", "key": key, "args": [] if count is None else [count]}
@@ -318,7 +316,7 @@ async def drawn(target: Target) -> None:
     store.same("the key", await store.command(key, "exists"), 0)
 
 
-@check("KEY-CMD-5", "the longest numbers, and the largest and smallest, that incrbyfloat takes")
+@check("KEY-CMD-5", "incrbyfloat takes numbers up to the longest, the largest and the smallest")
 async def longest_numbers(target: Target) -> None:
     store, key = Keystore(target), target.identity()
     for held, amount in (

@@ -1,7 +1,7 @@
-"""Keystore: every command of the platform's list, played as Redis has it.
+"""Keystore: every command of the platform's list, with the results that Redis gives.
 
-A play is a row of commands on one key, each with its arguments and what it must give. The commands that the
-documents use have their own checks in keystore_pattern.py.
+A play is a sequence of commands on one key, each with its arguments and expected result. The commands that the
+documents use have their own checks in pattern/checks.py.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from labkit.conformance.target import Target
 
 @dataclass(frozen=True)
 class AnyOrder:
-    """A list in whatever order."""
+    """An expected list, in any order."""
 
     items: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class OneOf:
-    """One of these."""
+    """Alternative expected values."""
 
     values: tuple[object, ...]
 
 
 Play = list[tuple[str, tuple[object, ...], Any]]
 
-NOTHING = None  # the result has no value
+NOTHING = None  # the result is nil
 LEFT = OneOf((99, 100))  # seconds left of 100
 
 STRINGS: Play = [
@@ -228,7 +228,7 @@ async def strings(target: Target) -> None:
     await _play(target, STRINGS, NUMBERS, BITS)
 
 
-@check("KEY-CMD-5", "what is infinite is no sum")
+@check("KEY-CMD-5", "infinite amounts and sums are refused")
 async def infinite(target: Target) -> None:
     store, key = Keystore(target), target.identity()
     for amount in ("inf", "-inf", "+Infinity"):

@@ -1,4 +1,4 @@
-"""Keystore: bits and patterns, in all combinations of what is short, as a plain reference has them."""
+"""Keystore: bits and patterns in all combinations of short texts, compared with a plain reference."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ async def patterns(target: Target) -> None:
 
 
 async def _compare(store: Keystore, key: str, commands: Sequence[Command], wanted: Sequence[Any]) -> None:
-    """Play commands on a key, many at a time."""
+    """Run commands on a key, many in each request, and compare their results."""
     for first in range(0, len(commands), AT_ONCE):
         some = commands[first : first + AT_ONCE]
         calls = [

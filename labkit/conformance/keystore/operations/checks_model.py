@@ -1,4 +1,4 @@
-"""The Keystore by a model: commands on a few keys of two solutions, in random order."""
+"""Model check of the Keystore: commands on a few keys of two solutions, in random order."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
 KEYS = ("a", "A", "é", "a b", "%*?[a]", "😀")
-TEXT, LIST, SET, HASH = "a", "A", "é", "a b"  # which key mostly holds what
-COUNT = "n"  # the key that holds numbers alone
+TEXT, LIST, SET, HASH = "a", "A", "é", "a b"  # the keys by the type that they mostly have
+COUNT = "n"  # the key that has numbers only
 TEXTS = ("x", "X", "7", "", "-3", "é", "a\0b", "😀 %&\n", "07", "9223372036854775807", "y" * 300)
 NUMBERS = (1, 5, -2, 0, 2**31)
 INDEXES = (0, -1, 1, -2, 2, 9, 3, -4, -9)
@@ -82,14 +82,14 @@ class Clear:
 
 @dataclass(frozen=True)
 class Advance:
-    ticks: int  # of which a second has 1024
+    ticks: int  # of 1/1024 s
 
     async def __call__(self, game: Store) -> None:
         await game.advance(self.ticks)
 
 
 def commands() -> SearchStrategy[Any]:
-    """What scripts call."""
+    """Return the calls of scripts."""
     from hypothesis import strategies as st
 
     one_of, tuples, just = st.sampled_from, st.tuples, st.just

@@ -1,4 +1,4 @@
-"""Keys of two solutions that do the same side by side, and keys that are nearly those that hold a value."""
+"""Keys with equal names in two solutions, and near misses of existing keys."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ KEYS = ("count", "counted", "Count", "list", "set")
 
 
 def command(key: str, name: str, *args: object) -> Act:
-    """A command on a key."""
+    """Return an act that runs a command on a key."""
     return act("Keystore.command", "keys", key=key, command=name, args=list(args))
 
 
@@ -51,7 +51,7 @@ STORY = [
 ]
 
 
-@check("KEY-CALL-4", "two solutions have keys of the same names", needs={"settings"})
+@check("KEY-CALL-4", "two solutions may have keys of the same names, which stay separate", needs={"settings"})
 async def namesakes(target: Target) -> None:
     await target.in_lab(_namesakes, target)
 
@@ -62,7 +62,7 @@ def _namesakes(target: Target) -> None:
     twins.play((one, other), STORY, VIEWS)
 
 
-@check("KEY-GET-1 KEY-SET-1 KEY-DEL-1 KEY-CMD-1", "keys that are nearly the one that is named")
+@check("KEY-GET-1 KEY-SET-1 KEY-DEL-1 KEY-CMD-1", "near misses of a key neither read, change nor remove it")
 async def near_keys(target: Target) -> None:
     keystore, key = Keystore(target), f"{target.identity()}-Ab"
     await keystore.set(key, "mine")

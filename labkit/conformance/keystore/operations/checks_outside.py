@@ -1,4 +1,4 @@
-"""Keystore: values in a Redis that runs beside the lab. A lab and a Redis of the check's own."""
+"""Keystore on an external Redis. The check starts a lab and a Redis of its own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from labkit.core.errors import SettingsError
 
 @check(
     "KEY-MORE-5",
-    "in a Redis beside the lab keys are kept, refused, cleared and out of reach",
+    "in an external Redis keys are kept, cleared and separate, and its errors are returned",
     needs={"settings"},
 )
 async def outside(target: Target) -> None:
@@ -66,7 +66,7 @@ def _outside() -> None:
 
 @contextmanager
 def _redis() -> Iterator[tuple[str, Any]]:
-    """Its URL, and what ends it."""
+    """Run a Redis; provide its URL and a function that ends it."""
     from fakeredis import TcpFakeServer
 
     server = TcpFakeServer(("127.0.0.1", 0))

@@ -1,7 +1,7 @@
-"""Keystore: what a real Redis gave to random commands, many with edges and mistakes in their arguments.
+"""Keystore: recorded results of a real Redis for random commands, many with edge cases and mistakes in their arguments.
 
-The rows stand in recorded.json: command, key, arguments, and what Redis gave: a list with the value, the text of an
-error ("" where the text may vary), or null for whatever it may be. Without what time or chance decide.
+recorded.json has the rows: command, key, arguments, and the result: a list with the value, the text of an error (""
+if the text may vary), or null if any result is right. It has no results that depend on time or chance.
 """
 
 from __future__ import annotations
@@ -18,13 +18,15 @@ from labkit.conformance.verdict import Mismatch
 FILE = "recorded.json"
 AT_ONCE = 100  # commands of one request
 OF_KEYS = ("del", "exists")  # their arguments are keys, too
-EXACT = 2**53  # a larger number is no number of a script, but a text
+EXACT = 2**53  # a larger number is a text in scripts
 UNORDERED = ("hkeys", "hvals", "smembers")
 
 Row = tuple[str, str, list[str], Any]
 
 
-@check("KEY-CMD-3 KEY-CMD-5 KEY-CMD-6", "random commands give what Redis gave, value or error")
+@check(
+    "KEY-CMD-3 KEY-CMD-5 KEY-CMD-6", "random commands return the recorded results of Redis, value or error"
+)
 async def recorded(target: Target) -> None:
     rows: list[Row] = json.loads((files(__package__) / FILE).read_text(encoding="utf-8"))
     store, prefix = Keystore(target), target.identity()
@@ -69,7 +71,7 @@ def _compare(row: Row, found: Any, prefix: str) -> None:
 
 
 def _arranged(name: str, value: Any) -> Any:
-    """A value, sorted where Redis promises no order, as the recorded one is."""
+    """Return a value, sorted if Redis promises no order, as the recorded one is."""
     if name in UNORDERED and isinstance(value, list):
         return sorted(value)
     if name == "hscan" and isinstance(value, list):

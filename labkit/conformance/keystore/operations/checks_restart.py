@@ -1,4 +1,4 @@
-"""Keystore: what is there after a restart. A lab of the check's own, on a data file."""
+"""Keystore: keys after a restart. The check starts a lab of its own, with a data file."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 LASTING, ENDING = 10_000, 100  # seconds
 CONTENTS: dict[
     str, tuple[tuple[object, ...], tuple[object, ...], object]
-] = {  # written by, read by, what is read
+] = {  # write command, read command, value read
     "text é": (("set", "a\0é😀"), ("get",), "a\0é😀"),
     "count": (("incrby", -5), ("get",), "-5"),
     "bits": (("setbit", 12, 1), ("bitpos", 1), 12),
-    "byte": (("setbit", 0, 1), ("strlen",), 1),  # one that is no UTF-8
+    "byte": (("setbit", 0, 1), ("strlen",), 1),  # a byte that is no UTF-8
     "list": (("rpush", "a", "", "a"), ("lrange", 0, -1), ["a", "", "a"]),
     "set": (("sadd", "b", "a"), ("smembers",), ["a", "b"]),
     "hash": (("hmset", "f", "1", "é", ""), ("hgetall",), {"f": "1", "é": ""}),
@@ -32,7 +32,11 @@ CONTENTS: dict[
 }
 
 
-@check("KEY-MORE-4", "keys of all types, and when they end, over cuts and stops", needs={"settings"})
+@check(
+    "KEY-MORE-4",
+    "keys of all types, and their expiry, over restarts with and without a regular end",
+    needs={"settings"},
+)
 async def restarted(target: Target) -> None:
     with tempfile.TemporaryDirectory() as folder:
         await target.in_lab(_over_restarts, Path(folder) / "lab.db")
@@ -85,7 +89,7 @@ def _lab(file: Path) -> Lab:
 
 
 def _compare(lab: Lab, *prefixes: str) -> None:
-    """These keys, and no others, are there; other than the first they end."""
+    """Raise Mismatch unless exactly the keys with these prefixes exist, with their values and expiry."""
     for prefix in prefixes:
         for name, (_, read, wanted) in CONTENTS.items():
             expect.equal(f"what is under {prefix}{name}", _run(lab, prefix + name, *read), wanted)

@@ -1,6 +1,7 @@
-"""Keystore: every command that says when a key ends, with all its options, on keys that end and that do not.
+"""Keystore: every command that sets an expiry, with all its options, on keys with and without one.
 
-Each row prepares a key, runs a command on it, and looks at what it holds and how long; the model says what comes.
+Each row prepares a key, runs a command on it, and reads its value and remaining time; a model has the expected
+results.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from labkit.conformance.verdict import Mismatch
 
 AT_ONCE = 100  # commands of one request
 LARGEST = 2**63 - 1
-MARGIN = 10**7  # milliseconds below the largest time, where the clock does not stand still
-SLACK = 60_000  # milliseconds that may pass from the first command to the last one
-EXACT = 2**53  # a larger number is no number of a script, but a text
+MARGIN = 10**7  # milliseconds below the largest time, for a clock that runs on
+SLACK = 60_000  # milliseconds that may pass between the first and the last command
+EXACT = 2**53  # a larger number is a text in scripts
 STATES: tuple[tuple[tuple[str, ...], ...], ...] = (
     (),
     (("set", "old"),),
@@ -50,7 +51,8 @@ Row = list[Words]
 
 
 @check(
-    "KEY-CMD-3 KEY-CMD-5", "expire and its like with all options, on keys that end sooner, later and never"
+    "KEY-CMD-3 KEY-CMD-5",
+    "expire and its variants with all options, on keys that end sooner, later and never",
 )
 async def expiries(target: Target) -> None:
     clock = await _begun(target)
@@ -67,7 +69,7 @@ async def expiries(target: Target) -> None:
     await _compare(target, clock, rows)
 
 
-@check("KEY-CMD-3 KEY-CMD-5", "set with all options in any order, setex and psetex, to the last that fits")
+@check("KEY-CMD-3 KEY-CMD-5", "set with all options in any order, setex and psetex, up to the largest time")
 async def texts(target: Target) -> None:
     clock = await _begun(target)
     units = cycle(("EX", "px", "EXAT", "pxat"))
@@ -79,7 +81,7 @@ async def texts(target: Target) -> None:
     rows += [[*state, ("set", "new", *each.split())] for state, each in product(STATES, plain_options)]
     for name in ("EX", "PX", "EXAT", "PXAT", "setex", "psetex"):
         amounts = [*NO_NUMBERS, "0", "-1", *map(str, _edges(name, clock))]
-        amounts += ["1"] if name.endswith("AT") else []  # long over
+        amounts += ["1"] if name.endswith("AT") else []  # long past
         rows += [
             [*STATES[2], (name, each, "new") if name.islower() else ("set", "new", name, each)]
             for each in amounts
@@ -87,7 +89,7 @@ async def texts(target: Target) -> None:
     await _compare(target, clock, rows)
 
 
-@check("KEY-CMD-3", "ttl gives the nearest second, halves upwards", needs={"clock"})
+@check("KEY-CMD-3", "ttl returns the nearest second, halves upwards", needs={"clock"})
 async def halves(target: Target) -> None:
     clock = await _begun(target)
     for amounts in ((499, 500, 501, 1000, 1499), (1500, 1501, 2499, 2500, 2501, 4500, 100_499, 100_500)):
@@ -103,13 +105,13 @@ async def _begun(target: Target) -> GameClock:
 
 
 def _amount(name: str, milliseconds: int, clock: GameClock) -> str:
-    """So many milliseconds from now, as a command or an option counts them."""
+    """Return a time in `milliseconds` from now, in the unit and base of a command or an option."""
     amount = milliseconds + (_milliseconds(clock) if name.lower().endswith("at") else 0)
     return str(amount if name.lower().startswith("p") else amount // 1000)
 
 
 def _edges(name: str, clock: GameClock) -> Iterator[int]:
-    """The largest that fits 64 bits as milliseconds since 1970, and the first that does not; likewise the smallest."""
+    """Yield the largest amount that fits 64 bits as milliseconds since 1970, the next one, likewise the smallest."""
     absolute = name.lower().endswith("at")
     scale = 1 if name.lower().startswith("p") else 1000
     since = 0 if absolute else _milliseconds(clock)
@@ -127,7 +129,9 @@ def _milliseconds(clock: GameClock) -> int:
 
 
 async def _compare(target: Target, clock: GameClock, rows: Sequence[Row]) -> None:
-    """Play rows, each on a key of its own, and compare what every command gave, what is left and for how long."""
+    """Run rows, each on its own key, and compare the result of every command, the type that is left and the remaining
+    time.
+    """
     store, prefix, keys = Keystore(target), target.identity(), Keys()
     played: list[tuple[str, Words]] = []
     for number, row in enumerate(rows):
@@ -170,7 +174,7 @@ def _same(keys: Keys, key: str, words: Words, found: Any, clock: GameClock) -> N
         value = wanted if near else value
     if name == "pttl" and isinstance(
         wanted, str
-    ):  # hundreds of millions of years, which floats do not tell to the millisecond
+    ):  # hundreds of millions of years, for which a float is not exact to the millisecond
         value = wanted
     if value != wanted or type(value) is not type(wanted):
         raise Mismatch(what, wanted, value)
@@ -178,7 +182,7 @@ def _same(keys: Keys, key: str, words: Words, found: Any, clock: GameClock) -> N
 
 CHANGES: tuple[
     tuple[tuple[str, ...], tuple[tuple[object, ...], ...]], ...
-] = (  # what makes a key, what changes it
+] = (  # the command that creates a key, the commands that change it
     (
         ("set", "5"),
         (
@@ -217,7 +221,10 @@ CHANGES: tuple[
 )
 
 
-@check("KEY-CMD-3 KEY-SET-4", "what changes a value leaves its end, and what stores a new one ends it")
+@check(
+    "KEY-CMD-3 KEY-SET-4",
+    "a command that changes a value keeps its expiry, and one that stores a new value ends it",
+)
 async def ends_stay(target: Target) -> None:
     store = Keystore(target)
     for make, changes in CHANGES:

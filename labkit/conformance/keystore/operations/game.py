@@ -1,4 +1,4 @@
-"""Playing the model of the Keystore: the same keys in two solutions."""
+"""Driver of the Keystore model: the same keys in two solutions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ READ = {"string": "get", "list": "lrange", "set": "smembers", "hash": "hgetall"}
 
 
 class Store:
-    """One game: keys under a name of its own, in two solutions."""
+    """One run of the model: keys with a prefix of its own, in two solutions."""
 
     default = "KEY-CMD-1"
 
@@ -39,13 +39,13 @@ class Store:
         self.clock = GameClock(target)
         self.keys = [Keys(), Keys()]
         self._prefix = f"{target.identity()} "
-        self._expired: set[str] = set()  # keys that ever had an end
+        self._expired: set[str] = set()  # keys that ever had an expiry
 
     async def begin(self) -> None:
         await self.clock.begin()
 
     async def end(self) -> None:
-        """All that is stored is read once more, in both solutions."""
+        """Read all keys once more, in both solutions."""
         for index, keys in enumerate(self.keys):
             await self.listed(index)
             for key in sorted(keys.kept):
@@ -56,7 +56,7 @@ class Store:
 
     async def close(self) -> None:
         left = Calls(self._target, self._rules, self.default, SOLUTIONS)
-        for index in range(len(SOLUTIONS)):  # each list looks at all keys of a solution
+        for index in range(len(SOLUTIONS)):  # each list call reads all keys of a solution
             left.add(index, "Keystore.clear", {"match": self._prefix})
         await left.send()
 
@@ -64,7 +64,7 @@ class Store:
         await command(self)
 
     async def pause(self) -> None:
-        """Leave nothing under way: the platform is to be restarted."""
+        """Finish pending calls, since the platform is about to restart."""
         await self._calls.send()
 
     # ---- what commands do
@@ -78,13 +78,13 @@ class Store:
         if command.lower() in ("ttl", "pttl") and not self.clock.exact:
             return
         self._add(index, key, self._rule(index, command, key, before), command, name, wanted)
-        if key in self._expired and self.clock.exact:  # what a command does to an end shows much later
+        if key in self._expired and self.clock.exact:  # a wrong expiry would show much later
             left = {"command": "pttl", "key": self._prefix + key}
             rule = "KEY-SET-4" if command.lower() in ("set", "incrby", "lpush") else "KEY-CMD-3"
             self._add(index, key, rule, "pttl", left, self._wanted(index, "pttl", key, ()))
 
     async def operation(self, index: int, operation: str, key: str, value: object = None) -> None:
-        """get, set or delete of the Keystore itself."""
+        """Call get, set or delete."""
         keys = self.keys[index]
         keys.expire(self._now())
         there = key in keys.kept
@@ -105,7 +105,7 @@ class Store:
         self._done(index, operation, parameters, rule)
 
     async def at_once(self, index: int, key: str, numbers: Sequence[int]) -> None:
-        """incrby from several clients at the same time, in both solutions."""
+        """Run incrby from several clients concurrently, in both solutions."""
         if not all(self._in_any_order(each, key, numbers) for each in (0, 1)):
             for number in numbers:
                 await self.command(index, "incrby", key, (number,))
@@ -126,14 +126,16 @@ class Store:
             self._rules.holds(rule, "the sum of all", seen.count(largest), 1)
 
     def _in_any_order(self, index: int, key: str, numbers: Sequence[int]) -> bool:
-        """Is it the same in which order these are added? Close to the largest number, some of them are refused."""
+        """Return whether these numbers may be added in any order. Close to the largest number some of them are
+        refused.
+        """
         keys = self.keys[index]
         keys.expire(self._now())
         kept = keys.kept.get(key)
         return not (isinstance(kept, bytes) and kept.isdigit()) or int(kept) + sum(numbers) < 2**63
 
     async def several(self, index: int, operation: str, pairs: Sequence[tuple[str, str]]) -> None:
-        """mset, mget and mdelete."""
+        """Call mset, mget or mdelete."""
         keys = self.keys[index]
         keys.expire(self._now())
         names = [self._prefix + key for key, _ in pairs]
@@ -156,7 +158,7 @@ class Store:
             self._done(index, "mget", {"keys": names}, "KEY-MORE-1", judge)
 
     async def listed(self, index: int) -> None:
-        """list: all keys of this game."""
+        """List all keys of this run."""
         keys = self.keys[index]
         keys.expire(self._now())
         wanted = sorted(self._prefix + key for key in keys.kept)
@@ -174,7 +176,7 @@ class Store:
         self._rules.holds(rule, "keys", sorted(seen), wanted)
 
     async def clear(self, index: int, match: str) -> None:
-        """clear: those keys of this game that have a text in them."""
+        """Clear the keys of this run that begin with a text."""
         keys = self.keys[index]
         for key in [key for key in keys.kept if key.startswith(match)]:
             keys.remove(key)
@@ -185,7 +187,9 @@ class Store:
         self._calls.add(index, "Keystore.clear", {"match": self._prefix + match}, judge)
 
     async def advance(self, ticks: int) -> None:
-        """Let time pass; then ask for the keys whose last moment it is, or was meanwhile, and what others have left."""
+        """Let time pass; then check the keys that have just expired or are in their last millisecond, and the ttl of
+        the others.
+        """
         before = self._now()
         await self._calls.send()
         await self.clock.advance(ticks)
@@ -203,7 +207,7 @@ class Store:
         return math.floor(self.clock.now * 1000)
 
     def _timed(self, command: str, args: Sequence[str | int]) -> list[str | int]:
-        """The arguments, `@5` being so many seconds (or milliseconds) from now; far ones on a wall clock."""
+        """Return the arguments, with `@5` replaced by 5 s (or ms) from now, and by a far time on a wall clock."""
         unit = 1000 if command.lower().startswith("p") else 1
         found: list[str | int] = []
         for each in args:
@@ -244,10 +248,10 @@ class Store:
         wanted: Result | Refused,
         operation: str = "command",
     ) -> None:
-        """Have a command run, and compare its result. operation: that of the Keystore which runs it."""
+        """Add a call, and compare its result. operation: the one of the Keystore that runs the command."""
         others = self.keys[1 - index].kept
         strange = key in others and others[key] != self.keys[index].kept.get(key)
-        abroad = plain(as_result(others[key])) if strange else None  # what another has under this key
+        abroad = plain(as_result(others[key])) if strange else None  # the other solution's value of this key
         ordered = command.lower() != "smembers"
         expected = None if isinstance(wanted, Refused) else plain(wanted)
         if not ordered and isinstance(expected, list):
@@ -278,7 +282,7 @@ class Store:
         rule: str,
         more: Callable[[CallResult], None] = ignore_result,
     ) -> None:
-        """Have an operation called, which is to be no error. more: what else is compared."""
+        """Add a call of an operation that must not fail. more: a further comparison."""
 
         def judge(given: CallResult) -> None:
             self._rules.holds(rule, f"status of {operation}", table(given).get("status"), None, given)
@@ -288,24 +292,24 @@ class Store:
 
 
 def table(given: CallResult) -> dict[str, Any]:
-    """The table that an operation gave."""
+    """Return the table that an operation returned."""
     found = given.value
     return found if isinstance(found, dict) else {"status": f"no table but {found!r}"}
 
 
 def value(given: CallResult) -> Any:
-    """The value in the table; an error shows as it is."""
+    """Return the value in the table, or an error unchanged."""
     found = table(given)
     return found if "status" in found else found.get("value")
 
 
 def as_result(stored: Stored) -> Result:
-    """What the whole of a key looks like."""
+    """Return a stored value as a read of the whole key returns it."""
     return sorted(stored) if isinstance(stored, set) else stored
 
 
 def plain(result: Result) -> Any:
-    """A result as JSON shows it; scripts have no whole numbers beyond 2**53, so that those are text."""
+    """Return a result in its JSON form; scripts have no whole numbers beyond 2**53, so that those are text."""
     if isinstance(result, int) and abs(result) > 2**53:
         return str(result)
     if isinstance(result, bytes):

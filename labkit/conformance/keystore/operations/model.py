@@ -1,4 +1,4 @@
-"""A reference model of the Keystore: keys of one solution, and what Redis' commands make of them.
+"""Reference model of the Keystore: the keys of one solution, and the effects of Redis' commands on them.
 
 Written from the documents, the requirements and Redis' own description of each command. Times are milliseconds.
 """
@@ -22,13 +22,13 @@ UNITS = {
     b"PX": (1, True),
     b"EXAT": (1000, False),
     b"PXAT": (1, False),
-}  # milliseconds; from now?
+}  # milliseconds; whether relative to now
 FLAGS = {b"NX", b"XX", b"GET", b"KEEPTTL"}
 NAMES = {bytes: "string", list: "list", set: "set", dict: "hash"}
 
 
 class Refused(Exception):
-    """What Redis refuses; its text has this in it."""
+    """A command that Redis refuses, with a part of its error text."""
 
 
 @dataclass(slots=True)
@@ -36,7 +36,7 @@ class Keys:
     """The keys of a solution. now: milliseconds since 1970."""
 
     kept: dict[str, Stored] = field(default_factory=dict)
-    ends: dict[str, int] = field(default_factory=dict)  # the last millisecond at which a key is there
+    ends: dict[str, int] = field(default_factory=dict)  # the last millisecond at which a key exists
 
     def expire(self, now: int) -> None:
         for key in [key for key, end in self.ends.items() if now > end]:
@@ -47,17 +47,17 @@ class Keys:
         return int(self.kept.pop(key, None) is not None)
 
     def run(self, command: str, key: str, args: Sequence[str | int], now: int) -> Result:
-        """The result of a command. Raises Refused."""
+        """Return the result of a command. Raises Refused."""
         self.expire(now)
         words = [str(each).encode() for each in args]
         if command in TIMED:
             return TIMED[command](self, key, words, now)
         result = COMMANDS[command](self, key, words)
         if not self.kept.get(key, b"-") and not isinstance(self.kept[key], bytes):
-            self.remove(key)  # its last member was taken
+            self.remove(key)  # its last member was removed
         return result
 
-    # ---- what stands under a key
+    # ---- values by type
 
     def text(self, key: str) -> bytes | None:
         return self._of(key, bytes)
@@ -78,14 +78,14 @@ class Keys:
         return found
 
     def put(self, key: str, value: bytes, *, keep: bool = False) -> None:
-        """Store a text; its expiry ends unless it is to be kept."""
+        """Store a text. keep: keep its expiry, which else ends."""
         self.kept[key] = value
         if not keep:
             self.ends.pop(key, None)
 
 
 def integer(text: bytes) -> int:
-    """A whole number of 64 bits as Redis writes it."""
+    """Return a whole number of 64 bits, in the form in which Redis writes it. Raises Refused."""
     try:
         number = int(text)
     except ValueError:
@@ -103,14 +103,14 @@ def added(keys: Keys, key: str, number: int) -> int:
 
 
 def within(sum: int) -> int:
-    """What fits in 64 bits."""
+    """Return a sum that fits in 64 bits. Raises Refused."""
     if not -(2**63) <= sum < 2**63:
         raise Refused("overflow")
     return sum
 
 
 def part(items: Sequence[bytes], words: Sequence[bytes]) -> list[bytes]:
-    """From start to stop, both included, negative ones counted from the end."""
+    """Return the items from start to stop, both included; negative positions count from the end."""
     start, stop = (integer(each) for each in words)
     start = max(0, start + len(items) if start < 0 else start)
     stop = stop + len(items) if stop < 0 else stop
@@ -118,7 +118,9 @@ def part(items: Sequence[bytes], words: Sequence[bytes]) -> list[bytes]:
 
 
 def stretch(text: bytes, words: Sequence[bytes]) -> bytes:
-    """As `part`, of bytes; but an end before the first one is the first one, unless it is before the start as given."""
+    """Return bytes as `part` does; but an end before the first byte is the first one, unless it is before the given
+    start.
+    """
     start, stop = (integer(each) for each in words)
     if start < 0 and stop < 0 and start > stop:
         return b""
@@ -239,10 +241,10 @@ def appended(keys: Keys, key: str, words: Sequence[bytes]) -> int:
 
 
 def ending(keys: Keys, key: str, words: Sequence[bytes], now: int, scale: int, since: int) -> int:
-    """The key ends so many units of `scale` milliseconds after a time; at once where that is over.
+    """Set a key's expiry to a number of units of `scale` milliseconds after `since`; remove the key if that is past.
 
-    Options: NX where it has no end, XX where it has one, GT or LT where the new one is later or earlier, and none is
-    the latest.
+    Options: NX only if it has none, XX only if it has one, GT or LT only if the new one is later or earlier, where
+    none counts as the latest.
     """
     options = {each.upper() for each in words[1:]}
     if options - {b"NX", b"XX", b"GT", b"LT"}:
@@ -290,7 +292,7 @@ def text_until(keys: Keys, key: str, words: Sequence[bytes], now: int, scale: in
 
 
 def moment(amount: bytes, scale: int, since: int) -> int:
-    """The millisecond that a text is to end with. Raises Refused unless it is after the time that it counts from."""
+    """Return the millisecond at which a text ends. Raises Refused unless it is after the time that it counts from."""
     number = integer(amount)
     if number <= 0 or since + number * scale >= 2**63:
         raise Refused(NO_END)
@@ -298,7 +300,7 @@ def moment(amount: bytes, scale: int, since: int) -> int:
 
 
 def text_stored(keys: Keys, key: str, words: Sequence[bytes], now: int) -> str | bytes | None:
-    """SET with its options, in any order and letter case."""
+    """Run SET with its options, in any order and letter case."""
     flags, end, left = set[bytes](), None, [*words[1:]]
     while left:
         word = left.pop(0).upper()

@@ -24,16 +24,16 @@ shared_keys = patch(
 no_separator = patch(
     "KEY-CALL-4",
     f"{STORE}.namespace_of",
-    "the keys of two solutions meet where the id of one begins with that of the other",
+    "solutions share keys if the id of one is a prefix of the other's",
     gives(lambda namespace: namespace.rstrip(b":")),
 )
 text_alone = patch(
     "KEY-MORE-4",
     "labkit.services.keystore.log:as_text",
-    "what is no UTF-8 is kept as the sign for that",
+    "bytes that are no UTF-8 are stored as replacement characters",
     lambda original, item: item.decode("utf-8", "replace"),
 )
-unnamed = patch("KEY-CALL-6", f"{OPERATION}.unknown", "nobody learns of unknown parameters", always({}))
+unnamed = patch("KEY-CALL-6", f"{OPERATION}.unknown", "unknown parameters are not recorded", always({}))
 values_shown = patch(
     "KEY-CALL-7 NTF-CALL-13", f"{OPERATION}.shown", "the journal has the values", given(values=True)
 )
@@ -42,14 +42,14 @@ values_shown = patch(
 first_of_a_key = patch(
     "KEY-MORE-1",
     SET,
-    "of a key that mset names twice the first value counts",
+    "mset stores the first value of a key that it names twice",
     given(pairs=lambda pairs: list(dict(reversed(pairs)).items())),
 )
 
 
 @instead("KEY-SET-1", SET)
 async def set_once(original: Any, self: Keystore, caller: Caller, pairs: Pairs) -> None:
-    """set keeps what was there"""
+    """set keeps an existing value"""
     for key, value in pairs:
         await self.command(caller, "setnx", key, [value])
 
@@ -81,7 +81,7 @@ async def emptied(original: Any, self: Keystore, namespace: bytes, keys: Sequenc
 
 @instead("KEY-DEL-2", DELETE)
 async def delete_refused(original: Any, self: Keystore, namespace: bytes, keys: Sequence[str]) -> None:
-    """delete of a key that is not there is an error"""
+    """delete of a missing key is an error"""
     if not await self._run(b"EXISTS", *(namespace + key.encode() for key in keys)):
         raise ServiceError(404, "no such key")
     await original(self, namespace, keys)
@@ -89,7 +89,7 @@ async def delete_refused(original: Any, self: Keystore, namespace: bytes, keys: 
 
 @instead("KEY-MORE-4", "labkit.services.keystore.embedded:Embedded.stop")
 async def stopped_without_ends(original: Any, self: Embedded) -> None:
-    """no key of a platform that was stopped ends"""
+    """a regular stop of the platform removes the expiry of all keys"""
     for key in cast("list[bytes]", self.run(b"KEYS", b"*")):
         await self.execute((b"PERSIST", key))
     await original(self)

@@ -1,6 +1,6 @@
-"""A reference of bits (BITPOS, BITCOUNT) and of patterns (HSCAN with MATCH).
+"""Plain reference of bits (BITPOS, BITCOUNT) and of patterns (HSCAN with MATCH).
 
-Written from Redis' own description of each, in the plainest way: a text is a list of bits, a pattern is walked.
+Written from Redis' own description of each, in the simplest way: a text is a list of bits, a pattern is walked.
 """
 
 from __future__ import annotations
@@ -9,25 +9,25 @@ from collections.abc import Sequence
 
 
 def bits_of(text: bytes) -> list[int]:
-    """The bits, the highest of each byte first."""
+    """Return the bits of a text, the highest of each byte first."""
     return [byte >> place & 1 for byte in text for place in range(7, -1, -1)]
 
 
 def count(text: bytes, ends: Sequence[int]) -> int:
-    """How many bits are 1; ends: none, or start and end, of bytes."""
+    """Return the number of bits that are 1. ends: none, or start and end, in bytes."""
     start, end = ends or (0, -1)
     positions = range(0) if end < start < 0 else between(len(text), start, end)
     return sum(sum(bits_of(text[each : each + 1])) for each in positions)
 
 
 def between(length: int, start: int, end: int) -> range:
-    """The positions from start to end, both included; negative ones count from the end, at most up to the first."""
+    """Return the positions from start to end, both included; negative ones count from the end, down to the first."""
     first, last = (max(0, each + length) if each < 0 else each for each in (start, end))
     return range(first, min(last, length - 1) + 1)
 
 
 def first_bit(text: bytes, bit: int, ends: Sequence[int], *, of_bits: bool) -> int:
-    """The position of the first such bit; ends: none, a start, or start and end, of bytes or of bits."""
+    """Return the position of the first such bit. ends: none, a start, or start and end, in bytes or in bits."""
     bits = bits_of(text)
     start, end = (*ends, *(0, -1)[len(ends) :])
     scale = 1 if of_bits else 8
@@ -40,7 +40,7 @@ def first_bit(text: bytes, bit: int, ends: Sequence[int], *, of_bits: bool) -> i
 
 
 def matches(pattern: bytes, text: bytes) -> bool:
-    """Does a text match a pattern of Redis: * ? [a-c] [^a] and \\ ?"""
+    """Return whether a text matches a pattern of Redis: * ? [a-c] [^a] and \\"""
     if not pattern:
         return not text
     if pattern[:1] == b"*":
@@ -58,7 +58,7 @@ def matches(pattern: bytes, text: bytes) -> bool:
 
 
 def _class(pattern: bytes, letter: int) -> tuple[bool, bytes]:
-    """Is a letter one of a class, whose bracket may be missing; and what follows the class?"""
+    """Return whether a letter is in a class, whose bracket may be missing, and the rest of the pattern."""
     negated = pattern[:1] == b"^"
     left = list(pattern[negated:])
     found = False

@@ -1,4 +1,4 @@
-"""Keystore: the commands of the metrics pattern, which count, expire and keep a list."""
+"""Keystore: the commands of the metrics pattern, which count, expire and trim lists."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from labkit.conformance.target import Target
 # ---- counting
 
 
-@check("KEY-INCR-1", "incrby adds to what stands under the key, and gives the sum")
+@check("KEY-INCR-1", "incrby adds to the value of the key, and returns the sum")
 async def incrby(target: Target) -> None:
     store, key = Keystore(target), target.identity()
     await store.set(key, "10")
@@ -22,7 +22,7 @@ async def incrby(target: Target) -> None:
         store.same("value", await store.get(key), str(sum))
 
 
-@check("KEY-INCR-2", "incrby on a key that is not there creates it with n")
+@check("KEY-INCR-2", "incrby on a missing key creates it with n")
 async def incrby_anew(target: Target) -> None:
     store = Keystore(target)
     for number in (1, 7, -3):
@@ -31,11 +31,11 @@ async def incrby_anew(target: Target) -> None:
         store.same("value", await store.get(key), str(number))
 
 
-@check("KEY-INCR-3", "of many that add at once none is lost")
+@check("KEY-INCR-3", "no increment of many concurrent ones is lost")
 async def incrby_at_once(target: Target) -> None:
     scripts, times, key = 8, 12, target.identity()
     probes = [Probe(target) for _ in range(scripts)]
-    for probe in probes:  # so that all are connected
+    for probe in probes:  # to connect them all
         await probe.request("GET", "/scripts/well")
     sums = await asyncio.gather(
         *(each.ask("POST", f"/count/{key}", json={"times": times}) for each in probes)
@@ -49,7 +49,7 @@ async def incrby_at_once(target: Target) -> None:
 # ---- expiry
 
 
-@check("KEY-EXP-1", "after expireat a key stands before that time, and is gone after it", needs={"clock"})
+@check("KEY-EXP-1", "after expireat a key exists before that time, and is gone after it", needs={"clock"})
 async def expireat(target: Target) -> None:
     store, count, items = Keystore(target), target.identity(), target.identity()
     until = await device_client.now(target.device("token-open")) + 100
@@ -66,7 +66,7 @@ async def expireat(target: Target) -> None:
     store.same("the count starts anew", await store.command(count, "incrby", 1), 1)
 
 
-@check("KEY-EXP-2", "after EXPIRE a key stands for n seconds, and is gone after them", needs={"clock"})
+@check("KEY-EXP-2", "after EXPIRE a key exists for n seconds, and is gone after them", needs={"clock"})
 async def expire(target: Target) -> None:
     store, count, items = Keystore(target), target.identity(), target.identity()
     await store.set(count, "5")
@@ -81,7 +81,7 @@ async def expire(target: Target) -> None:
     store.same("the list after", await store.items(items), [])
 
 
-@check("KEY-EXP-1 KEY-EXP-2", "a key whose time has not come is there, and a new time replaces the old")
+@check("KEY-EXP-1 KEY-EXP-2", "a key exists before its expiry, and a new expiry replaces the old one")
 async def not_yet(target: Target) -> None:
     store, key = Keystore(target), target.identity()
     now = await device_client.now(target.device("token-open"))
@@ -91,7 +91,7 @@ async def not_yet(target: Target) -> None:
         store.same(f"value after {command}", await store.get(key), "5")
 
 
-@check("KEY-EXP-3", "at the second of its expiry a key is still there", needs={"clock"})
+@check("KEY-EXP-3", "at the second of its expiry a key still exists", needs={"clock"})
 async def at_the_second(target: Target) -> None:
     store = Keystore(target)
     until = await device_client.now(target.device("token-open")) + 100
@@ -100,7 +100,7 @@ async def at_the_second(target: Target) -> None:
     keys = await _ending(target, store, ends)
     await target.in_lab(target.lab.clock.advance_to, float(until))
     await _at_their_end(target, store, keys)
-    await target.advance(0.7004)  # a lifetime is whole wherever in a second it begins
+    await target.advance(0.7004)  # a lifetime is exact wherever in a second it begins
     ends = [("expire", 100), ("pexpire", 100_000), ("setex", 100, "a"), ("psetex", 100_000, "a")]
     ends += [("set", "a", "EX", 100), ("set", "a", "PX", 100_000)]
     keys = await _ending(target, store, ends)
@@ -109,7 +109,7 @@ async def at_the_second(target: Target) -> None:
 
 
 async def _ending(target: Target, store: Keystore, ends: list[tuple[Any, ...]]) -> dict[str, str]:
-    """A key for each command that gives it an end, with the command."""
+    """Store a key for each command that sets an expiry; return the commands by key."""
     keys = {}
     for command, *args in ends:
         key = target.identity()
@@ -128,7 +128,7 @@ async def _at_their_end(target: Target, store: Keystore, keys: dict[str, str]) -
         store.same(f"keys right after {command}", (await store.done("list", match=key))["keys"], [])
 
 
-@check("KEY-EXP-4", "an expiry in the past removes the key at once; of nothing it is 0")
+@check("KEY-EXP-4", "an expiry in the past removes the key at once; for a missing key the result is 0")
 async def in_the_past(target: Target) -> None:
     store = Keystore(target)
     now = await device_client.now(target.device("token-open"))
@@ -158,7 +158,7 @@ async def out_of_range(target: Target) -> None:
         ("EXPIRE", -largest),
         ("expireat", largest),
         ("expireat", -largest),
-        ("expire", largest - 1),  # with what the clock says it is too much
+        ("expire", largest - 1),  # added to the current time it is too large
         ("expire", 2**63 - 1),
         ("expire", -(2**63)),
         ("pexpire", 2**63 - 1),
@@ -167,7 +167,7 @@ async def out_of_range(target: Target) -> None:
         key = target.identity()
         await store.set(key, "5")
         args = [str(amount), *(["new"] if command == "setex" else [])]
-        for each in (key, target.identity()):  # also where there is none
+        for each in (key, target.identity()):  # also for a missing key
             text = await store.refused("command", 400, key=each, command=command, args=args)
             error = f"ERR invalid expire time in '{command.lower()}' command"
             store.same(f"error of {command} {amount}", text, error)
@@ -196,7 +196,7 @@ async def ltrim(target: Target) -> None:
         store.same(f"after ltrim {start} {stop}", await store.items(key), list(kept))
 
 
-@check("KEY-LIST-3", "lrange gives the items from start to stop, with -1 up to the oldest")
+@check("KEY-LIST-3", "lrange returns the items from start to stop, with -1 up to the oldest")
 async def lrange(target: Target) -> None:
     store = Keystore(target)
     key = await _letters(target, store)
@@ -231,7 +231,7 @@ async def ends(target: Target) -> None:
 
 
 async def _letters(target: Target, store: Keystore) -> str:
-    """The key of a list of a to e."""
+    """Return the key of a new list of a to e."""
     key = target.identity()
     for letter in "edcba":
         await store.command(key, "lpush", letter)

@@ -14,7 +14,7 @@ EXECUTE = "labkit.services.keystore.embedded:Embedded.execute"
 
 @instead("KEY-INCR-1", EXECUTE)
 async def not_kept(original: Any, self: Embedded, command: Command) -> Any:
-    """incrby gives the sum, and does not store it"""
+    """incrby returns the sum, but does not store it"""
     reply = await original(self, command)
     if command[0] == b"INCRBY":
         await original(self, (b"INCRBY", command[1], str(-int(command[2])).encode()))
@@ -31,7 +31,7 @@ async def created_with_nothing(original: Any, self: Embedded, command: Command) 
 
 @instead("KEY-INCR-3", EXECUTE)
 async def read_then_written(original: Any, self: Embedded, command: Command) -> Any:
-    """incrby reads, leaves the loop to others, and writes"""
+    """incrby reads, yields to other calls, and then writes"""
     if command[0] != b"INCRBY":
         return await original(self, command)
     sum = int(await original(self, (b"GET", command[1])) or 0) + int(command[2])
@@ -50,7 +50,7 @@ async def dead_at_the_second(original: Any, self: Embedded, command: Command) ->
 
 @instead("KEY-CMD-6", EXECUTE)
 async def empty_sets(original: Any, self: Embedded, command: Command) -> Any:
-    """a set that lost its last member is still there"""
+    """a set that lost its last member still exists"""
     reply = await original(self, command)
     if command[0] in (b"SREM", b"SPOP") and not await original(self, (b"EXISTS", command[1])):
         await original(self, (b"SET", command[1], b""))
