@@ -79,7 +79,7 @@ async def lab(settings: dict[str, Any]) -> None:
 
         async def held(polls: int) -> Answer:
             while len(platform.devices.polls) < polls:
-                await platform.devices.polls.another()
+                await platform.devices.polls.wait_for_next()
             return await usage()
 
         ready = {

@@ -47,7 +47,9 @@ class FleetsControl:
         else:
             made = [self._secret(product, settings.auth, identity) for identity in identities]
         given = zip(identities, made, strict=True)
-        await self._platform.devices.registry.hand_out(product, {name: _proof(each) for name, each in given})
+        await self._platform.devices.registry.provision_all(
+            product, {name: _proof(each) for name, each in given}
+        )
         return made
 
     def _secret(self, product: str, auth: str, identity: str) -> HandedOut:

@@ -23,8 +23,8 @@ class PollsControl:
     async def more_of_device(self, product: str, identity: str, count: int) -> None:
         """Return once more than `count` of a device wait."""
         while await self.of_device(product, identity) <= count:
-            await self._platform.devices.polls.another()
+            await self._platform.devices.polls.wait_for_next()
 
     async def held(self, product: str, identity: str, alias: str, count: int = 1) -> None:
         """Return once at least `count` wait for this alias."""
-        await self._platform.devices.polls.held(product, identity, alias, count)
+        await self._platform.devices.polls.wait_for_count(product, identity, alias, count)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from aiohttp import web
 
 from labkit.device_api import emitted, forms, long_poll
-from labkit.device_api.authenticate import authenticate, authenticated_still
+from labkit.device_api.authenticate import authenticate, require_still_authenticated
 from labkit.device_api.exchange import Exchange
 from labkit.device_api.wire import FORM, nothing, reply
 from labkit.devices.devices import Devices
@@ -16,22 +16,23 @@ from labkit.http.error import HttpError
 
 
 async def read(exchange: Exchange, devices: Devices) -> web.StreamResponse:
-    """GET: the newest values of the aliases in the query; with Request-Timeout a long poll."""
+    """Answer GET: the newest values of the aliases in the query; with Request-Timeout a long poll."""
     device = await authenticate(exchange, devices.registry)
-    aliases = named(exchange)
+    aliases = queried_aliases(exchange)
     if not aliases:
         raise HttpError(400, "expected at least one alias in the query")
     if "Request-Timeout" in exchange.request.headers:
         return await long_poll.wait(exchange, devices, device, aliases)
     return written_values(
-        exchange, await devices.state.latest(device.product, device.identity, known(exchange, aliases))
+        exchange,
+        await devices.state.latest(device.product, device.identity, existing_aliases(exchange, aliases)),
     )
 
 
 async def write(exchange: Exchange, devices: Devices) -> web.StreamResponse:
-    """POST: store the pairs of the body; with aliases in the query, read those after all writes (hybrid)."""
+    """Answer POST: store the pairs of the body; with aliases in the query, read those after all writes (hybrid)."""
     device = await authenticate(exchange, devices.registry)
-    aliases = named(exchange)
+    aliases = queried_aliases(exchange)
     pairs = await exchange.form()
     if not pairs:
         raise HttpError(400, "expected at least one <alias>=<value> in the body")
@@ -49,24 +50,25 @@ async def write(exchange: Exchange, devices: Devices) -> web.StreamResponse:
         kept = {point.alias: point.value for point in points}
         exchange.add_not_stored((alias, value) for alias, value in pairs if kept.get(alias) != value)
     await exchange.context.events.capacity(f"{device.product}/{device.identity}")
-    authenticated_still(exchange)
-    read = known(exchange, aliases) if aliases else ()
+    require_still_authenticated(exchange)
+    read = existing_aliases(exchange, aliases) if aliases else ()
     stored, found = await devices.state.store(device.product, device.identity, points, second, read)
     emitted.stored(exchange, devices, device, stored, "write", now)
     return written_values(exchange, found)
 
 
-def named(exchange: Exchange) -> list[str]:
-    """The aliases in the query, each once, in order."""
+def queried_aliases(exchange: Exchange) -> list[str]:
+    """Return the aliases in the query without duplicates, in order."""
     pairs = exchange.query()
     return list(dict.fromkeys([name for name, _ in pairs if name])) if pairs else []
 
 
-def known(exchange: Exchange, aliases: Iterable[str]) -> list[str]:
-    """Those that are resources of the product; others are not an error (document 1, Errors, 2)."""
+def existing_aliases(exchange: Exchange, aliases: Iterable[str]) -> list[str]:
+    """Return the aliases that are resources of the product; others are not an error (document 1, Errors, 2)."""
     resources = exchange.product.settings.resources
     return [alias for alias in aliases if alias in resources]
 
 
 def written_values(exchange: Exchange, found: list[tuple[str, str]]) -> web.StreamResponse:
+    """Return the reply with alias-value pairs; an empty one without pairs."""
     return reply(200, forms.encode(found), FORM) if found else nothing(exchange.context.wire)

@@ -39,9 +39,9 @@ CHALLENGES = {
 
 @dataclass(slots=True)  # not frozen, at three times the cost with each request
 class Credential:
-    """What a request shows: a token, an identity with a password, or a certificate (DER) with its CN.
+    """A presented credential: a token, an identity with a password, or a certificate (DER) with its CN.
 
-    `value` is None where the header cannot be read as what it claims to be. digest: that of a token, once asked for.
+    `value` is None where the header is malformed. digest: that of a token, once computed.
     """
 
     type: Auth
@@ -50,8 +50,8 @@ class Credential:
     digest: bytes | None = None
 
 
-def presented(exchange: Exchange) -> Credential | None:
-    """The credential that the request shows; an empty header is none. Raises HttpError 400 for more than one.
+def presented_credential(exchange: Exchange) -> Credential | None:
+    """Return the credential in the request; an empty header is none. Raises HttpError 400 for more than one.
 
     The listener asks every client for a certificate as soon as one product wants them, so a certificate is a
     credential only where its product does.
@@ -80,6 +80,7 @@ def presented(exchange: Exchange) -> Credential | None:
 
 
 def authorization(exchange: Exchange, header: str) -> Credential:
+    """Parse an Authorization header into a credential."""
     scheme, _, value = header.strip().partition(" ")
     value = value.strip()
     if scheme.lower() == "token" and exchange.context.wire.authorization_token:
@@ -94,19 +95,19 @@ def authorization(exchange: Exchange, header: str) -> Credential:
 
 
 async def authenticate(exchange: Exchange, registry: Registry) -> Device:
-    """The device whose request this is. Raises HttpError 400 or 401."""
-    credential = presented(exchange)
+    """Return the device that authenticated the request. Raises HttpError 400 or 401."""
+    credential = presented_credential(exchange)
     if credential is None:
         raise unauthorized(exchange, "credentials are missing")
     return await check(exchange, registry, credential)
 
 
 async def check(exchange: Exchange, registry: Registry, credential: Credential) -> Device:
-    """The device that `credential` belongs to. Raises HttpError 401."""
+    """Return the device that `credential` belongs to. Raises HttpError 401."""
     settings = exchange.product.settings
     if credential.type != settings.auth:
         raise unauthorized(exchange, f"this product's devices show a {settings.auth}")
-    device = await owner_of(registry, settings.id, credential)
+    device = await find_owner(registry, settings.id, credential)
     if device is None:
         raise unauthorized(exchange, "credentials are not valid")
     exchange.identify(device.identity)
@@ -120,26 +121,26 @@ async def check(exchange: Exchange, registry: Registry, credential: Credential) 
     return device
 
 
-def authenticated_still(exchange: Exchange) -> None:
-    """Raises HttpError 401 where the credential was replaced, or the device locked or removed, since
-    `authenticate`."""
+def require_still_authenticated(exchange: Exchange) -> None:
+    """Raise HttpError 401 where, since `authenticate`, the credential was replaced, or the device locked or removed."""
     if exchange.hold is not None and exchange.hold.revoked:
         raise unauthorized(exchange, REVOKED)
 
 
-async def owner_of(registry: Registry, product: str, credential: Credential) -> Device | None:
+async def find_owner(registry: Registry, product: str, credential: Credential) -> Device | None:
+    """Return the device that a credential belongs to, or None."""
     value, identity = credential.value, credential.identity
     if not value:
         return None
     if isinstance(value, bytes):
-        return None if identity is None else await registry.by_certificate(product, identity, value)
+        return None if identity is None else await registry.find_by_certificate(product, identity, value)
     if credential.type == "password":
-        return await registry.by_password(product, identity or "", value)
+        return await registry.find_by_password(product, identity or "", value)
     if credential.digest is None:
-        credential.digest = registry.digest_of(value)
-    return await registry.by_token_digest(product, credential.digest)
+        credential.digest = registry.token_digest(value)
+    return await registry.find_by_token_digest(product, credential.digest)
 
 
 def unauthorized(exchange: Exchange, reason: str) -> HttpError:
-    """401 with the challenge that RFC 9110 11.6.1 asks for."""
+    """Return a 401 error with the challenge that RFC 9110 11.6.1 requires."""
     return HttpError(401, reason, {"WWW-Authenticate": CHALLENGES[exchange.product.settings.auth]})

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from aiohttp import web
 
 from labkit.core.errors import LabError
-from labkit.device_api.authenticate import authenticate, authenticated_still
+from labkit.device_api.authenticate import authenticate, require_still_authenticated
 from labkit.device_api.exchange import Exchange
 from labkit.device_api.wire import CSV, Download, reply
 from labkit.devices.content import PIECE, ContentInfo
@@ -18,13 +18,13 @@ from labkit.devices.devices import Devices
 from labkit.devices.registry import Device
 from labkit.http.error import HttpError
 
-# Nothing is tried again (`+`): a long header would take the square of its length.
+# Possessive quantifiers (`+`) prevent backtracking, which is quadratic in the length of the header.
 RANGE = re.compile(r"bytes=\s*+([0-9]*+)\s*+-\s*+([0-9]*+)\s*+", re.IGNORECASE)
-BEYOND = 10**18  # a position that no content has
+BEYOND = 10**18  # a position beyond the end of any content
 
 
 async def download(exchange: Exchange, devices: Devices) -> web.StreamResponse:
-    """The list without `id`, the meta fields with `info=true`, else the content itself."""
+    """Answer with the list without `id`, the meta fields with `info=true`, otherwise the content itself."""
     device = await authenticate(exchange, devices.registry)
     query = dict(exchange.query())
     wants_info = "id" in query and query.get("info") == "true"
@@ -39,13 +39,14 @@ async def download(exchange: Exchange, devices: Devices) -> web.StreamResponse:
 
 
 def expect_product(exchange: Exchange, query: dict[str, str | None], status: int) -> None:
+    """Raise HttpError with `status` where the query names another product."""
     for name in ("vendor", "model"):
         if query.get(name, exchange.product.id) != exchange.product.id:
             raise HttpError(status, f"{name} is not this product")
 
 
 def info_line(item: ContentInfo) -> str:
-    """Content type, size in bytes, Unix seconds of the update and description, as in RFC 4180."""
+    """Return content type, size in bytes, Unix seconds of the update and description as CSV (RFC 4180)."""
     line = io.StringIO(newline="")
     csv.writer(line).writerow([item.type, item.size, item.updated, item.description])
     return line.getvalue()
@@ -54,7 +55,7 @@ def info_line(item: ContentInfo) -> str:
 async def _send(
     exchange: Exchange, devices: Devices, device: Device, item: ContentInfo
 ) -> web.StreamResponse:
-    part = wanted(exchange, item.size)
+    part = requested_range(exchange, item.size)
     first, last = part if part is not None else (0, item.size - 1)
     headers = {"Content-Type": item.type}
     if part is not None:
@@ -70,7 +71,7 @@ async def _send(
             yield piece
             start = end + 1
 
-    authenticated_still(exchange)
+    require_still_authenticated(exchange)
     if exchange.hold is not None and exchange.request.transport is not None:
         exchange.hold.end = exchange.request.transport.abort
     status = 200 if part is None else exchange.context.wire.range_status
@@ -82,8 +83,8 @@ async def _send(
     return await response.send(exchange.request, pieces())
 
 
-def wanted(exchange: Exchange, size: int) -> tuple[int, int] | None:
-    """First and last position that Range asks for, both included; None for the whole content.
+def requested_range(exchange: Exchange, size: int) -> tuple[int, int] | None:
+    """Return the first and last position of the requested Range, both included; None for the whole content.
 
     A Range that is malformed, of another unit or of several parts is ignored (RFC 9110 14.2). Raises HttpError
     416 where it cannot be satisfied, and 400 for `bytes=-`, where neither X nor Y is present.
@@ -111,7 +112,7 @@ def wanted(exchange: Exchange, size: int) -> tuple[int, int] | None:
 
 
 def _position(digits: str) -> int | None:
-    """What digits of a Range say, however many they are; None for none."""
+    """Return the number in a Range, limited to BEYOND; None for no digits."""
     significant = digits.lstrip("0")
     if len(significant) > 18:
         return BEYOND

@@ -2,7 +2,7 @@
 
 data_in      on the device-data service: one for each request that stored something
 datapoint    to solutions: one for each datapoint stored
-provisioned  on the device-data service: credentials were given or replaced
+provisioned  on the device-data service: credentials were issued or replaced
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DATAPOINT = EventKind("device", "datapoint", ("data",))
 DATA_IN = EventKind("device2", "event", type="data_in")
 PROVISIONED = EventKind("device2", "event", type="provisioned")
 EVENTS = (DATAPOINT, DATA_IN, PROVISIONED)
-RESOURCES = 4096  # whose ids are kept at hand
+RESOURCES = 4096  # size of the cache of resource ids
 
 
 def stored(
@@ -38,9 +38,9 @@ def stored(
     api: str,
     received: float,
 ) -> None:
-    """Wake who waits for these datapoints, then raise their events. Called once they are stored.
+    """Wake the polls that wait for these datapoints, then emit their events. Call it once they are stored.
 
-    received: when the request was, in seconds of lab time.
+    received: lab time of the request in seconds.
     """
     live = api == "write"
     product, identity = device.product, device.identity
@@ -64,7 +64,7 @@ def stored(
 
 
 def provisioned(context: Context, product: str, connection: Connection, identity: str, cause: int) -> None:
-    """Raise that credentials were given or replaced."""
+    """Emit the event of issued or replaced credentials."""
     connection.identify(context.identifiers, f"{product}/{identity}")
     ip, id = connection.peer_ip, connection.id
     payload = partial(device_data, ip, id, "provisioned", identity, context.clock.micros())
@@ -72,7 +72,7 @@ def provisioned(context: Context, product: str, connection: Connection, identity
 
 
 def device_data(ip: str, connection_id: str, type: str, identity: str, micros: int) -> Payload:
-    """Return what every device-data event has; `timestamp` in microseconds."""
+    """Return the fields that all device-data events have; `timestamp` in microseconds."""
     return {
         "type": type,
         "identity": identity,
@@ -86,7 +86,9 @@ def device_data(ip: str, connection_id: str, type: str, identity: str, micros: i
 def data_in(
     ip: str, connection_id: str, identity: str, micros: int, points: Sequence[Datapoint], live: bool
 ) -> Payload:
-    """`payload` has an entry for each timestamp: {timestamp (microseconds), values {alias: value}}."""
+    """Return the payload of data_in, with an entry for each timestamp: {timestamp (microseconds), values
+    {alias: value}}.
+    """
     ordered = points if live else sorted(points, key=lambda point: point.timestamp)
     entries = [
         {
@@ -107,7 +109,10 @@ def datapoint(
     sequence: int,
     api: str,
 ) -> Payload:
-    """`value` is [timestamp in seconds, value]; `seq` counts the datapoints of the alias."""
+    """Return the payload of datapoint.
+
+    `value` is [timestamp in seconds, value]; `seq` counts the datapoints of the alias.
+    """
     return {
         "api": api,
         "alias": point.alias,
@@ -124,5 +129,5 @@ def datapoint(
 
 @lru_cache(RESOURCES)
 def resource_id(product: str, identity: str, alias: str) -> str:
-    """Names a resource of a device, the same for ever."""
+    """Return the permanent id of a resource of a device."""
     return hashlib.sha1(f"{product}/{identity}/{alias}".encode(), usedforsecurity=False).hexdigest()

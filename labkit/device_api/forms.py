@@ -1,4 +1,4 @@
-"""Form bodies and queries: application/x-www-form-urlencoded, read strictly (document 1, Endpoints)."""
+"""Strict parser of form bodies and queries: application/x-www-form-urlencoded (document 1, Endpoints)."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from urllib.parse import quote, unquote_to_bytes
 
 PLAIN = re.compile(r"[A-Za-z0-9_.~-]*")
-SURROGATE = re.compile(r"[\ud800-\udfff]")  # what the HTTP parser makes of bytes that are not UTF-8
+SURROGATE = re.compile(r"[\ud800-\udfff]")  # how the HTTP parser represents bytes that are not UTF-8
 BROKEN_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
 def parse(text: str) -> list[tuple[str, str | None]]:
-    """The pairs of a form in order; a pair without `=` has None for a value.
+    """Return the pairs of a form in order; a pair without `=` has the value None.
 
     Raises ValueError with the reason for wrong percent-encoding or invalid UTF-8.
     """
@@ -25,7 +25,7 @@ def parse(text: str) -> list[tuple[str, str | None]]:
 
 
 def parse_body(body: bytes) -> list[tuple[str, str]]:
-    """The pairs of a form body; a pair without `=` has an empty value.
+    """Return the pairs of a form body; a pair without `=` has an empty value.
 
     Raises ValueError with the reason, also for a pair without a name.
     """
@@ -42,7 +42,7 @@ def parse_body(body: bytes) -> list[tuple[str, str]]:
 
 
 def decode(text: str) -> str:
-    """Undo percent-encoding; `+` is a space. Raises ValueError with the reason."""
+    """Decode percent-encoding; `+` is a space. Raises ValueError with the reason."""
     if "+" in text:
         text = text.replace("+", " ")
     if "%" not in text:
@@ -56,7 +56,7 @@ def decode(text: str) -> str:
 
 
 def encode(pairs: Iterable[tuple[str, object]]) -> str:
-    """`name=value` pairs joined by `&`; all but letters, digits and `_.-~` is percent-encoded."""
+    """Return `name=value` pairs joined by `&`; all but letters, digits and `_.-~` is percent-encoded."""
     return "&".join([f"{_quoted(name)}={_quoted(str(value))}" for name, value in pairs])
 
 

@@ -1,6 +1,6 @@
 """Long polling: a read that waits for the next datapoint of one alias (document 1, Long polling).
 
-`devices.polls` tells which datapoint answers, and what a client can miss.
+`devices.polls` defines which datapoint answers a poll, and which values a client can miss.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import partial
 from aiohttp import web
 
 from labkit.device_api import forms
-from labkit.device_api.authenticate import authenticated_still
+from labkit.device_api.authenticate import require_still_authenticated
 from labkit.device_api.exchange import Exchange
 from labkit.device_api.wire import FORM, Delivered, nothing
 from labkit.devices.deliveries import PollDeliveries
@@ -32,8 +32,9 @@ DIGITS = re.compile(r"[0-9]{1,12}")
 async def wait(
     exchange: Exchange, devices: Devices, device: Device, aliases: list[str]
 ) -> web.StreamResponse:
-    """200 with the datapoint that came, or 304 after Request-Timeout milliseconds
-    of lab time. Raises HttpError 400, and 401 where the device may not wait any longer.
+    """Answer 200 with the next datapoint, or 304 after Request-Timeout milliseconds of lab time.
+
+    Raises HttpError 400, and 401 where the device loses its authorization while it waits.
     """
     headers = exchange.request.headers
     timeout = milliseconds(headers["Request-Timeout"])
@@ -47,35 +48,35 @@ async def wait(
     deliveries = exchange.connection.deliveries
     last = None
     if since is not None and isinstance(deliveries, PollDeliveries):
-        last = deliveries.last_of(key, since)
+        last = deliveries.last_number(key, since)
     poll = devices.polls.open(key, since, last)
     if exchange.hold is not None:
         exchange.hold.end = partial(devices.polls.end, poll)
     try:
         found = None
         if aliases[0] in exchange.product.settings.resources:
-            found = await devices.polls.look(poll)
+            found = await devices.polls.find_stored(poll)
         if found is None:
             found = await devices.polls.wait(poll, until)
     finally:
         devices.polls.close(poll)
-    authenticated_still(exchange)
+    require_still_authenticated(exchange)
     return nothing(exchange.context.wire, 304) if found is None else answer(exchange, devices, poll, found)
 
 
 def answer(exchange: Exchange, devices: Devices, poll: Poll, found: Stored) -> web.StreamResponse:
-    """200 with a datapoint, which counts as handed out once it has left."""
+    """Return a 200 reply with a datapoint, which is recorded as delivered once it is written."""
     alias, timestamp, value = found.point
     as_date = exchange.context.wire.last_modified == "http-date"
     return Delivered(
         forms.encode([(alias, value)]),
         FORM,
         {"Last-Modified": exchange.context.dates.at(timestamp) if as_date else str(timestamp)},
-        partial(hand_out, exchange.connection, devices, poll, found),
+        partial(record_delivery, exchange.connection, devices, poll, found),
     )
 
 
-async def hand_out(connection: Connection, devices: Devices, poll: Poll, found: Stored) -> None:
+async def record_delivery(connection: Connection, devices: Devices, poll: Poll, found: Stored) -> None:
     """Record that a poll's answer was written to its connection."""
     deliveries = connection.deliveries
     if not isinstance(deliveries, PollDeliveries):
@@ -84,14 +85,14 @@ async def hand_out(connection: Connection, devices: Devices, poll: Poll, found: 
 
 
 def milliseconds(text: str) -> int:
-    """Request-Timeout. Raises HttpError 400."""
+    """Parse Request-Timeout. Raises HttpError 400."""
     if not DIGITS.fullmatch(text.strip()) or int(text) > LONGEST:
         raise HttpError(400, f"Request-Timeout: expected 0 to {LONGEST} milliseconds")
     return int(text)
 
 
 def timestamp(text: str) -> int:
-    """If-Modified-Since: Unix seconds or an HTTP-date. Raises HttpError 400."""
+    """Parse If-Modified-Since: Unix seconds or an HTTP-date. Raises HttpError 400."""
     if DIGITS.fullmatch(text.strip()) and int(text) <= LATEST_TIMESTAMP:
         return int(text)
     try:

@@ -1,4 +1,4 @@
-"""Provision and reprovision credentials: POST /provision/activate (document 1, Endpoints)."""
+"""Provisioning and reprovisioning of credentials: POST /provision/activate (document 1, Endpoints)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from labkit.device_api import emitted
-from labkit.device_api.authenticate import check, presented, unauthorized
+from labkit.device_api.authenticate import check, presented_credential, unauthorized
 from labkit.device_api.exchange import Exchange
 from labkit.device_api.wire import nothing, reply
 from labkit.devices.devices import Devices
@@ -19,9 +19,9 @@ PEM = "application/x-pem-file"
 
 
 async def activate(exchange: Exchange, devices: Devices) -> web.StreamResponse:
-    """Give a device its first credentials, or replace those that it shows."""
+    """Issue a device's first credential, or replace the one that it presents."""
     settings = exchange.product.settings
-    credential = presented(exchange)
+    credential = presented_credential(exchange)
     owner = None if credential is None else await check(exchange, devices.registry, credential)
     if not settings.provisioning:
         raise HttpError(403, "provisioning is switched off for this product")
@@ -35,7 +35,7 @@ async def activate(exchange: Exchange, devices: Devices) -> web.StreamResponse:
     if settings.auth == "password":
         return await set_password(exchange, devices, identity, fields.get("password", ""), owner)
     outcome, token = await devices.registry.provision_token(
-        settings.id, identity, register=settings.self_registration, replacing=_held(owner)
+        settings.id, identity, register=settings.self_registration, replacing=_current_digest(owner)
     )
     refuse_unless_done(exchange, outcome, owner)
     _emit(exchange, identity)
@@ -45,13 +45,14 @@ async def activate(exchange: Exchange, devices: Devices) -> web.StreamResponse:
 async def set_password(
     exchange: Exchange, devices: Devices, identity: str, password: str, owner: Device | None
 ) -> web.StreamResponse:
+    """Store the password in the form. Raises HttpError 400 for one that is too short or cannot be sent."""
     if len(password) < SHORTEST_PASSWORD:
         raise HttpError(400, f"a password has at least {SHORTEST_PASSWORD} characters")
     if ":" in identity:
         raise HttpError(400, "an identity with ':' cannot be sent in Authorization: Basic (RFC 7617)")
     settings = exchange.product.settings
     outcome = await devices.registry.provision_password(
-        settings.id, identity, password, register=settings.self_registration, replacing=_held(owner)
+        settings.id, identity, password, register=settings.self_registration, replacing=_current_digest(owner)
     )
     refuse_unless_done(exchange, outcome, owner)
     _emit(exchange, identity)
@@ -61,7 +62,7 @@ async def set_password(
 async def replace_certificate(
     exchange: Exchange, devices: Devices, owner: Device | None
 ) -> web.StreamResponse:
-    """Pin the certificate in the body, whose CN is the device's identity, instead of the one shown."""
+    """Pin the certificate in the body, whose CN is the device's identity, in place of the presented one."""
     if owner is None:
         raise unauthorized(exchange, "a certificate is provisioned by connecting with it")
     exchange.expect_type(PEM)
@@ -75,7 +76,7 @@ async def replace_certificate(
         raise HttpError(400, "the certificate's CN is not the identity of this device")
     der = certificate.public_bytes(Encoding.DER)
     outcome = await devices.registry.provision_certificate(
-        owner.product, owner.identity, der, register=False, replacing=_held(owner)
+        owner.product, owner.identity, der, register=False, replacing=_current_digest(owner)
     )
     refuse_unless_done(exchange, outcome, owner)
     _emit(exchange, owner.identity)
@@ -83,7 +84,7 @@ async def replace_certificate(
 
 
 def identity_of(exchange: Exchange, fields: dict[str, str], owner: Device | None) -> str:
-    """The identity that the form names, or the one that authenticated. Raises HttpError 400, 403 or 404."""
+    """Return the identity in the form, or the authenticated one. Raises HttpError 400, 403 or 404."""
     product = exchange.product
     for name in ("vendor", "model"):
         if fields.get(name, product.id) != product.id:
@@ -100,11 +101,12 @@ def identity_of(exchange: Exchange, fields: dict[str, str], owner: Device | None
     return identity
 
 
-def _held(owner: Device | None) -> bytes | None:
+def _current_digest(owner: Device | None) -> bytes | None:
     return None if owner is None else owner.digest
 
 
 def refuse_unless_done(exchange: Exchange, outcome: Outcome, owner: Device | None) -> None:
+    """Raise the HttpError of an outcome other than `provisioned`."""
     if outcome == "provisioned":
         return
     if outcome == "locked":

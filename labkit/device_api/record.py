@@ -1,4 +1,4 @@
-"""Record values at timestamps: POST /onep:v1/stack/record (document 1, Endpoints)."""
+"""Recording of values at timestamps: POST /onep:v1/stack/record (document 1, Endpoints)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from itertools import pairwise
 from aiohttp import web
 
 from labkit.device_api import emitted, forms
-from labkit.device_api.authenticate import authenticate, authenticated_still
+from labkit.device_api.authenticate import authenticate, require_still_authenticated
 from labkit.device_api.exchange import Exchange
 from labkit.device_api.wire import FORM, nothing, reply
 from labkit.devices.devices import Devices
@@ -49,9 +49,9 @@ async def record(exchange: Exchange, devices: Devices) -> web.StreamResponse:
         point for alias, group in groups.items() for point in recorded_points(exchange, moment, alias, group)
     ]
     if len(points) > MANY:
-        await asyncio.sleep(0)  # to check and to store so many would be long for one turn of the loop
+        await asyncio.sleep(0)  # to check and store all of them would block the loop for too long
     await exchange.context.events.capacity(f"{device.product}/{device.identity}")
-    authenticated_still(exchange)
+    require_still_authenticated(exchange)
     if points:
         stored, _ = await devices.state.store(device.product, device.identity, points, math.floor(now))
         emitted.stored(exchange, devices, device, stored, "record", now)
@@ -59,7 +59,7 @@ async def record(exchange: Exchange, devices: Devices) -> web.StreamResponse:
 
 
 def grouped(pairs: list[tuple[str, str]]) -> dict[str, Group]:
-    """The points of each alias; an alias named twice is one group. Raises HttpError 400."""
+    """Group the points by alias; an alias named twice is one group. Raises HttpError 400."""
     if not pairs or pairs[0][0] != "alias":
         raise HttpError(400, "expected alias=<alias> first")
     groups: dict[str, Group] = {}
@@ -75,7 +75,7 @@ def grouped(pairs: list[tuple[str, str]]) -> dict[str, Group]:
 
 
 def nanoseconds(text: str) -> int:
-    """A number of seconds, exactly. Raises HttpError 400."""
+    """Convert a number of seconds exactly to nanoseconds. Raises HttpError 400."""
     if len(text) <= DIGITS and text.isdecimal() and text.isascii():  # as nearly always
         return int(text) * SECOND
     if not NUMBER.fullmatch(text):
@@ -86,14 +86,14 @@ def nanoseconds(text: str) -> int:
 
 
 def absolute(group: Group, now: int) -> Group:
-    """`group` with negative timestamps, which count back from `now` (nanoseconds), made absolute."""
+    """Return `group` with negative timestamps, which count back from `now` (nanoseconds), made absolute."""
     if not any(text[0] == "-" for text, _, _ in group):
         return group
     return [(text, now + number if text[0] == "-" else number, value) for text, number, value in group]
 
 
 def first_clash(group: Group) -> int | None:
-    """The first timestamp, in whole seconds, of the first pair that is less than a second apart."""
+    """Return the first timestamp of the first pair less than a second apart, in whole seconds; None without a clash."""
     numbers = [number for _, number, _ in group]
     ordered = sorted(numbers)
     if all(later - earlier >= SECOND for earlier, later in pairwise(ordered)):
@@ -110,7 +110,7 @@ def first_clash(group: Group) -> int | None:
 
 
 def recorded_points(exchange: Exchange, now: int, alias: str, group: Group) -> list[Datapoint]:
-    """The datapoints of a resource; of an alias that is none, nothing. Raises HttpError 400."""
+    """Return the datapoints of a group; none for an unknown alias. Raises HttpError 400."""
     latest = now + FURTHEST_AHEAD * SECOND
     for _, moment, _ in group:
         if not 0 <= moment <= latest:
@@ -122,7 +122,7 @@ def recorded_points(exchange: Exchange, now: int, alias: str, group: Group) -> l
             )
     if alias not in exchange.product.settings.resources:
         return []
-    if not exchange.product.takes_all(alias):
+    if not exchange.product.accepts_all(alias):
         for _, _, value in group:
             if wrong := exchange.product.value_error(alias, value):
                 raise HttpError(400, wrong)

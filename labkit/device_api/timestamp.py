@@ -10,7 +10,7 @@ from labkit.devices.devices import Devices
 
 
 async def timestamp(exchange: Exchange, devices: Devices) -> web.StreamResponse:
-    """Lab time in whole Unix seconds, for anybody."""
+    """Answer with lab time in whole Unix seconds; needs no authentication."""
     if exchange.context.faults.requests is not None:
         await exchange.meet_faults(None)
     return reply(200, str(exchange.context.clock.seconds()))

@@ -1,4 +1,4 @@
-"""Responses as they leave: every departure from the HTTP library's own framing is in this file.
+"""Responses on the wire: this file has every departure from the HTTP library's own framing.
 
 - A 204 carries `Content-Length: 0` where the profile says so (document 1, record, 4); RFC 9110 8.6 would not.
 - A download may carry Content-Length and Transfer-Encoding: chunked together (document 1, download; RFC 9112
@@ -27,21 +27,23 @@ REASONS = {status.value: status.phrase for status in HTTPStatus}
 def reply(
     status: int, body: bytes | str = b"", content_type: str = TEXT, headers: Mapping[str, str] | None = None
 ) -> web.Response:
-    """A small reply: head and body leave in one write, with a Content-Length."""
+    """Return a small reply: head and body are sent in one write, with a Content-Length."""
     data = body.encode() if isinstance(body, str) else body
     return Reply(status=status, body=data, headers={hdrs.CONTENT_TYPE: content_type, **(headers or {})})
 
 
 def nothing(wire: Wire, status: int = 204, headers: Mapping[str, str] | None = None) -> web.Response:
-    """A reply without a body: 204, or 304."""
+    """Return a reply without a body: 204, or 304."""
     if status == 204 and wire.empty_length:
         return EmptyWithLength(status=status, headers=headers)
     return Reply(status=status, headers=headers)
 
 
 class Reply(web.Response):
-    """A reply of text or nothing. Of the steps in which aiohttp makes a head, those that it needs: they are half of
-    the cost of a small one.
+    """A reply with a text or without a body.
+
+    It skips the steps of aiohttp's header preparation that it does not need: they are half of the cost of a
+    small reply.
     """
 
     says_empty = False  # `Content-Length: 0`, where a reply of its status has no length by itself
@@ -49,14 +51,14 @@ class Reply(web.Response):
     def __init__(
         self, *, status: int = 200, body: bytes | None = None, headers: Mapping[str, str] | None = None
     ) -> None:
-        # What aiohttp's own leaves there for such arguments, without what it does for others.
+        # The state after aiohttp's own constructor with such arguments, without its other work.
         self._state = {}
         self._headers = CIMultiDict(headers) if headers else CIMultiDict()
         self._status, self._reason, self._body = status, REASONS[status], body
 
     @property
     def size(self) -> int | None:
-        """Bytes of the body, as `content_length` says, which takes a dozen times as long."""
+        """Bytes of the body; the same as `content_length`, which takes a dozen times as long."""
         body = self._body
         if self._chunked or hdrs.CONTENT_LENGTH in self._headers or not isinstance(body, bytes | None):
             return self.content_length
@@ -96,7 +98,7 @@ class Reply(web.Response):
         self._eof_sent, self._req, self._payload_writer = True, None, None
 
     def _length(self) -> int | None:
-        """What Content-Length says: the answer to HEAD has that of GET, if there is one; None for none at all."""
+        """Return the value of Content-Length, None for no header; the answer to HEAD has that of GET, if any."""
         if self._status in (204, 304):
             return None
         body = self._body
@@ -105,13 +107,13 @@ class Reply(web.Response):
 
 
 class EmptyWithLength(Reply):
-    """A 204 that says `Content-Length: 0`."""
+    """A 204 with `Content-Length: 0`."""
 
     says_empty = True
 
 
 class Delivered(Reply):
-    """A 200 that calls `delivered` once its body was written whole to an open connection."""
+    """A 200 that calls `delivered` once its body was written completely to an open connection."""
 
     def __init__(
         self,
@@ -135,7 +137,7 @@ class Delivered(Reply):
 class Download(web.StreamResponse):
     """The body of a content item, framed as `wire.download_framing` says.
 
-    A client of HTTP/1.0 knows no chunks, so it gets a length (RFC 9112 6.1).
+    A client of HTTP/1.0 does not understand chunks, so it gets a length (RFC 9112 6.1).
     """
 
     def __init__(self, status: int, framing: str, size: int, headers: Mapping[str, str]) -> None:
@@ -146,7 +148,7 @@ class Download(web.StreamResponse):
 
     @property
     def size(self) -> int:
-        """Bytes of the body, however it is framed."""
+        """Bytes of the body, whatever the framing."""
         return self._size
 
     def break_off(self) -> None:
@@ -164,7 +166,7 @@ class Download(web.StreamResponse):
     _send_headers_immediately = False
 
     async def send(self, request: web.BaseRequest, pieces: AsyncIterator[bytes]) -> Download:
-        """Write the head and, unless it is a HEAD request, the pieces of the body; the end with the last one."""
+        """Send the head and, unless it is a HEAD request, the pieces of the body; the end with the last one."""
         if self._framing == "length" or request.version < HttpVersion11:
             self.content_length = self._size
         else:
@@ -173,12 +175,12 @@ class Download(web.StreamResponse):
             await self.prepare(request)
             await self.write_eof()
             return self
-        piece = await anext(pieces, b"")  # what goes wrong here can still be answered
+        piece = await anext(pieces, b"")  # an error here can still be answered
         await self.prepare(request)
         if self._breaks_off:
             await self._send_half(piece, pieces)
             if request.transport is not None:
-                request.transport.close()  # what was written still leaves
+                request.transport.close()  # the written part is still sent
             raise ConnectionCut("a fault, inside the answer")
         left = self._size - len(piece)
         while left:

@@ -1,9 +1,9 @@
-"""Devices and all that the platform keeps of them; no HTTP here.
+"""Devices and their data in the platform; no HTTP here.
 
-products     what a product is and which aliases and values it takes
-identities   which identities a product's format allows
+products     products, with the aliases and values that they accept
+identities   validation of identities by a product's format
 registry     devices: whitelisted, provisioned, locked; their credentials
 content      files that devices download
 state        datapoints: the value of each alias over time
-polls        who waits for the next datapoint
+polls        requests that wait for the next datapoint
 """

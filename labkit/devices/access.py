@@ -1,4 +1,4 @@
-"""What the cloud does with the devices of a product, beside what they do themselves: identities, and their state."""
+"""Operations of the cloud on the devices of a product: management of identities, and of their state."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ set_table = Table(
     Column("product", String, primary_key=True),
     Column("identity", String, primary_key=True),
     Column("alias", String, primary_key=True),
-    Column("value", String, nullable=False),  # that the cloud set last
-    Column("number", Integer, nullable=False),  # of its datapoint
-    Column("reported", String),  # what the device had reported before
+    Column("value", String, nullable=False),  # the last one set by the cloud
+    Column("number", Integer, nullable=False),  # its datapoint's
+    Column("reported", String),  # the device's last value before
     sqlite_with_rowid=False,
 )
 
@@ -54,35 +54,36 @@ class DeviceAccess:
         self._polls = polls
 
     async def find(self, identity: str) -> Device | None:
-        """The device of an identity."""
+        """Return the device with an identity, or None."""
         return await self._registry.find(self._product.id, identity)
 
     async def all(self) -> list[Device]:
-        """All devices by identity."""
+        """Return all devices, sorted by identity."""
         return await self._registry.all(self._product.id)
 
     async def add(self, identity: str) -> bool:
-        """Whitelist an identity that is new; False where there is a device of it.
+        """Whitelist a new identity; return False where the device exists.
 
-        Raises LabError for one that the product does not take.
+        Raises LabError for an identity that violates the product's format.
         """
         if wrong := identity_error(self._product.settings.identity_format, identity):
             raise LabError(wrong)
         return await self._registry.add(self._product.id, identity)
 
     async def remove(self, identity: str) -> None:
-        """Forget a device, with its credentials; what it holds open ends. Raises LabError where there is none."""
+        """Remove a device with its credentials, and end its open requests. Raises LabError where there is none."""
         await self._registry.remove(self._product.id, identity)
 
     async def state(self, identity: str) -> dict[str, Value]:
-        """The state of each alias that has one."""
+        """Return the state of each alias that has a value."""
         aliases = tuple(self._product.settings.resources)
         return await self._context.database.read(_state, self._product.id, identity, aliases)
 
     async def set(self, identity: str, values: Mapping[str, str]) -> None:
-        """Set values for a device: they are datapoints as those that it writes, and wake who polls; no event is raised.
+        """Store values on behalf of a device: they are datapoints like its own, and wake polls; no event is emitted.
 
-        Raises LabError, and stores nothing, for what is no resource, may not be set by the cloud, or does not fit.
+        Raises LabError, and stores nothing, for an alias that is no resource or not settable, and for an
+        invalid value.
         """
         resources = self._product.settings.resources
         for alias, value in values.items():
@@ -101,7 +102,7 @@ class DeviceAccess:
                 execute(connection, KEEP, (*key, value, number, reported and reported.reported))
 
         points = [Datapoint(alias, now, value) for alias, value in values.items()]
-        stored, _ = await self._state.store(product, identity, points, now, first_do=keep)
+        stored, _ = await self._state.store(product, identity, points, now, before_write=keep)
         self._polls.wake(product, identity, stored, True)
 
 

@@ -38,7 +38,7 @@ content_table = Table(
 )
 META = [content_table.c[name] for name in ("id", "type", "size", "updated", "description", "sha256")]
 
-# In pieces, because SQLite reads a value from its beginning whatever part of it is asked for.
+# In pieces, because SQLite reads a value from its beginning even for a part in its middle.
 piece_table = Table(
     "content_piece",
     metadata,
@@ -77,9 +77,9 @@ class Content:
         type: str = "application/octet-stream",
         description: str = "",
     ) -> ContentInfo:
-        """Add an item or replace it.
+        """Add or replace an item.
 
-        Raises LabError where the id cannot be listed, the type is none or the data is too large.
+        Raises LabError for an id that cannot be listed, an invalid type, and data that is too large.
         """
         if not id or not id.isprintable() or len(id) > 256:
             raise LabError(f"a content id has 1 to 256 printable characters, not {id!r}")
@@ -93,20 +93,20 @@ class Content:
         return info
 
     async def remove(self, product: str, id: str) -> None:
-        """Raises LabError where there is no such item."""
+        """Remove an item. Raises LabError where there is none with this id."""
         if not await self._database.run(_remove, product, id):
             raise LabError(f"product {product!r} has no content {id!r}")
 
     async def list(self, product: str) -> list[ContentInfo]:
-        """The items of a product by id."""
+        """Return the items of a product, sorted by id."""
         return await self._database.read(item_ids, product)
 
     async def info(self, product: str, id: str) -> ContentInfo | None:
-        """The meta fields of an item."""
+        """Return the meta fields of an item, or None."""
         return await self._database.read(item_info, product, id)
 
     async def read(self, product: str, id: str, first: int, last: int) -> bytes:
-        """The bytes of an item from position `first` to `last`, both 0-based and included."""
+        """Return the bytes of an item from position `first` to `last`, both 0-based and included."""
         return await self._database.read(_read, product, id, first, last)
 
 

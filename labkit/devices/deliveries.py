@@ -1,17 +1,17 @@
-"""Answers of polls on one connection: what its client was given last, and what it may not have received yet."""
+"""Deliveries of poll answers on one connection: the last values sent, and those not confirmed by the client."""
 
 from __future__ import annotations
 
 from labkit.devices.seen import Key
 from labkit.devices.state import State, Stored
 
-MOST_ALIASES = 100  # remembered for one connection; those that were answered longest ago are forgotten first
+MOST_ALIASES = 100  # of one connection; the least recently answered ones are dropped first
 
 
 class PollDeliveries:
-    """For each alias of a device the second and the number of the value that this connection handed out last.
+    """The second and the number of the last value sent on a connection, for each alias of a device.
 
-    A lab that is reset forgets them.
+    A reset of the lab clears them.
     """
 
     __slots__ = ("_generation", "_last", "_state", "_unconfirmed")
@@ -22,16 +22,16 @@ class PollDeliveries:
         self._last: dict[Key, tuple[int, int]] = {}
         self._unconfirmed: list[
             tuple[Key, int, int]
-        ] = []  # at most as many, though a client may pipeline for ever
+        ] = []  # at most MOST_ALIASES, though a client may pipeline without end
 
-    def last_of(self, key: Key, second: int) -> int | None:
-        """Return the number of the value of an alias that was handed out last; None if it was of another second."""
+    def last_number(self, key: Key, second: int) -> int | None:
+        """Return the number of the last value sent of an alias; None if it was of another second."""
         self._forget_reset()
         timestamp, number = self._last.get(key, (None, None))
         return number if timestamp == second else None
 
     async def add(self, key: Key, given: Stored, since: int | None) -> None:
-        """Record an answer that was written whole. since: the second that the poll named; None if it named none."""
+        """Record an answer that was written completely. since: the second that the poll named, or None."""
         self._forget_reset()
         timestamp, number = given.point.timestamp, given.number
         self._last.pop(key, None)  # so that the dictionary is in the order of the answers
@@ -41,10 +41,10 @@ class PollDeliveries:
         if since == timestamp:
             self._unconfirmed.append((key, timestamp, number))
             del self._unconfirmed[:-MOST_ALIASES]
-        await self._state.answered(key, given, named=since == timestamp)
+        await self._state.record_answer(key, given, named=since == timestamp)
 
     def confirm(self) -> None:
-        """Count the values handed out so far as seen: the client has received them."""
+        """Mark the values sent so far as seen: the client has received them."""
         if self._unconfirmed:
             self._forget_reset()
             for mark in self._unconfirmed:

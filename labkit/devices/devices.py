@@ -1,4 +1,4 @@
-"""All that the platform keeps of devices, without HTTP."""
+"""The platform's component for all data of devices, without HTTP."""
 
 from __future__ import annotations
 
@@ -17,15 +17,17 @@ from labkit.devices.registry import Registry
 from labkit.devices.state import State
 from labkit.settings import ProductSettings
 
-SEQUENCES = 10**9  # for the datapoints of an alias, in each start of a lab; scripts hold up to 2^53 exactly
+SEQUENCES = (
+    10**9
+)  # for the datapoints of an alias, in each start of a lab; numbers of scripts are exact up to 2^53
 
 
 class Devices(Component):
-    """Products, their devices and content, datapoints, and who waits for them."""
+    """Products, their devices and content, datapoints, and the polls that wait for these."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
-        self.products = cast("Directory[Product]", context.products)  # nobody else adds to it
+        self.products = cast("Directory[Product]", context.products)  # only this class adds to it
         self.registry = Registry(context.database, context.clock, context.identifiers)
         self.content = Content(context.database, context.clock)
         self.state = State(context.database, context.settings.datapoints.kept)
@@ -33,9 +35,9 @@ class Devices(Component):
         self._sequences: defaultdict[tuple[str, str, str], int] = defaultdict(int)
 
     async def add(self, product: Product) -> None:
-        """Add a product with the identities and the content that its settings name.
+        """Add a product with the identities and the content of its settings.
 
-        Raises SettingsError, and adds nothing, where the id is taken or a content file cannot be read.
+        Raises SettingsError, and adds nothing, where the id is in use or a content file cannot be read.
         """
         self.products.add(product.id, product)
         product.access = DeviceAccess(product, self.context, self.registry, self.state, self.polls)
@@ -46,7 +48,7 @@ class Devices(Component):
             raise
 
     def sequence(self, product: str, identity: str, alias: str) -> int:
-        """The number of the next datapoint of an alias, from 1.
+        """Return the number of the next datapoint of an alias, from 1.
 
         On a data file each start of the lab has a range of its own, above those of the starts before.
         """
@@ -74,7 +76,7 @@ class Devices(Component):
             await self.fill(product.settings)
 
     async def fill(self, settings: ProductSettings) -> None:
-        """Whitelist the identities and add the content that settings name. Raises SettingsError for a file."""
+        """Whitelist the identities and add the content of settings. Raises SettingsError for an unreadable file."""
         if settings.identities:
             await self.registry.allow(settings.id, settings.identities)
         for item in settings.content:
@@ -85,5 +87,5 @@ class Devices(Component):
             id = item.id or item.file.name
             present = await self.content.info(settings.id, id)
             whole = await self.content.read(settings.id, id, 0, len(data)) if present else b""
-            if present is None or whole != data:  # a restart on a data file does not touch what is the same
+            if present is None or whole != data:  # a restart on a data file leaves unchanged content alone
                 await self.content.add(settings.id, id, data, item.type, item.description)

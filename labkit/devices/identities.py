@@ -1,4 +1,4 @@
-"""Which identities a product takes (document 1, Resources: identity format configured in the product)."""
+"""Validation of identities (document 1, Resources: identity format configured in the product)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PATTERNS = {
 
 
 def identity_error(format: IdentityFormat, identity: str) -> str | None:
-    """What is wrong with `identity` under a product's format; None if nothing is."""
+    """Return why `identity` violates a product's format; None for a valid one."""
     if not identity or len(identity) > LONGEST or not identity.isprintable():
         return f"an identity has 1 to {LONGEST} printable characters"
     if not identity.startswith(format.prefix):

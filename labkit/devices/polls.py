@@ -1,32 +1,33 @@
-"""Long polls that wait, and the datapoint that answers each (document 1, Long polling).
+"""Long polls in progress, and the rule for the datapoint that answers each (document 1, Long polling).
 
-A poll without a time is answered by what is written after it arrived, or recorded for a later second. A poll that
-names a second S is answered by the earliest datapoint later than S or, before that, by the value of S itself, which a
-write may have replaced since the client was given it. A datapoint recorded ahead answers when its second comes. What
-answers several waiting polls is given to all of them.
+A poll without a time is answered by a datapoint written after its arrival, or recorded for a later second. A
+poll that names a second S is answered by the earliest datapoint later than S or, before that, by the value of S
+itself, which a write may have replaced since the client received it. A datapoint recorded ahead answers when
+its second comes. A datapoint that answers several waiting polls is sent to all of them.
 
-Only the value of S itself is in question; later ones always answer. A connection remembers for each alias of a device
-the second and the number of the value that it handed out last (`devices.deliveries`). If that second is S, only a newer
-value answers. Else the value answers unless it counts as seen (`devices.seen`), because it
+Only the value of S itself is in question; later ones always answer. A connection remembers for each alias of a
+device the second and the number of the last value sent (`devices.deliveries`). If that second is S, only a
+newer value answers. Otherwise the value answers unless it counts as seen (`devices.seen`), because it
 
 - answered a poll that named another time or none, or
-- was confirmed: a further request came on that connection, which had not begun to arrive before the answer left, or
-  the client itself ended the connection in order (FIN, or TLS close_notify), or
+- was confirmed: a further request came on that connection, which had not begun to arrive before the answer was
+  sent, or the client itself ended the connection in order (FIN, or TLS close_notify), or
 - answered five polls that named S.
 
-An end that the server makes confirms nothing: `Connection: close`, keep-alive that is over, a restart. Neither does a
-reset of the connection, nor silence. The client whose answer is lost asks again with S, and gets the value again.
+An end by the server confirms nothing: `Connection: close`, a keep-alive timeout, a restart. Neither does a
+reset of the connection, nor silence. The client whose answer is lost asks again with S, and gets the value
+again.
 
-A client that gives each Last-Modified back can still miss
+A client that sends each Last-Modified back can still miss
 
 - a value whose answer is lost five times,
-- on a new connection: a value that another client which polls the alias was given,
-- behind a proxy that shares connections: a value that another client was given over the same one,
-- a value whose answer leaves just as the client gives up and ends its connection in order,
+- on a new connection: a value that was sent to another client which polls the alias,
+- behind a proxy that shares connections: a value that was sent to another client over the same one,
+- a value whose answer is sent just as the client gives up and ends its connection in order,
 - the value of a second that it chose itself, once that counts as seen.
 
-It can get a value again where it ends its connections by a reset, leaves their end to the server or changes between
-several, and after a restart that is no clean stop.
+It can get a value again where it ends its connections by a reset, leaves their end to the server or changes
+between several, and after an unclean restart.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ from labkit.devices.state import State, Stored, Waiting
 class Poll:
     """One waiting request.
 
-    since: the time to wait from (Unix seconds); live: the request named none, so it is that of its arrival; last: the
-    number of the value of that second that the client was given last on its connection, if any.
+    since: the time to wait from (Unix seconds); live: the request named none, so it is that of its arrival;
+    last: the number of the value of that second that was last sent on its connection, if any.
     """
 
     key: Key
@@ -61,12 +62,12 @@ class Poll:
 
     @property
     def actor(self) -> str:
-        """Whose request it is, as the journal names it."""
+        """The device, as the journal names it."""
         product, identity, _ = self.key
         return f"{product}/{identity}"
 
-    def takes(self, fresh: Stored, written: bool) -> bool:
-        """Does a datapoint that was stored just now answer? written: at its own time, not recorded."""
+    def is_answered_by(self, fresh: Stored, written: bool) -> bool:
+        """Return whether a datapoint that was stored just now answers. written: at its own time, not recorded."""
         if self.live and written:
             return True
         timestamp = fresh.point.timestamp
@@ -76,7 +77,7 @@ class Poll:
 
 
 class Polls:
-    """All waiting requests. While one waits it is no activity: the lab counts as settled."""
+    """All waiting requests. Waiting is no activity: the lab counts as settled."""
 
     def __init__(self, clock: Clock, activity: Activity, holding: Holding, state: State) -> None:
         self._clock = clock
@@ -85,33 +86,33 @@ class Polls:
         self._state = state
         self._waiting: dict[Key, list[Poll]] = {}
         self._ahead: dict[Key, Timer] = {}  # until the next datapoint that was recorded ahead
-        self._looking: dict[Key, set[asyncio.Task[None]]] = {}  # on behalf of all polls of an alias
+        self._looking: dict[Key, set[asyncio.Task[None]]] = {}  # for all polls of an alias
         self._held: list[asyncio.Future[None]] = []
 
     def count(self, product: str, identity: str, alias: str) -> int:
-        """How many requests wait for this alias."""
+        """Return the number of requests that wait for this alias."""
         return len(self._waiting.get((product, identity, alias), ()))
 
     def keys(self) -> list[Key]:
-        """What requests wait for."""
+        """Return the device aliases that requests wait for."""
         return list(self._waiting)
 
     def __len__(self) -> int:
         return sum(map(len, self._waiting.values()))
 
-    async def held(self, product: str, identity: str, alias: str, count: int) -> None:
+    async def wait_for_count(self, product: str, identity: str, alias: str, count: int) -> None:
         """Return once at least `count` requests wait for this alias."""
         while self.count(product, identity, alias) < count:
-            await self.another()
+            await self.wait_for_next()
 
-    async def another(self) -> None:
+    async def wait_for_next(self) -> None:
         """Return once one more request waits."""
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._held.append(future)
         await future
 
     def open(self, key: Key, since: int | None, last: int | None = None) -> Poll:
-        """Begin to wait: from `since` (Unix seconds), or from this moment. last: as in Poll."""
+        """Register a poll: from `since` (Unix seconds), or from this moment. last: as in Poll."""
         poll = Poll(key, self._clock.seconds() if since is None else since, since is None, last)
         self._waiting.setdefault(key, []).append(poll)
         held, self._held = self._held, []
@@ -121,7 +122,7 @@ class Polls:
         return poll
 
     def close(self, poll: Poll) -> None:
-        """Forget a poll, whatever became of it."""
+        """Remove a poll, answered or not."""
         waiting = self._waiting[poll.key]
         waiting.remove(poll)
         if not waiting:
@@ -129,14 +130,14 @@ class Polls:
             if (timer := self._ahead.pop(poll.key, None)) is not None:
                 timer.cancel()
 
-    async def look(self, poll: Poll) -> Stored | None:
-        """What is stored already and answers the poll."""
+    async def find_stored(self, poll: Poll) -> Stored | None:
+        """Return a stored datapoint that answers the poll, if any."""
         [found], ahead = await self._state.due(poll.key, _sought([poll]), self._clock.seconds())
         self._expect(poll.key, ahead)
         return found
 
     async def wait(self, poll: Poll, until: float) -> Stored | None:
-        """The datapoint that answers the poll, or None when lab time reaches `until` or the poll is ended."""
+        """Return the datapoint that answers the poll; None when lab time reaches `until` or the poll is ended."""
         if poll.future.done():
             return poll.future.result()
         if until <= self._clock.now():  # a timer would wait for a virtual clock to move
@@ -153,7 +154,7 @@ class Polls:
                 self._holding.end(poll.actor)
 
     def end(self, poll: Poll) -> None:
-        """Let a poll wait no longer, without a datapoint unless it has one already."""
+        """End a poll without a datapoint, unless it has one already."""
         self._answer(poll, None)
 
     def wake(self, product: str, identity: str, stored: Iterable[Stored], written: bool) -> None:
@@ -174,7 +175,7 @@ class Polls:
             present = [each for each in several if each.point.timestamp <= now]
             timer = self._ahead.get(key)
             if key in self._looking or (timer is not None and timer.when <= self._clock.now()):
-                self._look_for_all(key, present, written)  # something that is earlier may be due
+                self._look_for_all(key, present, written)  # an earlier datapoint may be due
             else:
                 for poll in self._waiting[key]:
                     self._give(poll, None, present, written)
@@ -182,7 +183,7 @@ class Polls:
                 self._expect(key, several[len(present)].point.timestamp)
 
     def _expect(self, key: Key, timestamp: int | None) -> None:
-        """Have the polls of an alias answered once a datapoint's time comes, if there is one."""
+        """Schedule the answer of the polls of an alias for the time of a datapoint recorded ahead, if there is one."""
         if timestamp is None or key not in self._waiting:
             return
         timer = self._ahead.get(key)
@@ -216,13 +217,13 @@ class Polls:
         self._expect(key, ahead)
 
     def _give(self, poll: Poll, found: Stored | None, fresh: Sequence[Stored], written: bool) -> None:
-        """Answer a poll with the earlier of what was found and what is fresh (in order of time), if any.
+        """Answer a poll with the earlier of the found and the first matching fresh datapoint (sorted by time), if any.
 
-        What is fresh counts even where another poll was given it, or it was replaced, since it was stored.
+        A fresh datapoint counts even where another poll got it, or it was replaced, since it was stored.
         """
-        taken = next((each for each in fresh if poll.takes(each, written)), None)
-        if found is None or (taken is not None and taken.point.timestamp < found.point.timestamp):
-            found = taken
+        match = next((each for each in fresh if poll.is_answered_by(each, written)), None)
+        if found is None or (match is not None and match.point.timestamp < found.point.timestamp):
+            found = match
         if found is not None:
             self._answer(poll, found)
 

@@ -1,4 +1,4 @@
-"""A product: its settings, which may change while the lab runs, and the name that it is reached by."""
+"""Products: their settings, which may change while the lab runs, and their domains."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class Product:
         self.settings = build(ProductSettings, {**current, **values}, f"product {self.id!r}")
         return self.settings
 
-    def takes_all(self, alias: str) -> bool:
-        """Does every value fit the format of the resource `alias`?"""
+    def accepts_all(self, alias: str) -> bool:
+        """Return whether the resource `alias` accepts every value."""
         resource = self.settings.resources[alias]
         return resource.format == "string" and not resource.allowed
 
     def value_error(self, alias: str, value: str) -> str | None:
-        """Why `value` does not fit the format of the resource `alias`; None if it does."""
+        """Return why `value` is invalid for the resource `alias`; None for a valid one."""
         resource = self.settings.resources[alias]
         if resource.format == "string" and not resource.allowed:
             return None
@@ -66,7 +66,7 @@ def _format_error(format: str, value: str) -> str | None:
     expected = "expected a whole number" if format == "integer" else "expected a number"
     if (
         not value.isascii() or "_" in value or value != value.strip()
-    ):  # Python takes them; no device means them
+    ):  # Python accepts these forms, but they are no plain numbers
         return expected
     try:
         if format == "integer":
@@ -77,6 +77,7 @@ def _format_error(format: str, value: str) -> str | None:
 
 
 def allows(rule: NumberRange | float | str | bool, value: str) -> bool:
+    """Return whether a value matches an allowed value or range."""
     if isinstance(rule, bool):
         return value in (("true", "1") if rule else ("false", "0"))
     if isinstance(rule, str):

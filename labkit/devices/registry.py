@@ -1,9 +1,9 @@
-"""Devices and their credentials.
+"""Registry of devices and their credentials.
 
-A device is whitelisted (named in advance), provisioned (it has a credential) or both, and may be locked.
-Of a credential only a digest is kept: a token and a certificate as SHA-256; a password, which the device made
-up itself, as salted BLAKE2b. It is checked with each request, so a slow password hash would make the lab a
-benchmark of that hash; the documents ask for 20 characters or more.
+A device is whitelisted (named in advance), provisioned (it has a credential) or both, and may be locked. Only a
+digest of a credential is stored: a token and a certificate as SHA-256; a password, which the device chose
+itself, as salted BLAKE2b. It is checked with each request, so a slow password hash would make the lab a
+benchmark of that hash; the documents require 20 characters or more.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ device_table = Table(
     Column("digest", LargeBinary),
     Column("salt", LargeBinary),
     Column("provisioned", Integer),  # lab time in whole seconds
-    Index("device_digest", "product", "digest"),  # or each device that connects would be looked for among all
+    Index("device_digest", "product", "digest"),  # otherwise each lookup of a token would scan all devices
     sqlite_with_rowid=False,
 )
 
-HAND_OUT = (
+PROVISION_ALL = (
     "INSERT INTO device (product, identity, whitelisted, locked, digest, salt, provisioned) "
     "VALUES (?, ?, 1, 0, ?, ?, ?) ON CONFLICT (product, identity) DO UPDATE SET whitelisted = 1, "
     "digest = excluded.digest, salt = excluded.salt, provisioned = excluded.provisioned"
@@ -56,7 +56,7 @@ Outcome = Literal["provisioned", "unknown", "taken", "locked"]
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """What the platform knows of a device."""
+    """The registration of a device."""
 
     product: str
     identity: str
@@ -73,15 +73,15 @@ class Device:
         return "provisioned" if self.digest is not None else "whitelisted"
 
     def proves(self, digest: bytes) -> bool:
-        """Is `digest` that of the device's credential?"""
+        """Return whether `digest` is that of the device's credential."""
         return self.digest is not None and hmac.compare_digest(self.digest, digest)
 
 
 @dataclass(eq=False, slots=True)
 class Hold:
-    """A request of a device that was let in. revoked: its credential is no longer valid.
+    """The authorization of a device's request in progress.
 
-    end: called once when that happens.
+    revoked: whether the credential is no longer valid. end: called once when it is revoked.
     """
 
     device: Device
@@ -89,25 +89,26 @@ class Hold:
     end: Callable[[], object] | None = None
 
     def revoke(self) -> None:
+        """Mark the authorization as revoked and end the request."""
         self.revoked = True
         if self.end is not None:
             self.end()
 
 
 def fingerprint(credential: str | bytes) -> bytes:
-    """The digest kept of a token or a certificate (DER)."""
-    if isinstance(credential, str):  # as it came in a header, so perhaps with bytes that are not UTF-8
+    """Return the stored digest of a token or a certificate (DER)."""
+    if isinstance(credential, str):  # from a header, so perhaps with bytes that are not UTF-8
         credential = credential.encode("utf-8", "surrogateescape")
     return hashlib.sha256(credential).digest()
 
 
 def password_digest(password: str, salt: bytes) -> bytes:
-    """The digest kept of a password."""
+    """Return the stored digest of a password."""
     return hashlib.blake2b(password.encode(), key=salt).digest()
 
 
 class Registry:
-    """All devices of a lab. Digests that were looked up stay in memory until a device changes."""
+    """All devices of a lab. Digests that were looked up are cached until a device changes."""
 
     def __init__(self, database: Database, clock: Clock, identifiers: Identifiers) -> None:
         self._database = database
@@ -119,36 +120,36 @@ class Registry:
         self._changes = 0
 
     async def find(self, product: str, identity: str) -> Device | None:
-        """The device of this identity."""
+        """Return the device with this identity, or None."""
         return await self._database.read(_find, product, identity)
 
-    async def by_token(self, product: str, token: str) -> Device | None:
-        """The device that this token belongs to."""
-        return await self.by_token_digest(product, self.digest_of(token))
+    async def find_by_token(self, product: str, token: str) -> Device | None:
+        """Return the device that this token belongs to, or None."""
+        return await self.find_by_token_digest(product, self.token_digest(token))
 
-    def digest_of(self, token: str) -> bytes:
-        """What `by_token_digest` knows a token by, for who asks for the device of one token again and again."""
+    def token_digest(self, token: str) -> bytes:
+        """Return a token's digest for `find_by_token_digest`, for callers that look up one token repeatedly."""
         return fingerprint(token)
 
-    async def by_token_digest(self, product: str, digest: bytes) -> Device | None:
-        """The device whose token has this digest."""
+    async def find_by_token_digest(self, product: str, digest: bytes) -> Device | None:
+        """Return the device whose token has this digest, or None."""
         key = (product, digest)
         device = self._by_digest.get(key)
         if device is None:
             changes = self._changes
-            device = await self._database.read(by_digest, *key)
+            device = await self._database.read(find_by_digest, *key)
             self._keep(device, changes)
         return device
 
-    async def by_password(self, product: str, identity: str, password: str) -> Device | None:
-        """The device of this identity, if this is its password."""
+    async def find_by_password(self, product: str, identity: str, password: str) -> Device | None:
+        """Return the device with this identity, if this is its password."""
         device = await self.find(product, identity)
         salt = device.salt if device is not None and device.salt is not None else bytes(16)
-        digest = password_digest(password, salt)  # also for nobody, so that both take as long
+        digest = password_digest(password, salt)  # for an unknown identity too: equally long
         return device if device is not None and device.proves(digest) else None
 
-    async def by_certificate(self, product: str, identity: str, certificate: bytes) -> Device | None:
-        """The device of this identity, if this certificate (DER) is the one pinned to it."""
+    async def find_by_certificate(self, product: str, identity: str, certificate: bytes) -> Device | None:
+        """Return the device with this identity, if this certificate (DER) is the one pinned to it."""
         digest = fingerprint(certificate)
         device = self._by_digest.get((product, digest))
         if device is None or device.identity != identity:
@@ -159,16 +160,16 @@ class Registry:
         return device if device is not None and device.proves(digest) else None
 
     def hold(self, device: Device) -> Hold:
-        """Have a request know when its device's credential is replaced, or the device locked or removed.
+        """Return the authorization of a request, which is revoked when the credential or the device changes.
 
-        To be called before anything is awaited since the device was looked up, and `release`d at the end.
+        Call it before any await since the device was looked up, and `release` it at the end.
         """
         hold = Hold(device)
         self._holds.setdefault((device.product, device.identity), set()).add(hold)
         return hold
 
     def release(self, hold: Hold | None) -> None:
-        """The request has ended. Nothing happens where it was released or revoked already."""
+        """Release the authorization of a request that has ended; no effect where it was released or revoked."""
         if hold is None:
             return
         key = hold.device.product, hold.device.identity
@@ -183,16 +184,17 @@ class Registry:
             hold.revoke()
 
     async def all(self, product: str) -> list[Device]:
-        """The devices of a product by identity."""
+        """Return the devices of a product, sorted by identity."""
         return await self._database.read(_all, product)
 
     async def provision_token(
         self, product: str, identity: str, *, register: bool, replacing: bytes | None = None
     ) -> tuple[Outcome, str]:
-        """Give the device a new token of 40 hex digits. Returns the outcome and the token.
+        """Issue a new token of 40 hex digits to the device. Returns the outcome and the token.
 
         register: create the device where it is unknown; replacing: the digest of the credential that it has
-        authenticated with, which may be gone by now. Outcomes other than `provisioned` change nothing.
+        authenticated with, which may have been replaced meanwhile. Outcomes other than `provisioned` change
+        nothing.
         """
         token = self._identifiers.hex(f"token/{product}/{identity}", TOKEN_LENGTH)
         outcome = await self.provision(product, identity, fingerprint(token), None, register, replacing)
@@ -201,7 +203,7 @@ class Registry:
     async def provision_password(
         self, product: str, identity: str, password: str, *, register: bool, replacing: bytes | None = None
     ) -> Outcome:
-        """Keep the password that the device chose."""
+        """Store the password that the device chose."""
         salt = secrets.token_bytes(16)
         digest = password_digest(password, salt)
         return await self.provision(product, identity, digest, salt, register, replacing)
@@ -227,6 +229,7 @@ class Registry:
         register: bool,
         replacing: bytes | None,
     ) -> Outcome:
+        """Store a credential's digest and salt. Arguments and outcomes as in `provision_token`."""
         now = self._clock.seconds()
 
         def provision(connection: Connection) -> Outcome:
@@ -248,19 +251,24 @@ class Registry:
             self._revoke(product, identity)
         return outcome
 
-    async def hand_out(self, product: str, credentials: Mapping[str, tuple[bytes, bytes | None]]) -> None:
-        """Whitelist and provision many identities at once: digest and salt of each. What they had is replaced."""
+    async def provision_all(
+        self, product: str, credentials: Mapping[str, tuple[bytes, bytes | None]]
+    ) -> None:
+        """Whitelist and provision many identities at once, replacing their credentials.
+
+        credentials: identity → digest and salt.
+        """
         now = self._clock.seconds()
         rows = [(product, identity, *proof, now) for identity, proof in credentials.items()]
-        await self._database.run(lambda connection: execute_many(connection, HAND_OUT, rows))
+        await self._database.run(lambda connection: execute_many(connection, PROVISION_ALL, rows))
         for identity in credentials:
             self.forget(product, identity)
             self._revoke(product, identity)
 
     async def allow(self, product: str, identities: Iterable[str], token: str | None = None) -> None:
-        """Whitelist identities. With `token` (40 characters), the device is provisioned with it as well.
+        """Whitelist identities. With `token` (40 characters), also provision the device with it.
 
-        Raises LabError where the token has another length, is that of another device or meant for several.
+        Raises LabError where the token has another length, belongs to another device or is given for several.
         """
         if token is not None and len(token) != TOKEN_LENGTH:
             raise LabError(f"a token has {TOKEN_LENGTH} characters, this one has {len(token)}")
@@ -273,7 +281,7 @@ class Registry:
             values |= {"digest": digest, "salt": None, "provisioned": self._clock.seconds()}
 
         def allow(connection: Connection) -> None:
-            owner = None if digest is None else by_digest(connection, product, digest)
+            owner = None if digest is None else find_by_digest(connection, product, digest)
             if owner is not None and owner.identity not in named:
                 raise LabError(f"this token is that of {owner.identity!r}")
             _put(connection, product, *named, **values)
@@ -285,7 +293,7 @@ class Registry:
                 self._revoke(product, identity)
 
     async def add(self, product: str, identity: str) -> bool:
-        """Whitelist an identity that is new. False, and nothing changes, where there is a device of it."""
+        """Whitelist a new identity; return False, and change nothing, where the device exists."""
 
         def add(connection: Connection) -> bool:
             if _find(connection, product, identity) is not None:
@@ -296,11 +304,11 @@ class Registry:
         return await self._database.run(add)
 
     async def lock(self, product: str, identity: str, locked: bool = True) -> None:
-        """Keep a device out even with valid credentials, or let it in again. Raises LabError if unknown."""
+        """Lock a device, refused even with valid credentials, or unlock it. Raises LabError if unknown."""
         await self._change(product, identity, lambda c: _put(c, product, identity, locked=locked))
 
     async def remove(self, product: str, identity: str) -> None:
-        """Forget a device, its credential and whitelisting; its datapoints stay.
+        """Remove a device, its credential and whitelisting; its datapoints stay.
 
         Raises LabError if unknown.
         """
@@ -318,7 +326,7 @@ class Registry:
         self._revoke(product, identity)
 
     def forget_all(self) -> None:
-        """Look every digest up anew, and let no request go on: the database was emptied."""
+        """Clear the cache and revoke all requests: the database was emptied."""
         self._changes += 1
         self._by_digest.clear()
         self._digests.clear()
@@ -326,12 +334,13 @@ class Registry:
             self._revoke(*key)
 
     def _keep(self, device: Device | None, changes: int) -> None:
-        """Keep what was looked up, unless a device has changed since (`changes` was read before)."""
+        """Cache a looked-up device, unless a device has changed since (`changes` was read before)."""
         if device is not None and device.digest is not None and changes == self._changes:
             self._by_digest[device.product, device.digest] = device
             self._digests[device.product, device.identity] = device.digest
 
     def forget(self, product: str, identity: str) -> None:
+        """Remove a device from the cache."""
         self._changes += 1
         digest = self._digests.pop((product, identity), None)
         if digest is not None:
@@ -349,7 +358,7 @@ def _device(row: tuple[str, str, int, int, bytes | None, bytes | None, int | Non
     return Device(product, identity, bool(whitelisted), bool(locked), digest, salt, provisioned)
 
 
-def by_digest(connection: Connection, product: str, digest: bytes) -> Device | None:
+def find_by_digest(connection: Connection, product: str, digest: bytes) -> Device | None:
     row = execute(connection, FIND_BY_DIGEST, (product, digest)).fetchone()
     return None if row is None else _device(row)
 
@@ -373,7 +382,7 @@ def _put(connection: Connection, product: str, *identities: str, **values: objec
 def _replace(
     connection: Connection, product: str, identity: str, before: bytes | None, values: Mapping[str, object]
 ) -> bool:
-    """Give a device a credential, unless its digest is another than `before` by now."""
+    """Store a credential of a device, unless its digest has changed from `before`."""
     new = {"product": product, "identity": identity, "whitelisted": False, "locked": False, **values}
     put = (
         insert(device_table)

@@ -43,7 +43,7 @@ STORE = (
 FEW = 8  # datapoints that one statement stores
 STORE_FEW = tuple(STORE + f", {ROW}" * (count - 1) for count in range(1, FEW + 1))  # by their count less one
 LATEST = f"SELECT value, timestamp, number, received FROM datapoint WHERE {RESOURCE} ORDER BY timestamp DESC LIMIT 1"
-# Where the latest one was recorded ahead: its rank is `received`, and what ranks as high is not earlier.
+# Where the latest one was recorded ahead: its rank is `received`, and others of that rank are not earlier.
 CURRENT = (
     f"SELECT value, timestamp, number FROM datapoint WHERE {RESOURCE} AND timestamp >= ? "
     "ORDER BY min(timestamp, received) DESC, number DESC LIMIT 1"
@@ -76,16 +76,19 @@ Watcher = Callable[[str, str, Sequence[Datapoint]], object]
 
 
 class Stored(NamedTuple):
-    """A datapoint that is stored; `number` tells its value from others that it may have had at its time."""
+    """A stored datapoint; `number` distinguishes its value from earlier values of the same second."""
 
     point: Datapoint
     number: int
 
 
 class Waiting(NamedTuple):
-    """What a poll waits for: a datapoint later than `since` (Unix seconds) or, where `same`, the value of that very
-    second: unless it counts as seen or, where the poll's client was given a value of that second last, if its number
-    is larger than `last`."""
+    """The datapoints that answer a poll: those later than `since` (Unix seconds) and, where `same`, the value
+    of that second.
+
+    The latter unless it counts as seen or, where `last` is the number of the value of that second that was last
+    sent to the poll's client, if its number is larger than `last`.
+    """
 
     since: int
     same: bool
@@ -93,26 +96,26 @@ class Waiting(NamedTuple):
 
 
 class State:
-    """The datapoints of all devices. Current values that were read stay in memory until their device writes.
+    """The datapoints of all devices. Current values that were read are cached until their device writes.
 
-    seen: which values count as seen by those that poll; the marks join the table when their alias is written next.
-
-    kept: so many of the newest datapoints of an alias are kept, and up to a tenth more.
+    seen: values that count as seen by polling clients; the marks are stored when their alias is written next.
+    kept: number of the newest datapoints of an alias that are kept, plus up to a tenth more.
     """
 
     def __init__(self, database: Database, kept: int = DatapointSettings().kept) -> None:
         self._database = database
         self._kept = kept
         self._forget_after = max(kept // 10, 1)  # new ones of an alias, so that forgetting costs little
-        self._new: dict[Key, int] = {}  # how many of an alias since the oldest of it were forgotten
+        self._new: dict[Key, int] = {}  # number of new ones of an alias since its oldest were deleted
         self._current: dict[tuple[str, str], dict[str, str | None]] = {}  # of a device: alias → value, if any
         self.seen = SeenValues()
         self._count = 0
         self._watchers: tuple[Watcher, ...] = ()
 
     def watch(self, watcher: Watcher) -> Callable[[], None]:
-        """Call `watcher` with product, identity and datapoints once they are stored, until the returned function is
-        called.
+        """Call `watcher` with product, identity and datapoints once they are stored.
+
+        Ends when the returned function is called.
         """
         self._watchers = (*self._watchers, watcher)
 
@@ -128,10 +131,13 @@ class State:
         points: Sequence[Datapoint],
         received: int,
         read: Sequence[str] = (),
-        first_do: Callable[[Connection, Sequence[Stored]], object] | None = None,
+        before_write: Callable[[Connection, Sequence[Stored]], object] | None = None,
     ) -> tuple[list[Stored], list[tuple[str, str]]]:
-        """Store datapoints that were received at a time (Unix seconds); then, in the same transaction, read the
-        current values as `latest` does. first_do: something else in it, before, with what will be stored."""
+        """Store datapoints that were received at a time (Unix seconds), and return them with current values.
+
+        read: aliases whose current values are read as `latest` does, after the write in the same transaction.
+        before_write: another write before it in the transaction, called with the datapoints.
+        """
         self._current.pop((product, identity), None)
         number = self._database.starts * STARTS + self._count
         self._count += len(points)
@@ -149,13 +155,13 @@ class State:
             if seen.answers:
                 seen.replace((product, identity, alias), timestamp)
         found: list[tuple[str, str]] = []
-        if 0 < len(points) <= FEW and not read and not marks and first_do is None:
+        if 0 < len(points) <= FEW and not read and not marks and before_write is None:
             await self._database.write(STORE_FEW[len(rows) - 1], list(chain.from_iterable(rows)))
         else:
 
             def store(connection: Connection) -> list[tuple[str, str]]:
-                if first_do is not None:
-                    first_do(connection, stored)
+                if before_write is not None:
+                    before_write(connection, stored)
                 if marks:
                     _keep_marks(connection, marks)
                 execute_many(connection, STORE, rows)
@@ -173,8 +179,8 @@ class State:
         return stored, found
 
     async def latest(self, product: str, identity: str, aliases: Sequence[str]) -> list[tuple[str, str]]:
-        """(alias, current value) of each alias that has one, in the order given."""
-        # A write in the meantime takes this dict away, so that what is read below is not kept for later.
+        """Return (alias, current value) of each alias that has one, in the order given."""
+        # A write in the meantime removes this dict, so that the values read below are not cached.
         current = self._current.setdefault((product, identity), {})
         missing = [alias for alias in aliases if alias not in current]
         if missing:
@@ -185,12 +191,15 @@ class State:
     async def due(
         self, key: Key, polls: Sequence[Waiting], now: int
     ) -> tuple[list[Stored | None], int | None]:
-        """For each poll of an alias the earliest datapoint that answers it; and the time of the next datapoint
-        that is ahead of `now` (Unix seconds)."""
+        """Return for each poll of an alias the earliest datapoint that answers it, and the time of the next one
+        ahead of `now`.
+
+        now: Unix seconds.
+        """
         return await self._database.read(_due, key, polls, now, self.seen.marks.get(key, {}))
 
-    async def answered(self, key: Key, given: Stored, *, named: bool) -> None:
-        """Record that a value answered a poll. named: the poll named the value's own second; else it is seen."""
+    async def record_answer(self, key: Key, given: Stored, *, named: bool) -> None:
+        """Record that a value answered a poll. named: the poll named the value's own second; otherwise it is seen."""
         if named:
             self.seen.count_answer(key, given.point.timestamp, given.number)
         else:
@@ -204,7 +213,7 @@ class State:
             await self._database.run(_keep_marks, marks)
 
     def forget_all(self) -> None:
-        """Read every value anew: the database was emptied."""
+        """Clear the caches: the database was emptied."""
         self._current.clear()
         self.seen.forget_all()
         self._new.clear()
@@ -212,13 +221,14 @@ class State:
 
 
 def values(connection: Connection, key: Key) -> list[str]:
-    """The values of all datapoints of an alias, oldest first."""
+    """Return the values of all datapoints of an alias, oldest first."""
     return [value for (value,) in execute(connection, VALUES, key)]
 
 
 def latest_values(
     connection: Connection, product: str, identity: str, aliases: Iterable[str]
 ) -> list[tuple[str, str]]:
+    """Return (alias, current value) of each alias that has one."""
     found = []
     for alias in aliases:
         current = current_value(connection, (product, identity, alias))
@@ -228,7 +238,7 @@ def latest_values(
 
 
 def current_value(connection: Connection, key: Key) -> tuple[str, int, int] | None:
-    """The current value of an alias, with its timestamp and number."""
+    """Return the current value of an alias, with its timestamp and number; None without a datapoint."""
     row = execute(connection, LATEST, key).fetchone()
     if row is None:
         return None

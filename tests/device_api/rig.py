@@ -176,7 +176,7 @@ class DeviceRig:
     ) -> None:
         """Return once so many polls of an alias wait."""
         async with asyncio.timeout(PATIENCE):
-            await self.platform.devices.polls.held(product, identity, alias, count)
+            await self.platform.devices.polls.wait_for_count(product, identity, alias, count)
 
     async def idle(self) -> None:
         async with asyncio.timeout(PATIENCE):

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from multidict import CIMultiDict
 
-from labkit.device_api.content import wanted
+from labkit.device_api.content import requested_range
 from labkit.devices.content import PIECE
 from labkit.http.error import HttpError
 from labkit.settings import Wire
@@ -131,10 +131,10 @@ def test_ranges_against_a_model(x: str, y: str, size: int) -> None:
         expected = expected or 416
     if isinstance(expected, int):
         with pytest.raises(HttpError) as refused:
-            wanted(exchange, size)
+            requested_range(exchange, size)
         assert refused.value.status == expected
         assert expected == 400 or refused.value.headers == {"Content-Range": f"bytes */{size}"}
     else:
-        part = wanted(exchange, size)
+        part = requested_range(exchange, size)
         assert (part and data[part[0] : part[1] + 1]) == expected
         assert part is None or 0 <= part[0] <= part[1] < size

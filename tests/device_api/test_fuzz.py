@@ -117,7 +117,7 @@ class Fuzzed:
             client.send("GET", "/timestamp")
         method = "GET" if request is None else request.method.decode("latin-1")
         coming = asyncio.ensure_future(final(client, method))
-        held = asyncio.ensure_future(self.rig.platform.devices.polls.another())
+        held = asyncio.ensure_future(self.rig.platform.devices.polls.wait_for_next())
         try:
             async with asyncio.timeout(HELD_FOR):
                 await asyncio.wait([coming, held], return_when=asyncio.FIRST_COMPLETED)

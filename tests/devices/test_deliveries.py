@@ -27,8 +27,8 @@ async def test_it_remembers_the_last_answers_of_a_hundred_aliases(state: State) 
     keys = [("p", f"d{number}", "a") for number in range(MOST_ALIASES + 1)]
     for key in (*keys[:MOST_ALIASES], keys[0], keys[MOST_ALIASES]):  # of these, the second is the oldest
         await deliveries.add(key, Stored(Datapoint("a", 5, "x"), 7), since=4)
-    assert [deliveries.last_of(key, 5) for key in keys] == [7, None, *[7] * (MOST_ALIASES - 1)]
-    assert {deliveries.last_of(keys[0], second) for second in (4, 6)} == {None}
+    assert [deliveries.last_number(key, 5) for key in keys] == [7, None, *[7] * (MOST_ALIASES - 1)]
+    assert {deliveries.last_number(keys[0], second) for second in (4, 6)} == {None}
     assert sum(map(len, deliveries._last.values())) == 2 * MOST_ALIASES
 
 
@@ -48,7 +48,7 @@ async def test_a_lab_that_is_reset_forgets_what_was_handed_out(state: State) -> 
     before = await stored(state, 5)
     await deliveries.add(KEY, before, since=5)
     state.forget_all()
-    assert deliveries.last_of(KEY, 5) is None
+    assert deliveries.last_number(KEY, 5) is None
     await deliveries.add(KEY, before, since=5)
     state.forget_all()
     deliveries.confirm()
@@ -62,8 +62,8 @@ async def test_a_confirmation_is_of_the_value_that_was_handed_out(state: State) 
     second = await stored(state, 5, "second")
     deliveries.confirm()
     assert not await is_seen(state, second)
-    await state.answered(KEY, second, named=False)
-    await state.answered(KEY, first, named=False)  # its answer took longer
+    await state.record_answer(KEY, second, named=False)
+    await state.record_answer(KEY, first, named=False)  # its answer took longer
     assert await is_seen(state, second)
 
 
@@ -72,7 +72,7 @@ async def test_answers_are_counted_for_each_value_of_a_second(state: State) -> N
         point = await stored(state, 5, value)
         for _ in range(MOST_ANSWERS):
             assert not await is_seen(state, point)
-            await state.answered(KEY, point, named=True)
+            await state.record_answer(KEY, point, named=True)
         assert await is_seen(state, point)
         assert not state.seen.answers
 
@@ -81,18 +81,18 @@ async def test_answers_of_a_value_that_was_replaced_are_not_those_of_the_next_on
     first = await stored(state, 5, "first")
     second = await stored(state, 5, "second")
     for _ in range(MOST_ANSWERS - 1):
-        await state.answered(KEY, second, named=True)
-        await state.answered(KEY, first, named=True)
+        await state.record_answer(KEY, second, named=True)
+        await state.record_answer(KEY, first, named=True)
     assert not await is_seen(state, second)
-    await state.answered(KEY, second, named=True)
+    await state.record_answer(KEY, second, named=True)
     assert await is_seen(state, second)
 
 
 async def test_marks_are_kept_though_other_aliases_are_written(state: State) -> None:
     point = await stored(state, 5)
     other = await stored(state, 5, key=("p", "d", "b"))
-    await state.answered(KEY, point, named=False)
-    await state.answered(("p", "d", "b"), other, named=True)
+    await state.record_answer(KEY, point, named=False)
+    await state.record_answer(("p", "d", "b"), other, named=True)
     await asyncio.gather(*(stored(state, second) for second in (4, 6)))
     assert await is_seen(state, point)
     assert state.seen.answers == {("p", "d", "b"): {5: (other.number, 1)}}

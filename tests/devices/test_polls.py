@@ -132,8 +132,8 @@ async def test_a_client_that_goes_away_leaves_nothing() -> None:
 
 async def test_who_asks_learns_when_polls_are_held() -> None:
     _, _, polls = make()
-    held = asyncio.ensure_future(polls.held(*KEY, 2))
-    left = asyncio.ensure_future(polls.held(*KEY, 2))
+    held = asyncio.ensure_future(polls.wait_for_count(*KEY, 2))
+    left = asyncio.ensure_future(polls.wait_for_count(*KEY, 2))
     polls.open(("product", "device", "other"), None)
     polls.open(KEY, None)
     await asyncio.sleep(0.001)
@@ -142,7 +142,7 @@ async def test_who_asks_learns_when_polls_are_held() -> None:
     polls.open(KEY, 5)
     async with asyncio.timeout(5):
         await held
-        await polls.held(*KEY, 2)
+        await polls.wait_for_count(*KEY, 2)
 
 
 async def test_a_point_that_is_due_answers_before_a_later_one_though_the_clock_has_not_said_so() -> None:
@@ -150,7 +150,7 @@ async def test_a_point_that_is_due_answers_before_a_later_one_though_the_clock_h
     clock, activity, polls, state = over_state()
     poll = polls.open(KEY, 999)
     await state.store("product", "device", [Datapoint("alias", 1001, "ahead")], 1000)
-    assert await polls.look(poll) is None
+    assert await polls.find_stored(poll) is None
     clock._lab = 1002.5  # and no timer has fired
     [written], _ = await state.store("product", "device", [Datapoint("alias", 1002, "written")], 1002)
     polls.wake("product", "device", [written], written=True)
@@ -168,25 +168,25 @@ async def test_who_waited_gets_what_another_poll_was_given_meanwhile() -> None:
     """Between the store and the wake a second poll comes, is answered and marks the value."""
     _, _, polls, state = over_state()
     waits = polls.open(KEY, 1000)
-    assert await polls.look(waits) is None
+    assert await polls.find_stored(waits) is None
     points, _ = await state.store("product", "device", [Datapoint("alias", 1000, "x")], 1000)
     comes = polls.open(KEY, 1000)
-    found = await polls.look(comes)
+    found = await polls.find_stored(comes)
     assert found == points[0]
-    await state.answered(KEY, found, named=False)
+    await state.record_answer(KEY, found, named=False)
     polls.wake("product", "device", points, written=True)
     assert await polls.wait(waits, 2000.0) == points[0]
-    assert await polls.look(comes) is None
+    assert await polls.find_stored(comes) is None
 
 
 async def test_what_another_poll_was_given_meanwhile_goes_before_a_later_point_that_is_due() -> None:
     clock, activity, polls, state = over_state()
     waits = polls.open(KEY, 1000)
     await state.store("product", "device", [Datapoint("alias", 1001, "ahead")], 1000)
-    assert await polls.look(waits) is None
+    assert await polls.find_stored(waits) is None
     clock._lab = 1001.5  # and no timer has fired
     [point], _ = await state.store("product", "device", [Datapoint("alias", 1000, "x")], 1001)
-    await state.answered(KEY, point, named=False)
+    await state.record_answer(KEY, point, named=False)
     polls.wake("product", "device", [point], written=False)
     assert await polls.wait(waits, 2000.0) == point
     polls.close(waits)
@@ -199,7 +199,7 @@ async def test_the_timer_of_points_ahead_ends_with_the_last_poll() -> None:
     await state.store("product", "device", [Datapoint("alias", 1010, "x")], 1000)
     opened = [polls.open(KEY, 999) for _ in range(2)]
     for poll in opened:
-        assert await polls.look(poll) is None
+        assert await polls.find_stored(poll) is None
     for left, poll in zip((1, 0), opened, strict=True):
         polls.close(poll)
         assert len([entry for entry in clock._timers if entry[2].callback]) == left

@@ -20,7 +20,7 @@ TOKEN = "0123456789" * 4
 async def provisioned(registry: Registry, identity: str = "d", product: str = "p") -> tuple[Device, str]:
     outcome, token = await registry.provision_token(product, identity, register=True)
     assert outcome == "provisioned"
-    device = await registry.by_token(product, token)
+    device = await registry.find_by_token(product, token)
     assert device is not None
     return device, token
 
@@ -42,10 +42,10 @@ async def test_a_token_is_that_of_one_device_of_one_product(registry: Registry) 
         1000,
     )
     assert re.fullmatch("[0-9a-f]{40}", token)
-    assert await registry.by_token("other", token) is None
-    assert await registry.by_token("p", token[:-1]) is None
+    assert await registry.find_by_token("other", token) is None
+    assert await registry.find_by_token("p", token[:-1]) is None
     assert (
-        await registry.by_token("p", "\udcff" * 40) is None
+        await registry.find_by_token("p", "\udcff" * 40) is None
     )  # bytes that are not UTF-8, as headers have them
 
 
@@ -64,8 +64,8 @@ async def test_a_replaced_token_is_dead_at_once(registry: Registry) -> None:
     device, old = await provisioned(registry)
     outcome, new = await registry.provision_token("p", "d", register=False, replacing=device.digest)
     assert (outcome, new == old) == ("provisioned", False)
-    assert await registry.by_token("p", old) is None
-    found = await registry.by_token("p", new)
+    assert await registry.find_by_token("p", old) is None
+    found = await registry.find_by_token("p", new)
     assert found is not None
     assert found.identity == "d"
 
@@ -75,13 +75,13 @@ async def test_a_credential_that_was_replaced_meanwhile_replaces_nothing(registr
     first, token = await registry.provision_token("p", "d", register=True, replacing=device.digest)
     second, _ = await registry.provision_token("p", "d", register=True, replacing=device.digest)
     assert (first, second) == ("provisioned", "taken")
-    assert await registry.by_token("p", token) is not None
+    assert await registry.find_by_token("p", token) is not None
 
 
 async def test_a_provisioned_device_keeps_its_token_from_those_who_show_none(registry: Registry) -> None:
     _, token = await provisioned(registry)
     assert (await registry.provision_token("p", "d", register=True))[0] == "taken"
-    assert await registry.by_token("p", token) is not None
+    assert await registry.find_by_token("p", token) is not None
 
 
 async def test_an_unknown_identity_needs_registration_or_whitelisting(registry: Registry) -> None:
@@ -99,14 +99,14 @@ async def test_what_was_looked_up_while_the_device_changed_is_not_kept(registry:
     device, old = await provisioned(registry)
     registry.forget_all()  # so that the next look-up asks the database
     write = asyncio.ensure_future(registry.allow("p", ["e"]))  # who reads in this turn waits for its commit
-    look = asyncio.ensure_future(registry.by_token("p", old))
+    look = asyncio.ensure_future(registry.find_by_token("p", old))
     change = asyncio.ensure_future(
         registry.provision_token("p", "d", register=False, replacing=device.digest)
     )
     await asyncio.sleep(0)
     change.cancel()  # so that it goes on before the look-up does
     await asyncio.wait([write, look, change])
-    assert await registry.by_token("p", old) is None
+    assert await registry.find_by_token("p", old) is None
 
 
 async def test_a_client_that_leaves_while_its_token_is_replaced_leaves_no_old_token(
@@ -117,7 +117,7 @@ async def test_a_client_that_leaves_while_its_token_is_replaced_leaves_no_old_to
     await asyncio.sleep(0)  # stored, the commit is pending
     task.cancel()
     await asyncio.wait([task])
-    assert await registry.by_token("p", old) is None
+    assert await registry.find_by_token("p", old) is None
 
 
 # --- passwords and certificates -----------------------------------------------------------------------------
@@ -126,7 +126,7 @@ async def test_a_client_that_leaves_while_its_token_is_replaced_leaves_no_old_to
 async def test_a_password_is_checked_for_its_identity(registry: Registry) -> None:
     assert await registry.provision_password("p", "d", PASSWORD, register=True) == "provisioned"
     assert await registry.provision_password("p", "e", PASSWORD, register=True) == "provisioned"
-    device = await registry.by_password("p", "d", PASSWORD)
+    device = await registry.find_by_password("p", "d", PASSWORD)
     assert device is not None
     assert device.identity == "d"
     for product, identity, password in (
@@ -135,36 +135,36 @@ async def test_a_password_is_checked_for_its_identity(registry: Registry) -> Non
         ("p", "nobody", PASSWORD),
         ("q", "d", PASSWORD),
     ):
-        assert await registry.by_password(product, identity, password) is None
+        assert await registry.find_by_password(product, identity, password) is None
     frame = [device.digest for device in await registry.all("p")]
     assert frame[0] != frame[1]  # salted
 
 
 async def test_a_password_is_replaced(registry: Registry) -> None:
     await registry.provision_password("p", "d", PASSWORD, register=True)
-    device = await registry.by_password("p", "d", PASSWORD)
+    device = await registry.find_by_password("p", "d", PASSWORD)
     assert device is not None
     assert await registry.provision_password("p", "d", "x" * 20, register=True) == "taken"
     await registry.provision_password("p", "d", "x" * 20, register=False, replacing=device.digest)
-    assert await registry.by_password("p", "d", PASSWORD) is None
-    assert await registry.by_password("p", "d", "x" * 20) is not None
+    assert await registry.find_by_password("p", "d", PASSWORD) is None
+    assert await registry.find_by_password("p", "d", "x" * 20) is not None
 
 
 async def test_a_certificate_is_pinned_to_its_identity(registry: Registry) -> None:
     assert await registry.provision_certificate("p", "d", b"der 1", register=True) == "provisioned"
     assert await registry.provision_certificate("p", "d", b"der 2", register=True) == "taken"
     for _ in range(2):  # once from the database, once as it was kept
-        device = await registry.by_certificate("p", "d", b"der 1")
+        device = await registry.find_by_certificate("p", "d", b"der 1")
         assert device is not None
         assert device.identity == "d"
-        assert await registry.by_certificate("p", "e", b"der 1") is None
-        assert await registry.by_certificate("p", "d", b"der 2") is None
-        assert await registry.by_certificate("q", "d", b"der 1") is None
-    device = await registry.by_certificate("p", "d", b"der 1")
+        assert await registry.find_by_certificate("p", "e", b"der 1") is None
+        assert await registry.find_by_certificate("p", "d", b"der 2") is None
+        assert await registry.find_by_certificate("q", "d", b"der 1") is None
+    device = await registry.find_by_certificate("p", "d", b"der 1")
     assert device is not None
     await registry.provision_certificate("p", "d", b"der 2", register=False, replacing=device.digest)
-    assert await registry.by_certificate("p", "d", b"der 1") is None
-    assert await registry.by_certificate("p", "d", b"der 2") is not None
+    assert await registry.find_by_certificate("p", "d", b"der 1") is None
+    assert await registry.find_by_certificate("p", "d", b"der 2") is not None
 
 
 # --- whitelisting, locking, removing ------------------------------------------------------------------------
@@ -173,7 +173,7 @@ async def test_a_certificate_is_pinned_to_its_identity(registry: Registry) -> No
 async def test_whitelisting_keeps_what_a_device_has(registry: Registry) -> None:
     _, token = await provisioned(registry)
     await registry.allow("p", ["d", "e"])
-    device = await registry.by_token("p", token)
+    device = await registry.find_by_token("p", token)
     assert device is not None
     assert device.whitelisted  # also of a device that was looked up before
     assert [each.identity for each in await registry.all("p")] == ["d", "e"]
@@ -182,7 +182,7 @@ async def test_whitelisting_keeps_what_a_device_has(registry: Registry) -> None:
 
 async def test_a_preset_token_works_without_activation(registry: Registry) -> None:
     await registry.allow("p", ["d"], TOKEN)
-    device = await registry.by_token("p", TOKEN)
+    device = await registry.find_by_token("p", TOKEN)
     assert device is not None
     assert (device.identity, device.status, device.provisioned) == ("d", "provisioned", 1000)
     await registry.allow("p", ["d"], TOKEN)  # once more changes nothing
@@ -209,7 +209,7 @@ async def test_locking_shows_at_once_and_ends(registry: Registry) -> None:
     _, token = await provisioned(registry)
     for locked in (True, False):
         await registry.lock("p", "d", locked)
-        device = await registry.by_token("p", token)
+        device = await registry.find_by_token("p", token)
         assert device is not None
         assert (device.locked, device.status) == (locked, "locked" if locked else "provisioned")
 
@@ -227,7 +227,7 @@ async def test_a_locked_device_gets_no_first_credential(registry: Registry) -> N
 async def test_a_removed_device_is_forgotten_at_once(registry: Registry) -> None:
     _, token = await provisioned(registry)
     await registry.remove("p", "d")
-    assert await registry.by_token("p", token) is None
+    assert await registry.find_by_token("p", token) is None
     assert await status(registry, "d") is None
 
 
@@ -241,7 +241,7 @@ async def test_an_emptied_database_is_looked_up_anew(registry: Registry, databas
     _, token = await provisioned(registry)
     await database.run(lambda connection: connection.exec_driver_sql("DELETE FROM device").rowcount)
     registry.forget_all()
-    assert await registry.by_token("p", token) is None
+    assert await registry.find_by_token("p", token) is None
 
 
 async def test_a_seed_gives_each_device_its_own_tokens(database: Database, clock: Clock) -> None:

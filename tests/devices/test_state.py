@@ -56,7 +56,7 @@ async def test_state_against_a_model(
             assert found is not None
             value, rank, _ = model[alias][due[0]]
             assert found.point == Datapoint(alias, due[0], value)
-            await state.answered(("p", "d", alias), found, named=False)
+            await state.record_answer(("p", "d", alias), found, named=False)
             model[alias][due[0]] = (value, rank, True)
     database.close()
 
@@ -65,7 +65,7 @@ async def test_marks_of_many_values_do_not_stay_in_memory(state: State) -> None:
     many = 3 * MOST_MARKS + 5
     stored, _ = await state.store("p", "d", [Datapoint("a", time, "x") for time in range(many)], many)
     for each in stored:
-        await state.answered(("p", "d", "a"), each, named=False)
+        await state.record_answer(("p", "d", "a"), each, named=False)
         assert sum(map(len, state.seen.marks.values())) < MOST_MARKS
     polls = [Waiting(time, True) for time in range(many)]
     found, _ = await state.due(("p", "d", "a"), polls, many)
@@ -75,7 +75,7 @@ async def test_marks_of_many_values_do_not_stay_in_memory(state: State) -> None:
 async def test_a_mark_that_comes_after_its_value_was_replaced_is_not_the_new_value_s(state: State) -> None:
     [first], _ = await state.store("p", "d", [Datapoint("a", 5, "first")], 5)
     [second], _ = await state.store("p", "d", [Datapoint("a", 5, "second")], 5)
-    await state.answered(("p", "d", "a"), first, named=False)
+    await state.record_answer(("p", "d", "a"), first, named=False)
     await state.store("p", "d", [Datapoint("a", 1, "x")], 5)
     assert await state.due(("p", "d", "a"), [Waiting(5, True)], 5) == ([second], None)
 

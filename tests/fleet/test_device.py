@@ -132,7 +132,7 @@ async def test_a_poll_brings_a_point_or_nothing(platform: Platform, make: Make) 
     await device.activate()
     await writer.use(device.credentials)
     polled = asyncio.ensure_future(device.poll("text", 30))
-    await platform.devices.polls.held("token", "d", "text", 1)
+    await platform.devices.polls.wait_for_count("token", "d", "text", 1)
     await writer.write({"text": "new"})
     point = await polled
     assert point == Point("text", "new", "1767225600")

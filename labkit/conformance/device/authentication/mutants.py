@@ -56,7 +56,7 @@ def state_of_all(original: Any, connection: Any, product: str, identity: str, al
     return [(alias, row[0]) for alias, row in rows if row is not None]
 
 
-@instead("DEV-AUTH-9", "labkit.device_api.authenticate:presented")
+@instead("DEV-AUTH-9", "labkit.device_api.authenticate:presented_credential")
 def every_certificate_counts(original: Any, exchange: Exchange) -> Any:
     """a client certificate is a credential on products that ask for none, too"""
     found = original(exchange)
@@ -65,7 +65,7 @@ def every_certificate_counts(original: Any, exchange: Exchange) -> Any:
     return found
 
 
-@instead("DEV-AUTH-5", "labkit.devices.registry:Registry.by_password")
+@instead("DEV-AUTH-5", "labkit.devices.registry:Registry.find_by_password")
 async def longer_password(original: Any, self: Any, product: str, identity: str, password: str) -> Any:
     """a password with one more character at its end is accepted too"""
     found = await original(self, product, identity, password)

@@ -52,7 +52,7 @@ async def old_one_stays(original: Any, *device: Any, replacing: Any = None, **na
     return await original(*device, **named) if replacing is None else "provisioned"
 
 
-@mutant("DEV-CERT-4", "labkit.devices.registry:Registry.by_certificate")
+@mutant("DEV-CERT-4", "labkit.devices.registry:Registry.find_by_certificate")
 def old_one_good_too(original: Any) -> Any:
     """every certificate that a device ever had stays valid"""
     known: set[bytes] = set()

@@ -20,14 +20,14 @@ from labkit.devices.state import Datapoint, Stored, Waiting
 from labkit.edge.handling import RequestLoop
 
 ADD = "labkit.devices.deliveries:PollDeliveries.add"
-ANSWERED = "labkit.devices.state:State.answered"
+ANSWERED = "labkit.devices.state:State.record_answer"
 CONFIRM = "labkit.devices.deliveries:PollDeliveries.confirm"
 COUNT = "labkit.devices.seen:SeenValues.count_answer"
-LAST = "labkit.devices.deliveries:PollDeliveries.last_of"
+LAST = "labkit.devices.deliveries:PollDeliveries.last_number"
 SEEN = "labkit.devices.seen:SeenValues.add"
 DUE = "labkit.devices.state:State.due"
 STORED = "labkit.device_api.emitted:stored"
-TAKES = "labkit.devices.polls:Poll.takes"
+TAKES = "labkit.devices.polls:Poll.is_answered_by"
 WAKE = "labkit.devices.polls:Polls.wake"
 
 

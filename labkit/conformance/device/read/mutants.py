@@ -6,7 +6,7 @@ from typing import Any
 
 from labkit.conformance.mutant import instead, patch
 
-NAMED = "labkit.device_api.alias:named"
+NAMED = "labkit.device_api.alias:queried_aliases"
 OLDEST = (
     "SELECT value FROM datapoint WHERE product = ? AND identity = ? AND alias = ? ORDER BY timestamp LIMIT 1"
 )

@@ -27,7 +27,7 @@ forgotten_by_name_alone = patch(
 )
 
 
-@instead("DEV-KEEP-1", f"{REGISTRY}.by_password")
+@instead("DEV-KEEP-1", f"{REGISTRY}.find_by_password")
 async def any_password_afterwards(original: Any, self: Registry, *login: str) -> Any:
     """a password is forgotten when the platform starts again"""
     return None if self._database.starts > 1 else await original(self, *login)

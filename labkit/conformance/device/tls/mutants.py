@@ -31,7 +31,7 @@ def _anywhere(table: str, column: str) -> Any:
 
 tokens_everywhere = patch(
     "DEV-TLS-1",
-    "labkit.devices.registry:by_digest",
+    "labkit.devices.registry:find_by_digest",
     "a token is good at every product",
     _anywhere("device", "digest"),
 )
@@ -63,7 +63,7 @@ nameless = patch(
 )
 no_token_in_the_clear = patch(
     "DEV-TLS-7",
-    "labkit.device_api.authenticate:presented",
+    "labkit.device_api.authenticate:presented_credential",
     "over plain HTTP tokens are ignored",
     lambda original, exchange: original(exchange) if exchange.connection.tls else None,
 )
