@@ -13,7 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from labkit.conformance.apart import in_thread
+from labkit.conformance.blocking import in_thread
 from labkit.conformance.connection_pool import ConnectionPool
 from labkit.conformance.set_up import SetUpError, set_up
 from labkit.conformance.verdict import Unavailable

@@ -11,7 +11,7 @@ CONFORMANCE = Path(__file__).parent
 CLIENTS = CONFORMANCE.parent / "fleet"
 # Files of this folder that wait for an answer of the target on behalf of a check.
 READERS = frozenset({"answers.py", "connection_pool.py", "raw.py"})
-HELPERS = READERS | {"apart.py", "runner.py", "target.py"}
+HELPERS = READERS | {"blocking.py", "runner.py", "target.py"}
 
 
 @dataclass(frozen=True, slots=True)

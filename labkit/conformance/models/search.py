@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from labkit.conformance.apart import in_thread
+from labkit.conformance.blocking import in_thread
 from labkit.conformance.models.rules import Differs, Rules, shortened
 from labkit.conformance.unreadable import UNREADABLE, unreadable
 from labkit.conformance.verdict import Mismatch, Unavailable

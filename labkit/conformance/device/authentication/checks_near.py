@@ -19,7 +19,7 @@ from labkit.conformance.endpoints import (
     WRITE,
     activate,
 )
-from labkit.conformance.near import CASE, EMPTY, SPACE, near_misses
+from labkit.conformance.near_misses import CASE, EMPTY, SPACE, near_misses
 from labkit.conformance.target import Target
 
 PASSWORD = "Twenty characters and one"

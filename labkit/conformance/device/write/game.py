@@ -8,9 +8,15 @@ from fractions import Fraction
 from urllib.parse import parse_qsl, urlencode
 
 from labkit.conformance.connection_pool import Exchange
-from labkit.conformance.device.write.followed import FORM_TYPE, MANY, Followed, Held, Played
-from labkit.conformance.device.write.model import RESOURCES, Group, Pairs, Poll, stamped, told
-from labkit.conformance.device.write.told import KEPT
+from labkit.conformance.device.write.expected_events import KEPT
+from labkit.conformance.device.write.model import RESOURCES, Group, Pairs, Poll, expected_outcome, stamped
+from labkit.conformance.device.write.tracking import (
+    FORM_TYPE,
+    MAX_STATES,
+    PendingPoll,
+    TrackedDevice,
+    TrackedDevices,
+)
 from labkit.conformance.device.write.wire import outcome, path
 from labkit.conformance.device_client import ALIAS, GRACE, RECORD
 from labkit.conformance.set_up import set_up
@@ -18,7 +24,7 @@ from labkit.conformance.set_up import set_up
 PRODUCTS = ("token-open", "token-other", "token-open", "token-open")
 
 
-class Values(Followed):
+class Values(TrackedDevices):
     """One run: four devices. The first two have one identity in two products, the last one has it in other case."""
 
     default = "DEV-ALIAS-1"
@@ -29,18 +35,18 @@ class Values(Followed):
             device = self._target.device(product, identity, self._target.pool(product))
             with set_up(f"a device of {product}"):
                 await device.activate()
-            self.played.append(Played(device))
+            self.devices.append(TrackedDevice(device))
         await self.clock.begin()
         self._began = self.clock.now
 
     async def end(self) -> None:
         """Read all values once more, at the same time, and compare the events."""
-        for index in range(0 if self._lost else len(self.played)):
+        for index in range(0 if self._lost else len(self.devices)):
             await self.read(index, RESOURCES)
         known = not self._lost and self.clock.now - self._began < KEPT
         if self.clock.exact and known:
-            devices = zip(PRODUCTS, (each.device for each in self.played), strict=True)
-            await self._told.compare(self._target, self._rules, list(devices))
+            devices = zip(PRODUCTS, (each.device for each in self.devices), strict=True)
+            await self._expected.compare(self._target, self._rules, list(devices))
 
     async def close(self) -> None:
         for held in self._polls.values():
@@ -56,54 +62,54 @@ class Values(Followed):
 
     async def write(self, index: int, pairs: Pairs, aliases: Sequence[str] = ()) -> None:
         """Write pairs; with aliases, by a hybrid request."""
-        played = self.played[index]
-        sending = self._send(played, "POST", path(aliases), urlencode(list(pairs)))
+        tracked = self.devices[index]
+        sending = self._send(tracked, "POST", path(aliases), urlencode(list(pairs)))
         response, seconds = await self.clock.timed(sending)
-        was = self._fork(played, seconds, lambda state, now: state.write(pairs, now))
+        was = self._fork(tracked, seconds, lambda state, now: state.write(pairs, now))
         status = was[0][1]
         holds = self._rules.holds
         if status == 400:
             rule = "DEV-HYBRID-5" if aliases else "DEV-ALIAS-6" if pairs else "DEV-ALIAS-7"
             if not holds(rule, "status", response.status_code, 400, response):
-                self._fork(played, seconds[:1], lambda state, now: state.write(pairs, now, taken=True))
-                self._told.lost = True
+                self._fork(tracked, seconds[:1], lambda state, now: state.write(pairs, now, taken=True))
+                self._expected.lost = True
             return
-        self._told.wrote(index, pairs, seconds[0])
+        self._expected.wrote(index, pairs, seconds[0])
         if not aliases:
             holds("DEV-ALIAS-1", "status", response.status_code, 204, response)
         else:
-            self._filter_read(played, response, aliases, {name for name, _ in pairs})
+            self._filter_read(tracked, response, aliases, {name for name, _ in pairs})
             await self.read(index, RESOURCES)  # the target may have cached earlier reads
 
     async def at_once(self, index: int, pairs: Pairs) -> None:
         """Write to all devices concurrently, beginning with this one, different values to each."""
-        own = [[(name, f"{value}{number}") for name, value in pairs] for number in range(len(self.played))]
-        order = [*range(index, len(self.played)), *range(index)]
-        sending = [self._send(self.played[each], "POST", ALIAS, urlencode(own[each])) for each in order]
+        own = [[(name, f"{value}{number}") for name, value in pairs] for number in range(len(self.devices))]
+        order = [*range(index, len(self.devices)), *range(index)]
+        sending = [self._send(self.devices[each], "POST", ALIAS, urlencode(own[each])) for each in order]
         responses, seconds = await self.clock.timed(asyncio.gather(*sending))
         for each, response in zip(order, responses, strict=True):
             values = own[each]
-            self._fork(self.played[each], seconds, lambda state, now, v=values: state.write(v, now))  # type: ignore[misc]
-            self._told.wrote(each, values, seconds[0])
+            self._fork(self.devices[each], seconds, lambda state, now, v=values: state.write(v, now))  # type: ignore[misc]
+            self._expected.wrote(each, values, seconds[0])
             self._rules.holds("DEV-ALIAS-1", "status", response.status_code, 204, response)
 
     async def read(self, index: int, aliases: Sequence[str], equals: bool = False) -> None:
         """Read aliases. equals: in the form a=&b=."""
-        played = self.played[index]
-        response, _ = await self.clock.timed(self._send(played, "GET", path(aliases, "=" if equals else "")))
-        self._filter_read(played, response, aliases, set())
+        tracked = self.devices[index]
+        response, _ = await self.clock.timed(self._send(tracked, "GET", path(aliases, "=" if equals else "")))
+        self._filter_read(tracked, response, aliases, set())
 
     async def record(self, index: int, groups: Sequence[Group]) -> None:
         """Record points. Timestamps are texts: `@-5.5` is relative to the current second, others are sent unchanged."""
-        played = self.played[index]
+        tracked = self.devices[index]
         base = self.clock.now
         stamps = [stamp for _, pairs in groups for stamp, _ in pairs]
         if not self.clock.exact and any(each.startswith("-") or each > "@0" for each in stamps):
             return  # negative and future timestamps depend on the fraction of the current second
         sent = [(alias, [(stamped(stamp, base), value) for stamp, value in pairs]) for alias, pairs in groups]
         body = urlencode([pair for alias, pairs in sent for pair in [("alias", alias), *pairs]])
-        response, seconds = await self.clock.timed(self._send(played, "POST", RECORD, body))
-        was = self._fork(played, seconds, lambda state, now: state.record(sent, now))
+        response, seconds = await self.clock.timed(self._send(tracked, "POST", RECORD, body))
+        was = self._fork(tracked, seconds, lambda state, now: state.record(sent, now))
         holds = self._rules.holds
         status, clashes = was[0][1]
         if len(seconds) > 1 and any(each[1][0] != status for each in was):
@@ -115,8 +121,8 @@ class Values(Followed):
             far = any(Fraction(stamp) > base + 60 for _, pairs in sent for stamp, _ in pairs)
             rule = "DEV-REC-12" if far else "DEV-REC-14"
             if not holds(rule, "status", response.status_code, 400, response):
-                self._fork(played, seconds[:1], lambda state, now: state.record(sent, now, taken=True))
-                self._told.lost = True
+                self._fork(tracked, seconds[:1], lambda state, now: state.record(sent, now, taken=True))
+                self._expected.lost = True
         elif status == 409:
             if not holds("DEV-REC-4", "status", response.status_code, 409, response):
                 self._lost = True
@@ -129,7 +135,7 @@ class Values(Followed):
         else:
             near = any(Fraction(stamp) > base + 2 for _, pairs in sent for stamp, _ in pairs)
             rule = "DEV-REC-4" if response.status_code == 409 else "DEV-REC-12" if near else "DEV-REC-1"
-            self._told.recorded(index, sent, seconds[0])
+            self._expected.recorded(index, sent, seconds[0])
             if not holds(rule, "status", response.status_code, 204, response):
                 self._lost = True
 
@@ -137,7 +143,7 @@ class Values(Followed):
         """Begin a poll. since: as in `record`, or `last`, the newest Last-Modified; timeout: milliseconds; by: the
         index of its connection, or of the next free one.
         """
-        played = self.played[index]
+        tracked = self.devices[index]
         if not self.clock.exact:  # else it is unknown whether a write of this second preceded the poll
             since, timeout = "@-1000", 300_000 if timeout else 0
         headers = {"Request-Timeout": str(timeout)}
@@ -150,18 +156,18 @@ class Values(Followed):
         self._count += 1
         number = self._count
         line = self._lines.free(PRODUCTS[index], by)
-        sending = self._send(played, "GET", path([alias]), headers=headers, client=line)
+        sending = self._send(tracked, "GET", path([alias]), headers=headers, client=line)
         task = asyncio.create_task(sending)
-        self._polls[number] = Held(index, alias, task, line)
+        self._polls[number] = PendingPoll(index, alias, task, line)
         length = Fraction(timeout, 1000)
         self._confirm(line)
-        for state in played.states:
+        for state in tracked.states:
             state.poll(number, alias, start, length, self.clock.now, line.number)
         waiting = sum(
-            1 for each in played.states[0].polls.values() if each.alias == alias and each.answer is None
+            1 for each in tracked.states[0].polls.values() if each.alias == alias and each.answer is None
         )
-        if played.states[0].polls[number].answer is None and "polls" in self._target.offers:
-            held = asyncio.create_task(self._target.held(played.device, alias, waiting))
+        if tracked.states[0].polls[number].answer is None and "polls" in self._target.offers:
+            held = asyncio.create_task(self._target.held(tracked.device, alias, waiting))
             await asyncio.wait({task, held}, return_when=asyncio.FIRST_COMPLETED, timeout=GRACE)
             held.cancel()
         await self.compare_polls()  # its answer affects the next poll
@@ -175,7 +181,7 @@ class Values(Followed):
         held.task.cancel()
         await asyncio.wait({held.task})
         await self._ended(held.line)
-        for state in self.played[held.device].states:
+        for state in self.devices[held.device].states:
             state.polls.pop(number, None)
 
     async def hang_up(self, index: int, by: int, reset: bool) -> None:
@@ -193,11 +199,11 @@ class Values(Followed):
         line = self._lines.idle(PRODUCTS[index], by)
         if line is not None:
             self._confirm(line)
-            await self._send(self.played[index], "GET", "/timestamp", client=line)
+            await self._send(self.devices[index], "GET", "/timestamp", client=line)
 
     def restarted(self) -> None:
         """Record that the platform restarts, so that it may count on from a higher number."""
-        self._told.restarted = True
+        self._expected.restarted = True
 
     async def cut(self) -> None:
         """Prepare for an abrupt restart: end all polls, and allow for states in which seen values are forgotten."""
@@ -205,12 +211,12 @@ class Values(Followed):
         while self._polls:
             await self.leave(0)
         self._lines.renumber()
-        for played in self.played:
-            states, played.states = played.states, []
+        for tracked in self.devices:
+            states, tracked.states = tracked.states, []
             for left in (left for state in states for left in state.restarted()):
-                if left not in played.states:
-                    played.states.append(left)
-            self._lost = self._lost or len(played.states) > MANY
+                if left not in tracked.states:
+                    tracked.states.append(left)
+            self._lost = self._lost or len(tracked.states) > MAX_STATES
 
     async def advance(self, ticks: int) -> None:
         """Let time pass."""
@@ -221,8 +227,8 @@ class Values(Followed):
 
     def passed(self, before: Fraction) -> None:
         """Let points come due and polls run out, after the clock has advanced."""
-        for played in self.played:
-            for state in played.states:
+        for tracked in self.devices:
+            for state in tracked.states:
                 state.moved(before, self.clock.now)
 
     # ---- comparing
@@ -230,16 +236,18 @@ class Values(Followed):
     async def compare_polls(self) -> None:
         """Compare all polls: exactly those that the model answers must be answered, in the same way."""
         for number, held in list(self._polls.items()):
-            played = self.played[held.device]
-            polls = [state.polls[number] for state in played.states]
+            tracked = self.devices[held.device]
+            polls = [state.polls[number] for state in tracked.states]
             if all(each.answer is not None for each in polls):
                 await asyncio.wait({held.task}, timeout=GRACE)
             elif not held.task.done():
-                self._rules.holds(self._early(played, polls[0], None), "that the poll waits", True, True)
+                self._rules.holds(self._early(tracked, polls[0], None), "that the poll waits", True, True)
                 continue
-            await self._compare_poll(number, held, played, polls)
+            await self._compare_poll(number, held, tracked, polls)
 
-    async def _compare_poll(self, number: int, held: Held, played: Played, polls: Sequence[Poll]) -> None:
+    async def _compare_poll(
+        self, number: int, held: PendingPoll, tracked: TrackedDevice, polls: Sequence[Poll]
+    ) -> None:
         answered = next((each for each in polls if each.answer is not None), None)
         answer = answered.answer if answered else None
         seen: tuple[str, str] | str = "waits"
@@ -249,16 +257,16 @@ class Values(Followed):
             seen = outcome(response, held.alias)
             if isinstance(seen, tuple) and seen[0].isdecimal():
                 self._last[held.device, held.alias] = seen[0]
-        wanted = ["waits" if each.answer is None else told(each) for each in polls]
+        wanted = ["waits" if each.answer is None else expected_outcome(each) for each in polls]
         fitting = [
             state
-            for state, want, each in zip(played.states, wanted, polls, strict=True)
+            for state, want, each in zip(tracked.states, wanted, polls, strict=True)
             if want == seen or (each.either and seen == "304")
         ]
         if not fitting:
-            rule = answer.rule if answer else self._early(played, polls[0], response)
+            rule = answer.rule if answer else self._early(tracked, polls[0], response)
             if not self._rules.holds(rule, f"poll {number} of {held.alias}", seen, wanted[0], response):
-                for state in played.states:  # the model adopts the target's answer
+                for state in tracked.states:  # the model adopts the target's answer
                     state.give(number, seen)
                 del self._polls[number]
                 if not held.task.done():
@@ -272,17 +280,17 @@ class Values(Followed):
             self._rules.holds(
                 "DEV-READ-5", "type of a poll", response.headers.get("content-type"), FORM_TYPE, response
             )
-        played.states = fitting
+        tracked.states = fitting
         for state in fitting:
             state.give(number, seen)
         del self._polls[number]
 
-    def _early(self, played: Played, poll: Poll, response: Exchange | None) -> str:
+    def _early(self, tracked: TrackedDevice, poll: Poll, response: Exchange | None) -> str:
         """Return the rule that makes a poll wait."""
         if response is not None and response.status_code == 304:
             return "DEV-POLL-6"
         now = self.clock.now
-        points = played.states[0].points.get(poll.alias, {})
+        points = tracked.states[0].points.get(poll.alias, {})
         if poll.since > now:
             return "DEV-POLL-25"
         if any(stamp > now for stamp in points):
@@ -291,4 +299,4 @@ class Values(Followed):
             return "DEV-POLL-2"
         if poll.since in points:
             return "DEV-POLL-27" if poll.last is not None else points[poll.since].seen or "DEV-POLL-22"
-        return "DEV-POLL-3" if any(each.states[0].points for each in self.played) else "DEV-POLL-6"
+        return "DEV-POLL-3" if any(each.states[0].points for each in self.devices) else "DEV-POLL-6"

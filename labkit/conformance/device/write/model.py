@@ -256,7 +256,7 @@ class Device:
             del self.given[key]
 
 
-def told(poll: Poll) -> tuple[str, str] | str:
+def expected_outcome(poll: Poll) -> tuple[str, str] | str:
     """Return the model's answer to a poll, in the form of `wire.outcome`."""
     assert poll.answer is not None
     return "304" if poll.answer.stamp is None else (str(poll.answer.stamp), poll.answer.value)

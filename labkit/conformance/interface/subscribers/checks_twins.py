@@ -16,7 +16,7 @@ from labkit.conformance.interface.partners import (
     own,
     solution_id,
 )
-from labkit.conformance.near import EMPTY, SPACE, near_misses
+from labkit.conformance.near_misses import EMPTY, SPACE, near_misses
 from labkit.conformance.target import Target
 from labkit.conformance.twins import MARKS, Twin, act
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from labkit.conformance import expect, twins
 from labkit.conformance.check import check
-from labkit.conformance.near import EMPTY, near_misses
+from labkit.conformance.near_misses import EMPTY, near_misses
 from labkit.conformance.probe import Keystore
 from labkit.conformance.target import Target
 from labkit.conformance.twins import MARKS, Act, Twin, act

@@ -7,7 +7,7 @@ from typing import Any
 
 from labkit.conformance import expect, twins
 from labkit.conformance.check import check
-from labkit.conformance.near import EMPTY, near_misses
+from labkit.conformance.near_misses import EMPTY, near_misses
 from labkit.conformance.notifications import Notify
 from labkit.conformance.probe import PROBE, WITNESS
 from labkit.conformance.races import ORDERS, at_once

@@ -7,7 +7,7 @@ from urllib.parse import quote, urlsplit
 from labkit.conformance import expect
 from labkit.conformance.check import check
 from labkit.conformance.guide import Guide
-from labkit.conformance.near import CASE, EMPTY, SPACE, near_misses
+from labkit.conformance.near_misses import CASE, EMPTY, SPACE, near_misses
 from labkit.conformance.target import Target
 from labkit.conformance.user.guide.checks import FORGOTTEN, LOGIN, RESET, USER, reset_token
 from labkit.conformance.users import NEW_PASSWORD

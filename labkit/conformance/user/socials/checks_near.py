@@ -6,7 +6,7 @@ from functools import partial
 
 from labkit.conformance import expect
 from labkit.conformance.check import check
-from labkit.conformance.near import CASE, near_misses
+from labkit.conformance.near_misses import CASE, near_misses
 from labkit.conformance.probe import WITNESS
 from labkit.conformance.races import ORDERS, at_once
 from labkit.conformance.socials import GOOGLE, TWITTER, Socials

@@ -6,7 +6,7 @@ from typing import Any
 
 from labkit.conformance import expect
 from labkit.conformance.check import check
-from labkit.conformance.near import CASE, EMPTY, SPACE, near_misses
+from labkit.conformance.near_misses import CASE, EMPTY, SPACE, near_misses
 from labkit.conformance.roles import Access, assignment, named, permission
 from labkit.conformance.target import Target
 from labkit.conformance.user.oauth.steps import Shop

@@ -11,9 +11,9 @@ from urllib.parse import parse_qsl
 
 from labkit.conformance import device_client
 from labkit.conformance.connection_pool import Exchange
+from labkit.conformance.device.write.expected_events import ExpectedEvents
 from labkit.conformance.device.write.lines import Line, Lines
 from labkit.conformance.device.write.model import Device
-from labkit.conformance.device.write.told import Told
 from labkit.conformance.models.game_clock import GameClock
 from labkit.conformance.models.rules import Rules
 from labkit.conformance.target import Target
@@ -22,12 +22,12 @@ from labkit.fleet.device import FORM, VirtualDevice
 T = TypeVar("T")
 
 TOKEN = "X-Platform-CIK"
-MANY = 8  # states of a device that are tracked at most, where the second of an answer is uncertain
+MAX_STATES = 8  # states of a device that are tracked at most, where the second of an answer is uncertain
 FORM_TYPE = "application/x-www-form-urlencoded; charset=utf-8"
 
 
 @dataclass(slots=True)
-class Held:
+class PendingPoll:
     """A pending poll: its device, alias, request and connection."""
 
     device: int
@@ -36,7 +36,7 @@ class Held:
     line: Line
 
 
-class Played:
+class TrackedDevice:
     """A device at the target, and its possible states in the model: several while the answers are ambiguous."""
 
     def __init__(self, device: VirtualDevice) -> None:
@@ -44,54 +44,54 @@ class Played:
         self.states = [Device()]
 
 
-class Followed:
+class TrackedDevices:
     """Devices with their possible states, one model each; every comparison discards the states that do not fit."""
 
     def __init__(self, target: Target, rules: Rules) -> None:
         self._target = target
         self._rules = rules
-        self.played: list[Played] = []
+        self.devices: list[TrackedDevice] = []
         self.clock = GameClock(target, self._second)
-        self._polls: dict[int, Held] = {}
+        self._polls: dict[int, PendingPoll] = {}
         self._lines = Lines(target)
         self._count = 0
         self._last: dict[tuple[int, str], str] = {}  # Last-Modified by device and alias
-        self._told = Told()
+        self._expected = ExpectedEvents()
         self._began = Fraction(0)
         self._lost = False  # too many states are possible: the rest of the sequence compares nothing
 
     # ---- states
 
     def _fork(
-        self, played: Played, seconds: Sequence[Fraction], change: Callable[[Device, Fraction], T]
+        self, tracked: TrackedDevice, seconds: Sequence[Fraction], change: Callable[[Device, Fraction], T]
     ) -> list[tuple[Device, T]]:
         """Apply a change to each state, once for each second in which the target may have made it."""
-        if len(played.states) * len(seconds) > MANY:
+        if len(tracked.states) * len(seconds) > MAX_STATES:
             self._lost, seconds = True, seconds[:1]
         if len(seconds) == 1:
-            found = [(state, change(state, seconds[0])) for state in played.states]
+            found = [(state, change(state, seconds[0])) for state in tracked.states]
         else:
-            copies = [(state.copy(), now) for state in played.states for now in seconds]
+            copies = [(state.copy(), now) for state in tracked.states for now in seconds]
             found = [(state, change(state, now)) for state, now in copies]
-        played.states = [state for state, _ in found]
-        self._lost = self._lost or len(found) > MANY
+        tracked.states = [state for state, _ in found]
+        self._lost = self._lost or len(found) > MAX_STATES
         return found
 
     def _filter_read(
-        self, played: Played, response: Exchange, aliases: Sequence[str], written: set[str]
+        self, tracked: TrackedDevice, response: Exchange, aliases: Sequence[str], written: set[str]
     ) -> None:
         """Keep the states that agree with the values read; report the rule of each value that differs."""
         seen = parse_qsl(response.text, keep_blank_values=True) if response.status_code == 200 else []
-        fitting = [state for state in played.states if state.read(aliases) == seen]
+        fitting = [state for state in tracked.states if state.read(aliases) == seen]
         holds = self._rules.holds
-        state = (fitting or played.states)[0]
+        state = (fitting or tracked.states)[0]
         wanted = state.read(aliases)
         hybrid = response.method == "POST"
         found = dict(seen)
         for alias in dict.fromkeys(aliases):
             held = state.current(alias)
             value = held[0] if held else None
-            rule = self._rule_of(played, alias, value, found.get(alias), bool(held and held[1]), written)
+            rule = self._rule_of(tracked, alias, value, found.get(alias), bool(held and held[1]), written)
             if not holds(rule, f"value of {alias}", found.get(alias), value, response):
                 self._lost = True
         if not wanted and not hybrid:
@@ -102,21 +102,21 @@ class Followed:
             holds("DEV-HYBRID-1" if hybrid else "DEV-READ-1", "status", response.status_code, 200, response)
             holds("DEV-READ-5", "type", response.headers.get("content-type"), FORM_TYPE, response)
         if fitting:
-            for other in self.played:  # their values were not read
+            for other in self.devices:  # their values were not read
                 theirs = {each: other.states[0].current(each) for each in aliases}
                 if any(theirs[each] not in (None, state.current(each)) for each in aliases):
-                    near = other.device.domain == played.device.domain
+                    near = other.device.domain == tracked.device.domain
                     holds("DEV-AUTH-7" if near else "DEV-TLS-1", "values of others", True, True)
             holds(
                 "DEV-READ-6", "order of the pairs", [each for each, _ in seen], [each for each, _ in wanted]
             )
-            played.states = fitting
+            tracked.states = fitting
         elif not self._lost and not holds("DEV-READ-6", "pairs", seen, wanted, response):
             self._lost = True
 
     def _rule_of(
         self,
-        played: Played,
+        tracked: TrackedDevice,
         alias: str,
         wanted: str | None,
         seen: str | None,
@@ -125,10 +125,10 @@ class Followed:
     ) -> str:
         """Return the rule that demands this value of an alias."""
         if seen is not None and seen != wanted:
-            for other in self.played:
+            for other in self.devices:
                 held = other.states[0].current(alias)
-                if other is not played and held and held[0] == seen:
-                    same = other.device.domain == played.device.domain
+                if other is not tracked and held and held[0] == seen:
+                    same = other.device.domain == tracked.device.domain
                     return "DEV-AUTH-7" if same else "DEV-TLS-1"
         if alias in written:
             return "DEV-HYBRID-2"
@@ -142,7 +142,7 @@ class Followed:
 
     async def _send(
         self,
-        played: Played,
+        tracked: TrackedDevice,
         method: str,
         path: str,
         body: str = "",
@@ -152,27 +152,27 @@ class Followed:
         given = {"Accept": FORM, **(headers or {})}
         if method == "POST":
             given["Content-Type"] = FORM
-        asking = (client or played.device).request(
+        asking = (client or tracked.device).request(
             method,
             path,
             content=body if method == "POST" else None,
-            headers=given if client is None else {**given, TOKEN: str(played.device.token)},
+            headers=given if client is None else {**given, TOKEN: str(tracked.device.token)},
             patience=None,
         )
         return cast("Exchange", await asking)  # both the pool and a line return one
 
     def _confirm(self, line: Line) -> None:
         """Record that the client of a connection has received the answers so far."""
-        for state in (state for played in self.played for state in played.states):
+        for state in (state for tracked in self.devices for state in tracked.states):
             state.confirm(line.number)
 
     async def _ended(self, line: Line) -> None:
         """Record that a connection has ended; the next request opens another one."""
-        for state in (state for played in self.played for state in played.states):
+        for state in (state for tracked in self.devices for state in tracked.states):
             state.forget(line.number)
         self._lines.renew(line)
         # the target notices the end before it gets this request
-        await self.played[0].device.request("GET", "/timestamp", credentials=False)
+        await self.devices[0].device.request("GET", "/timestamp", credentials=False)
 
     async def _second(self) -> int:
-        return await device_client.now(self.played[0].device)
+        return await device_client.now(self.devices[0].device)

@@ -57,7 +57,7 @@ class Request:
 
 
 @dataclass(slots=True)
-class Told:
+class ExpectedEvents:
     """The accepted requests of a game's devices, in order, from which their events follow.
 
     lost: it is unknown which requests were accepted; restarted: whether the platform has restarted. Used only where
