@@ -60,6 +60,8 @@ class Call:
 
 @dataclass(frozen=True)
 class Switch:
+    """A command: turn a handset on or off."""
+
     handset: int
     online: bool
 
@@ -69,7 +71,9 @@ class Switch:
 
 @dataclass(frozen=True)
 class Advance:
-    ticks: int  # of which a second has 1024
+    """A command: advance the clock."""
+
+    ticks: int  # 1/1024 s
 
     async def __call__(self, game: Notifications) -> None:
         await game.advance(self.ticks)

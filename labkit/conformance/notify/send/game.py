@@ -44,6 +44,7 @@ class Notifications:
         self._switched: set[int] = set()  # ids of the phones that were off at times
 
     async def begin(self) -> None:
+        """Create some bindings in each service."""
         await self.clock.begin()
         for index in (0, 1):
             await self.create(index, "ann", 0, "apn", 0, ("red",))
@@ -79,6 +80,7 @@ class Notifications:
         """Leave the bindings: their names are not used again."""
 
     async def play(self, command: Any) -> None:
+        """Run a command."""
         await command(self)
 
     async def pause(self) -> None:

@@ -30,6 +30,7 @@ class Binding:
     sid: str | None = None
 
     def matches(self, identities: Sequence[str], tags: Sequence[str]) -> bool:
+        """Return whether the binding has one of the identities, if any are given, and all tags."""
         own = {*self.tags, "all", self.type}
         return (not identities or self.identity in identities) and own.issuperset(tags)
 
@@ -52,15 +53,18 @@ class Phone:
     waiting: list[Message] = field(default_factory=list)
 
     def receive(self, message: Message, now: Fraction) -> None:
+        """Receive a message, or let it wait while the handset is off."""
         if self.online:
             self.received.append(message)
         elif message.expires > now:
             self.waiting.append(message)
 
     def expire(self, now: Fraction) -> None:
+        """Drop waiting messages that have expired."""
         self.waiting = [each for each in self.waiting if each.expires > now]
 
     def set_online(self, online: bool) -> None:
+        """Turn the handset on or off; waiting messages arrive when it is turned on."""
         self.online = online
         if online:
             self.received += self.waiting
@@ -80,6 +84,7 @@ class Bindings:
     now: Fraction = Fraction(0)
 
     def create(self, identity: str, endpoint: str, kind: str, address: str, tags: Sequence[str]) -> Binding:
+        """Create a binding; it replaces the one with the same endpoint. Raises Refused."""
         check_count(tags, "NTF-BIND-14", "NTF-BIND-15")
         if kind not in CHANNELS:
             raise Refused("NTF-BIND-7", 400)
@@ -100,16 +105,19 @@ class Bindings:
         return made
 
     def get(self, bound: Binding) -> Binding:
+        """Return a binding. Raises Refused if it is deleted or replaced."""
         if bound not in self.existing:
             raise Refused("NTF-BIND-17", 404)
         return bound
 
     def delete(self, bound: Binding) -> None:
+        """Delete a binding. Raises Refused if it is deleted or replaced."""
         self.existing.remove(self.get(bound))
 
     def listed(
         self, identities: Sequence[str], tags: Sequence[str], days: tuple[int | None, int | None]
     ) -> list[Binding]:
+        """Return the matching bindings, newest first. days: first and last day of creation. Raises Refused."""
         check_count(tags, "NTF-LIST-4", "NTF-SEND-17")
         start, end = days
         return [

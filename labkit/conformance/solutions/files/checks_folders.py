@@ -167,6 +167,7 @@ def load(target: Target, id: str, *paths: Path, **settings: Any) -> Solution | N
 
 @contextmanager
 def folders() -> Iterator[Path]:
+    """Provide a temporary folder."""
     with tempfile.TemporaryDirectory() as folder:
         yield Path(folder)
 

@@ -39,6 +39,7 @@ class RequestGame:
         """Do nothing: no request is pending."""
 
     async def play(self, command: Any) -> None:
+        """Run a command."""
         await command(self)
 
 

@@ -21,55 +21,55 @@ EXACT = "SELECT user_id FROM assigned_value WHERE role = ? AND parameter = ? AND
 replaced = patch(
     "USR-ASSIGN-7",
     f"{ASSIGNMENTS}:assign",
-    "assignUser replaces what the user holds",
+    "assignUser replaces the user's assignments",
     beforehand(lambda connection, solution, user, roles: execute(connection, THEIRS, (solution, user))),
 )
 in_all_roles = patch(
     "USR-ASSIGN-9",
     DELETE_VALUE,
-    "deleteRoleParamValue takes the value in all roles",
+    "deleteRoleParamValue removes the value from all roles",
     lambda original, connection, solution, role_id, *of: execute(connection, VALUE, (solution, *of)),
 )
 holders_of_role = patch(
     "USR-ASSIGN-11",
     HOLDERS,
-    "listRoleParamUsers gives all who hold the role",
+    "listRoleParamUsers returns all users of the role",
     lambda original, connection, solution, role_id, *of: holders(connection, solution, role_id),
 )
 without_wildcards = patch(
     "USR-ASSIGN-12",
     HOLDERS,
-    "listRoleParamUsers leaves out who holds the wildcard",
+    "listRoleParamUsers omits users with the wildcard",
     lambda original, connection, solution, *of: [id for (id,) in execute(connection, EXACT, of)],
 )
 role_stays = patch(
     "USR-ASSIGN-13",
     DEASSIGN,
-    "deassignUser takes nothing",
+    "deassignUser removes nothing",
     lambda original, connection, solution, user, role_id: assignments_of(connection, solution, user),
 )
 all_values = patch(
     "USR-ASSIGN-14 USR-PERM-17",
     DEASSIGN_VALUES,
-    "deassignUserParam takes all values of the parameter",
+    "deassignUserParam removes all values of the parameter",
     lambda original, *of: original(*of[:5]),
 )
 values_stay = patch(
     "USR-ASSIGN-14 USR-ASSIGN-15 USR-PERM-17",
     DEASSIGN_VALUES,
-    "deassignUserParam and deassignUserParamName take nothing",
+    "deassignUserParam and deassignUserParamName remove nothing",
     lambda original, connection, solution, user, *of: assignments_of(connection, solution, user),
 )
 empty_unlisted = patch(
     "USR-ASSIGN-16",
     f"{ASSIGNMENTS}:assignments_of",
-    "a role that is held without values is not listed",
+    "an assigned role without values is not listed",
     gives(lambda roles: [held for held in roles if held["parameters"]]),
 )
 role_is_enough = patch(
     "USR-ASSIGN-17",
     f"{ASSIGNMENTS}:has_role",
-    "hasUserRoleParam says OK to who holds the role",
+    "hasUserRoleParam ignores the value",
     lambda original, connection, solution, user, role_id, *_: user in holders(connection, solution, role_id),
 )
 

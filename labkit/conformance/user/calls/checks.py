@@ -10,7 +10,7 @@ from labkit.conformance.probe import WITNESS, events_of
 from labkit.conformance.target import Target
 from labkit.conformance.users import NOBODY, PASSWORD, User
 
-# Document 2, Endpoints: the operations of each group with the parameters that they cannot do without.
+# Document 2, Endpoints: the operations of each group with their required parameters.
 OPERATIONS = {
     "Jwt": """
         jwtSign key payload algorithm
@@ -205,7 +205,7 @@ async def parameters(target: Target) -> None:
     user, role = User(target), target.identity()
     for group in OPERATIONS:
         for name, needed in operations_of(group):
-            if needed and name != "hasUserPerm":  # to ask nothing is to be denied: 403 (USR-PERM-15)
+            if needed and name != "hasUserPerm":  # without parameters it denies: 403 (USR-PERM-15)
                 message = (await user.refused(name, 400))["message"]
                 wanted = [f"Parameter {each} is required." for each in needed]
                 expect.true(f"{name} names the parameter", message in wanted, message, user.last)

@@ -15,7 +15,7 @@ from labkit.services.user.keys import Keys
 secrets_shown = patch(
     "USR-OAUTH-39 USR-SOC-23 USR-JWT-17",
     "labkit.services.operation:Operation.shown",
-    "the journal has the parameters as they are",
+    "the journal contains secret parameters",
     lambda original, self, parameters, **_: dict(parameters),
 )
 

@@ -15,7 +15,7 @@ NEXT = "SELECT coalesce(max(id), 0) + 1 FROM user WHERE solution = ?"
 active_when_changed = patch(
     "USR-DATA-2",
     f"{ACCOUNTS}:change",
-    "whatever changes, the user is active",
+    "every change of a user activates it",
     given(status=ACTIVE),
 )
 

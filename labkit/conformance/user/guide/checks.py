@@ -38,9 +38,7 @@ async def reset_token(guide: Guide, email: str) -> str:
 async def signup(target: Target) -> None:
     guide, email = Guide(target), f"{target.identity()}@example.com"
     login = {"email": email, "password": PASSWORD}
-    expect.status(
-        await guide.post(SIGNUP, name="Ann", status=1, **login), 200
-    )  # status is nothing to ask for
+    expect.status(await guide.post(SIGNUP, name="Ann", status=1, **login), 200)  # status must be ignored
     link, url = guide.link(email), re.escape(guide.url("/api/verify/"))
     expect.true("the link leads to this solution", re.fullmatch(f"{url}[^/?]+", link), link)
     expect.equal("recipients", [mail.recipients for mail in guide.mails(email)], [(email,)])

@@ -14,7 +14,7 @@ from labkit.conformance.users import NEW_PASSWORD
 
 VERIFY = "/api/verify/"
 ROUTES = (USER, "/_init")
-SAME_PATH = ("a slash behind",)  # which makes no difference at the end of a path
+SAME_PATH = ("a slash behind",)  # a trailing slash is ignored in paths
 
 
 @check(

@@ -32,6 +32,7 @@ async def assign(guide: Guide, person: Person, role: str, name: str, value: obje
 
 
 async def info(guide: Guide, email: str, sid: str = "") -> httpx.Response:
+    """Request the information about an email's user, with a session if `sid` is given."""
     return await guide.get(f"/api/user/info/{quote(email)}", sid=sid)
 
 
@@ -58,7 +59,7 @@ async def set_up(target: Target) -> None:
 async def owner(target: Target) -> None:
     guide = await guide_with_roles(target)
     caller, person = await guide.person(), await guide.person()
-    for role in ("guest", "owner"):  # of the two the owner's counts
+    for role in ("guest", "owner"):  # with both roles the owner's applies
         await assign(guide, caller, role, "infoUserId", person.id)
     await assign(guide, person, "guest", "infoUserId", caller.id)
     roles = [assignment("guest", ("infoUserId", str(caller.id)))]

@@ -14,7 +14,7 @@ from labkit.conformance.target import Target
 from labkit.conformance.verdict import Mismatch
 from labkit.fleet.browser import Browser
 
-GOOGLE, TWITTER = "google", "twitter"  # OAuth 2 and OAuth 1; both let Ann in, unasked
+GOOGLE, TWITTER = "google", "twitter"  # OAuth 2 and OAuth 1; both log Ann in without a form
 SCOPES = {GOOGLE: ["profile", "email"]}
 HANDLE = {GOOGLE: "/social/handle/google", TWITTER: "/social/twitter/handle"}
 LOGIN = {GOOGLE: "/social/handle/google/loginurl", TWITTER: "/twitter/login"}
@@ -52,6 +52,7 @@ def expect_provider_answer(response: httpx.Response, consumer: str) -> None:
 
 
 def query(url: str) -> dict[str, list[str]]:
+    """Return the query parameters of a URL."""
     return parse_qs(urlsplit(url).query, keep_blank_values=True)
 
 

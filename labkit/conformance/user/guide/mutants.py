@@ -12,13 +12,13 @@ from labkit.conformance.mutant import instead, patch
 refusals_are_fine = patch(
     "USR-GUIDE-4 USR-GUIDE-6 USR-GUIDE-8 USR-GUIDE-13 USR-GUIDE-15 USR-GUIDE-22",
     "labkit.solutions.response:response_status",
-    "the status 4xx that a script sets is lost",
+    "a script's status 4xx is sent as 200",
     gives(lambda status: 200 if 400 <= status < 500 else status),
 )
 roles_without_parameters = patch(
     "USR-GUIDE-17",
     "labkit.services.user.roles.roles:create",
-    "createRole forgets the parameters",
+    "createRole ignores the parameters",
     given(parameters=()),
     alone=True,
 )

@@ -240,7 +240,7 @@ async def sizes_of_keys(target: Target) -> None:
         (9000, False),
     ):
         key = rsa.RSAPublicNumbers(65537, 2**bits - 1).public_key().public_bytes(PEM, form).decode()
-        # nothing is signed by such a key, so one that is taken finds the signature wrong
+        # the token has another signature: an accepted key is refused for that instead
         reason = await refuses(user, 401 if taken else 400, token, ["RS256"], key)
         named = str(bits) in reason
         expect.equal(f"does the error name {bits} bits?", named, not taken, user.last)

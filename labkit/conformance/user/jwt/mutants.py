@@ -13,7 +13,7 @@ from labkit.conformance.mutant import patch
 JWT = "labkit.services.user.jwt"
 SHARED, TIMES = f"{JWT}:shared_secret", f"{JWT}:check_times"
 
-key_in_base64 = patch("USR-JWT-3 USR-JWT-4", SHARED, "a secret counts as base64", gives(base64.b64encode))
+key_in_base64 = patch("USR-JWT-3 USR-JWT-4", SHARED, "a secret is encoded in base64", gives(base64.b64encode))
 numbers_with_a_point = patch(
     "USR-JWT-9",
     f"{JWT}:written",
@@ -23,18 +23,18 @@ numbers_with_a_point = patch(
 last_name_wins = patch(
     "USR-JWT-13",
     f"{JWT}:unique_names",
-    "of two claims with the same name the last counts",
+    "a duplicate claim is accepted, and the last one used",
     lambda original, pairs: dict(pairs),
 )
 alive_at_its_last_second = patch(
-    "USR-JWT-14", TIMES, "a token is alive in the second of its exp", given(now=lambda now: now - 1)
+    "USR-JWT-14", TIMES, "a token is valid in the second of its exp", given(now=lambda now: now - 1)
 )
 whole_seconds = patch(
-    "USR-JWT-14", TIMES, "the time is that of the last whole second", given(now=lambda now: now // 1)
+    "USR-JWT-14", TIMES, "times are compared with the current whole second", given(now=lambda now: now // 1)
 )
 keys_are_text = patch(
     "USR-JWT-18",
     SHARED,
-    "the base64 of a key counts as its text",
+    "a key in base64 is used without decoding",
     lambda original, key: base64.b64encode(original(key)) if isinstance(key, SecretBytes) else original(key),
 )

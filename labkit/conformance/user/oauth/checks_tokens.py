@@ -243,7 +243,7 @@ async def apart_from_each_other(target: Target) -> None:
     await target.advance(11)
     for each, tokens in sets:
         await each.refused_refresh(400, tokens["refresh_token"])
-        await each.approve()  # nobody exchanges these codes
+        await each.approve()  # these codes are never exchanged
         await each.expect_valid(tokens)
     await target.advance(88)
     for each, tokens in sets:

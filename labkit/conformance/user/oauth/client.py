@@ -13,7 +13,7 @@ CALLBACK = "https://app.example/callback"
 SECOND = "https://app.example/second?keep=1"
 
 Parameters = dict[str, Any]
-Call = Callable[..., Awaitable[Any]]  # makes an operation of the User service: call("getUser", id=1)
+Call = Callable[..., Awaitable[Any]]  # calls an operation of the User service: call("getUser", id=1)
 
 
 @dataclass(frozen=True, slots=True)

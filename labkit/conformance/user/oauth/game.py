@@ -37,6 +37,7 @@ class OAuth:
         self._diverged = False
 
     async def begin(self) -> None:
+        """Create users and clients, and some codes and token sets."""
         emails = [f"{self._target.identity()}@example.com" for _ in range(2)]
         self._people = [{"email": each, "password": PASSWORD} for each in emails]
         *codes, (one,), (other,) = await self._results(
@@ -69,6 +70,7 @@ class OAuth:
         """Leave users and clients: they cannot disturb other checks."""
 
     async def play(self, command: Any) -> None:
+        """Run a command, unless the target's state differs from the model's."""
         if not self._diverged:
             await command(self)
 
@@ -108,10 +110,9 @@ class OAuth:
             return
         codes = self._grants.codes
         fresh = [index for index, each in enumerate(codes) if not each.used and not each.uncertain]
-        among = (
-            fresh if fresh and how != "right" else range(len(codes))
-        )  # what is wrong shows where nothing else is
-        family = among[-1 - number % len(among)]  # the newest ones first
+        # a mistake shows only with an otherwise valid code
+        among = fresh if fresh and how != "right" else range(len(codes))
+        family = among[-1 - number % len(among)]  # newest first
         code = codes[family]
         if (
             code.uncertain
@@ -157,9 +158,8 @@ class OAuth:
             how = "right"
         valid = self._grants.is_refresh_valid(tokens, self.clock.now)
         if tokens.ended and not tokens.refreshed:
-            how = (
-                "wrong secret" if how == "wrong secret" else "other solution"
-            )  # else it may count as stolen, or not
+            # any other way, the documents do not say whether it counts as a replay
+            how = "wrong secret" if how == "wrong secret" else "other solution"
         parameters = {"grant_type": "refresh_token", "refresh_token": self._sets[number]["refresh_token"]}
         good = valid if how in ("right", "no secret") else False
         rule = (
@@ -194,7 +194,7 @@ class OAuth:
         given = [each for each in found if "access_token" in result(each)]
         self._rules.holds("USR-OAUTH-33", "at most one is given", len(given) <= 1, True, found[0])
         tokens.refreshed = True
-        self._grants.end_family(tokens.family)  # the second use ends what came from it
+        self._grants.end_family(tokens.family)  # the replay ends the code's token sets
 
     async def use(self, number: int) -> None:
         """Ask for the user of an access token, in its solution and in another one."""

@@ -74,23 +74,28 @@ class Grants:
         self.sets.append(Tokens(code.client, code.user, family, now, access_ttl, refresh_ttl))
 
     def end_family(self, family: int) -> None:
+        """End all token sets of a code."""
         for each in self.sets:
             if each.family == family:
                 each.ended = True
 
     def delete(self, client: int) -> None:
+        """Delete a client, which ends its token sets."""
         self.deleted.add(client)
         for each in self.sets:
             each.ended = each.ended or each.client == client
 
     def is_code_valid(self, code: Code, now: Fraction) -> bool | None:
+        """Return whether a code can be exchanged; None if both answers are right."""
         if code.used or code.client in self.deleted:
             return False
         return is_alive(code.issued, CODE_TTL, now)
 
     def is_access_valid(self, tokens: Tokens, now: Fraction) -> bool | None:
+        """Return whether an access token is valid; None if both answers are right."""
         dead = tokens.ended or tokens.user in self.inactive
         return False if dead else is_alive(tokens.issued, tokens.access_ttl, now)
 
     def is_refresh_valid(self, tokens: Tokens, now: Fraction) -> bool | None:
+        """Return whether a refresh token can be exchanged; None if both answers are right."""
         return False if tokens.ended or tokens.refreshed else is_alive(tokens.issued, tokens.refresh_ttl, now)

@@ -26,31 +26,31 @@ WITH_REFRESH = (
 UNSPENT = "UPDATE oauth_credential SET spent = 0"
 
 tokens_survive = patch(
-    "USR-OAUTH-7", f"{CLIENTS}:revoke_client", "the tokens of a deleted client live on", always(None)
+    "USR-OAUTH-7", f"{CLIENTS}:revoke_client", "the tokens of a deleted client stay valid", always(None)
 )
-no_scopes = patch("USR-OAUTH-19", f"{ACCESS}:sign", "an access token tells no scopes", given(scopes=()))
+no_scopes = patch("USR-OAUTH-19", f"{ACCESS}:sign", "an access token has no scopes", given(scopes=()))
 access_outlives = patch(
     "USR-OAUTH-20 USR-OAUTH-32 USR-OAUTH-33",
     f"{ACCESS}:holder",
-    "an access token outlives its set",
+    "an access token stays valid when its set ends",
     lambda original, connection, solution, claims: accounts.get(connection, solution, int(claims["sub"])),
 )
 used_again = patch(
     "USR-OAUTH-20 USR-OAUTH-32 USR-OAUTH-33",
     f"{TOKENS}:find",
-    "codes and refresh tokens count more than once",
+    "codes and refresh tokens can be used more than once",
     beforehand(lambda connection, *_: execute(connection, UNSPENT)),
 )
 reuse_ends_nothing = patch(
     "USR-OAUTH-32 USR-OAUTH-33 USR-OAUTH-38",
     f"{TOKENS}:revoke",
-    "a second use is refused and ends nothing",
+    "a second use is refused but revokes nothing",
     always(None),
 )
 one_for_all = patch(
     "USR-OAUTH-21",
     f"{TOKENS}:exchange",
-    "a new set ends those of all users of the client",
+    "a new token set ends the sets of all users of the client",
     afterwards(
         lambda _, connection, solution, request, made, now: execute(
             connection, OTHER_SETS, (request.client_id, made.jti)
@@ -60,13 +60,13 @@ one_for_all = patch(
 with_its_refresh_token = patch(
     "USR-OAUTH-35",
     f"{CODES}:issue",
-    "once somebody approves a client, access tokens end with their refresh tokens",
+    "after an approval, expired refresh tokens end their access tokens",
     beforehand(lambda connection, *of: execute(connection, WITH_REFRESH, of[-1:])),
 )
 a_second_late = patch(
     "USR-OAUTH-36 USR-OAUTH-37",
     f"{OAUTH}.approvals:keep",
-    "codes and refresh tokens count in their last second",
+    "codes and refresh tokens are valid for one second more",
     given(expires=lambda second: second + 1),
 )
 

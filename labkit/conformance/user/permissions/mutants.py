@@ -28,11 +28,11 @@ def _values(connection: Any, id: int) -> set[str]:
     return {value for (value,) in held.fetchall()}
 
 
-not_taken = patch("USR-PERM-4", f"{PERMISSIONS}:delete_row", "a permission is not taken", always(True))
+not_taken = patch("USR-PERM-4", f"{PERMISSIONS}:delete_row", "deletePerm and deleteRolePerm remove nothing", always(True))
 of_all_roles = patch(
     "USR-PERM-6 USR-PERM-8",
     f"{PERMISSIONS}:listed",
-    "the permissions of a role are those of all roles",
+    "listRolePerms returns the permissions of all roles",
     given(of=lambda of: {"solution": of["solution"]}),
 )
 unregistered = patch(
@@ -40,7 +40,7 @@ unregistered = patch(
 )
 
 
-# ---- who may
+# ---- hasUserPerm
 
 
 @instead("USR-ASSIGN-2", ALLOWED)

@@ -31,7 +31,7 @@ async def role_ids(target: Target) -> None:
         expect.equal(
             "role_id", (await user.table("createRole", role_id=role_id))["role_id"], role_id, user.last
         )
-    short = fresh[-1]  # of one character: another run may have made it
+    short = fresh[-1]  # one character: an earlier run may have created it
     await user.call("User", "createRole", {"role_id": short})
     await user.table("getRole", role_id=short)
     listed = await user.table("listRoles")

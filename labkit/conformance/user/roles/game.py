@@ -41,11 +41,10 @@ class Roles:
         self.access = [Access(), Access()]
 
     async def begin(self) -> None:
+        """Create users, roles, permissions and assignments in both solutions."""
         await self._sign_up()
         behind = self.users[0][0] - self.users[1][0]
-        if (
-            behind and self._target.fresh
-        ):  # with the same ids in both, nobody can mistake one for the other unseen
+        if behind and self._target.fresh:  # equal ids in both reveal a confusion of solutions
             await self._sign_up(int(behind > 0), abs(behind))
             await self._sign_up()
         for index in range(len(SOLUTIONS)):
@@ -100,6 +99,7 @@ class Roles:
         await left.send()
 
     async def play(self, command: Any) -> None:
+        """Run a command."""
         await command(self)
 
     async def pause(self) -> None:
@@ -109,21 +109,25 @@ class Roles:
     # ---- what commands do
 
     async def create(self, index: int, role: str, names: Sequence[str]) -> None:
+        """Call createRole."""
         role_id = self._role_id(role)
         body = {"role_id": role_id, "parameter": [{"name": each} for each in names]}
         self._compare(index, "USR-ROLE-11", "createRole", body, lambda a: a.create(role_id, names))
 
     async def add_names(self, index: int, role: str, names: Sequence[str]) -> None:
+        """Call addRoleParam."""
         role_id = self._role_id(role)
         body = {"role_id": role_id, "body": [{"name": each} for each in names]}
         self._compare(index, "USR-ROLE-15", "addRoleParam", body, lambda a: a.add_names(role_id, names))
 
     async def remove_name(self, index: int, role: str, name: str) -> None:
+        """Call deleteRoleParam."""
         role_id = self._role_id(role)
         body = {"role_id": role_id, "parameter_name": name}
         self._compare(index, "USR-ROLE-16", "deleteRoleParam", body, lambda a: a.remove_name(role_id, name))
 
     async def delete(self, index: int, role: str) -> None:
+        """Call deleteRole."""
         role_id = self._role_id(role)
         self._compare(index, "USR-ROLE-14", "deleteRole", {"role_id": role_id}, lambda a: a.delete(role_id))
 

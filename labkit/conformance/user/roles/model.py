@@ -64,9 +64,11 @@ class StoredRole:
     held: dict[int, list[tuple[str, str]]] = field(default_factory=dict)
 
     def shown(self) -> Role:
+        """Return the role as operations show it."""
         return {"role_id": self.role_id, "parameter": [{"name": each} for each in self.names.values()]}
 
     def name(self, name: str) -> str:
+        """Return the folded name of a parameter. Raises Refused for an unknown one."""
         if name.lower() not in self.names:
             raise Refused("USR-ROLE-18", 400)
         return name.lower()
@@ -82,15 +84,18 @@ class Access:
     deleted: set[int] = field(default_factory=set)
 
     def role(self, role_id: str) -> StoredRole:
+        """Return a role. Raises Refused for an unknown one."""
         if role_id.lower() not in self.roles:
             raise Refused("USR-ROLE-18", 404)
         return self.roles[role_id.lower()]
 
     def user(self, user: int) -> None:
-        if user in self.deleted:  # and the role or the name may be missing too
+        """Raise Refused for a deleted user."""
+        if user in self.deleted:  # 400 if the role or name is missing too
             raise Refused("USR-ASSIGN-23", 404, 400)
 
     def delete_user(self, user: int) -> None:
+        """Delete a user with its assignments."""
         self.deleted.add(user)
         self.order.pop(user, None)
         for role in self.roles.values():
@@ -99,6 +104,7 @@ class Access:
     # ---- roles
 
     def create(self, role_id: str, names: Sequence[str]) -> Role:
+        """Create a role. Raises Refused."""
         check_role_id(role_id)
         check_names(names)
         if role_id.lower() in self.roles:
@@ -107,6 +113,7 @@ class Access:
         return self.add_names(role_id, names)
 
     def add_names(self, role_id: str, names: Sequence[str]) -> Role:
+        """Add parameters to a role. Raises Refused."""
         check_names(names)
         role = self.role(role_id)
         for each in names:
@@ -114,6 +121,7 @@ class Access:
         return role.shown()
 
     def remove_name(self, role_id: str, name: str) -> Role:
+        """Remove a parameter from a role, with its values. Raises Refused."""
         role = self.role(role_id)
         folded = role.name(name)
         del role.names[folded]
@@ -122,23 +130,27 @@ class Access:
         return role.shown()
 
     def delete(self, role_id: str) -> None:
+        """Delete a role with its assignments. Raises Refused."""
         role = self.role(role_id)
         del self.roles[role_id.lower()]
         for roles in self.order.values():
             roles[:] = [each for each in roles if each != role.role_id.lower()]
 
     def listed(self) -> list[Role]:
+        """Return all roles, in order of creation."""
         return [each.shown() for each in self.roles.values()]
 
     # ---- permissions
 
     def register(self, perm: Perm) -> dict[str, str]:
+        """Register a permission, once. Raises Refused."""
         check_perms([perm])
         if perm not in self.perms:
             self.perms.append(perm)
         return shown(perm)
 
     def unregister(self, perm: Perm) -> None:
+        """Remove a permission, also from all roles. Raises Refused."""
         if perm not in self.perms:
             raise Refused("USR-PERM-5", 404)
         self.perms.remove(perm)
@@ -146,6 +158,7 @@ class Access:
             role.perms[:] = [each for each in role.perms if each != perm]
 
     def add_perms(self, role_id: str, perms: Sequence[Perm]) -> list[dict[str, str]]:
+        """Add permissions to a role and return all of the role's. Raises Refused."""
         check_perms(perms)
         role = self.role(role_id)
         for each in perms:
@@ -155,6 +168,7 @@ class Access:
         return [shown(each) for each in role.perms]
 
     def remove_perm(self, role_id: str, perm: Perm) -> list[dict[str, str]]:
+        """Remove a permission from a role and return the remaining ones. Raises Refused."""
         role = self.role(role_id)
         if perm not in role.perms:
             raise Refused("USR-PERM-5", 404)
@@ -162,6 +176,7 @@ class Access:
         return [shown(each) for each in role.perms]
 
     def has_permission(self, user: int, perm: Perm, given: Sequence[tuple[str, str]]) -> bool:
+        """Return whether one role grants a permission with these placeholder values."""
         wanted = [each.lower() for each in PLACEHOLDER.findall(perm[1])]
         values = {name.lower(): value for name, value in given}
         if perm not in self.perms or any(each not in values for each in wanted):
@@ -179,6 +194,7 @@ class Access:
     # ---- assignments
 
     def assign(self, user: int, given: Assigned) -> Assignments:
+        """Assign roles with values to a user: all or, with Refused raised, none."""
         for _, values in given:
             if not all(is_valid_value(value) for _, value in values):
                 raise Refused("USR-ASSIGN-1", 400, 404, choice="USR-ASSIGN-3")
@@ -204,6 +220,7 @@ class Access:
         return self.assignments(user)
 
     def assignments(self, user: int) -> Assignments:
+        """Return a user's roles and values, in order of assignment. Raises Refused."""
         self.user(user)
         found: Assignments = []
         for each in self.order.get(user, []):
@@ -216,6 +233,7 @@ class Access:
         return found
 
     def deassign(self, user: int, role_id: str) -> Assignments:
+        """Remove a role from a user and return the remaining assignments. Raises Refused."""
         self.user(user)
         role = self.role(role_id)
         role.held.pop(user, None)
@@ -237,20 +255,24 @@ class Access:
         return [] if user is None else self.assignments(user)
 
     def has_value(self, user: int, role_id: str, name: str, value: str) -> bool:
+        """Return whether a user holds a value or the wildcard. Raises Refused."""
         self.user(user)
         role = self.role(role_id)
         held = role.held.get(user, [])
         return (role.name(name), value) in held or (name.lower(), ANY) in held
 
     def users(self, role_id: str) -> list[int]:
+        """Return the ids of a role's users. Raises Refused."""
         return sorted(self.role(role_id).held)
 
     def users_of(self, role_id: str, name: str, value: str) -> list[int]:
+        """Return the ids of users who hold a value or the wildcard. Raises Refused."""
         role = self.role(role_id)
         role.name(name)
         return sorted(user for user in role.held if self.has_value(user, role_id, name, value))
 
     def values(self, user: int, role_id: str, name: str, offset: int, limit: int) -> dict[str, object]:
+        """Return a page of a user's values of a parameter, and their number. Raises Refused."""
         if not 1 <= limit <= 100:
             raise Refused("USR-ASSIGN-21", 400, choice="USR-ASSIGN-22")
         if offset < 0:
@@ -263,4 +285,5 @@ class Access:
 
 
 def shown(perm: Perm) -> dict[str, str]:
+    """Return a permission as operations show it."""
     return {"method": perm[0], "end_point": perm[1]}

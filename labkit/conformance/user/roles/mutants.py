@@ -12,7 +12,7 @@ NAMES_AND_VALUES = "USR-ROLE-2 USR-ROLE-5 USR-PERM-1 USR-PERM-2 USR-ASSIGN-1"
 ends_unseen = patch(
     NAMES_AND_VALUES,
     f"{ARGUMENTS}:matching",
-    "of names and values the beginning alone is looked at",
+    "only the beginning of names and values is validated",
     lambda original, value, pattern, expected: (
         value if isinstance(value, str) and pattern.match(value) else original(value, pattern, expected)
     ),
@@ -20,7 +20,7 @@ ends_unseen = patch(
 shorter_by_one = patch(
     NAMES_AND_VALUES,
     f"{ARGUMENTS}:matching",
-    "the longest name and the longest value that are allowed are refused",
+    "names and values of the maximum length are refused",
     lambda original, value, pattern, expected: original(
         value if value == "" or pattern.fullmatch(f"{value}{str(value)[-1:]}") else None, pattern, expected
     ),
@@ -28,13 +28,13 @@ shorter_by_one = patch(
 case_counts = patch(
     "USR-ROLE-3 USR-ROLE-4 USR-ROLE-6 USR-ROLE-7 USR-ROLE-9 USR-PERM-13 USR-ASSIGN-18",
     f"{ARGUMENTS}:fold",
-    "letters' case tells names apart",
+    "names are case-sensitive",
     lambda original, name: name,
 )
 word_forgotten = patch(
     "USR-ROLE-8",
     f"{ARGUMENTS}:unreserved",
-    "one of the reserved words is none",
+    "one of the reserved words is allowed",
     lambda original, name: name if name == "parameters" else original(name),
 )
 empty_unlisted = patch(

@@ -42,7 +42,7 @@ async def oauth1(target: Target) -> None:
     token = await user.text("getSocialToken", **callback)
     await user.knows(TWITTER, token)
     again = await user.text("getSocialToken", **await user.callback(TWITTER))
-    for each in (token, again, token):  # one is good while another is
+    for each in (token, again, token):  # several tokens are valid at once
         await user.knows(TWITTER, each)
 
 

@@ -50,7 +50,7 @@ async def of_another_solution(target: Target) -> None:
         callback = await user.callback(consumer)
         await other.refused("getSocialToken", 400, **callback)
         token = await user.text("getSocialToken", **callback)
-        if consumer == TWITTER:  # to sign a request takes what the solution keeps of its own tokens
+        if consumer == TWITTER:  # signing needs the secret that the solution stores with its own tokens
             await other.refused("socialRequest", 401, consumer=consumer, token=token)
             await other.refused(
                 "getSocialLoginUrl", 400, consumer=consumer, reqToken=await user.url(consumer)

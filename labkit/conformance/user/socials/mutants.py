@@ -29,13 +29,13 @@ all_deleted = patch(
 counts_again = patch(
     "USR-SOC-17 USR-SOC-19",
     f"{RECORDS}:take",
-    "a state and a request token count as often as they come",
+    "a state and a request token can be used more than once",
     lambda original, *of: records.find(*of),
 )
 alive_at_the_last_second = patch(
     "USR-SOC-17 USR-SOC-19",
     f"{RECORDS}:alive",
-    "a state and a request token are alive in their last second",
+    "a state and a request token are valid for one second more",
     given(now=lambda now: now - 1),
 )
 

@@ -180,7 +180,7 @@ async def other_letters(target: Target) -> None:
 def _lenient_variants(token: str) -> list[str]:
     """Return variants of a token that a lenient decoder accepts as the same."""
     letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-    bits = 2 * (-len(token.rpartition(".")[2]) % 4)  # of the last letter, that stand for nothing
+    bits = 2 * (-len(token.rpartition(".")[2]) % 4)  # unused bits of the last character
     last = letters[letters.index(token[-1]) ^ 1] if bits else token[-1]
     found = [f"{token}=", f"{token}==", f"{token}!", f"{token}\n", f"{token[:-1]}*{token[-1]}"]
     return found + ([token[:-1] + last] if bits else [])

@@ -17,7 +17,7 @@ FIRST = "UPDATE user SET generation = 0 WHERE id = ?"
 same_jti = patch(
     "USR-TOKEN-5",
     "labkit.core.identifiers:Identifiers.hex",
-    "tokens of one second are alike",
+    "tokens issued in the same second are equal",
     lambda original, self, actor, length: (
         "0" * length if "/token" in actor else original(self, actor, length)
     ),
@@ -25,13 +25,13 @@ same_jti = patch(
 tokens_outlive_passwords = patch(
     "USR-TOKEN-8",
     f"{ACCOUNTS}:change",
-    "a new password leaves earlier tokens alive",
+    "earlier tokens stay valid after a new password",
     afterwards(lambda _, connection, solution, user: execute(connection, FIRST, (user,))),
 )
 lenient_letters = patch(
     "USR-TOKEN-13",
     "labkit.services.user.keys:is_strict",
-    "padding and other letters in a signature are overlooked",
+    "padding and non-canonical characters in a signature are accepted",
     always(True),
 )
 

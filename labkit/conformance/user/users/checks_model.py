@@ -78,7 +78,9 @@ class Call:
 
 @dataclass(frozen=True)
 class Advance:
-    ticks: int  # of which a second has 1024
+    """A command: advance the clock."""
+
+    ticks: int  # 1/1024 s
 
     async def __call__(self, game: Users) -> None:
         await game.advance(self.ticks)

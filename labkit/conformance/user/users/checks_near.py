@@ -56,7 +56,6 @@ async def near_clients(target: Target) -> None:
         approval[name] = right
     for name in ("code", "client_secret", "redirect_uri"):
         exchange = shop.client.exchange(await shop.approve())
-        # no secret at all is none that is wrong
         await expect_refused(shop, "getOauthToken", name, exchange.pop(name), exchange)
     tokens = await shop.tokens()
     renewal = shop.client.renewal(tokens["refresh_token"])
@@ -73,7 +72,7 @@ async def near_values(target: Target) -> None:
     role, id = (
         f"{target.identity()}-Role",
         await user.newcomer(),
-    )  # other checks' roles differ in digits at the end
+    )  # ends in letters, since roles of other checks differ in their last digits only
     await user.table("createRole", role_id=role, parameter=named("sn"))
     await user.table("addRolePerm", role_id=role, body=[permission(path)])
     await user.assign(id, role, ("sn", value))

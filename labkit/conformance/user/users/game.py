@@ -17,7 +17,7 @@ SOLUTIONS = (PROBE, WITNESS)
 FIRST = "First é password "
 NAMES = ("Anna", "Ann", "xa_bx")
 CODE = re.compile("[A-Za-z0-9]{40}")
-LONG = 7200  # seconds: of a token that asks for nothing else
+LONG = 7200  # seconds: default lifetime of a token
 EMAILS = (
     "~a@example.com",
     "~A@EXAMPLE.com",
@@ -47,6 +47,7 @@ class Users:
         self._ids: list[list[int]] = [[], []]
 
     async def begin(self) -> None:
+        """Create users, tokens and data in both solutions."""
         await self.clock.begin()
         for index, emails in ((0, EMAILS[0:5:2]), (1, EMAILS[0:3:2])):
             for email, name in zip(emails, NAMES, strict=False):
@@ -70,7 +71,7 @@ class Users:
                 await self.list(index, (("name", "like", user.name.upper()),), 0, 1000)
             for number in range(len(people.tokens)):
                 await self.current(index, number, "as it is")
-            for user in people.users:  # a code that was used, or that nobody needs any more, is none
+            for user in people.users:  # used and obsolete codes must be refused
                 await self.activate(index, user.number, "own")
         await self._calls.send()
 
@@ -83,6 +84,7 @@ class Users:
         await left.send()
 
     async def play(self, command: Any) -> None:
+        """Run a command."""
         await command(self)
 
     async def pause(self) -> None:
@@ -253,7 +255,7 @@ class Users:
         await self.clock.advance(ticks)
         for index, people in enumerate(self.people):
             for number, token in enumerate(people.tokens):
-                if abs(token.until - self.clock.now) <= 1:  # it dies about now
+                if abs(token.until - self.clock.now) <= 1:  # it expires about now
                     await self.current(index, number, "as it is")
 
     # ---- comparing
@@ -291,7 +293,7 @@ class Users:
                 return [comparable(user)]
             return value
 
-        if made:  # what it is called like, and its id, which the model takes as it comes
+        if made:  # the model takes over the id and the date
             user = made[0]
             wanted = [user.shown()]
 

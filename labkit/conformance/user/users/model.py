@@ -81,6 +81,7 @@ class User:
     deleted: bool = False
 
     def shown(self) -> dict[str, Any]:
+        """Return the user as operations show it."""
         return {
             "id": self.id,
             "email": folded(self.email),
@@ -107,6 +108,7 @@ class User:
         return (own in values if operator == "in" else OPERATORS[operator](own, values[0])), False
 
     def set_password(self, password: str) -> None:
+        """Set a new password, which ends earlier tokens."""
         self.old.append(self.password)
         self.password = password
         self.generation += 1
@@ -121,12 +123,15 @@ class People:
     now: Fraction = Fraction(0)
 
     def by_email(self, email: str) -> User | None:
+        """Return the user with an address in any equivalent spelling, or None."""
         return next((each for each in self.existing() if folded(each.email) == folded(email)), None)
 
     def existing(self) -> list[User]:
+        """Return the users that are not deleted."""
         return [each for each in self.users if not each.deleted]
 
     def sign_up(self, email: str, name: str, password: str) -> User:
+        """Create a user. Raises Refused."""
         check_fields(email, name, password)
         if self.by_email(email):
             raise Refused("USR-USER-8", 400)
@@ -144,6 +149,7 @@ class People:
         return "OK"
 
     def login(self, email: str, password: str, seconds: int) -> Token:
+        """Create a token that is valid for `seconds`. Raises Refused."""
         if seconds < 1:
             raise Refused("USR-TOKEN-11", 400)
         user = self.by_email(email)
@@ -156,6 +162,7 @@ class People:
         return token
 
     def current(self, token: Token) -> dict[str, Any]:
+        """Return the user of a token. Raises Refused for an invalid token."""
         user = self.users[token.user]
         if self.now >= token.until:
             raise Refused("USR-TOKEN-10", 401, choice="USR-TOKEN-11")
@@ -164,11 +171,13 @@ class People:
         return user.shown()
 
     def require_existing(self, user: User) -> User:
+        """Return the user. Raises Refused if it is deleted."""
         if user.deleted:
             raise Refused("USR-CALL-9", 404)
         return user
 
     def update(self, user: User, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Change a user's fields. Raises Refused."""
         check_fields(name=given.get("name"), password=given.get("password"))
         if given.get("status", ACTIVE) not in (ACTIVE, INACTIVE):
             raise Refused("USR-DATA-2", 400)
@@ -185,6 +194,7 @@ class People:
         return user.shown()
 
     def reset(self, user: User, password: str) -> dict[str, Any]:
+        """Set a password and return the user without status. Raises Refused."""
         try:
             check_fields(password=password)
         except Refused:
@@ -195,10 +205,12 @@ class People:
         return {name: value for name, value in user.shown().items() if name != "status"}
 
     def delete(self, user: User) -> None:
+        """Delete a user with its data. Raises Refused."""
         self.require_existing(user).deleted = True
         user.data.clear()
 
     def listed(self, filters: Sequence[Filter], offset: int, limit: int) -> list[dict[str, Any]]:
+        """Return a page of the users that match all filters, exact matches first. Raises Refused."""
         if offset < 0 or limit < 1:
             raise Refused("USR-USER-15", 400)
         for name, operator, value in filters:

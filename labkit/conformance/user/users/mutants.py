@@ -27,13 +27,13 @@ active_at_once = patch(
 all_active = patch(
     "USR-USER-9",
     f"{ACCOUNTS}:activate",
-    "a code activates whoever waits for one",
+    "a code activates all users",
     afterwards(lambda user, connection, *_: user and execute(connection, ALL_ACTIVE)),
 )
 folded_by_half = patch(
     "USR-USER-8 USR-TOKEN-4",
     f"{ACCOUNTS}:add",
-    "an address is kept in small letters, and looked for in the form in which all forms of a letter are one",
+    "addresses are stored in lower case but looked up in case-folded form",
     afterwards(
         lambda user, connection, solution, *_: execute(
             connection, FOLDED, (user.email.lower(), solution, user.id)
@@ -43,7 +43,7 @@ folded_by_half = patch(
 compared_as_written = patch(
     "USR-USER-22 USR-GUIDE-34",
     "labkit.services.user.users.filters:folded",
-    "a filter compares addresses as they are written",
+    "a filter compares addresses without folding",
     lambda original, text: text,
 )
 

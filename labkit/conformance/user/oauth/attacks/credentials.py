@@ -7,7 +7,7 @@ from collections.abc import Callable
 from labkit.conformance.user.oauth.attacks.scenario import ELSEWHERE, Attack, Scenario, attack, attacks_in
 from labkit.conformance.user.oauth.client import CALLBACK, SECOND
 
-REUSE = "RFC 6749 4.1.2"  # a code used twice revokes what it gave
+REUSE = "RFC 6749 4.1.2"  # a code used twice revokes its tokens
 BINDING = "RFC 6749 4.1.3"  # a code is bound to its client and redirect
 INJECTION = "RFC 9700 4.5"
 ROTATION = "RFC 9700 4.14.2"

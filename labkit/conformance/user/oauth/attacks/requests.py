@@ -9,7 +9,7 @@ from labkit.conformance.user.oauth.attacks.scenario import ELSEWHERE, Attack, Sc
 from labkit.conformance.user.oauth.client import CALLBACK, SECOND
 
 EXACT = "RFC 9700 4.1.3"
-NEAR_MISSES = {  # redirects that something less than a comparison letter by letter would take
+NEAR_MISSES = {  # redirects that anything but an exact comparison could accept
     "a slash more": f"{CALLBACK}/",
     "a path below": f"{CALLBACK}/deeper",
     "a way out of the path": f"{CALLBACK}/../admin",

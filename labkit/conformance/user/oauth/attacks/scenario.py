@@ -18,7 +18,7 @@ Advance = Callable[[float], Awaitable[object]]
 Play = Callable[["Scenario"], Awaitable[object]]
 Honest = Literal["unharmed", "revoked", "harmed"]
 
-ELSEWHERE = "https://mallory.example/callback"  # that of Mallory's
+ELSEWHERE = "https://mallory.example/callback"  # Mallory's redirect
 
 
 @dataclass(frozen=True, slots=True)
