@@ -28,7 +28,9 @@ def _values(connection: Any, id: int) -> set[str]:
     return {value for (value,) in held.fetchall()}
 
 
-not_taken = patch("USR-PERM-4", f"{PERMISSIONS}:delete_row", "deletePerm and deleteRolePerm remove nothing", always(True))
+not_taken = patch(
+    "USR-PERM-4", f"{PERMISSIONS}:delete_row", "deletePerm and deleteRolePerm remove nothing", always(True)
+)
 of_all_roles = patch(
     "USR-PERM-6 USR-PERM-8",
     f"{PERMISSIONS}:listed",
