@@ -16,12 +16,12 @@ Change = Callable[..., Any]  # change(original, *arguments)
 _signature = cache(inspect.signature)
 
 
-def put(original: Any, change: Change) -> Any:
+def wrap(original: Any, change: Change) -> Any:
     """Return a function that calls a change with the original; a property or class method stays one."""
     if isinstance(original, property):
-        return property(put(original.fget, change))
+        return property(wrap(original.fget, change))
     if isinstance(original, classmethod | staticmethod):
-        return type(original)(put(original.__func__, change))
+        return type(original)(wrap(original.__func__, change))
 
     def broken(*arguments: Any, **named: Any) -> Any:
         return change(original, *arguments, **named)
@@ -41,7 +41,7 @@ def always(value: Any) -> Change:
     return lambda original, *_, **__: later() if inspect.iscoroutinefunction(original) else value
 
 
-def gives(change: Callable[[Any], Any]) -> Change:
+def change_result(change: Callable[[Any], Any]) -> Change:
     """Return a change that replaces the result by change(result)."""
 
     async def later(awaited: Any) -> Any:
@@ -54,7 +54,7 @@ def gives(change: Callable[[Any], Any]) -> Change:
     return broken
 
 
-def given(**changes: Any) -> Change:
+def change_arguments(**changes: Any) -> Change:
     """Return a change that replaces arguments by name: by a value, or by a function of the argument that was passed."""
 
     def broken(original: Any, *arguments: Any, **named: Any) -> Any:
@@ -69,7 +69,7 @@ def given(**changes: Any) -> Change:
     return broken
 
 
-def beforehand(also: Callable[..., object]) -> Change:
+def call_before(also: Callable[..., object]) -> Change:
     """Return a change that calls also(*arguments) before the original."""
 
     def broken(original: Any, *arguments: Any, **named: Any) -> Any:
@@ -79,7 +79,7 @@ def beforehand(also: Callable[..., object]) -> Change:
     return broken
 
 
-def afterwards(also: Callable[..., object]) -> Change:
+def call_after(also: Callable[..., object]) -> Change:
     """Return a change that calls also(result, *arguments) after the original."""
 
     def broken(original: Any, *arguments: Any, **named: Any) -> Any:
@@ -90,6 +90,6 @@ def afterwards(also: Callable[..., object]) -> Change:
     return broken
 
 
-def failed(result: object) -> bool:
+def is_error(result: object) -> bool:
     """Return whether a result is an error object."""
     return isinstance(result, dict) and "error" in result

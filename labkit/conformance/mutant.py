@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
 from labkit.conformance import areas
-from labkit.conformance.breaking import put
+from labkit.conformance.breaking import wrap
 from labkit.conformance.verdict import Outcome, Verdict
 
 SMOKE = "timestamp/is-plain-text"
@@ -130,7 +130,7 @@ def patch(
         title,
         smoke,
         patches,
-        lambda original: put(original, change),
+        lambda original: wrap(original, change),
         alone,
         from_start,
     )

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from labkit.conformance import breaking
-from labkit.conformance.breaking import afterwards, always, beforehand, given, gives, put
+from labkit.conformance.breaking import always, call_after, call_before, change_arguments, change_result, wrap
 from labkit.conformance.mutant import SMOKE, instead, patch
 
 
@@ -30,36 +30,37 @@ async def fails(width: int) -> int:
     ("change", "expected"),
     [
         (always("nothing"), "nothing"),
-        (gives(str.upper), "6 M"),
-        (given(height=5), "15 m"),  # also where it is not given
-        (given(height=lambda height: height + 1), "6 m"),  # of nothing
-        (given(width=lambda width: width + 1, unit="km"), "8 km"),
-        (given(depth=1), "6 m"),
+        (change_result(str.upper), "6 M"),
+        (change_arguments(height=5), "15 m"),  # also where it is not given
+        (change_arguments(height=lambda height: height + 1), "6 m"),  # of nothing
+        (change_arguments(width=lambda width: width + 1, unit="km"), "8 km"),
+        (change_arguments(depth=1), "6 m"),
         (lambda original, width, *of: original(width + 1, *of), "8 m"),
     ],
 )
 def test_a_change_is_called_instead(change: Callable[..., Any], expected: str) -> None:
-    assert put(area, change)(3) == expected
+    assert wrap(area, change)(3) == expected
 
 
 def test_what_is_given_by_name_is_changed_too() -> None:
     assert (
-        put(area, given(height=lambda height: height + 1, unit=str.upper))(3, height=4, unit="cm") == "15 CM"
+        wrap(area, change_arguments(height=lambda height: height + 1, unit=str.upper))(3, height=4, unit="cm")
+        == "15 CM"
     )
 
 
 def test_a_coroutine_stays_one() -> None:
-    assert asyncio.run(put(later, always(7))(3)) == 7
-    assert asyncio.run(put(later, gives(lambda width: -width))(3)) == -3
-    assert asyncio.run(put(later, given(width=5))(3)) == 5
+    assert asyncio.run(wrap(later, always(7))(3)) == 7
+    assert asyncio.run(wrap(later, change_result(lambda width: -width))(3)) == -3
+    assert asyncio.run(wrap(later, change_arguments(width=5))(3)) == 5
     with pytest.raises(LookupError):
-        asyncio.run(put(fails, gives(lambda width: -width))(3))
+        asyncio.run(wrap(fails, change_result(lambda width: -width))(3))
 
 
 def test_something_else_is_done_before_and_after() -> None:
     done: list[object] = []
-    first = put(area, beforehand(lambda *of: done.append(of)))
-    assert put(first, afterwards(lambda *of: done.append(of)))(3) == "6 m"
+    first = wrap(area, call_before(lambda *of: done.append(of)))
+    assert wrap(first, call_after(lambda *of: done.append(of)))(3) == "6 m"
     assert done == [(3,), ("6 m", 3)]
 
 
@@ -82,9 +83,9 @@ class Room:
 
 def test_properties_and_methods_of_a_class_stay_what_they_are() -> None:
     class Broken(Room):
-        wide = put(vars(Room)["wide"], gives(lambda wide: not wide))
-        of = put(vars(Room)["of"], given(width=lambda width: width * 2))
-        unit = put(vars(Room)["unit"], always("km"))
+        wide = wrap(vars(Room)["wide"], change_result(lambda wide: not wide))
+        of = wrap(vars(Room)["of"], change_arguments(width=lambda width: width * 2))
+        unit = wrap(vars(Room)["unit"], always("km"))
 
     found = Broken.of(1)
     assert (type(found), found.width, found.wide, found.unit()) == (Broken, 2, True, "km")
@@ -94,10 +95,10 @@ def test_a_change_shows_what_it_takes() -> None:
     """So that one that does not take what the original takes is told (test_mutants.py)."""
 
     def taken(change: Callable[..., Any]) -> list[str]:
-        return [*inspect.signature(put(area, change)).parameters]
+        return [*inspect.signature(wrap(area, change)).parameters]
 
     assert taken(lambda original, width, height: None) == ["width", "height"]
-    assert taken(gives(str)) == ["arguments", "named"]
+    assert taken(change_result(str)) == ["arguments", "named"]
     assert taken(lambda *_: None) == ["arguments", "named"]
 
 
@@ -110,12 +111,14 @@ def test_a_patch_is_declared_by_a_function_or_in_one_expression() -> None:
     assert (fault.name, fault.title) == ("test-breaking/fault", "something goes wrong")
     assert (fault.requirements, fault.smoke, fault.from_start) == (("X-Y-1", "X-Y-2"), SMOKE, True)
     assert fault.replace(area)(3) == "8 m"
-    same = patch("X-Y-1", "labkit.nothing:at_all", "something goes wrong", given(width=4), smoke="a/b")
+    same = patch(
+        "X-Y-1", "labkit.nothing:at_all", "something goes wrong", change_arguments(width=4), smoke="a/b"
+    )
     assert (same.name, same.title, same.smoke, same.from_start) == ("", "something goes wrong", "a/b", False)
     assert same.replace(area)(3) == "8 m"
 
 
 def test_an_error_object_is_one() -> None:
-    assert breaking.failed({"error": "no"})
-    assert not breaking.failed({})
-    assert not breaking.failed(None)
+    assert breaking.is_error({"error": "no"})
+    assert not breaking.is_error({})
+    assert not breaking.is_error(None)

@@ -288,7 +288,7 @@ def play_wrong(arguments: list[str], tell: Any) -> None:
 
         if patches == breaking.CALL:
             nothing: Any = lambda: None  # noqa: E731
-            return breaking.put(original, breaking.given(parameters=nothing))
+            return breaking.wrap(original, breaking.change_arguments(parameters=nothing))
 
         def broken(*args: Any, **options: Any) -> Any:
             return "1" + len(args)  # type: ignore[operator]

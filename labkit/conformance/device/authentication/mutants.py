@@ -6,7 +6,7 @@ import unicodedata
 from dataclasses import replace
 from typing import Any
 
-from labkit.conformance.breaking import given
+from labkit.conformance.breaking import change_arguments
 from labkit.conformance.mutant import instead, patch
 from labkit.device_api.authenticate import Credential
 from labkit.device_api.exchange import Exchange
@@ -16,25 +16,28 @@ DIGEST = "labkit.devices.registry:password_digest"
 FINGERPRINT = "labkit.devices.registry:fingerprint"
 
 any_letter_case = patch(
-    "DEV-AUTH-2", DIGEST, "passwords are compared without letter case", given(password=str.casefold)
+    "DEV-AUTH-2",
+    DIGEST,
+    "passwords are compared without letter case",
+    change_arguments(password=str.casefold),
 )
 start_counts = patch(
     "DEV-AUTH-2",
     DIGEST,
     "only the first 72 characters of a password are compared",
-    given(password=lambda text: text[:72]),
+    change_arguments(password=lambda text: text[:72]),
 )
 composed = patch(
     "DEV-AUTH-2",
     DIGEST,
     "a password is normalized to Unicode's composed form",
-    given(password=lambda text: unicodedata.normalize("NFC", text)),
+    change_arguments(password=lambda text: unicodedata.normalize("NFC", text)),
 )
 beginning_counts = patch(
     "DEV-AUTH-5",
     FINGERPRINT,
     "only the first 32 characters of a token are compared",
-    given(credential=lambda it: it[:32]),
+    change_arguments(credential=lambda it: it[:32]),
 )
 
 
@@ -76,5 +79,7 @@ token_in_any_case = patch(
     "DEV-AUTH-5",
     "labkit.devices.registry:fingerprint",
     "tokens are compared without letter case",
-    given(credential=lambda credential: credential.lower() if isinstance(credential, str) else credential),
+    change_arguments(
+        credential=lambda credential: credential.lower() if isinstance(credential, str) else credential
+    ),
 )

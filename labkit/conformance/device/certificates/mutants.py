@@ -7,7 +7,7 @@ from typing import Any
 
 from cryptography import x509
 
-from labkit.conformance.breaking import always, given
+from labkit.conformance.breaking import always, change_arguments
 from labkit.conformance.mutant import instead, mutant, patch
 from labkit.device_api.exchange import Exchange
 from labkit.http.connection import Connection
@@ -27,7 +27,10 @@ named_by_digest = patch(
     lambda original, certificate: hashlib.sha256(certificate).hexdigest(),
 )
 pinned_though_refused = patch(
-    "DEV-CERT-5", PROVISION, "a refused certificate takes its CN all the same", given(register=True)
+    "DEV-CERT-5",
+    PROVISION,
+    "a refused certificate takes its CN all the same",
+    change_arguments(register=True),
 )
 any_name = patch(
     "DEV-CERT-9", "labkit.devices.identities:identity_error", "every CN is an identity", always(None)

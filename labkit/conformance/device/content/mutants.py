@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from labkit.conformance.breaking import always, given, gives
+from labkit.conformance.breaking import always, change_arguments, change_result
 from labkit.conformance.mutant import mutant, patch
 from labkit.devices.content import ContentInfo
 
@@ -16,27 +16,29 @@ milliseconds = patch(
     "DEV-CONT-3 DEV-CONT-4",
     f"{CONTENT}.info",
     "info has the time of update in milliseconds",
-    gives(lambda item: item and replace(item, updated=item.updated * 1000)),
+    change_result(lambda item: item and replace(item, updated=item.updated * 1000)),
 )
 never_removed = patch("DEV-CONT-4", f"{CONTENT}.remove", "a removed content stays", always(None), alone=True)
 byte_lost = patch(
     "DEV-CONT-7 DEV-CONT-9 DEV-CONT-10",
     f"{CONTENT}.read",
     "every piece of a download lacks its last byte",
-    gives(lambda data: data[:-1]),
+    change_result(lambda data: data[:-1]),
 )
 one_more = patch(
     "DEV-CONT-9",
     DOWNLOAD,
     "Content-Length is one more than the number of bytes sent",
-    given(size=lambda size: size + 1),
+    change_arguments(size=lambda size: size + 1),
 )
-length_only = patch("DEV-CONT-10", DOWNLOAD, "a download has Content-Length alone", given(framing="length"))
+length_only = patch(
+    "DEV-CONT-10", DOWNLOAD, "a download has Content-Length alone", change_arguments(framing="length")
+)
 chunked_in_name = patch(
     "DEV-CONT-10",
     DOWNLOAD,
     "a download says chunked, but its body is not",
-    given(framing="length", headers=lambda given: {**given, "Transfer-Encoding": "chunked"}),
+    change_arguments(framing="length", headers=lambda given: {**given, "Transfer-Encoding": "chunked"}),
 )
 
 

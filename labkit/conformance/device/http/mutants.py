@@ -7,7 +7,7 @@ from typing import Any
 
 from aiohttp import web
 
-from labkit.conformance.breaking import always, given, gives
+from labkit.conformance.breaking import always, change_arguments, change_result
 from labkit.conformance.mutant import instead, patch
 from labkit.device_api.wire import Download
 from labkit.settings import Wire
@@ -37,13 +37,13 @@ latin_1 = patch(
     "DEV-HTTP-1 DEV-HTTP-2",
     PARSE,
     "a body is decoded as ISO 8859-1",
-    given(body=lambda body: body.decode("latin-1").encode()),
+    change_arguments(body=lambda body: body.decode("latin-1").encode()),
 )
 replaced = patch(
     "DEV-HTTP-4",
     PARSE,
     "bytes that are not UTF-8 are replaced by a mark",
-    given(body=lambda body: body.decode(errors="replace").encode()),
+    change_arguments(body=lambda body: body.decode(errors="replace").encode()),
 )
 always_400 = patch(
     "DEV-HTTP-14",
@@ -64,22 +64,27 @@ settings_unheeded = patch(
     "DEV-HTTP-16",
     "labkit.settings.lab:LabSettings.wires",
     "a lab's wire settings are ignored",
-    gives(lambda wire: Wire()),
+    change_result(lambda wire: Wire()),
 )
 length_always = patch(
-    "DEV-HTTP-16", NOTHING, "a 204 has Content-Length whatever the lab's settings are", given(wire=Wire())
+    "DEV-HTTP-16",
+    NOTHING,
+    "a 204 has Content-Length whatever the lab's settings are",
+    change_arguments(wire=Wire()),
 )
 framed_both_ways = patch(
     "DEV-HTTP-16",
     "labkit.device_api.wire:Download.__init__",
     "a download has a length and chunks whatever the lab's settings are",
-    given(framing="both"),
+    change_arguments(framing="both"),
 )
 tokens_anywhere = patch(
     "DEV-HTTP-16",
     "labkit.settings.lab:LabSettings.wires",
     "the usual header of a token is accepted beside those of the lab's settings",
-    gives(lambda wire: wire.model_copy(update={"token_headers": (*wire.token_headers, "X-Platform-CIK")})),
+    change_result(
+        lambda wire: wire.model_copy(update={"token_headers": (*wire.token_headers, "X-Platform-CIK")})
+    ),
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from labkit.conformance.breaking import always, given
+from labkit.conformance.breaking import always, change_arguments
 from labkit.conformance.mutant import instead, patch
 from labkit.edge import limits
 
@@ -16,7 +16,7 @@ internal_error = patch(
     "DEV-LIM-2",
     "labkit.edge.limits:plain",
     "a header that is too long is answered 500",
-    given(status=lambda status: 500 if status == 431 else status),
+    change_arguments(status=lambda status: 500 if status == 431 else status),
 )
 waits_for_ever = patch(
     "DEV-LIM-3", f"{PROTOCOL}.await_head", "a connection that stops in its header is kept", always(None)

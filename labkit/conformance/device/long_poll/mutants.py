@@ -6,7 +6,7 @@ from copy import copy
 from functools import partial
 from typing import Any
 
-from labkit.conformance.breaking import always, given, gives
+from labkit.conformance.breaking import always, change_arguments, change_result
 from labkit.conformance.mutant import instead, mutant, patch
 from labkit.core.activity import Activity
 from labkit.core.holding import Holding
@@ -61,7 +61,7 @@ by_any_record = patch(
     "DEV-POLL-19",
     WAKE,
     "a recorded point wakes every poll from now on, however old it is",
-    given(written=True),
+    change_arguments(written=True),
 )
 
 
@@ -103,7 +103,7 @@ strictly_later = patch(
     "DEV-POLL-21 DEV-POLL-22",
     DUE,
     "a datapoint of the very second of If-Modified-Since does not answer a new poll",
-    given(polls=lambda polls: [each._replace(same=False) for each in polls]),
+    change_arguments(polls=lambda polls: [each._replace(same=False) for each in polls]),
 )
 never_seen = patch(
     "DEV-POLL-22 DEV-POLL-29 DEV-POLL-30 DEV-POLL-32",
@@ -121,7 +121,7 @@ ahead_unseen = patch(
     "DEV-POLL-24",
     DUE,
     "a point recorded ahead of a later poll does not answer it when the point's second comes",
-    gives(lambda due: (due[0], None)),
+    change_result(lambda due: (due[0], None)),
 )
 future_unheard = patch(
     "DEV-POLL-25",
@@ -198,13 +198,13 @@ sent_is_seen = patch(
     "DEV-POLL-28 DEV-POLL-31 DEV-POLL-32",
     ANSWERED,
     "a value counts as seen as soon as it is sent, even if the answer is lost",
-    given(named=False),
+    change_arguments(named=False),
 )
 named_anyhow = patch(
     "DEV-POLL-29",
     ANSWERED,
     "a value that answered a poll from another time does not count as seen",
-    given(named=True),
+    change_arguments(named=True),
 )
 never_confirmed = patch(
     "DEV-POLL-30", CONFIRM, "a further request, or an end in order, does not confirm a value", always(None)
@@ -268,5 +268,5 @@ of_any_alias = patch(
     "DEV-POLL-27",
     ADD,
     "values of one alias that a connection received count as seen for another alias of the device",
-    given(key=lambda key: (*key[:2], "text")),
+    change_arguments(key=lambda key: (*key[:2], "text")),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from labkit.conformance.breaking import given
+from labkit.conformance.breaking import change_arguments
 from labkit.conformance.mutant import instead, mutant, patch
 from labkit.device_api.record import SECOND, Group
 from labkit.devices.state import Waiting
@@ -15,7 +15,7 @@ POINTS = "labkit.device_api.record:recorded_points"
 STATE = "labkit.devices.state:State"
 
 no_future = patch(
-    "DEV-REC-12", POINTS, "a timestamp may not lie ahead", given(now=lambda now: now - 60 * SECOND)
+    "DEV-REC-12", POINTS, "a timestamp may not lie ahead", change_arguments(now=lambda now: now - 60 * SECOND)
 )
 
 

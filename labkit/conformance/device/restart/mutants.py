@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from labkit.conformance.breaking import given, gives
+from labkit.conformance.breaking import change_arguments, change_result
 from labkit.conformance.mutant import instead, patch
 from labkit.core.database import Database
 from labkit.devices.registry import Registry
@@ -17,13 +17,13 @@ counted_anew = patch(
     "DEV-KEEP-2",
     "labkit.devices.devices:Devices.sequence",
     "seq begins at 1 after each restart",
-    gives(lambda number: number % 10**9),
+    change_result(lambda number: number % 10**9),
 )
 forgotten_by_name_alone = patch(
     "DEV-KEEP-3",
     "labkit.core.database:Database.write",
     "older datapoints of a device of the same identity in another product are forgotten, too",
-    given(statement=lambda statement: EVERYWHERE if statement == FORGET else statement),
+    change_arguments(statement=lambda statement: EVERYWHERE if statement == FORGET else statement),
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from labkit.conformance.breaking import given, gives
+from labkit.conformance.breaking import change_arguments, change_result
 from labkit.conformance.mutant import mutant, patch
 from labkit.devices.state import Datapoint
 
@@ -18,7 +18,7 @@ def _at(change: Any) -> Any:
     def moved(points: list[Datapoint]) -> list[Datapoint]:
         return [each._replace(timestamp=change(each.timestamp, n)) for n, each in enumerate(points)]
 
-    return given(points=moved)
+    return change_arguments(points=moved)
 
 
 hour_off = patch(
@@ -37,19 +37,19 @@ ascii_only = patch(
     "DEV-ALIAS-5",
     PARSE,
     "letters beyond ASCII are lost",
-    gives(lambda form: [(name, value.encode("ascii", "ignore").decode()) for name, value in form]),
+    change_result(lambda form: [(name, value.encode("ascii", "ignore").decode()) for name, value in form]),
 )
 bare_names_dropped = patch(
     "DEV-ALIAS-8",
     PARSE,
     "a name without = is left out",
-    given(body=lambda body: b"&".join(part for part in body.split(b"&") if b"=" in part)),
+    change_arguments(body=lambda body: b"&".join(part for part in body.split(b"&") if b"=" in part)),
 )
 no_length = patch(
     "DEV-ALIAS-11 DEV-REC-1",
     "labkit.settings:LabSettings.wires",
     "a 204 has no Content-Length",
-    gives(lambda wire: wire.model_copy(update={"empty_length": False})),
+    change_result(lambda wire: wire.model_copy(update={"empty_length": False})),
     from_start=True,
 )
 

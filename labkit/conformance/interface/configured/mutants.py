@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from labkit.conformance.breaking import Change, given
+from labkit.conformance.breaking import Change, change_arguments
 from labkit.conformance.mutant import instead, mutant, patch
 from labkit.core.errors import SettingsError
 
@@ -70,16 +70,21 @@ nothing_dropped = patch(
     "IFC-SET-3",
     CHANGE,
     "parameters that settings no longer have stay",
-    given(dropped=lambda names: frozenset()),
+    change_arguments(dropped=lambda names: frozenset()),
 )
 quota_stays = patch(
     "IFC-SET-3",
     CHANGE,
     "a quota that settings no longer have stays",
-    given(quota=lambda quota: quota and {name: each for name, each in quota.items() if each is not None}),
+    change_arguments(
+        quota=lambda quota: quota and {name: each for name, each in quota.items() if each is not None}
+    ),
 )
 old_key = patch(
-    "IFC-SET-3", CHANGE, "the key of a subscription never changes", given(script_key=lambda key: None)
+    "IFC-SET-3",
+    CHANGE,
+    "the key of a subscription never changes",
+    change_arguments(script_key=lambda key: None),
 )
 
 

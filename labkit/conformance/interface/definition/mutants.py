@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from labkit.conformance.breaking import given
+from labkit.conformance.breaking import change_arguments
 from labkit.conformance.mutant import Patch, instead, patch
 from labkit.core.errors import SettingsError
 
@@ -25,7 +25,7 @@ def without(key: str) -> Callable[[Table], Table]:
 
 def reads(requirement: str, title: str, change: Callable[[Table], Table]) -> Patch:
     """Return a patch by which a configuration is read as another."""
-    return patch(requirement, READ, title, given(plain=lambda plain: change(dict(plain))))
+    return patch(requirement, READ, title, change_arguments(plain=lambda plain: change(dict(plain))))
 
 
 def value(requirement: str, title: str, path: str, change: Change, kind: type = str) -> Patch:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from labkit.conformance.breaking import given
+from labkit.conformance.breaking import change_arguments
 from labkit.conformance.mutant import instead, patch
 
 OPERATION = "labkit.services.interface.dispatch:Dispatch.operation"
@@ -16,20 +16,20 @@ first_publisher = patch(
     "IFC-CALL-2",
     OPERATION,
     "the calls for one publisher are handled by another",
-    given(subscription=lambda subscription: replace(subscription, publisher="lights")),
+    change_arguments(subscription=lambda subscription: replace(subscription, publisher="lights")),
 )
 nothing_installed = patch(
     "IFC-CALL-5 IFC-TRIG-9",
     INSTALL,
     "the scripts of the configuration are not installed",
-    given(scripts={}, names={}),
+    change_arguments(scripts={}, names={}),
     from_start=True,
 )
 nothing_configured = patch(
     "IFC-CALL-6",
     PAYLOAD,
     "a subscriber's configured parameters do not reach the handler",
-    given(configured={}),
+    change_arguments(configured={}),
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from labkit.conformance.breaking import Change, gives
+from labkit.conformance.breaking import Change, change_result
 from labkit.conformance.mutant import patch
 
 QUOTA = "labkit.services.interface.subscribing:checked_quota"
@@ -23,7 +23,7 @@ async def late(original: Any, self: Any, id: str, now: float) -> str | None:
 
 def _more(count: int) -> Change:
     """Return a change that stores a higher or lower quota."""
-    return gives(lambda kept: {name: each and max(0, each + count) for name, each in kept.items()})
+    return change_result(lambda kept: {name: each and max(0, each + count) for name, each in kept.items()})
 
 
 one_too_many = patch("IFC-QUO-2 IFC-QUO-3", QUOTA, "one call more than the quota is served", _more(1))
@@ -32,13 +32,13 @@ monthly_by_day = patch(
     "IFC-QUO-3",
     QUOTA,
     "calls_monthly counts by the day",
-    gives(lambda kept: {"calls_daily": kept.pop("calls_monthly", None), **kept}),
+    change_result(lambda kept: {"calls_daily": kept.pop("calls_monthly", None), **kept}),
 )
 years_alike = patch(
     "IFC-QUO-4",
     "labkit.services.interface.store:periods",
     "days and months of all years are the same",
-    gives(lambda periods: {**periods, "day": periods["day"][5:], "month": periods["month"][5:]}),
+    change_result(lambda periods: {**periods, "day": periods["day"][5:], "month": periods["month"][5:]}),
 )
 counted_late = patch(
     "IFC-QUO-7",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from labkit.conformance.breaking import Change, gives
+from labkit.conformance.breaking import Change, change_result
 from labkit.conformance.mutant import instead, patch
 
 DRAFT7 = "labkit.services.interface.keywords:Keywords.draft7"
@@ -16,12 +16,12 @@ Table = dict[str, Any]
 
 def without(*names: str) -> Change:
     """Return a change that ignores keywords."""
-    return gives(lambda schema: {name: each for name, each in schema.items() if name not in names})
+    return change_result(lambda schema: {name: each for name, each in schema.items() if name not in names})
 
 
 def renamed(**names: str) -> Change:
     """Return a change that reads keywords as others."""
-    return gives(lambda schema: {names.get(name, name): each for name, each in schema.items()})
+    return change_result(lambda schema: {names.get(name, name): each for name, each in schema.items()})
 
 
 def retyped(one: str, other: str) -> Change:
@@ -31,7 +31,7 @@ def retyped(one: str, other: str) -> Change:
         types = [other if each == one else each for each in schema.get("type", ())]
         return schema | {"type": types} if types else schema
 
-    return gives(changed)
+    return change_result(changed)
 
 
 any_type = patch("IFC-SCH-1", DRAFT7, "type narrows nothing", without("type"))

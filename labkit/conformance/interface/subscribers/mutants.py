@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from labkit.conformance.breaking import gives
+from labkit.conformance.breaking import change_result
 from labkit.conformance.mutant import instead, patch
 from labkit.services.interface.store import Subscriptions
 
@@ -13,7 +13,7 @@ by_id = patch(
     "IFC-SUB-13",
     "labkit.services.interface.store:read_all",
     "after a restart subscribers come in the order of their names",
-    gives(lambda found: sorted(found, key=lambda each: str(each.subscriber))),
+    change_result(lambda found: sorted(found, key=lambda each: str(each.subscriber))),
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from labkit.conformance.breaking import given
+from labkit.conformance.breaking import change_arguments
 from labkit.conformance.interface.definition.mutants import reads, without
 from labkit.conformance.mutant import instead, patch
 
@@ -15,7 +15,7 @@ first_alone = patch(
     "IFC-TRIG-1 IFC-TRIG-2",
     ALL,
     "trigger reaches the first subscriber alone",
-    given(subscriptions=lambda subscriptions: subscriptions[:1]),
+    change_arguments(subscriptions=lambda subscriptions: subscriptions[:1]),
 )
 other_handler = patch(
     "IFC-TRIG-1 IFC-TRIG-10",
@@ -28,7 +28,7 @@ no_default_title = patch(
     "IFC-TRIG-8",
     "labkit.solutions.registrations:Registrations.bound",
     "payloads without a title are named data",
-    given(names=lambda names: ("data",) if names == ("event",) else names),
+    change_arguments(names=lambda names: ("data",) if names == ("event",) else names),
 )
 triggers_forgotten = patch(
     "IFC-TRIG-10",

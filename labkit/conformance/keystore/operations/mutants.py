@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-from labkit.conformance.breaking import CALL, always, failed, given, gives
+from labkit.conformance.breaking import CALL, always, change_arguments, change_result, is_error
 from labkit.conformance.mutant import instead, patch
 from labkit.core.errors import ServiceError
 from labkit.services.keystore.embedded import Embedded
@@ -25,7 +25,7 @@ no_separator = patch(
     "KEY-CALL-4",
     f"{STORE}.namespace_of",
     "solutions share keys if the id of one is a prefix of the other's",
-    gives(lambda namespace: namespace.rstrip(b":")),
+    change_result(lambda namespace: namespace.rstrip(b":")),
 )
 text_alone = patch(
     "KEY-MORE-4",
@@ -35,7 +35,10 @@ text_alone = patch(
 )
 unnamed = patch("KEY-CALL-6", f"{OPERATION}.unknown", "unknown parameters are not recorded", always({}))
 values_shown = patch(
-    "KEY-CALL-7 NTF-CALL-13", f"{OPERATION}.shown", "the journal has the values", given(values=True)
+    "KEY-CALL-7 NTF-CALL-13",
+    f"{OPERATION}.shown",
+    "the journal has the values",
+    change_arguments(values=True),
 )
 
 
@@ -43,7 +46,7 @@ first_of_a_key = patch(
     "KEY-MORE-1",
     SET,
     "mset stores the first value of a key that it names twice",
-    given(pairs=lambda pairs: list(dict(reversed(pairs)).items())),
+    change_arguments(pairs=lambda pairs: list(dict(reversed(pairs)).items())),
 )
 
 
@@ -60,7 +63,7 @@ async def failing_set_removes(
 ) -> Any:
     """a set that fails removes the key"""
     result = await original(self, caller, name, operation, parameters)
-    if operation == "set" and failed(result):
+    if operation == "set" and is_error(result):
         await original(self, caller, name, "delete", parameters)
     return result
 

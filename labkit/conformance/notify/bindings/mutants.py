@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from labkit.conformance.breaking import given, gives
+from labkit.conformance.breaking import change_arguments, change_result
 from labkit.conformance.mutant import instead, patch
 from labkit.core.database import execute
 from labkit.providers.messaging.bindings import PER_IDENTITY, Binding, fetch
@@ -18,7 +18,7 @@ seconds_lost = patch(
     "NTF-BIND-10",
     "labkit.providers.messaging.resources:iso",
     "dates are cut to the full minute",
-    given(second=lambda second: second // 60 * 60),
+    change_arguments(second=lambda second: second // 60 * 60),
 )
 
 
@@ -47,5 +47,5 @@ def of_any_service(original: Any, connection: Any, service: str, sid: str) -> An
 
 
 deleted_again = patch(
-    "NTF-BIND-18", DELETE, "deleteBinding succeeds for a deleted binding", gives(lambda found: True)
+    "NTF-BIND-18", DELETE, "deleteBinding succeeds for a deleted binding", change_result(lambda found: True)
 )

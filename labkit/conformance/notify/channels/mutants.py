@@ -7,7 +7,7 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
-from labkit.conformance.breaking import Change, given
+from labkit.conformance.breaking import Change, change_arguments
 from labkit.conformance.mutant import Patch, patch
 
 COMPOSE = "labkit.providers.messaging.payloads:compose"
@@ -122,7 +122,7 @@ one_for_both = patch(
     "NTF-DATA-4",
     COMPOSE,
     "Fcm counts for gcm, too",
-    given(sent=lambda sent: replace(sent, gcm=sent.gcm or sent.fcm)),
+    change_arguments(sent=lambda sent: replace(sent, gcm=sent.gcm or sent.fcm)),
 )
 whole_objects = patch(
     "NTF-DATA-5",
@@ -156,5 +156,5 @@ some_sender = patch(
     "NTF-SMS-3",
     COMPOSE,
     "a service without a sender uses another service's",
-    given(messaging_service=lambda service: service or f"MG{'0' * 32}"),
+    change_arguments(messaging_service=lambda service: service or f"MG{'0' * 32}"),
 )

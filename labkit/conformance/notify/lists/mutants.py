@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from labkit.conformance.breaking import Change, given
+from labkit.conformance.breaking import Change, change_arguments
 from labkit.conformance.mutant import patch
 
 PAGE = "labkit.providers.messaging.bindings:page"
@@ -19,7 +19,7 @@ def _shifted(**seconds: int) -> Change:
         bounds = {name: getattr(wanted, name) for name in seconds}
         return replace(wanted, **{name: at + seconds[name] for name, at in bounds.items() if at is not None})
 
-    return given(wanted=moved)
+    return change_arguments(wanted=moved)
 
 
 def _reversed(page: tuple[list[Any], bool], turns: bool) -> tuple[list[Any], bool]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from labkit.conformance.breaking import Change, always, beforehand, gives
+from labkit.conformance.breaking import Change, always, call_before, change_result
 from labkit.conformance.mutant import instead, patch
 from labkit.conformance.notify.channels.mutants import COMPOSE
 
@@ -19,29 +19,31 @@ no_chat = patch(
     "NTF-SEND-1",
     SELECT,
     "chat-messenger is not delivered",
-    gives(lambda found: [each for each in found if each.type != "chat-messenger"]),
+    change_result(lambda found: [each for each in found if each.type != "chat-messenger"]),
 )
 twice = patch(
-    "NTF-SEND-2 NTF-SEND-3", SELECT, "each binding is reached twice", gives(lambda found: 2 * found)
+    "NTF-SEND-2 NTF-SEND-3", SELECT, "each binding is reached twice", change_result(lambda found: 2 * found)
 )
 one_of_an_identity = patch(
     "NTF-SEND-2",
     SELECT,
     "of an identity's bindings only the newest is reached",
-    gives(lambda found: list({each.identity: each for each in found}.values())),
+    change_result(lambda found: list({each.identity: each for each in found}.values())),
 )
 underscore_needed = patch(
     "NTF-SEND-13",
     KEYS,
     "keys that begin with twi are allowed where no underscore follows",
-    gives(lambda names: [each for each in names if not each.startswith("twi") or each.startswith("twi_")]),
+    change_result(
+        lambda names: [each for each in names if not each.startswith("twi") or each.startswith("twi_")]
+    ),
 )
 reserved_in_data = patch("NTF-SEND-14", KEYS, "reserved keys in data of payloads are allowed", always([]))
 
 
 def _expires(when: Callable[[Any], float]) -> Change:
     """Change the time at which a waiting message expires: when(message)."""
-    return beforehand(lambda _, message: setattr(message, "expires", when(message)))
+    return call_before(lambda _, message: setattr(message, "expires", when(message)))
 
 
 never_expires = patch(

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from labkit.conformance.breaking import always, given, gives
+from labkit.conformance.breaking import always, change_arguments, change_result
 from labkit.conformance.mutant import mutant, patch
 from labkit.solutions.functions import FunctionHandler
 
@@ -14,13 +14,13 @@ any_name = patch(
     "SOL-FUN-2",
     "labkit.solutions.functions:FunctionHandler.__init__",
     "the parameter of every function may have any name",
-    given(any_name=True),
+    change_arguments(any_name=True),
 )
 one_table = patch(
     "SOL-FUN-5",
     "labkit.solutions.proxy:Service.__getattr__",
     "keyword arguments beside a table are ignored",
-    gives(lambda call: lambda table=None, /, **named: call(table or named)),
+    change_result(lambda call: lambda table=None, /, **named: call(table or named)),
 )
 globals_survive = patch(
     "SOL-FUN-3",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from labkit.conformance.breaking import afterwards, always, given, gives
+from labkit.conformance.breaking import always, call_after, change_arguments, change_result
 from labkit.conformance.mutant import instead, patch
 from labkit.core.errors import LabError
 from labkit.core.events import Event, Events, Raised
@@ -19,21 +19,21 @@ names_of_files = patch(
     "SOL-EVT-1",
     "labkit.solutions.folder:service_and_event",
     "the name of a file does not name its handler",
-    gives(lambda found: ("nobody", found[1])),
+    change_result(lambda found: ("nobody", found[1])),
     from_start=True,
 )
 one_a_file = patch(
     "SOL-EVT-1",
     EVENTS,
     "only the last header of a file counts",
-    gives(lambda found: found[-1:]),
+    change_result(lambda found: found[-1:]),
     from_start=True,
 )
 unnamed = patch(
     "SOL-EVT-2",
     "labkit.solutions.scripted:Scripts.load",
     "a handler is not a global function of other scripts",
-    given(publish=False),
+    change_arguments(publish=False),
     from_start=True,
 )
 always_data = patch(
@@ -43,19 +43,19 @@ one_run = patch(
     "SOL-EVT-3",
     CONTEXT,
     "every run has the same tracking_id",
-    gives(lambda context: {**context, "tracking_id": "the same"}),
+    change_result(lambda context: {**context, "tracking_id": "the same"}),
 )
 no_event = patch(
     "SOL-EVT-3",
     CONTEXT,
     "context does not name the event",
-    gives(lambda context: {**context, "event": ""}),
+    change_result(lambda context: {**context, "event": ""}),
 )
 modules_by_require = patch(
     "SOL-EVT-5",
     "labkit.solutions.lua.environments:Environment.update",
     "modules run only when they are required",
-    afterwards(lambda _, environment, program: environment.to_run.clear()),
+    call_after(lambda _, environment, program: environment.to_run.clear()),
     from_start=True,
 )
 no_place = patch(
@@ -68,16 +68,19 @@ first_alone = patch(
     "SOL-EVT-6",
     EVENTS,
     "only the first header of a file counts, so that a second handler is not loaded",
-    gives(lambda found: found[:1]),
+    change_result(lambda found: found[:1]),
 )
 same_service = patch(
-    "SOL-EVT-7", CONTEXT, "the context of every handler names the service device", given(service="device")
+    "SOL-EVT-7",
+    CONTEXT,
+    "the context of every handler names the service device",
+    change_arguments(service="device"),
 )
 fallback_itself = patch(
     "SOL-EVT-7",
     "labkit.solutions.solution:Solution.handle",
     "the context of the fallback handler names itself instead of the event",
-    given(raised=FALLBACK),
+    change_arguments(raised=FALLBACK),
 )
 
 

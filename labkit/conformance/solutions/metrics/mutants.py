@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from labkit.conformance.breaking import given, gives
+from labkit.conformance.breaking import change_arguments, change_result
 from labkit.conformance.mutant import patch
 
 LAB_TIME = "labkit.solutions.lua.runtime:Runtime.lab_time"
@@ -19,14 +19,17 @@ def _without_values(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 west = patch(
-    "SOL-MET-3", LAB_TIME, "the time of scripts is an hour behind UTC", gives(lambda time: time - 3600)
+    "SOL-MET-3",
+    LAB_TIME,
+    "the time of scripts is an hour behind UTC",
+    change_result(lambda time: time - 3600),
 )
 tomorrow = patch(
-    "SOL-MET-3", LAB_TIME, "the time of scripts is a day ahead", gives(lambda time: time + 86400)
+    "SOL-MET-3", LAB_TIME, "the time of scripts is a day ahead", change_result(lambda time: time + 86400)
 )
 python_without_values = patch(
     "SOL-MET-6",
     "labkit.solutions.functions:FunctionHandler.__call__",
     "functions get no values of datapoints",
-    given(arguments=_without_values),
+    change_arguments(arguments=_without_values),
 )

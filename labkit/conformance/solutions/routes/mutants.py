@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import replace
 from typing import Any
 
-from labkit.conformance.breaking import gives
+from labkit.conformance.breaking import change_result
 from labkit.conformance.mutant import instead, mutant, patch
 from labkit.solutions.lua.environments import Environment, Environments
 from labkit.solutions.scripted import RouteHandler
@@ -17,14 +17,14 @@ one_a_file = patch(
     "SOL-ROUTE-5",
     ENDPOINTS,
     "only the last header of a file counts",
-    gives(lambda found: found[-1:]),
+    change_result(lambda found: found[-1:]),
     from_start=True,
 )
 no_content_types = patch(
     "SOL-ROUTE-5 SOL-REQ-4",
     ENDPOINTS,
     "the content type in a header is ignored",
-    gives(lambda found: [replace(each, content_type="application/json") for each in found]),
+    change_result(lambda found: [replace(each, content_type="application/json") for each in found]),
     from_start=True,
 )
 later_wins = patch(

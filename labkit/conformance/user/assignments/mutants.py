@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from labkit.conformance.breaking import beforehand, gives
+from labkit.conformance.breaking import call_before, change_result
 from labkit.conformance.mutant import instead, patch
 from labkit.core.database import execute
 from labkit.services.user.roles.arguments import fold
@@ -22,7 +22,7 @@ replaced = patch(
     "USR-ASSIGN-7",
     f"{ASSIGNMENTS}:assign",
     "assignUser replaces the user's assignments",
-    beforehand(lambda connection, solution, user, roles: execute(connection, THEIRS, (solution, user))),
+    call_before(lambda connection, solution, user, roles: execute(connection, THEIRS, (solution, user))),
 )
 in_all_roles = patch(
     "USR-ASSIGN-9",
@@ -64,7 +64,7 @@ empty_unlisted = patch(
     "USR-ASSIGN-16",
     f"{ASSIGNMENTS}:assignments_of",
     "an assigned role without values is not listed",
-    gives(lambda roles: [held for held in roles if held["parameters"]]),
+    change_result(lambda roles: [held for held in roles if held["parameters"]]),
 )
 role_is_enough = patch(
     "USR-ASSIGN-17",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from labkit.conformance.breaking import given
+from labkit.conformance.breaking import change_arguments
 from labkit.conformance.mutant import instead, patch
 from labkit.core.database import execute
 from labkit.services.user.accounts import ACTIVE
@@ -16,7 +16,7 @@ active_when_changed = patch(
     "USR-DATA-2",
     f"{ACCOUNTS}:change",
     "every change of a user activates it",
-    given(status=ACTIVE),
+    change_arguments(status=ACTIVE),
 )
 
 

@@ -7,18 +7,20 @@ import json
 
 from pydantic import SecretBytes
 
-from labkit.conformance.breaking import given, gives
+from labkit.conformance.breaking import change_arguments, change_result
 from labkit.conformance.mutant import patch
 
 JWT = "labkit.services.user.jwt"
 SHARED, TIMES = f"{JWT}:shared_secret", f"{JWT}:check_times"
 
-key_in_base64 = patch("USR-JWT-3 USR-JWT-4", SHARED, "a secret is encoded in base64", gives(base64.b64encode))
+key_in_base64 = patch(
+    "USR-JWT-3 USR-JWT-4", SHARED, "a secret is encoded in base64", change_result(base64.b64encode)
+)
 numbers_with_a_point = patch(
     "USR-JWT-9",
     f"{JWT}:written",
     "whole numbers are signed with a decimal point",
-    gives(lambda text: json.dumps(json.loads(text, parse_int=float)).encode()),
+    change_result(lambda text: json.dumps(json.loads(text, parse_int=float)).encode()),
 )
 last_name_wins = patch(
     "USR-JWT-13",
@@ -27,10 +29,16 @@ last_name_wins = patch(
     lambda original, pairs: dict(pairs),
 )
 alive_at_its_last_second = patch(
-    "USR-JWT-14", TIMES, "a token is valid in the second of its exp", given(now=lambda now: now - 1)
+    "USR-JWT-14",
+    TIMES,
+    "a token is valid in the second of its exp",
+    change_arguments(now=lambda now: now - 1),
 )
 whole_seconds = patch(
-    "USR-JWT-14", TIMES, "times are compared with the current whole second", given(now=lambda now: now // 1)
+    "USR-JWT-14",
+    TIMES,
+    "times are compared with the current whole second",
+    change_arguments(now=lambda now: now // 1),
 )
 keys_are_text = patch(
     "USR-JWT-18",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from labkit.conformance.breaking import afterwards, always, beforehand, given
+from labkit.conformance.breaking import always, call_after, call_before, change_arguments
 from labkit.conformance.mutant import instead, patch
 from labkit.core.database import execute
 from labkit.services.user import accounts
@@ -28,7 +28,9 @@ UNSPENT = "UPDATE oauth_credential SET spent = 0"
 tokens_survive = patch(
     "USR-OAUTH-7", f"{CLIENTS}:revoke_client", "the tokens of a deleted client stay valid", always(None)
 )
-no_scopes = patch("USR-OAUTH-19", f"{ACCESS}:sign", "an access token has no scopes", given(scopes=()))
+no_scopes = patch(
+    "USR-OAUTH-19", f"{ACCESS}:sign", "an access token has no scopes", change_arguments(scopes=())
+)
 access_outlives = patch(
     "USR-OAUTH-20 USR-OAUTH-32 USR-OAUTH-33",
     f"{ACCESS}:holder",
@@ -39,7 +41,7 @@ used_again = patch(
     "USR-OAUTH-20 USR-OAUTH-32 USR-OAUTH-33",
     f"{TOKENS}:find",
     "codes and refresh tokens can be used more than once",
-    beforehand(lambda connection, *_: execute(connection, UNSPENT)),
+    call_before(lambda connection, *_: execute(connection, UNSPENT)),
 )
 reuse_ends_nothing = patch(
     "USR-OAUTH-32 USR-OAUTH-33 USR-OAUTH-38",
@@ -51,7 +53,7 @@ one_for_all = patch(
     "USR-OAUTH-21",
     f"{TOKENS}:exchange",
     "a new token set ends the sets of all users of the client",
-    afterwards(
+    call_after(
         lambda _, connection, solution, request, made, now: execute(
             connection, OTHER_SETS, (request.client_id, made.jti)
         )
@@ -61,13 +63,13 @@ with_its_refresh_token = patch(
     "USR-OAUTH-35",
     f"{CODES}:issue",
     "after an approval, expired refresh tokens end their access tokens",
-    beforehand(lambda connection, *of: execute(connection, WITH_REFRESH, of[-1:])),
+    call_before(lambda connection, *of: execute(connection, WITH_REFRESH, of[-1:])),
 )
 a_second_late = patch(
     "USR-OAUTH-36 USR-OAUTH-37",
     f"{OAUTH}.approvals:keep",
     "codes and refresh tokens are valid for one second more",
-    given(expires=lambda second: second + 1),
+    change_arguments(expires=lambda second: second + 1),
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from labkit.conformance.breaking import always, given
+from labkit.conformance.breaking import always, change_arguments
 from labkit.conformance.mutant import instead, patch
 from labkit.core.database import execute
 from labkit.services.user.roles.arguments import WILDCARD, Permission
@@ -35,7 +35,7 @@ of_all_roles = patch(
     "USR-PERM-6 USR-PERM-8",
     f"{PERMISSIONS}:listed",
     "listRolePerms returns the permissions of all roles",
-    given(of=lambda of: {"solution": of["solution"]}),
+    change_arguments(of=lambda of: {"solution": of["solution"]}),
 )
 unregistered = patch(
     "USR-PERM-9 USR-PERM-10", f"{PERMISSIONS}:register", "createPermission registers nothing", always(None)

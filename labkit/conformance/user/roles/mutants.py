@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from labkit.conformance.breaking import gives
+from labkit.conformance.breaking import change_result
 from labkit.conformance.mutant import patch
 
 ARGUMENTS = "labkit.services.user.roles.arguments"
@@ -41,5 +41,5 @@ empty_unlisted = patch(
     "USR-ROLE-12",
     f"{ROLES}:all_roles",
     "a role without parameters is not listed",
-    gives(lambda roles: [role for role in roles if role["parameter"]]),
+    change_result(lambda roles: [role for role in roles if role["parameter"]]),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from labkit.conformance.breaking import afterwards, given
+from labkit.conformance.breaking import call_after, change_arguments
 from labkit.conformance.mutant import instead, patch
 from labkit.core.database import execute
 from labkit.services.user.socials import records
@@ -18,13 +18,13 @@ one_nonce = patch(
     "USR-SOC-2",
     "labkit.services.user.socials.oauth1:user",
     "requests of user information have the same nonce",
-    given(stamp=lambda stamp: replace(stamp, nonce="once")),
+    change_arguments(stamp=lambda stamp: replace(stamp, nonce="once")),
 )
 all_deleted = patch(
     "USR-SOC-5",
     f"{RECORDS}:remove",
     "the other socials are deleted too",
-    afterwards(lambda _, connection, *of: connection.execute(social_table.delete())),
+    call_after(lambda _, connection, *of: connection.execute(social_table.delete())),
 )
 counts_again = patch(
     "USR-SOC-17 USR-SOC-19",
@@ -36,7 +36,7 @@ alive_at_the_last_second = patch(
     "USR-SOC-17 USR-SOC-19",
     f"{RECORDS}:alive",
     "a state and a request token are valid for one second more",
-    given(now=lambda now: now - 1),
+    change_arguments(now=lambda now: now - 1),
 )
 
 

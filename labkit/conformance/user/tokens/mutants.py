@@ -6,7 +6,7 @@ from typing import Any
 
 import jwt
 
-from labkit.conformance.breaking import afterwards, always
+from labkit.conformance.breaking import always, call_after
 from labkit.conformance.mutant import instead, patch
 from labkit.core.database import execute
 from labkit.services.user import accounts
@@ -26,7 +26,7 @@ tokens_outlive_passwords = patch(
     "USR-TOKEN-8",
     f"{ACCOUNTS}:change",
     "earlier tokens stay valid after a new password",
-    afterwards(lambda _, connection, solution, user: execute(connection, FIRST, (user,))),
+    call_after(lambda _, connection, solution, user: execute(connection, FIRST, (user,))),
 )
 lenient_letters = patch(
     "USR-TOKEN-13",

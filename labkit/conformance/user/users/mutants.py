@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from labkit.conformance.breaking import afterwards, given
+from labkit.conformance.breaking import call_after, change_arguments
 from labkit.conformance.mutant import instead, patch
 from labkit.core.database import execute
 
@@ -16,25 +16,25 @@ password_kept = patch(
     "USR-USER-1 USR-USER-17 USR-TOKEN-12 USR-GUIDE-7",
     f"{ACCOUNTS}:change",
     "a new password is not stored",
-    given(password=None),
+    change_arguments(password=None),
 )
 active_at_once = patch(
     "USR-USER-4 USR-TOKEN-1 USR-GUIDE-1",
     f"{ACCOUNTS}:add",
     "a user is active without activation",
-    given(activation=None),
+    change_arguments(activation=None),
 )
 all_active = patch(
     "USR-USER-9",
     f"{ACCOUNTS}:activate",
     "a code activates all users",
-    afterwards(lambda user, connection, *_: user and execute(connection, ALL_ACTIVE)),
+    call_after(lambda user, connection, *_: user and execute(connection, ALL_ACTIVE)),
 )
 folded_by_half = patch(
     "USR-USER-8 USR-TOKEN-4",
     f"{ACCOUNTS}:add",
     "addresses are stored in lower case but looked up in case-folded form",
-    afterwards(
+    call_after(
         lambda user, connection, solution, *_: execute(
             connection, FOLDED, (user.email.lower(), solution, user.id)
         )
