@@ -1,0 +1,179 @@
+"""Where fakeredis is not Redis: an example of each row of the two tables that settle it.
+
+A row whose example fakeredis answers as the table does has become needless.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
+
+import pytest
+
+from labkit.core.clock import Clock
+from labkit.core.errors import ServiceError
+from labkit.core.identifiers import Identifiers
+from labkit.services.keystore import fakeredis_socket
+from labkit.services.keystore.arguments import LONGEST_VALUE
+from labkit.services.keystore.commands import Command, Reply
+from labkit.services.keystore.embedded import Embedded
+from labkit.services.keystore.fakeredis_socket import WORDINGS
+from labkit.services.keystore.outside import Outside
+from labkit.services.keystore.settled import LARGEST_BIT, MOST_MEMBERS, REWRITES
+from tests.cases import cases
+
+START = 1_767_225_600.9365  # in the middle of a second, where cut times show
+LAST = 2**63 - 1  # the latest time, in milliseconds
+NOT_AN_INTEGER = "ERR value is not an integer or out of range"
+NOT_A_FLOAT = "ERR min or max is not a float"
+SYNTAX = "ERR syntax error"
+NO_SCORES = f"{SYNTAX}, WITHSCORES not supported in combination with BYLEX"
+
+
+Result: TypeAlias = "Reply | str"  # or the text of a refusal
+
+
+class Example(NamedTuple):
+    """A command of the key k, or `then` after it; before: commands that fill the key.
+
+    fakeredis, ours: what each replies. compared: whether Redis replies as we do; it does not where a limit is our own,
+    and cannot be asked where the reply depends on the millisecond.
+    """
+
+    command: str
+    fakeredis: Result
+    ours: Result
+    before: str = ""
+    then: str = ""
+    compared: bool = True
+
+
+def expiring(name: str) -> Example:
+    return Example(f"{name} k x FOO", NOT_AN_INTEGER, "ERR Unsupported option FOO", "SET k v")
+
+
+EXAMPLES = {
+    **{name: expiring(name) for name in ("EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT")},
+    "SETEX": Example("SETEX k 5 v", 4, 5, then="TTL k"),
+    "PSETEX": Example("PSETEX k 5900 v", 5, 6, then="TTL k"),
+    "SET": Example(
+        f"SET k v PX {LAST - int(START * 1000)}",
+        "ERR invalid expire time in 'set' command",
+        b"OK",
+        compared=False,
+    ),
+    "TTL": Example("TTL k", 2, 3, "SET k v PX 2500", compared=False),
+    "SPOP": Example("SPOP k x", NOT_AN_INTEGER, "ERR value is out of range, must be positive", "SADD k a"),
+    "SRANDMEMBER": Example(
+        f"SRANDMEMBER k -{MOST_MEMBERS + 1}",
+        [],
+        f"ERR value is out of range, value must between -{MOST_MEMBERS} and {LAST}",
+        compared=False,
+    ),
+    "DECRBY": Example(
+        f"DECRBY k -{LAST + 1}", "ERR increment or decrement would overflow", "ERR decrement would overflow"
+    ),
+    "INCRBYFLOAT": Example("INCRBYFLOAT k 0.2", b"0.30000000000000004", b"0.3", "SET k 0.1"),
+    "HINCRBYFLOAT": Example("HINCRBYFLOAT k f 0.2", b"0.30000000000000004", b"0.3", "HSET k f 0.1"),
+    "APPEND": Example(
+        "APPEND k v",
+        LONGEST_VALUE + 1,
+        "ERR string exceeds maximum allowed size (proto-max-bulk-len)",
+        f"SET k {'v' * LONGEST_VALUE}",
+        compared=False,
+    ),
+    "SETBIT": Example(
+        f"SETBIT k {LARGEST_BIT + 1} 1",
+        0,
+        "ERR bit offset is not an integer or out of range",
+        compared=False,
+    ),
+    "BITPOS": Example("BITPOS k 0 0 -9", -1, 0, "SET k \x7f"),
+    "HSCAN": Example(f"HSCAN k {2**64 - 1}", NOT_AN_INTEGER, [b"0", [b"f", b"v"]], "HSET k f v"),
+    "ZRANGE": Example("ZRANGE k x y", NOT_A_FLOAT, NOT_AN_INTEGER),
+    "ZREVRANGE": Example("ZREVRANGE k 0 -1 BYSCORE", [], SYNTAX, "ZADD k 1 a"),
+    "ZRANGEBYSCORE": Example("ZRANGEBYSCORE k x 5 LIMIT y 5", NOT_A_FLOAT, NOT_AN_INTEGER),
+    "ZREVRANGEBYSCORE": Example("ZREVRANGEBYSCORE k x 5 LIMIT y 5", NOT_A_FLOAT, NOT_AN_INTEGER),
+    "ZRANGEBYLEX": Example("ZRANGEBYLEX k - + WITHSCORES", SYNTAX, NO_SCORES),
+    "ZREVRANGEBYLEX": Example("ZREVRANGEBYLEX k + - WITHSCORES", SYNTAX, NO_SCORES),
+}
+WORDED = {
+    "ERR Wrong number of args calling Redis command from script": "HSET k f v g",
+    "ERR invalid expire time in {0}": "SETEX k 0 v",
+    "ERR min or max not a valid string range item": "ZRANGEBYLEX k x y",
+}
+
+
+def of(text: str) -> Command:
+    return tuple(word.encode() for word in text.split(" "))
+
+
+def embedded() -> Embedded:
+    store = Embedded(Clock(rate=0, start=START), Identifiers(7), None)
+    store.now = int(START * 1000)
+    return store
+
+
+async def outcome(store: Embedded | Outside, text: str, run: Callable[..., Reply] | None = None) -> Result:
+    """The reply to a command, or the text of its refusal. run: what runs it, if not the store as it is."""
+    try:
+        return await store.execute(of(text)) if run is None else run(*of(text))
+    except ServiceError as error:
+        return error.message
+
+
+def test_each_row_has_an_example() -> None:
+    assert {name.encode() for name in EXAMPLES} == set(REWRITES)
+    assert set(WORDED) == set(WORDINGS)
+
+
+@cases("name", EXAMPLES)
+async def test_a_command_is_rewritten_because_fakeredis_replies_otherwise(name: str) -> None:
+    example = EXAMPLES[name]
+    for raw, expected in ((True, example.fakeredis), (False, example.ours)):
+        store = embedded()
+        if example.before:
+            await store.execute(of(example.before))
+        reply = await outcome(store, example.command, store.run if raw else None)
+        if example.then:
+            reply = await outcome(store, example.then)
+        assert reply == expected, raw
+
+
+@cases("name", [name for name, each in EXAMPLES.items() if each.compared])
+async def test_redis_replies_as_the_rewritten_command(name: str, redis_url: str) -> None:
+    example = EXAMPLES[name]
+    redis = Outside(Clock(), redis_url)
+    await redis.start()
+    try:
+        await redis.execute(of("DEL k"))
+        if example.before:
+            await redis.execute(of(example.before))
+        reply = await outcome(redis, example.command)
+        if example.then:
+            reply = await outcome(redis, example.then)
+        assert reply == example.ours
+    finally:
+        await redis.execute(of("DEL k"))
+        await redis.stop()
+
+
+@cases("theirs", WORDED)
+async def test_a_refusal_is_worded_as_redis_does(
+    theirs: str, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = WORDED[theirs]
+    name = command.partition(" ")[0].lower()
+    store = embedded()
+    ours = await outcome(store, command, store.run)
+    assert ours == WORDINGS[theirs].format(name)
+    with monkeypatch.context() as patched:
+        patched.setattr(fakeredis_socket, "WORDINGS", MappingProxyType({}))
+        assert await outcome(store, command, store.run) == theirs.format(name)
+    redis = Outside(Clock(), redis_url)
+    await redis.start()
+    try:
+        assert await outcome(redis, command) == ours
+    finally:
+        await redis.stop()
