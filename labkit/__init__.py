@@ -1,6 +1,6 @@
 """labkit: a laboratory for an IoT platform, in one Python process.
 
-`from labkit import Lab`; names are imported when they are used, so that `import labkit` costs nothing.
+`from labkit import Lab`; names are imported on first use, so that `import labkit` costs nothing.
 """
 
 from __future__ import annotations

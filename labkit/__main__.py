@@ -1,4 +1,4 @@
-"""`python -m labkit`: the same verbs as `labkit`."""
+"""Entry point of `python -m labkit`, with the commands of `labkit`."""
 
 from labkit.cli import main
 

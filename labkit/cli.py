@@ -1,4 +1,4 @@
-"""The terminal verbs: report, serve, fleet, list, bench."""
+"""The commands of `labkit`: report, serve, fleet, list, bench."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ if TYPE_CHECKING:
     from labkit.fleet.measures import Tick
     from labkit.log import Amount
 
-INTERRUPTED = 130  # the exit status that shells give what Ctrl-C ended
-# of labkit[lab]
+INTERRUPTED = 130  # exit status of a command that was ended by Ctrl-C, as shells report it
+# packages of labkit[lab]
 JUPYTER = ("ipykernel", "matplotlib", "nbconvert", "nbformat", "pandas", "papermill", "tqdm")
 
 
-class Verbs(click.Group):
-    """Group of verbs that end with one line on stderr, without a traceback.
+class Commands(click.Group):
+    """Group of commands that end with one line on stderr, without a traceback.
 
-    The exit status is 1 for an error of ours, 130 for SIGINT and SIGTERM where the verb itself does not end by them.
+    The exit status is 1 for a LabkitError, 130 for SIGINT and SIGTERM where the command does not handle them
+    itself.
     """
 
     def invoke(self, context: click.Context) -> Any:
@@ -44,7 +45,7 @@ class Verbs(click.Group):
 
 
 class Finite(click.FloatRange):
-    """A number of a range; `nan` and `inf`, which every range lets pass, are none."""
+    """A range of finite numbers: `nan` and `inf`, which every FloatRange accepts, are invalid."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         number = float(super().convert(value, param, ctx))
@@ -53,7 +54,7 @@ class Finite(click.FloatRange):
         return number
 
 
-@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="labkit")
 def main() -> None:
     """A laboratory for an IoT platform, in one process."""
@@ -93,8 +94,8 @@ def serve(config: Path | None, as_json: bool, speed: float, ca_file: Path | None
         runner.run(serve_until_signal(platform, as_json, ca_file))
 
 
-class Fleets(click.Command):
-    """Lists the behaviours and measures in its help; they are imported when somebody asks."""
+class FleetCommand(click.Command):
+    """Command whose help lists the behaviours and measures, imported only for the help."""
 
     def format_epilog(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         from labkit.fleet.behaviours import BEHAVIOURS
@@ -108,7 +109,7 @@ class Fleets(click.Command):
 
 
 @main.command(
-    cls=Fleets, short_help="Let virtual devices live against a lab, or against a platform elsewhere."
+    cls=FleetCommand, short_help="Run virtual devices against a lab, or against a platform elsewhere."
 )
 @click.option("--config", type=click.Path(path_type=Path), help="The lab.yaml of a lab of its own.")
 @click.option(
@@ -118,27 +119,29 @@ class Fleets(click.Command):
 @click.option(
     "--product",
     required=True,
-    help="Of which product the devices are; with a URL, which says it already, just a name.",
-)
-@click.option("--devices", type=click.IntRange(min=1), default=10, show_default=True, help="How many.")
-@click.option(
-    "--behaviour", default="thermostat", show_default=True, help="What they do: a name, or module:Class."
+    help="Product of the devices; with a URL, which identifies it already, any name.",
 )
 @click.option(
-    "-p", "--parameter", "parameters", multiple=True, metavar="NAME=VALUE", help="Of the behaviour."
+    "--devices", type=click.IntRange(min=1), default=10, show_default=True, help="Number of devices."
 )
-@click.option("--days", type=Finite(min=0), default=0.0, help="How long, in lab time; they add up.")
+@click.option(
+    "--behaviour", default="thermostat", show_default=True, help="Their behaviour: a name, or module:Class."
+)
+@click.option(
+    "-p", "--parameter", "parameters", multiple=True, metavar="NAME=VALUE", help="Parameter of the behaviour."
+)
+@click.option("--days", type=Finite(min=0), default=0.0, help="Duration in lab time; the units add up.")
 @click.option("--hours", type=Finite(min=0), default=0.0)
 @click.option("--minutes", type=Finite(min=0), default=0.0)
 @click.option("--seconds", type=Finite(min=0), default=0.0)
-@click.option("--seed", type=int, help="Makes the run repeat; without one it is drawn, and shown.")
-@click.option("--prefix", default="", help="Of identities.")
+@click.option("--seed", type=int, help="Makes the run repeatable; the default is drawn, and shown.")
+@click.option("--prefix", default="", help="Prefix of the identities.")
 @click.option(
     "--speed",
     type=Finite(min=0),
     help="Lab seconds a second; 0, the default, is a virtual clock: as fast as it goes.",
 )
-@click.option("--workers", type=click.IntRange(min=1), help="Processes; on a clock that runs.")
+@click.option("--workers", type=click.IntRange(min=1), help="Number of processes, on a running clock.")
 @click.option(
     "--auth",
     type=click.Choice(["token", "password", "certificate"]),
@@ -149,19 +152,19 @@ class Fleets(click.Command):
     type=click.Choice(["opaque", "base10", "base16", "uuid", "mac"]),
     default="opaque",
     show_default=True,
-    help="Of which format those of --target are.",
+    help="Format of the identities with --target.",
 )
 @click.option(
     "--identity-length",
     type=click.IntRange(1, 64),
-    help="How many characters those of --target have after the prefix.",
+    help="Length of the identities with --target, without the prefix.",
 )
 @click.option(
     "--arrivals",
     metavar="RATE",
     help="When each device sends, at random: 0.1/s, 30/min; 1..50/s:10min (ramp), 1..5/s:daily, 0s=1/s,60s=5/s.",
 )
-@click.option("--accounts", is_flag=True, help="Tell of losses; of devices that count(). counter has it on.")
+@click.option("--accounts", is_flag=True, help="Report losses of devices that count(); on for counter.")
 @click.option(
     "--fail-if",
     multiple=True,
@@ -172,7 +175,7 @@ class Fleets(click.Command):
     "--csv",
     "csv_file",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="A row an interval, while it runs.",
+    help="File for a row an interval, written during the run.",
 )
 @click.option(
     "--parquet",
@@ -182,7 +185,7 @@ class Fleets(click.Command):
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as one line of JSON.")
 def fleet(csv_file: Path | None, parquet_file: Path | None, as_json: bool, **options: Any) -> None:
-    """Let virtual devices live, and print the outcome; exit status 0 if no device failed, or as --fail-if says.
+    """Run virtual devices, and print the outcome; exit status 0 if no device failed, or as --fail-if says.
 
     In a lab of its own (--config) a day takes moments, and a seed gives the same day again. Against --target the
     devices provision themselves and live on the wall clock. Ctrl-C and SIGTERM end a run early, with its results so
@@ -213,8 +216,8 @@ def fleet(csv_file: Path | None, parquet_file: Path | None, as_json: bool, **opt
     sys.exit(INTERRUPTED if outcome.interrupted else 0 if outcome.good else 1)
 
 
-class Measures(click.Command):
-    """Lists the measures in its help; they are imported when somebody asks."""
+class BenchCommand(click.Command):
+    """Command whose help lists the measures, imported only for the help."""
 
     def format_epilog(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         from labkit.bench.bench import TITLES
@@ -223,14 +226,20 @@ class Measures(click.Command):
             formatter.write_dl(list(TITLES.items()))
 
 
-@main.command(cls=Measures, short_help="Measure speed, as ratios to references.")
+@main.command(cls=BenchCommand, short_help="Measure speed, as ratios to references.")
 @click.argument("names", nargs=-1)
-@click.option("--rounds", type=click.IntRange(min=1), default=5, show_default=True, help="Rounds that count.")
-@click.option("--seconds", type=Finite(min=0.1), default=3.0, show_default=True, help="Of each round.")
+@click.option(
+    "--rounds", type=click.IntRange(min=1), default=5, show_default=True, help="Rounds after the warm-up."
+)
+@click.option(
+    "--seconds", type=Finite(min=0.1), default=3.0, show_default=True, help="Duration of each round."
+)
 @click.option(
     "--polls", type=click.IntRange(min=1), default=10_000, show_default=True, help="Long polls to hold."
 )
-@click.option("--minutes", type=Finite(min=0.1), default=10.0, show_default=True, help="Of the soak.")
+@click.option(
+    "--minutes", type=Finite(min=0.1), default=10.0, show_default=True, help="Duration of the soak."
+)
 @click.option("--whole-growth", is_flag=True, help="Let `growth` go up to a million writes.")
 @click.option(
     "--size",
@@ -311,7 +320,7 @@ def bench(
 
 @main.command(short_help="Run the notebooks as a conformance report.")
 @click.option("--target", default="lab", help="lab, or what `serve --json` prints, or a file that holds it.")
-@click.option("--seed", type=int, help="Makes identities and credentials repeat.")
+@click.option("--seed", type=int, help="Makes identities and credentials repeatable.")
 @click.option("--only", default="", metavar="PREFIX", help="Requirements below this prefix: DEV-ALIAS.")
 @click.option(
     "-p",
@@ -326,7 +335,7 @@ def bench(
     type=click.Choice(["failed", "warned"]),
     default="failed",
     show_default=True,
-    help="What ends it with exit status 1; warned: choices that differ, too.",
+    help="Outcome that sets exit status 1; warned includes differing choices.",
 )
 @click.option("--output", type=click.Path(path_type=Path, file_okay=False), help="Default: reports/latest.")
 @click.option(
@@ -338,7 +347,7 @@ def bench(
 def report(output: Path | None, notebooks: Path | None, as_json: bool, **options: Any) -> None:
     """Run the notebooks as a conformance report; exit status 0 if nothing failed, broke or raised.
 
-    Model checks play 100 random commands each. The environment variable LABKIT_MODEL_STEPS says another number for
+    Model checks play 100 random commands each. The environment variable LABKIT_MODEL_STEPS sets another number for
     all, or for one: LABKIT_MODEL_STEPS=write/model=100000 with --only DEV-POLL plays one at full size.
     """
     check_installed("lab", "report runs notebooks, which takes", *JUPYTER)

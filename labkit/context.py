@@ -1,4 +1,4 @@
-"""What every part of a lab is handed."""
+"""The context object through which the parts of a lab reach each other."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ Configuration = dict[str, dict[str, dict[str, Any]]]  # solution id → service 
 
 
 class NamedProduct(Protocol):
-    """What others need to know of a product."""
+    """Interface of a product for other parts of the lab."""
 
     @property
     def id(self) -> str: ...
 
 
 class NamedSolution(Protocol):
-    """What others need to know of a solution."""
+    """Interface of a solution for other parts of the lab."""
 
     @property
     def id(self) -> str: ...
@@ -51,41 +51,41 @@ class NamedSolution(Protocol):
     def business(self) -> str: ...
     @property
     def subscriptions(self) -> Sequence[SubscriptionSettings]:
-        """Those that its settings name."""
+        """The subscriptions in its settings."""
         ...
 
     def warn(self, text: str) -> None:
-        """Keep what its author ought to know."""
+        """Store a warning for its author."""
 
     def install(self, service: str, scripts: Mapping[str, str], names: Mapping[str, tuple[str, ...]]) -> None:
-        """Have these scripts handle events of a service that have no handler of its own, and no others.
+        """Install scripts as handlers of a service's events that have none, in place of those installed before.
 
         scripts, names (of the handler's argument): by event. Raises SettingsError where one does not compile.
         """
 
     def check_script(self, name: str, source: str) -> None:
-        """Raises SettingsError, beginning with the name, for a script that does not compile."""
+        """Raise SettingsError, beginning with the name, for a script that does not compile."""
 
 
 class NamedService(Protocol):
-    """What others need to know of a service. name: the module name that scripts use."""
+    """Interface of a service for other parts of the lab. name: the module name that scripts use."""
 
     @property
     def name(self) -> str: ...
 
 
 class IdentityProvider(Protocol):
-    """What the User service needs to know of an identity provider."""
+    """Interface of an identity provider for the User service."""
 
     @property
     def protocol(self) -> str: ...
     def endpoints(self) -> Mapping[str, str]:
-        """The URLs of authorize, token, userinfo and, for OAuth 1, request_token."""
+        """Return the URLs of authorize, token, userinfo and, for OAuth 1, request_token."""
         ...
 
 
 class Postbox(Protocol):
-    """Where mail goes."""
+    """Receiver of mail."""
 
     def receive(
         self,
@@ -102,22 +102,22 @@ class Postbox(Protocol):
 
 
 class Outbound(Protocol):
-    """How the platform itself reaches a server: the lab's own by loopback, others as named."""
+    """Client for the platform's own requests: hosts of the lab over loopback, others by their URL."""
 
     async def request(
         self, method: str, url: str, headers: Mapping[str, str], body: str | None = None
     ) -> tuple[int, str]:
-        """Status and text of the answer; follows no redirects. Raises OSError where there is none."""
+        """Return status and text of the answer; follows no redirects. Raises OSError where there is none."""
         ...
 
 
 @dataclass(frozen=True)
 class Context:
-    """What every part of a lab is handed, and nothing of one part's own.
+    """Shared objects of a lab, available to each of its parts.
 
-    wire: the profile with its switches; address: where the lab listens; hosts: who answers at which name;
-    products, solutions, providers, services: those that there are, filled by whoever adds them; configuration: of
-    the services of each solution.
+    wire: the profile with its switches; address: of the lab's listener; hosts: sites by host name; products,
+    solutions, providers, services: the existing ones, added by their owners; configuration: of the services of
+    each solution.
     """
 
     settings: LabSettings
@@ -153,7 +153,7 @@ class Context:
         outbound: Outbound,
         mailbox: Postbox,
     ) -> Context:
-        """A context with no products, solutions, providers and services in it yet."""
+        """Return a context without products, solutions, providers and services."""
         journal = Journal(
             clock.micros, settings.journal.records, settings.journal.field, settings.journal.per_run
         )
@@ -204,5 +204,5 @@ class Context:
         )
 
     def url(self, host: str, path: str = "") -> str:
-        """The URL of a path at a host of this lab."""
+        """Return the URL of a path at a host of this lab."""
         return self.address.url(host, path)

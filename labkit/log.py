@@ -1,4 +1,4 @@
-"""The log of `labkit serve`: a line for each refusal, failed script, warning, mail and push, as it comes."""
+"""The log of `labkit serve`: a line for each refusal, failed script, warning, mail and push, as it happens."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 Amount = Literal["problems", "requests", "all", "none"]
 
 LONGEST = 1000  # characters of a line
-WAITING = 10_000  # lines that may wait for a slow reader; what comes on top is counted
+WAITING = 10_000  # lines that may wait for a slow reader; further ones are only counted
 PATIENCE = 2.0  # seconds of real time in which the last lines have to be written
 FAILED = 400  # the first status of a request, a script or a call that went wrong
 CONTROL = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+"
-)  # what would forge a line or move a terminal's cursor
-# kinds of records that nobody asked for, and what reaches people
+)  # characters that could forge a line or move a terminal's cursor
+# kinds of records that are problems in themselves, or messages that reach people
 ALWAYS = ("refused", "warning", "error", "backpressure", "delivery")
 
 
 class Log:
-    """Writes lines to a stream, from a thread of its own: who reads slowly must not hold the platform up.
+    """Writes lines to a stream from a thread of its own, so that a slow reader does not block the platform.
 
-    amount: `problems` for refusals, failed scripts, warnings, mails and what handsets get; `requests` for each request
-    besides; `all` for each record of the journal; `none` for nothing.
+    amount: `problems` for refusals, failed scripts, warnings, mails and messages to handsets; `requests` also
+    for each request; `all` for each record of the journal; `none` for nothing.
     """
 
     def __init__(self, stream: TextIO, amount: Amount = "problems") -> None:
@@ -43,7 +43,7 @@ class Log:
         self._thread = threading.Thread(target=self._write, name="labkit log", daemon=True)
 
     def follow(self, journal: Journal, mailbox: Mailbox) -> Self:
-        """Log what a lab's journal and mailbox get from now on."""
+        """Log the records of a journal and the mails of a mailbox from now on."""
         if self._amount != "none":
             self._stop += [journal.watch(self._record, ended=True), mailbox.watch(self._mail)]
         return self
@@ -59,7 +59,7 @@ class Log:
             stop()
         try:
             self._lines.put(None, timeout=PATIENCE)
-        except queue.Full:  # nobody reads: the thread ends with the process
+        except queue.Full:  # there is no reader: the thread ends with the process
             return
         self._thread.join(PATIENCE)
 
@@ -88,27 +88,29 @@ class Log:
             try:
                 self._stream.write(text)
                 self._stream.flush()
-            except (OSError, ValueError):  # nobody reads any more
+            except (OSError, ValueError):  # the reader has left
                 return
 
 
 def _is_logged(record: Record, *, requests: bool) -> bool:
-    """Is it a problem, what reached somebody, or one of the requests that were asked for?"""
+    """Return whether a record is a problem, a message that reached a person, or a request with `requests`."""
     if record.kind in ALWAYS:
         return True
     failed = record.status is not None and record.status >= FAILED
     if record.kind == "script":
         return failed
     if record.kind == "call":
-        return "trace" in (record.detail or {})  # an operation that broke; what it refuses is for the script
+        return "trace" in (
+            record.detail or {}
+        )  # an operation that failed unexpectedly; refusals are for the script
     if record.kind != "request":
         return False
-    # what a script answers by itself is no refusal; where it failed, it has a record of its own
+    # an error status from a script is no refusal; a failed script has a record of its own
     return requests or (failed and "reason" in (record.detail or {}))
 
 
 def line(record: Record) -> str:
-    """A record in one line: `401 thermostat/t-001 POST /onep:v1/stack/alias: no credentials`."""
+    """Return a record in one line: `401 thermostat/t-001 POST /onep:v1/stack/alias: no credentials`."""
     detail = record.detail or {}
     why = detail.get("reason") or detail.get("error") or ""
     why = why.get("error", "") if isinstance(why, dict) else why  # the error object of a call

@@ -1,4 +1,4 @@
-"""The whole platform, put together: it builds the parts of a lab, and starts, stops and resets them in a loop."""
+"""The whole platform: composition of its components, and their start, stop and reset."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ C = TypeVar("C", bound=Component)
 class Platform:
     """A platform of the documents, on the running event loop.
 
-    settings: what lab.yaml says, or None for an empty lab on free ports; seed: makes identifiers and
-    the journal repeatable and implies the virtual clock; clock: another clock than that.
+    settings: the content of lab.yaml, or None for an empty lab on free ports; seed: makes identifiers and the
+    journal repeatable and implies the virtual clock; clock: replaces the default clock.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Platform:
         self.services = Services(self.context, (service(self.context) for service in SERVICES))
         self.solutions = Solutions(self.context, self.services)
         self.edge = Edge(self.context)
-        # In this order they start; they stop and forget in the opposite one.
+        # In the order of their start; they stop and clear in the opposite one.
         self._components = (
             Core(self.context),
             outbound,
@@ -84,7 +84,7 @@ class Platform:
         self._running = AsyncExitStack()
 
     async def start(self) -> Self:
-        """Start, with all that the settings name. Raises SettingsError and leaves nothing behind if it cannot."""
+        """Start with everything in the settings. Raises SettingsError, and leaves nothing running, if that fails."""
         context = self.context
         async with AsyncExitStack() as stack:
             for component in self._components:
@@ -102,7 +102,7 @@ class Platform:
         return self
 
     async def stop(self) -> None:
-        """End every connection, then everything else. What was acknowledged is stored."""
+        """Close every connection, then stop everything else. Acknowledged data is stored."""
         await self._running.aclose()
 
     async def __aenter__(self) -> Self:
@@ -114,26 +114,26 @@ class Platform:
         await self.stop()
 
     def provider(self, kind: type[C]) -> C:
-        """The provider of this kind: one of PROVIDERS."""
+        """Return the provider of this class, one of PROVIDERS."""
         return next(each for each in self._providers if isinstance(each, kind))
 
     async def settle(self) -> None:
-        """Return once every request and call is answered or held as a poll, and every event is handled."""
+        """Return once every request and call is answered or waiting as a poll, and every event is handled."""
         await self.context.activity.idle()
 
     async def suspend(self) -> None:
-        """Settle, end every connection and let go of the loop; all that is held stays.
+        """Settle, close every connection and detach from the event loop; all state stays.
 
-        Then the loop may end, or the process be forked: each copy goes on by itself.
+        Then the loop may end, or the process be forked: each copy continues independently.
         """
         await self.settle()
         for component in reversed(self._components):
             await component.suspend()
 
     async def resume(self) -> None:
-        """Go on after `suspend` on the loop that runs now, and listen anew, with `https_port: 0` at another port.
+        """Continue after `suspend` on the running loop, and listen again, with `https_port: 0` at another port.
 
-        What was given a URL with the old port keeps it, but for what the settings name.
+        URLs with the old port are not updated, except those from the settings.
         """
         await self.edge.resume()
         for component in self._components:
@@ -141,11 +141,12 @@ class Platform:
                 await component.resume()
 
     async def restart(self, down: float = 0.0) -> None:
-        """Cut the platform's power, and start it again; it listens anew after `down` seconds of lab time.
+        """Cut the platform's power, and start it again; it listens again after `down` seconds of lab time.
 
-        Every connection, held poll, running script and queued event ends where it is, and scripts lose their globals.
-        With a data file what is stored there is left, and what settings, folders and handles have set up; in memory
-        the database stays too. The clock, the providers, mails, handsets, faults and the journal are the world's.
+        Every connection, waiting poll, running script and queued event is aborted, and scripts lose their
+        globals. With a data file, its content and the objects of settings, folders and handles remain; in
+        memory the database stays too. The clock, the providers, mails, handsets, faults and the journal are
+        outside of the platform and stay.
         """
         context = self.context
         detail = {"down": down, "connections": len(self.edge), "held": len(context.holding)}
@@ -159,10 +160,11 @@ class Platform:
             self.edge.listen_in(down)
 
     async def reset(self) -> None:
-        """Forget devices, datapoints, content, Keystore, users, mails, handsets, what happened at providers, journal.
+        """Clear devices, datapoints, content, Keystore, users, mails, handsets, histories of providers, and the
+        journal.
 
-        Products, solutions, providers and subscriptions stay as their settings say. A virtual clock goes back to its
-        start and identifiers begin anew, so that a seeded story after it is the same story.
+        Products, solutions, providers and subscriptions return to their settings. A virtual clock goes back to
+        its start and identifiers begin anew, so that a seeded run repeats exactly.
         """
         self.context.clock.expect_undriven()
         await self.settle()
@@ -173,17 +175,19 @@ class Platform:
             await component.refill()
 
     async def add_product(self, settings: ProductSettings) -> Product:
-        """Raises SettingsError, and adds nothing, where the id or domain is taken, or content cannot be read."""
+        """Add a product. Raises SettingsError, and adds nothing, where id or domain is in use, or content is
+        unreadable.
+        """
         return await add_product(settings, self.devices, self.context)
 
     async def call(self, solution: str, service: str, operation: str, parameters: object = None) -> object:
-        """Call a service operation for a solution, as its scripts do. Gives the result or the error object."""
+        """Call a service operation for a solution, as its scripts do. Returns the result or the error object."""
         with self.context.activity:
             return await self.services.call(Caller(solution), service, operation, parameters)
 
 
 class Core(Component):
-    """Database, clock, identifiers and journal."""
+    """The component of database, clock, identifiers and journal."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -202,7 +206,7 @@ class Core(Component):
         self._warn(f"the host's clock was set {direction} by {_span(abs(step))}")
 
     def _warn(self, what: str) -> None:
-        """Add a record of what the host's clock does, and of what comes of it for lab time."""
+        """Record a step of the host's clock, and its consequence for lab time."""
         ahead = self._context.clock.ahead
         after = (
             f"lab time goes on {_span(ahead)} ahead of it, a twentieth slower until it has caught up"
@@ -217,7 +221,7 @@ class Core(Component):
 
     async def suspend(self) -> None:
         self._context.clock.suspend()
-        await asyncio.sleep(0)  # what was put off to the end of this iteration runs
+        await asyncio.sleep(0)  # callbacks scheduled for the end of this iteration run
 
     async def resume(self) -> None:
         self._context.clock.resume()
@@ -233,14 +237,14 @@ class Core(Component):
         await self._context.database.run(_empty)
 
     async def refill(self) -> None:
-        """Begin anew, before anybody draws an identifier, reads the time or adds a record."""
+        """Restart identifiers, clock and journal, before any other component uses them."""
         self._context.identifiers.clear()
         self._context.clock.reset()
         self._context.journal.clear()
 
 
 def _span(seconds: float) -> str:
-    """Seconds as text: `90061.5` is `1 day, 1:01:02`, `0.25` is `0.2 s`."""
+    """Format seconds: `90061.5` is `1 day, 1:01:02`, `0.25` is `0.2 s`."""
     return f"{seconds:.1f} s" if seconds < MINUTE else str(timedelta(seconds=round(seconds)))
 
 

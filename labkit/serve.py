@@ -1,4 +1,4 @@
-"""`labkit serve`: a platform until it is told to end, and what it prints of itself when it is ready."""
+"""The server of `labkit serve`: runs a platform until a signal, and prints its addresses when it is ready."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from labkit.providers.social.providers import Social
 
 
 async def serve_until_signal(platform: Platform, as_json: bool, ca_file: Path | None) -> None:
-    """Run the platform until SIGTERM or SIGINT, and print where it is. Raises SettingsError for a `ca_file` that cannot
-    be written.
+    """Run the platform until SIGTERM or SIGINT, and print its addresses.
+
+    Raises SettingsError for a `ca_file` that cannot be written.
     """
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -28,7 +29,7 @@ async def serve_until_signal(platform: Platform, as_json: bool, ca_file: Path | 
     async with platform:
         with tempfile.TemporaryDirectory(prefix="labkit-") as folder:
             if ca_file is None and platform.context.database.path is not None:
-                ca_file = Path(f"{platform.context.database.path}.tls") / "ca.pem"  # it is there already
+                ca_file = Path(f"{platform.context.database.path}.tls") / "ca.pem"  # it exists already
             else:
                 ca_file = ca_file or Path(folder) / "ca.pem"
                 try:
@@ -50,7 +51,7 @@ async def serve_until_signal(platform: Platform, as_json: bool, ca_file: Path | 
 
 
 def _providers(platform: Platform) -> dict[str, str]:
-    """The URLs of those that lab.yaml set up; the others serve nobody who could know of them."""
+    """Return the URLs of the providers set up by lab.yaml; no client could know the others."""
     urls = {each.name: each.url() for each in platform.provider(Social) if each.applications}
     if platform.context.settings.providers.messaging.accounts:
         messaging = platform.provider(Messaging)

@@ -1,14 +1,14 @@
-"""Measures, each as a ratio to a reference that runs beside it.
+"""Benchmarks, each reported as a ratio to a reference that is measured beside it.
 
-measures   what is measured and what is asked of it
+measures   definitions of the measures and their required ratios
 rounds     rounds that alternate between the lab and its reference, and their medians
 server     the server process: the lab, or the reference
-load       the load process: many keep-alive connections that cost little
+load       the load process: many keep-alive connections at little cost
 calls      the process that measures calls within itself, without HTTP
-users      which calls of the User service, and their baselines
-fixture    the User service that they are made to
-baseline   the least that must be done for a token
-polls      thousands of long polls, held and woken
-fleets     what fleets cost, in processes of their own: fleet_load, locust_load (its reference), simulated
-control    how the bench talks to all of these
+users      calls of the User service, and their baselines
+fixture    the User service for these calls
+baseline   the minimum of work for a token
+polls      thousands of waiting long polls
+fleets     the cost of fleets, in processes of their own: fleet_load, locust_load (its reference), simulated
+control    the protocol between the benchmark and its child processes
 """

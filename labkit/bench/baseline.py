@@ -1,7 +1,7 @@
-"""The least that must be done for a token, whoever does it: sign it or verify it, and ask the database once.
+"""The minimum of work that any implementation needs for a token: a signature or its check, and one query.
 
-Signatures are made by the standard library (HS256) or by cryptography (RS256) without a JWT library around them,
-statements go straight to the driver, and nothing else is looked at.
+Signatures are made by the standard library (HS256) or by cryptography (RS256) without a JWT library around
+them, statements go straight to the driver, and nothing else is checked.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ WRITE = "INSERT OR REPLACE INTO baseline_set VALUES (?, ?, ?, ?, ?)"
 
 
 def hs256(secret: bytes, claims: Claims) -> str:
-    """A JWT of the claims."""
+    """Return a JWT of the claims, signed with HS256."""
     signed = _to_sign("HS256", claims)
     return f"{signed.decode()}.{_text(hmac.digest(secret, signed, 'sha256')).decode()}"
 
 
 def rs256(key: RSAPrivateKey, claims: Claims) -> str:
-    """A JWT of the claims."""
+    """Return a JWT of the claims, signed with RS256."""
     signed = _to_sign("RS256", claims)
     return f"{signed.decode()}.{_text(key.sign(signed, PKCS1v15(), SHA256())).decode()}"
 
 
 def verified(secret: bytes, token: str) -> Claims:
-    """The claims of a JWT that is signed with HS256. Raises BenchError where its signature is wrong."""
+    """Verify a JWT that is signed with HS256 and return its claims. Raises BenchError for a wrong signature."""
     signed, _, signature = token.encode().rpartition(b".")
     if not hmac.compare_digest(_text(hmac.digest(secret, signed, "sha256")), signature):
         raise BenchError("the signature of a token is wrong")
@@ -52,24 +52,24 @@ def verified(secret: bytes, token: str) -> Claims:
 
 
 def claims_of(token: str) -> Claims:
-    """The claims of a JWT, whoever signed it."""
+    """Return the claims of a JWT without verification."""
     payload = token.split(".")[1]
     claims: Claims = json.loads(urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
     return claims
 
 
 async def read(database: Database, solution: str, user: int) -> tuple[object, ...] | None:
-    """One row, by its primary key."""
+    """Return a user's row, found by its primary key."""
     return await database.read(_read, solution, user)
 
 
 async def write(database: Database, client: int, user: int, jti: str, refresh: str, expires: int) -> None:
-    """Keep a token set in one row, the refresh token as a hash; it takes the place of the set before."""
+    """Store a token set in one row, with the refresh token as a hash; it replaces the previous set."""
     await database.run(_write, (client, user, jti, hashlib.sha256(refresh.encode()).digest(), expires))
 
 
 async def prepare(database: Database) -> None:
-    """Make the table that `write` writes to."""
+    """Create the table for `write`."""
     await database.run(lambda connection: execute(connection, TABLE))
 
 

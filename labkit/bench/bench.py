@@ -1,4 +1,4 @@
-"""All measures, by name."""
+"""All measures by name, and the function that runs them."""
 
 from __future__ import annotations
 
@@ -34,35 +34,36 @@ def run(
     sizes: Sequence[int] = repeated.SIZES,
     progress: Callable[[str], object] = lambda text: None,
 ) -> list[Result]:
-    """Take the measures named: `count` rounds of `seconds` seconds each, or `held` polls.
+    """Run measures and return their results: `count` rounds of `seconds` seconds each, or `held` polls.
 
-    assignments: how many there are in the solution where permissions are checked, at least 40; devices: that wait;
-    minutes: of the soak; whole_growth: up to a million writes; sizes: devices of the fleets that run
-    again and again.
-    Raises BenchError for an unknown name, or where a measurement cannot be made; LabError where a library is missing.
+    assignments: count in the solution where permissions are checked, at least 40; devices: number of waiting
+    ones; minutes: of the soak; whole_growth: up to a million writes; sizes: devices of the repeated fleets.
+    Raises BenchError for an unknown name, or where a measurement cannot be made; LabError for a missing library.
     """
     unknown = [name for name in names if name not in NAMES]
     if unknown:
         raise BenchError(f"no measure {unknown[0]!r}, there are: {', '.join(NAMES)}")
     check_installed("bench", "measures take", "psutil")
-    if "fleet" in names:  # said before any other has taken its time
+    if "fleet" in names:  # checked before any other measure takes its time
         check_installed("bench", "fleet: its reference takes", "locust")
-    results = [rounds.take(traffic, count, seconds, progress) for traffic in TRAFFIC if traffic.name in names]
+    results = [
+        rounds.measure(traffic, count, seconds, progress) for traffic in TRAFFIC if traffic.name in names
+    ]
     if "polls" in names:
-        results.append(polls.take(held, progress))
+        results.append(polls.measure(held, progress))
     results += [
-        rounds.take_calls(calls, assignments, count, seconds, progress)
+        rounds.measure_calls(calls, assignments, count, seconds, progress)
         for calls in CALLS
         if calls.name in names
     ]
-    taken: dict[str, Callable[[], Result]] = {
+    others: dict[str, Callable[[], Result]] = {
         "fleet": lambda: fleets.load(count, seconds, progress),
         "simulated-write": lambda: fleets.simulated("simulated-write", count, seconds, progress),
         "simulated-lua": lambda: fleets.simulated("simulated-lua", count, seconds, progress),
         "fleet-memory": lambda: fleets.memory(progress, devices),
         "growth": lambda: fleets.growth(progress, whole_growth),
-        repeated.NAME: lambda: repeated.take(sizes, progress),
+        repeated.NAME: lambda: repeated.measure(sizes, progress),
         "soak": lambda: fleets.soak(minutes, progress),
     }
-    results += [take() for name, take in taken.items() if name in names]
+    results += [measure() for name, measure in others.items() if name in names]
     return results

@@ -1,4 +1,4 @@
-"""The process that measures calls within itself: `python -m labkit.bench.calls CORE MEASURE SIZE`."""
+"""Child process that measures calls within itself: `python -m labkit.bench.calls CORE MEASURE SIZE`."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import sys
 from contextlib import AsyncExitStack
 
 from labkit.bench import notifications, solutions, users
-from labkit.bench.control import Answer, obey, prepare, run
+from labkit.bench.control import Answer, prepare, run, serve_commands
 
 VARIANTS = {**users.VARIANTS, **notifications.VARIANTS, **solutions.VARIANTS}
 
 
 async def serve(measure: str, size: int) -> None:
+    """Build the variants of a measure and run them on command."""
     async with AsyncExitStack() as stack:
         variants = await VARIANTS[measure](stack, size)
 
@@ -19,7 +20,7 @@ async def serve(measure: str, size: int) -> None:
             micros, calls = await variants[variant].micros(seconds)
             return {"micros": micros, "calls": calls}
 
-        await obey({"variants": list(variants)}, {"play": play})
+        await serve_commands({"variants": list(variants)}, {"play": play})
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""The chart of the measure `growth`: what writes cost, and the memory that they leave taken, over their number."""
+"""Chart of the measure `growth`: CPU time and memory over the number of writes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _DETAIL = re.compile(r"(micros|mebibytes)_(\d+)")
 
 
 def points(result: Result) -> dict[int, tuple[float, float]]:
-    """By how many writes there were, ascending: seconds of CPU of all of them, and MiB of memory at their end."""
+    """Return by number of writes, ascending: total CPU seconds, and MiB of memory at the end."""
     found: dict[int, dict[str, float]] = {}
     for name, value in result.details.items():
         if match := _DETAIL.fullmatch(name):
@@ -20,7 +20,7 @@ def points(result: Result) -> dict[int, tuple[float, float]]:
 
 
 def growth_chart(result: Result) -> bytes:
-    """A PNG of two panels, each beside what the smallest size promises: a line, and the same memory."""
+    """Return a PNG of two panels, each with the values extrapolated from the smallest size."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import EngFormatter
 

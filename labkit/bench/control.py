@@ -1,4 +1,4 @@
-"""A child process that takes one JSON command a line and answers each with one line."""
+"""Child processes that receive a JSON command per line and reply with one line each."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Answer = dict[str, Any]
 
 
 class BenchError(LabkitError):
-    """A measurement could not be made."""
+    """Raised where a measurement cannot be made."""
 
 
 class Child:
-    """A process of ours, pinned to a core."""
+    """A child process, pinned to a core."""
 
     def __init__(self, module: str, *args: str, core: int) -> None:
         self.name = module.rpartition(".")[2]
@@ -35,7 +35,7 @@ class Child:
         self.ready = self._answer()
 
     def ask(self, do: str, **more: Any) -> Answer:
-        """Send a command and wait for its answer. Raises BenchError where it fails."""
+        """Send a command and return its reply. Raises BenchError where it fails."""
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps({"do": do, **more}) + "\n")
         self._process.stdin.flush()
@@ -52,7 +52,7 @@ class Child:
         return answer
 
     def close(self) -> None:
-        """End the process and wait for that."""
+        """End the process and wait until it has ended."""
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
                 stream.close()
@@ -66,7 +66,7 @@ class Child:
 
 
 def prepare(core: int) -> None:
-    """Pin this process to a core, where the system lets it, and allow it many sockets."""
+    """Pin this process to a core, where the system supports it, and raise its limit of open files."""
     if hasattr(os, "sched_setaffinity"):
         cores = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, {cores[core % len(cores)]})
@@ -74,15 +74,15 @@ def prepare(core: int) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-async def obey(ready: Answer, commands: dict[str, Callable[..., Awaitable[Answer]]]) -> None:
-    """Say that the process is ready, then answer commands until standard input ends."""
+async def serve_commands(ready: Answer, commands: dict[str, Callable[..., Awaitable[Answer]]]) -> None:
+    """Send `ready`, then execute commands until standard input ends."""
     loop = asyncio.get_running_loop()
     _say(ready)
     while line := await loop.run_in_executor(None, sys.stdin.readline):
         command = json.loads(line)
         try:
             _say(await commands[command.pop("do")](**command))
-        except Exception as error:  # noqa: BLE001  whatever it is, the parent process learns of it
+        except Exception as error:  # noqa: BLE001  reported to the parent process
             _say({"error": f"{type(error).__name__}: {error}"})
 
 
@@ -91,14 +91,14 @@ def _say(answer: Answer) -> None:
     sys.stdout.flush()
 
 
-def be_child(main: Callable[[], Awaitable[None]]) -> None:
-    """Be a child process, pinned to the core that the command line names."""
+def run_child(main: Callable[[], Awaitable[None]]) -> None:
+    """Run `main` as a child process, pinned to the core in the command line."""
     prepare(int(sys.argv[1]))
     run(main())
 
 
 def run(main: Awaitable[None]) -> None:
-    """Run a child's main function on the loop that the lab uses."""
+    """Run a child's main function on the event loop that the lab uses."""
     from labkit.core.loops import loop_factory
 
     serve_for_long()

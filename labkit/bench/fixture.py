@@ -1,4 +1,4 @@
-"""A User service alone, for measures: its operations without HTTP and scripts around them.
+"""A standalone User service for measures: its operations without HTTP and scripts around them.
 
 Operations are called as scripts call them, with validation and journal, on a database in memory.
 """
@@ -29,7 +29,7 @@ REDIRECT = "https://client.example/callback"
 
 
 class Unhashed(Passwords):
-    """Passwords without hashing, to see what an operation costs besides."""
+    """Passwords without hashing, which show the remaining cost of an operation."""
 
     async def hash(self, password: str) -> str:
         return password
@@ -56,10 +56,10 @@ class Fixture:
         self.user = User(context, passwords)
         self._services = Services(context, [self.user])
         self._caller = Caller(SOLUTION)
-        self.logins: list[dict[str, str]] = []  # of each user, what getUserToken is given
+        self.logins: list[dict[str, str]] = []  # parameters of getUserToken for each user
 
     async def start(self, stack: AsyncExitStack, people: int) -> Fixture:
-        """Open the database, until `stack` closes it, and make the users."""
+        """Open the database, until `stack` closes it, and create the users."""
         self.database.start(metadata)
         stack.callback(self.database.close)
         for number in range(1, people + 1):
@@ -70,7 +70,7 @@ class Fixture:
         return self
 
     async def call(self, operation: str, parameters: Mapping[str, object], expected: int = 200) -> Any:
-        """What an operation gives. Raises BenchError where its status is not the expected one."""
+        """Return the result of an operation. Raises BenchError where its status is not the expected one."""
         result: Any = await self._services.call(self._caller, "User", operation, parameters)
         refused = isinstance(result, dict) and "error" in result
         if (result["status"] if refused else 200) != expected:
@@ -78,18 +78,18 @@ class Fixture:
         return result
 
     async def tokens(self) -> list[str]:
-        """A user token of each user."""
+        """Return a user token of each user."""
         return [await self.call("getUserToken", login) for login in self.logins]
 
     async def client(self) -> dict[str, Any]:
-        """An OAuth client of the first user."""
+        """Create an OAuth client of the first user."""
         made: dict[str, Any] = await self.call(
             "createOauthClient", {"id": 1, "name": "bench", "redirect": REDIRECT}
         )
         return made
 
     async def exchanges(self, client: Mapping[str, Any], tokens: Sequence[str]) -> list[dict[str, object]]:
-        """What getOauthToken is given for a code; a code for each user token."""
+        """Return parameters of getOauthToken with a new code for each user token."""
         given = []
         for token in tokens:
             code = await self.call("getOauthAuthorizeApproved", approval(client, token))
@@ -106,7 +106,7 @@ class Fixture:
 
 
 def approval(client: Mapping[str, Any], token: str) -> dict[str, object]:
-    """What getOauthAuthorizeApproved is given."""
+    """Return parameters of getOauthAuthorizeApproved."""
     return {
         "token": token,
         "client_id": client["id"],

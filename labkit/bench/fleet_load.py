@@ -1,4 +1,4 @@
-"""The load process of a fleet: `python -m labkit.bench.fleet_load CORE`. Devices as users have them, with accounts."""
+"""The load process of a fleet: `python -m labkit.bench.fleet_load CORE`. Full devices, with accounts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import psutil
 
-from labkit.bench.control import Answer, be_child, obey
+from labkit.bench.control import Answer, run_child, serve_commands
 from labkit.core.clock import Clock
 from labkit.fleet.behaviour import Behaviour
 from labkit.fleet.device import Credentials
@@ -21,7 +21,7 @@ from labkit.fleet.shapes import Flat, Shape
 
 
 class Counting(Behaviour):
-    """Writes one number after the other, as fast as it is answered."""
+    """Writes consecutive numbers, each as soon as the previous one is answered."""
 
     async def run(self, device: Any) -> None:
         while True:
@@ -29,7 +29,7 @@ class Counting(Behaviour):
 
 
 class Arriving(Behaviour):
-    """Writes when it is due."""
+    """Writes at the arrival times of the load."""
 
     async def run(self, device: Any) -> None:
         await device.activate()
@@ -53,7 +53,7 @@ class Load:
         self._task: asyncio.Task[None] | None = None
 
     async def hammer(self, port: int, ca: str, domain: str, devices: int, seconds: float) -> Answer:
-        """Have devices that have tokens write one after the other for some seconds, all being connected."""
+        """Let provisioned devices write without pause for some seconds, after all have connected."""
         play = await self._begin(port, ca, domain, Counting(), devices, tokens=True)
         begun = asyncio.Event()
         play.on_tick(lambda tick: begun.set() if tick.requests >= devices else None)
@@ -70,21 +70,21 @@ class Load:
         return answer
 
     async def hold(self, port: int, ca: str, domain: str, devices: int, prefix: str) -> Answer:
-        """Have devices wait for a value each, until `end`; the server knows when it holds all their polls."""
+        """Let each device wait for a value until `end`; the server knows when all polls have arrived."""
         await self._begin(port, ca, domain, Waiting(), devices, prefix=prefix)
         return {}
 
     async def memory(self) -> Answer:
-        """The resident memory of this process in bytes."""
+        """Return the resident memory of this process in bytes."""
         return {"memory": psutil.Process().memory_info().rss}
 
     async def arrive(self, port: int, ca: str, domain: str, devices: int, rate: float) -> Answer:
-        """Have devices write at an open rate of so many a second together, until `end`."""
+        """Let devices write at an open rate, `rate` a second in total, until `end`."""
         await self._begin(port, ca, domain, Arriving(), devices, arrivals=Flat(rate / devices))
         return {}
 
     async def end(self) -> Answer:
-        """End them; what they did."""
+        """Stop the devices and return their counts and latencies."""
         assert self._play is not None
         assert self._task is not None
         self._play.stop()
@@ -138,8 +138,8 @@ async def serve() -> None:
         "arrive": load.arrive,
         "end": load.end,
     }
-    await obey({}, commands)
+    await serve_commands({}, commands)
 
 
 if __name__ == "__main__":
-    be_child(serve)
+    run_child(serve)

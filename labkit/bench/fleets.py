@@ -1,4 +1,4 @@
-"""What fleets cost: the load that one core drives, a simulated write, a device that waits, growth, and a soak."""
+"""Measures of fleets: load of one core, simulated writes, memory of waiting devices, growth, and a soak."""
 
 from __future__ import annotations
 
@@ -14,20 +14,23 @@ from labkit.bench.measures import TWO, Result
 
 Progress = Callable[[str], object]
 
-DEVICES = 64  # of a load
-HANDLERS = (1, 2)  # cores of the bare servers that take it; the load has core 0
-REPORTING = 32  # of a simulation
-TIMES = 4.0  # the requests of Locust's FastHttpUser that a load core of ours is asked for at least
-WRITE, LUA = 3.5, 9.0  # requests of the bare handler that a simulated write may cost, without and with Lua
-WAITING, MOST_WAITING = 2000, 60.0  # devices; KiB of the client's memory for each
+DEVICES = 64  # devices of a load
+HANDLERS = (1, 2)  # cores of the bare servers; the load has core 0
+REPORTING = 32  # devices of a simulation
+TIMES = 4.0  # required multiple of the requests of Locust's FastHttpUser
+WRITE, LUA = (
+    3.5,
+    9.0,
+)  # maximum cost of a simulated write in requests of the bare handler, without and with Lua
+WAITING, MOST_WAITING = 2000, 60.0  # devices; maximum KiB of the client's memory for each
 SIMULATED = REPORTING * 288  # writes of a round, and of a warm-up: a day of a write every five minutes
-GROWTH = (10_000, 25_000, 50_000, 100_000)  # writes, small enough for every day
-GROWING = 200  # devices that write them
+GROWTH = (10_000, 25_000, 50_000, 100_000)  # writes, few enough for daily use
+GROWING = 200  # devices that make these writes
 WHOLE_GROWTH = (10_000, 100_000, 300_000, 1_000_000)
-FLAT = 0.8  # of the speed and the memory of the smallest size
-MINUTES = 10.0  # of the soak
-SOAK_RATE = 0.5  # of what the server takes
-SOUNDING = 3.0  # seconds to find out what that is
+FLAT = 0.8  # required ratio to the speed and the memory of the smallest size
+MINUTES = 10.0  # duration of the soak
+SOAK_RATE = 0.5  # fraction of the server's capacity
+SOUNDING = 3.0  # seconds in which that capacity is measured
 LIMITS = {"journal": {"records": 20_000}, "datapoints": {"kept": 100}}  # so that they are reached soon
 
 TITLES = {
@@ -41,10 +44,10 @@ TITLES = {
 
 
 def load(rounds: int, seconds: float, progress: Progress) -> Result:
-    """Requests a CPU second of a load process, ours and Locust's, against the same bare servers, in turn.
+    """Measure requests a CPU second of a load process, ours and Locust's in turn, against the same bare servers.
 
-    There are enough servers for the load's core to be the bottleneck; on a machine of two cores one of them shares it,
-    so it is the CPU time of the load alone that counts.
+    There are enough servers for the load's core to be the bottleneck; on a machine of two cores one of them
+    shares it, so only the CPU time of the load counts.
     """
     ours: list[Answer] = []
     theirs: list[Answer] = []
@@ -78,15 +81,15 @@ def load(rounds: int, seconds: float, progress: Progress) -> Result:
 
 
 def _median(rounds: Sequence[Answer], of: str) -> float:
-    """Requests for each of these seconds."""
+    """Return the median rate of requests per second of the field `of`."""
     rates: list[float] = [each["requests"] / each[of] for each in rounds]
     return statistics.median(rates)
 
 
 def simulated(name: str, rounds: int, seconds: float, progress: Progress) -> Result:
-    """CPU of the whole process for a simulated write, beside that of the bare server for a request.
+    """Measure the CPU time of the whole process for a simulated write, beside a request of the bare server.
 
-    The reference is measured before and after each play, and the ratio is the median of those of the rounds: a machine
+    The reference is measured before and after each run, and the ratio is the median over the rounds: a machine
     whose speed changes from minute to minute changes both sides of each.
     """
     lua = name == "simulated-lua"
@@ -124,7 +127,7 @@ def simulated(name: str, rounds: int, seconds: float, progress: Progress) -> Res
 
 
 def memory(progress: Progress, devices: int) -> Result:
-    """KiB of the client's process for a device that waits for a value, with TLS."""
+    """Measure KiB of the client's process for a device that waits for a value, with TLS."""
     with (
         Child("labkit.bench.server", "lab", json.dumps({"guard": {"keep_alive": 3600.0}}), core=1) as server,
         Child("labkit.bench.fleet_load", core=0) as fleet,
@@ -144,7 +147,10 @@ def memory(progress: Progress, devices: int) -> Result:
 
 
 def growth(progress: Progress, whole: bool) -> Result:
-    """CPU for a write and memory at four sizes, each in a fresh process: the first write costs what the last does."""
+    """Measure CPU time for a write, and memory, at four sizes, each in a fresh process.
+
+    Required: the last write costs as much as the first.
+    """
     found = {}
     for size in WHOLE_GROWTH if whole else GROWTH:
         with Child("labkit.bench.simulated", "write", str(GROWING), core=0) as process:
@@ -163,7 +169,7 @@ def growth(progress: Progress, whole: bool) -> Result:
 
 
 def soak(minutes: float, progress: Progress) -> Result:
-    """The lab's memory under an open load at half of what it takes, with limits of datapoints and journal."""
+    """Measure the lab's memory under an open load at half of its capacity, with limits of datapoints and journal."""
     with (
         Child("labkit.bench.server", "lab", json.dumps(LIMITS), core=0) as server,
         Child("labkit.bench.load", core=1) as wires,

@@ -1,4 +1,4 @@
-"""The bare handlers that a load is measured against, in several processes that share a port."""
+"""Bare servers as the reference for a load, in several processes that share a port."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ DOMAIN = "bench.m2.lab.localhost"
 
 @contextmanager
 def handlers(cores: Sequence[int]) -> Iterator[Answer]:
-    """A bare server on each of these cores, all at one address: `port`, `ca` (PEM) and `domain`.
+    """Run a bare server on each of these cores, and yield their common address: `port`, `ca` (PEM) and `domain`.
 
-    The system spreads connections over them.
+    The system distributes connections over them.
     """
     authority = Authority.create()
     with ExitStack() as stack:
@@ -32,7 +32,7 @@ def handlers(cores: Sequence[int]) -> Iterator[Answer]:
 
 
 def certificate(authority: Authority, folder: Path) -> Path:
-    """A new file with a certificate of the bare server's and its key."""
+    """Write a new file with a certificate and key for the bare server, and return its path."""
     pem, key = authority.leaf([DOMAIN])
     file = folder / "leaf.pem"
     file.touch(mode=0o600)

@@ -1,7 +1,7 @@
 """The load process: `python -m labkit.bench.load CORE`.
 
-Its connections send bytes that were made in advance and look only at the status and the length of what comes
-back, so that one core can load a server on another.
+Its connections send requests that were encoded in advance and parse only status and length of the answers, so
+that one core can load a server on another.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from functools import partial
 from typing import cast
 from urllib.parse import quote
 
-from labkit.bench.control import Answer, BenchError, be_child, obey
+from labkit.bench.control import Answer, BenchError, run_child, serve_commands
 
 ALIAS = "/onep:v1/stack/alias"
 
 
 class Wire(asyncio.Protocol):
-    """One keep-alive connection: `ask` sends a request and gives (status, body)."""
+    """One keep-alive connection to the server."""
 
     def __init__(self) -> None:
         self._buffer = b""
@@ -33,6 +33,7 @@ class Wire(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)  # uvloop's is no subclass of it
 
     def ask(self, request: bytes) -> asyncio.Future[tuple[int, bytes]]:
+        """Send a request and return a future of (status, body)."""
         self._answer = asyncio.get_running_loop().create_future()
         if self._transport.is_closing():
             self.connection_lost(None)
@@ -64,7 +65,7 @@ class Wire(asyncio.Protocol):
 
 
 class Load:
-    """Connections to one server, each a device of its own."""
+    """Connections to one server, each for a device of its own."""
 
     def __init__(self) -> None:
         self._wires: list[Wire] = []
@@ -111,7 +112,7 @@ class Load:
         return {"connections": len(self._wires)}
 
     def request(self, method: str, path: str, token: str | None, body: str = "", headers: str = "") -> bytes:
-        """A request as bytes."""
+        """Return an encoded request."""
         lines = [f"{method} {path} HTTP/1.1", f"Host: {self._host}"]
         lines += [f"X-Platform-CIK: {token}"] if token else []
         if method == "POST":
@@ -122,7 +123,7 @@ class Load:
         return ("\r\n".join(lines) + f"\r\n{headers}\r\n{body}").encode()
 
     async def hammer(self, method: str, body: str, query: str, seconds: float, expected: int) -> Answer:
-        """Send one request after the other on each connection for some seconds."""
+        """Send requests without pause on each connection for some seconds."""
         path = ALIAS + (f"?{query}" if query else "")
         end = time.perf_counter() + seconds
         statuses: Counter[int] = Counter()
@@ -142,7 +143,7 @@ class Load:
         return {"requests": statuses[expected], "seconds": elapsed, "busy": busy}
 
     async def poll(self, writers: int) -> Answer:
-        """Hold a long poll on every connection but the first few, which are there to write."""
+        """Start a long poll on every connection except the first `writers`, which are reserved for writes."""
         self._poll_tokens = self._tokens[writers:]
         self._writers = self._wires[:writers]
         self._answered = [0.0] * len(self._poll_tokens)
@@ -158,8 +159,10 @@ class Load:
         self._answered[number] = time.monotonic()
 
     async def wake(self) -> Answer:
-        """Write to each polling device, one after the other; wake times in seconds, and how many polls were lost or
-        crossed."""
+        """Write to each polling device, one after the other, and return percentiles of the wake times in seconds.
+
+        wrong: number of polls that were lost or got another device's value.
+        """
         waits: list[float] = []
         wrong = 0
         for number, (poll, token) in enumerate(zip(self._polls, self._poll_tokens, strict=True)):
@@ -174,7 +177,7 @@ class Load:
         return {"wrong": wrong, "p50": waits[len(waits) // 2], "p99": waits[int(len(waits) * 0.99)]}
 
     async def script(self, host: str, path: str, body: str) -> Answer:
-        """Have a script of a solution run: when it was asked to, and how long it took."""
+        """Run a script of a solution by a request, and return its start, status and duration."""
         loop = asyncio.get_running_loop()
         _, wire = await loop.create_connection(
             Wire, "127.0.0.1", self._port, ssl=self._context, server_hostname=host
@@ -186,7 +189,10 @@ class Load:
         return {"began": began, "status": status, "seconds": time.monotonic() - began}
 
     async def woken(self, first: int) -> Answer:
-        """When the last poll was answered, and how many had another value than their number, after `first`."""
+        """Return the time of the last answer to a poll, and the number of answers with a wrong value.
+
+        first: the values expected of the polls are the numbers after it.
+        """
         answers = await asyncio.wait_for(asyncio.gather(*self._polls), 120)
         await asyncio.sleep(0)
         expected = [(200, f"text={number}".encode()) for number in range(first + 1, first + 1 + len(answers))]
@@ -209,9 +215,9 @@ async def serve() -> None:
         "script": load.script,
         "woken": load.woken,
     }
-    await obey({}, commands)
+    await serve_commands({}, commands)
     load.close()
 
 
 if __name__ == "__main__":
-    be_child(serve)
+    run_child(serve)

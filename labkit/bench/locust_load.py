@@ -1,7 +1,7 @@
 """The load process of Locust, the reference for our own: `python -m labkit.bench.locust_load CORE`.
 
-Importing Locust patches the standard library for gevent, so nothing of labkit's own load is here; and its resolver
-is given the names below localhost, which the system's need not know.
+Importing Locust patches the standard library for gevent, so nothing of labkit's own load is imported here; and
+its resolver resolves names below localhost itself, which the system's need not know.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LOOPBACK = "127.0.0.1"
 
 
 class Resolver(SystemResolver):  # type: ignore[misc]  # gevent's resolvers are untyped
-    """Leads localhost and all names below it to the loopback address (RFC 6761 6.3)."""
+    """Resolves localhost and all names below it to the loopback address (RFC 6761 6.3)."""
 
     def getaddrinfo(self, host: Any, *args: Any, **options: Any) -> Any:
         name = host.decode() if isinstance(host, bytes) else host
@@ -30,7 +30,7 @@ class Resolver(SystemResolver):  # type: ignore[misc]  # gevent's resolvers are 
 
 gevent.config.resolver = Resolver
 
-from locust import FastHttpUser, task  # noqa: E402  it starts gevent, which must know the resolver by then
+from locust import FastHttpUser, task  # noqa: E402  it starts gevent, so the resolver must be set before
 from locust.contrib.fasthttp import insecure_ssl_context_factory  # noqa: E402
 from locust.env import Environment  # noqa: E402
 
@@ -40,7 +40,7 @@ ALIAS = "/onep:v1/stack/alias"
 
 
 def user_class(url: str) -> type[Any]:
-    """A user that writes as a device does: with a token and a count of its own, over one kept connection."""
+    """Return a user class that writes as a device does: with its own token and count, over one kept connection."""
 
     context = insecure_ssl_context_factory()
 
@@ -65,7 +65,7 @@ def user_class(url: str) -> type[Any]:
 
 
 def hammer(port: int, domain: str, users: int, seconds: float) -> dict[str, float]:
-    """Have so many users write one after the other for some seconds, all being connected."""
+    """Let users write without pause for some seconds, after all have connected."""
     environment = Environment(user_classes=[user_class(f"https://{domain}:{port}")])
     runner = environment.create_local_runner()
     stats = environment.stats  # whose total is another object after a start
@@ -87,12 +87,12 @@ def hammer(port: int, domain: str, users: int, seconds: float) -> dict[str, floa
 def main() -> None:
     prepare(int(sys.argv[1]))
     _say({})
-    while line := sys.stdin.readline():  # nothing else has to go on between two commands
+    while line := sys.stdin.readline():  # nothing else runs between two commands
         command = json.loads(line)
         command.pop("do")
         try:
             _say(hammer(**command))
-        except Exception as error:  # noqa: BLE001  whatever it is, the parent process learns of it
+        except Exception as error:  # noqa: BLE001  reported to the parent process
             _say({"error": f"{type(error).__name__}: {error}"})
 
 

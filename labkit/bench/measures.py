@@ -1,4 +1,4 @@
-"""What is measured, and what is asked of it."""
+"""Definitions of the measures, with their required ratios."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Keystore.command({key = "logs", command = "ltrim", args = {0, 9}})
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """Requests to the lab and to the reference; `required` is the least ratio of server CPU, reference over lab."""
+    """Requests to the lab and to the reference. required: minimum ratio of server CPU, reference over lab."""
 
     name: str
     title: str
@@ -32,7 +32,7 @@ class Traffic:
     prepare: str = ""  # a body to write once before, so that there is something to read
 
     def settings(self, folder: Path) -> str:
-        """The lab's settings as JSON."""
+        """Return the lab's settings as JSON."""
         settings: dict[str, Any] = {"data": str(folder / "bench.db")} if self.durable else {}
         if self.lua:
             solution = folder / "solution"
@@ -44,11 +44,10 @@ class Traffic:
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """Calls of service operations, one after the other in one process, beside the baseline: the least that any
-    implementation would have to do for them.
+    """Calls of service operations in one process, beside a baseline: the minimum of work for any implementation.
 
-    beside: a variant (see `users`) whose cost is shown as a multiple too: how often it holds the cost of the measure;
-    of: what the cost is counted by, one and several.
+    beside: a variant (see `users`) whose cost is also shown as a multiple of the measure's cost; of: the
+    counted unit, singular and plural.
     """
 
     name: str
@@ -59,11 +58,11 @@ class Calls:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A measure: `value` beside its `reference`, and their `ratio`.
+    """Result of a measure: `value`, its `reference`, and their `ratio`.
 
     For traffic and calls, value and reference are CPU in microseconds a request or a call, and the ratio is
-    reference over value. `required` is the least ratio that is asked for, None where none is; `met` is None then
-    too. Details hold what else was seen.
+    reference over value. `required` is the minimum ratio, None without a requirement; `met` is None then too.
+    Details are further measured values.
     """
 
     name: str

@@ -1,7 +1,7 @@
-"""What a send of Notify costs with all that it leads to: provider and handsets too. Each beside its baseline.
+"""Cost of a send of Notify with all its effects, the work of provider and handsets included, beside a baseline.
 
-The lab is whole, in this process: the script's call, the request to the provider on a kept connection and the
-provider's work on it, the deliveries, and the journal of all that.
+The lab is complete, in this process: the script's call, the request to the provider on a kept connection and
+the provider's work on it, the deliveries, and the journal of these.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from labkit.settings import LabSettings, build
 SOLUTION = "bench"
 ACCOUNT, SERVICE, TOKEN = f"AC{'b' * 32}", f"IS{'b' * 32}", "token-of-a-measure"
 CONFIGURED = {"AccountSid": ACCOUNT, "AuthToken": TOKEN, "ServiceSid": SERVICE}
-EVERY = 10  # of so many bindings, one has the tag
+EVERY = 10  # one in this number of bindings has the tag
 TAG = "tenth"
 BODY = "Water in the cellar"
 OWN = f"SELECT address, tags FROM messaging_binding WHERE service = '{SERVICE}' AND identity = ?"
@@ -42,7 +42,7 @@ TAGGED = (
 
 
 class Fixture:
-    """A lab with a solution that may notify, and bindings: of every tenth identity, the tag is `TAG`."""
+    """A lab with a solution that may notify, and bindings: every tenth identity has the tag `TAG`."""
 
     def __init__(self) -> None:
         account = {"sid": ACCOUNT, "token": TOKEN, "services": [{"sid": SERVICE}]}
@@ -59,7 +59,7 @@ class Fixture:
         )
 
     async def start(self, stack: AsyncExitStack, bindings: int) -> Fixture:
-        """Start the lab, until `stack` stops it, and make the bindings."""
+        """Start the lab, until `stack` stops it, and create the bindings."""
         await stack.enter_async_context(self.platform)
         await self.database.run(_fill, bindings)
         return self
@@ -69,7 +69,7 @@ class Fixture:
         return self.platform.context.database
 
     async def send(self, reached: int, to: dict[str, object]) -> None:
-        """Send and have it delivered. Raises BenchError where it does not reach so many."""
+        """Send a notification and wait for its delivery. Raises BenchError unless it reaches `reached` bindings."""
         before = self._records()
         sent: Any = await self.platform.call(SOLUTION, "Notify", "send", {"Body": BODY, **to})
         await self.platform.settle()
@@ -79,7 +79,7 @@ class Fixture:
             raise BenchError(f"send: expected {reached} deliveries, not {found}")
 
     def _records(self) -> int:
-        """How many the journal has had."""
+        """Return the number of records that were added to the journal."""
         journal = self.platform.context.journal
         return len(journal) + journal.dropped
 
@@ -107,7 +107,7 @@ class Bare:
     """A bare aiohttp server that parses a form and answers JSON, and a client with a kept connection to it."""
 
     async def start(self, stack: AsyncExitStack, answer: Callable[[], Awaitable[object]]) -> Bare:
-        """answer: what the server does for the body of its answer."""
+        """Start server and client, until `stack` stops them. answer: makes the body of an answer."""
         authority = Authority.create()
         certificate, key = authority.leaf(["localhost"])
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -133,13 +133,13 @@ class Bare:
         return self
 
     async def post(self, form: dict[str, str]) -> object:
-        """The JSON of its answer."""
+        """Post a form and return the JSON of the answer."""
         async with self._session.post(self._url, data=form) as response:
             return await response.json()
 
 
-async def _least(stack: AsyncExitStack, database: Database, query: str, value: str) -> Callable[..., Any]:
-    """A request to a bare server that reads the bindings which are reached, and writes the payload of each."""
+async def _baseline(stack: AsyncExitStack, database: Database, query: str, value: str) -> Callable[..., Any]:
+    """Return a request to a bare server that reads the reached bindings and encodes a payload for each."""
 
     async def work() -> object:
         rows = await database.read(lambda connection: execute(connection, query, (value,)).fetchall())
@@ -152,32 +152,32 @@ async def _least(stack: AsyncExitStack, database: Database, query: str, value: s
     return bare.post
 
 
-async def one(stack: AsyncExitStack, bindings: int) -> dict[str, Variant]:
-    """A send to an identity of one binding; `alone`: where there are no other bindings."""
+async def send_one(stack: AsyncExitStack, bindings: int) -> dict[str, Variant]:
+    """Measure a send to an identity with one binding; `alone`: without other bindings."""
     many, few = await Fixture().start(stack, bindings), await Fixture().start(stack, EVERY)
-    least = await _least(stack, many.database, OWN, "person 1")
+    baseline = await _baseline(stack, many.database, OWN, "person 1")
     to = {"Identity": "person 1"}
     return {
         "lab": in_turn([to], partial(many.send, 1)),
-        "baseline": in_turn([{"Identity": "person 1", "Body": BODY}], least),
+        "baseline": in_turn([{"Identity": "person 1", "Body": BODY}], baseline),
         "alone": in_turn([to], partial(few.send, 1)),
     }
 
 
-async def tagged(stack: AsyncExitStack, bindings: int) -> dict[str, Variant]:
-    """A send by a tag that a tenth of the bindings have; `of_all`: where all of as many bindings have it."""
+async def send_tagged(stack: AsyncExitStack, bindings: int) -> dict[str, Variant]:
+    """Measure a send by a tag that a tenth of the bindings have; `of_all`: among as many bindings that all have it."""
     fixture = await Fixture().start(stack, bindings)
     small = await Fixture().start(stack, bindings // EVERY)
     reached = bindings // EVERY
-    least = await _least(stack, fixture.database, TAGGED, TAG)
+    baseline = await _baseline(stack, fixture.database, TAGGED, TAG)
     return {
         "lab": in_turn([{"Tag": TAG}], partial(fixture.send, reached), reached),
-        "baseline": in_turn([{"Tag": TAG, "Body": BODY}], least, reached),
+        "baseline": in_turn([{"Tag": TAG, "Body": BODY}], baseline, reached),
         "of_all": in_turn([{"Tag": "some"}], partial(small.send, reached), reached),
     }
 
 
 VARIANTS: dict[str, Callable[[AsyncExitStack, int], Awaitable[dict[str, Variant]]]] = {
-    "notify-send": one,
-    "notify-tag": tagged,
+    "notify-send": send_one,
+    "notify-tag": send_tagged,
 }

@@ -1,4 +1,4 @@
-"""Thousands of long polls, held over TLS by two client processes: each woken by its own write, then all by a script."""
+"""Thousands of long polls over TLS from two client processes: woken by single writes, then all by a script."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from labkit.bench.measures import Result
 
 POLLS = 10_000
 TITLE = "long polls held over TLS, each woken by its own write, then all by one script"
-CLIENTS = 2  # processes, so that neither the descriptors of one nor its core is what is measured
-WRITERS = 1  # connections of each that do not poll
+CLIENTS = 2  # processes, so that neither the descriptors nor the core of a client limit the measurement
+WRITERS = 1  # connections of each client that do not poll
 HOST = "bench.apps.lab.localhost"
 SCRIPT = """--#ENDPOINT POST /wake
 for number, identity in ipairs(request.body) do
@@ -26,17 +26,17 @@ for number, identity in ipairs(request.body) do
   end
 end
 """
-SPARE = 200  # descriptors that a process needs besides
+SPARE = 200  # further descriptors that a process needs
 
 MOST_MEMORY = 50.0  # KiB of server memory a poll
 MOST_WAIT = 0.05  # seconds to the 99th percentile, each woken by its own write
-MOST_ALL = 4.0  # seconds from the first write to the last of all that are woken at once
+MOST_ALL = 4.0  # seconds from the first write of the script to the answer of the last poll
 
 
-def take(polls: int, progress: Callable[[str], object]) -> Result:
-    """Hold `polls` long polls and wake each. Value: KiB of server memory a poll; wake times in the details.
+def measure(polls: int, progress: Callable[[str], object]) -> Result:
+    """Open `polls` long polls and wake each. Value: KiB of server memory a poll; wake times in the details.
 
-    Raises BenchError where the system does not let a process have so many descriptors.
+    Raises BenchError where the system does not allow a process that many descriptors.
     """
     check_descriptors(polls)
     shares = [polls // CLIENTS + (number < polls % CLIENTS) for number in range(CLIENTS)]
@@ -87,7 +87,7 @@ def take(polls: int, progress: Callable[[str], object]) -> Result:
 def _hold(
     server: Child, clients: Sequence[Child], polls: int, progress: Callable[[str], object]
 ) -> list[str]:
-    """Have every client hold its polls; the identities of their devices."""
+    """Start the polls of all clients and return the identities of their devices."""
     progress(f"polls: hold {polls} polls")
     identities = [each for client in clients for each in client.ask("poll", writers=WRITERS)["identities"]]
     server.ask("held", polls=polls)
@@ -95,7 +95,7 @@ def _hold(
 
 
 def _settings(folder: Path) -> str:
-    """Of the lab: a solution with the script; and a slow machine opens the last connections long after the first."""
+    """Return the settings of a lab with the script, and a keep-alive that outlasts the setup on a slow machine."""
     (folder / "endpoints").mkdir()
     (folder / "endpoints" / "wake.lua").write_text(SCRIPT)
     solution = {"id": "bench", "products": ["bench"], "path": str(folder)}
@@ -103,7 +103,7 @@ def _settings(folder: Path) -> str:
 
 
 def check_descriptors(connections: int) -> None:
-    """Raises BenchError where one process, as the server is, may not have so many connections."""
+    """Raise BenchError where the system does not allow one process, as the server is, that many connections."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if most != resource.RLIM_INFINITY and connections + SPARE > most:
         raise BenchError(

@@ -1,4 +1,4 @@
-"""Memory of a process that runs one simulated fleet again and again: what a run leaves behind, at several sizes."""
+"""Memory growth of a process that runs one simulated fleet repeatedly, at several sizes."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from labkit.bench.measures import Result
 from labkit.bench.polls import check_descriptors
 
 NAME = "repeated-runs"
-SIZES = (100, 1_000)  # devices, small enough for every day
+SIZES = (100, 1_000)  # devices, few enough for daily use
 RUNS = 5
 # Memory after the first run over that after the last. The second run adds some 14 MiB once (1,000 devices, twelve runs:
 # 162, 176, 176, then 0.25 MiB each, the devices' points).
 FLAT = 0.85
-# The journal's records, few enough for the first run to fill: else it is the journal's growth that is measured.
+# The journal's records, few enough for the first run to fill: otherwise the journal's growth would be measured.
 RECORDS = 100
 TITLE = "runs of a simulated fleet, one write a device, the last's memory beside: the first's"
 
 
-def take(sizes: Sequence[int], progress: Callable[[str], object]) -> Result:
-    """Measure the memory of a fresh process for each size, in MiB, after the first and the last of its runs, and CPU
-    for a write of the last run.
+def measure(sizes: Sequence[int], progress: Callable[[str], object]) -> Result:
+    """Measure the memory of a fresh process in MiB after the first and the last of its runs, for each size.
 
-    Value and reference are those of the largest size; `ratio` is the least of all sizes. Raises BenchError where a
-    size is below 1, or the system allows too few open files for its connections.
+    Also CPU for a write of the last run. Value and reference are those of the largest size; `ratio` is the
+    least of all sizes. Raises BenchError where a size is below 1, or the system allows too few open files for
+    its connections.
     """
     if not sizes or min(sizes) < 1:
         raise BenchError(f"{NAME}: expected sizes of at least 1 device, not {list(sizes)}")

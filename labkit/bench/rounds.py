@@ -1,4 +1,4 @@
-"""Rounds that alternate between the lab and its reference."""
+"""Rounds of measurement that alternate between the lab and its reference."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from labkit.bench.control import BenchError, Child
 from labkit.bench.measures import Calls, Result, Traffic
 
 CONNECTIONS = 64
-TOO_BUSY = 0.8  # share of a core beyond which the load, not the server, may be what is measured
+TOO_BUSY = 0.8  # CPU share of the load process above which it, not the server, may be the bottleneck
 
 
-def take(traffic: Traffic, rounds: int, seconds: float, progress: Callable[[str], object]) -> Result:
-    """Measure traffic: rounds that alternate between lab and reference, after one that does not count."""
+def measure(traffic: Traffic, rounds: int, seconds: float, progress: Callable[[str], object]) -> Result:
+    """Measure traffic in alternating rounds of lab and reference, after a warm-up round."""
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         reference = stack.enter_context(Child("labkit.bench.server", "reference", core=0))
@@ -55,7 +55,7 @@ def take(traffic: Traffic, rounds: int, seconds: float, progress: Callable[[str]
 def summarize(
     traffic: Traffic, found: dict[str, list[tuple[float, float]]], rounds: int, void: int
 ) -> Result:
-    """The medians of the rounds that count. Raises BenchError where no round of one of the two does."""
+    """Return the medians of the valid rounds. Raises BenchError where lab or reference has none."""
     if not all(found.values()):
         raise BenchError(f"{traffic.name}: the load was too busy in every round, all are void")
     cost = {name: statistics.median(micros for micros, _ in each) for name, each in found.items()}
@@ -76,10 +76,10 @@ def summarize(
     )
 
 
-def take_calls(
+def measure_calls(
     calls: Calls, assignments: int, rounds: int, seconds: float, progress: Callable[[str], object]
 ) -> Result:
-    """Measure calls: rounds that alternate between their variants, after one that does not count.
+    """Measure calls in rounds that alternate between their variants, after a warm-up round.
 
     The variants share the seconds of a round.
     """
@@ -96,7 +96,7 @@ def take_calls(
 
 
 def summarize_calls(calls: Calls, found: dict[str, list[float]], rounds: int) -> Result:
-    """The medians of the rounds."""
+    """Return the medians of the rounds."""
     cost = {variant: statistics.median(micros) for variant, micros in found.items()}
     lab, baseline = cost.pop("lab"), cost.pop("baseline")
     details = {

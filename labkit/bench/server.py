@@ -1,8 +1,8 @@
 """The server process: `python -m labkit.bench.server CORE reference|lab [SETTINGS]`.
 
 The reference is a bare aiohttp application on the same loop and TLS: it parses the form and answers 204, or
-answers a read with a fixed form body. Several of them may share a port: SETTINGS then has that port (0 for the first)
-and the file with their certificate and its key.
+answers a read with a fixed form body. Several of them may share a port: SETTINGS then has that port (0 for the
+first) and the file with their certificate and its key.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 import psutil
 from aiohttp import web
 
-from labkit.bench.control import Answer, obey, prepare, run
+from labkit.bench.control import Answer, prepare, run, serve_commands
 from labkit.bench.handlers import DOMAIN, certificate
 from labkit.edge.certificates import Authority
 from labkit.platform import Platform
@@ -28,7 +28,7 @@ FIXED = "text=hello&number=21.5"
 
 
 async def usage() -> Answer:
-    """CPU seconds that this process has used, and its resident memory in bytes."""
+    """Return the CPU seconds that this process has used, and its resident memory in bytes."""
     return {"cpu": time.process_time(), "memory": psutil.Process().memory_info().rss}
 
 
@@ -62,7 +62,7 @@ async def reference(settings: dict[str, Any]) -> None:
     await site.start()
     ready["port"] = runner.addresses[0][1]
     try:
-        await obey(ready, {"usage": usage})
+        await serve_commands(ready, {"usage": usage})
     finally:
         await runner.cleanup()
 
@@ -87,7 +87,7 @@ async def lab(settings: dict[str, Any]) -> None:
             "ca": platform.context.address.ca_pem,
             "domain": DOMAIN,
         }
-        await obey(ready, {"usage": usage, "settle": settle, "held": held})
+        await serve_commands(ready, {"usage": usage, "settle": settle, "held": held})
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """The process that simulates a fleet: `python -m labkit.bench.simulated CORE KIND DEVICES [RECORDS]`.
 
-KIND is write or lua; RECORDS is how many records the journal keeps.
+KIND is write or lua; RECORDS is the capacity of the journal.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ POINTS = {"kept": 100}
 
 
 class Reporting(Behaviour):
-    """Reports now and then. number: a second alias too, as in the measure `write`."""
+    """Writes at a fixed interval. number: whether it writes a second alias, as in the measure `write`."""
 
     number: bool = True
 
@@ -56,12 +56,12 @@ def main() -> None:
             command = json.loads(line)
             try:
                 _say(_play(fleet, command["writes"]))
-            except Exception as error:  # noqa: BLE001  whatever it is, the parent process learns of it
+            except Exception as error:  # noqa: BLE001  reported to the parent process
                 _say({"error": f"{type(error).__name__}: {error}"})
 
 
 def _play(fleet: Any, writes: int) -> dict[str, float]:
-    """Simulate about so many writes: CPU seconds of this whole process, and its resident memory in bytes."""
+    """Simulate at least `writes` writes; return CPU seconds of the whole process, and its resident memory in bytes."""
     began, cpu = time.perf_counter(), time.process_time()
     run = fleet.run(seconds=EVERY * -(-writes // len(fleet)))
     if run.latency.count < writes or len(run.failures):

@@ -1,9 +1,9 @@
-"""What a call from one solution to another costs, beside the same work as a plain call within one script; and what
-the limits of scripts cost one that works through a long text.
+"""Cost of a call from one solution to another, and of the script limits when a script processes a long text.
 
-Both sides of the first are runs of a Lua script at the subscriber, without HTTP around them; `keystore` is one that
-calls Keystore instead, `unchecked` one of an operation without a schema, `direct` the call alone, as a cell makes it.
-In the second, `..._plain` is what a script takes in LuaJIT alone.
+The call is measured beside the same work as a plain call within one script. Both are runs of a Lua script at
+the subscriber, without HTTP around them; `keystore` is a script that calls Keystore instead, `unchecked` one
+with an operation without a schema, `direct` the call alone, as a cell makes it. For the text, `..._plain` is
+the cost of the same script in plain LuaJIT.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ SCRIPTS = {
 Variants = dict[str, Variant]
 
 
-def again(call: Callable[[Any], Awaitable[object]], given: object) -> Variant:
-    """Calls that are given the same each time."""
+def repeat_call(call: Callable[[Any], Awaitable[object]], given: object) -> Variant:
+    """Return a variant whose calls all get the same parameter."""
 
     async def supply(number: int) -> list[Any]:
         return list(repeat(given, number))
@@ -59,7 +59,7 @@ def again(call: Callable[[Any], Awaitable[object]], given: object) -> Variant:
 
 
 async def call(stack: AsyncExitStack, size: int) -> Variants:
-    """An operation of another solution, called by a script."""
+    """Measure a script's call of another solution's operation."""
     settings = LabSettings(
         https_port=0,
         solutions=(
@@ -69,16 +69,16 @@ async def call(stack: AsyncExitStack, size: int) -> Variants:
     )
     platform = await stack.enter_async_context(Platform(settings))
     home = platform.solutions.get("home")
-    variants = {name: again(_run(home, name, lua), ORDER) for name, lua in SCRIPTS.items()}
+    variants = {name: repeat_call(_run(home, name, lua), ORDER) for name, lua in SCRIPTS.items()}
 
     async def direct(order: dict[str, object]) -> None:
         _same(await platform.services.call(Caller("home"), "Lights", "light", order))
 
-    return {**variants, "direct": again(direct, ORDER)}
+    return {**variants, "direct": repeat_call(direct, ORDER)}
 
 
 def _run(solution: Solution, name: str, lua: str) -> Callable[[Any], Awaitable[None]]:
-    """Runs a script of a solution, whose `event` is what it is given."""
+    """Return a function that runs a script of a solution with its parameter as `event`."""
     solution.on("bench", name, lua=lua)
     registration = solution.find("bench", name)
     assert registration is not None
@@ -136,13 +136,13 @@ SPLIT = {
 
 
 async def split(stack: AsyncExitStack, size: int) -> Variants:
-    """A text that is split by a script, in several ways."""
+    """Measure a script that splits a text, in several ways."""
     host = LuaHost(services=NoServices(), write_log=lambda *line: None, now=lambda: 0.0, random_seed=1)
     await host.run(host.load("text", TEXT))
     plain = luajit().LuaRuntime()
     plain.execute(f"jit.off() {TEXT}")
     return {
-        name: again(variant, None)
+        name: repeat_call(variant, None)
         for way, source in SPLIT.items()
         for name, variant in (
             (way or "lab", _in_host(host, source)),

@@ -1,6 +1,6 @@
-"""What the operations of the User service cost by themselves, each beside its baseline (see `baseline`).
+"""Cost of the operations of the User service, each beside its baseline (see `baseline`).
 
-Each measure has the variants `lab` and `baseline`, and others that tell more about it.
+Each measure has the variants `lab` and `baseline`, and others for comparison.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from labkit.bench.fixture import PASSWORD, SOLUTION, Fixture, Unhashed, approval
 from labkit.bench.variant import Variant, in_turn
 from labkit.services.user.passwords import Passwords
 
-PEOPLE = 100  # whom tokens are issued to in turn
-FEW = 100  # assignments, to compare with
-ROLES = 20  # of the solution
+PEOPLE = 100  # users to whom tokens are issued in turn
+FEW = 100  # assignments of the solution for comparison
+ROLES = 20  # roles of the solution
 ROLES_EACH, VALUES_EACH = 4, 5  # roles of a user, and values in each of them: one assignment each
 PERMISSION = "GET/device/{thing}/state"
 
@@ -25,7 +25,7 @@ Variants = dict[str, Variant]
 
 
 async def issue(stack: AsyncExitStack, assignments: int) -> Variants:
-    """getUserToken where passwords cost nothing, and (`hashed`) as it is."""
+    """Measure getUserToken without password hashing, and (`hashed`) with it."""
     fixture = await Fixture(Unhashed()).start(stack, PEOPLE)
     hashed = await Fixture(Passwords()).start(stack, 2)
     claims = baseline.claims_of(await fixture.call("getUserToken", fixture.logins[0]))
@@ -43,7 +43,7 @@ async def issue(stack: AsyncExitStack, assignments: int) -> Variants:
 
 
 async def resolve(stack: AsyncExitStack, assignments: int) -> Variants:
-    """getCurrentUser with a user token, and (`access_token`) with one of the OAuth provider."""
+    """Measure getCurrentUser with a user token, and (`access_token`) with one of the OAuth provider."""
     fixture = await Fixture(Unhashed()).start(stack, PEOPLE)
     secret = await fixture.user.keys.secret(SOLUTION)
     tokens = await fixture.tokens()
@@ -62,7 +62,7 @@ async def resolve(stack: AsyncExitStack, assignments: int) -> Variants:
 
 
 async def approve(stack: AsyncExitStack, assignments: int) -> Variants:
-    """getOauthAuthorizeApproved: a user token for a code."""
+    """Measure getOauthAuthorizeApproved: a user token for a code."""
     fixture = await Fixture(Unhashed()).start(stack, PEOPLE)
     await baseline.prepare(fixture.database)
     secret = await fixture.user.keys.secret(SOLUTION)
@@ -83,7 +83,7 @@ async def approve(stack: AsyncExitStack, assignments: int) -> Variants:
 
 
 async def exchange(stack: AsyncExitStack, assignments: int) -> Variants:
-    """getOauthToken: a code for an access token and a refresh token."""
+    """Measure getOauthToken: a code for an access token and a refresh token."""
     fixture = await Fixture(Unhashed()).start(stack, PEOPLE)
     await baseline.prepare(fixture.database)
     key = await fixture.user.keys.private()
@@ -110,11 +110,11 @@ async def exchange(stack: AsyncExitStack, assignments: int) -> Variants:
 
 
 async def permit(stack: AsyncExitStack, assignments: int) -> Variants:
-    """hasUserPerm, allowed and (`refused`) not; `of_few`: allowed, in a solution with FEW assignments."""
+    """Measure hasUserPerm, allowed and (`refused`) refused; `of_few`: allowed, in a solution with FEW assignments."""
     many, few = await _assigned(stack, assignments), await _assigned(stack, FEW)
 
     def permission_checks(fixture: Fixture, of: int = 0) -> list[dict[str, object]]:
-        """What each user asks for: what they have in each role, or what the `of`-th user after them has."""
+        """Return parameters for each user's own values in each role, or for those of the `of`-th user after them."""
         number = len(fixture.logins)
         return [
             {
@@ -135,7 +135,7 @@ async def permit(stack: AsyncExitStack, assignments: int) -> Variants:
 
 
 async def _assigned(stack: AsyncExitStack, assignments: int) -> Fixture:
-    """Users who have `assignments` values in all: the same number each, in some of the roles."""
+    """Create users with `assignments` values in total: the same number each, in some of the roles."""
     number = assignments // (ROLES_EACH * VALUES_EACH)
     fixture = await Fixture(Unhashed()).start(stack, number)
     method, _, end_point = PERMISSION.partition("/")
@@ -162,14 +162,14 @@ def _value(user: int, role: int, number: int) -> str:
 
 
 async def verify(stack: AsyncExitStack, assignments: int) -> Variants:
-    """A password verified off the loop, beside argon2-cffi alone; and (`hash`) one hashed."""
+    """Measure the verification of a password off the loop, beside argon2-cffi alone; and (`hash`) hashing."""
     from argon2 import PasswordHasher
 
     straight, ours = PasswordHasher(), Passwords()
     kept = await ours.hash(PASSWORD)
 
     async def least(password: str) -> None:
-        straight.verify(kept, password)  # by the parameters that fixture in what is kept
+        straight.verify(kept, password)  # with the parameters in the stored hash
 
     return {
         "lab": in_turn([PASSWORD], partial(ours.verify, kept)),

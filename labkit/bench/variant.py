@@ -1,4 +1,4 @@
-"""One of the things that a measure compares."""
+"""Variants that a measure compares."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from itertools import count, islice
 from typing import Any
 
-AT_ONCE = 0.02  # seconds that a batch should take, so that the clock is no part of what it measures
+AT_ONCE = 0.02  # seconds that a batch should take, so that reading the clock does not matter
 LARGEST = 2000  # calls in a batch
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One of the things that a measure compares: calls of one kind.
+    """Calls of one kind that a measure compares with others.
 
-    supply: makes what a number of calls is given, outside of the measured time; call: what is measured. It raises
-    where it does not give what it should; each: how many of what is counted one call does, such as deliveries.
+    supply: makes parameters for a number of calls, outside of the measured time; call: the measured function,
+    which raises where its result is wrong; each: number of counted units in one call, such as deliveries.
     """
 
     supply: Callable[[int], Awaitable[Sequence[Any]]]
@@ -25,7 +25,7 @@ class Variant:
     each: int = 1
 
     async def micros(self, seconds: float) -> tuple[float, int]:
-        """CPU microseconds for each that is counted, over `seconds` seconds of CPU time, and the number of calls."""
+        """Return CPU microseconds a counted unit, over `seconds` seconds of CPU time, and the number of calls."""
         batch, calls, spent = 1, 0, 0.0
         while spent < seconds:
             given = await self.supply(batch)
@@ -40,7 +40,7 @@ class Variant:
 
 
 def in_turn(given: Sequence[Any], call: Callable[[Any], Awaitable[object]], each: int = 1) -> Variant:
-    """Calls that are given one thing after the other, over and over."""
+    """Return a variant whose calls get the given parameters in turn, repeatedly."""
     numbers = count()
 
     async def supply(number: int) -> list[Any]:

@@ -74,10 +74,10 @@ def test_calls_are_measured_beside_their_baseline_and_nothing_is_asked() -> None
 
 
 def test_the_verb_says_nothing_of_a_threshold_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    def take(calls: Calls, *_: object) -> Result:
+    def measure(calls: Calls, *_: object) -> Result:
         return rounds.summarize_calls(calls, {"lab": [10.0], "baseline": [5.0]}, rounds=1)
 
-    monkeypatch.setattr(rounds, "take_calls", take)
+    monkeypatch.setattr(rounds, "measure_calls", measure)
     answer = CliRunner().invoke(main, ["bench", "oauth-code", "--rounds", "1", "--seconds", "0.1"])
     assert answer.exit_code == 0, answer.output
     assert "ratio" in answer.stdout
