@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Generator, Sequence
-from types import TracebackType, coroutine
+from collections.abc import Coroutine, Sequence
+from types import TracebackType
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -75,16 +75,14 @@ class Activity:
     ) -> None:
         self.end()
 
-    @coroutine
-    def idle(self) -> Generator[Any, None, None]:
-        """Return once no work is going on and the loop has turned without new work."""
-        quiet = 0
-        while quiet < 3:  # a finished piece may have scheduled its successor for the next turns
-            if self._running:
-                quiet = 0
-                future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-                self._waiting.append(future)
-                yield from future
-            else:
-                quiet += 1
-                yield  # lets the loop turn once, as `asyncio.sleep(0)` does at more cost
+    async def idle(self) -> None:
+        """Return once no work is going on.
+
+        Who wakes a piece of work, or schedules another one, begins it at that moment, before its own work ends. So no
+        turns of the loop are awaited in which something might still begin, except by what comes from outside: a socket,
+        a timer.
+        """
+        while self._running:
+            future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.append(future)
+            await future

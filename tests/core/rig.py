@@ -16,9 +16,12 @@ from labkit.faults.runs import Runs
 
 
 class Platform:
-    """Events and what holds their handlers. heard: what handlers said."""
+    """Events and what holds their handlers. heard: what handlers said; turns: of the loop, for which the platform
+    has to stay idle each time that it is.
+    """
 
-    def __init__(self, driven: bool = True) -> None:
+    def __init__(self, driven: bool = True, turns: int = 0) -> None:
+        self._idle_turns = turns
         self.clock = Clock(0)
         self._driving = ExitStack()
         if driven:
@@ -30,10 +33,18 @@ class Platform:
         self.events = Events(Journal(self.clock.micros), self.activity, self.turns, holding=self.holding)
         self.heard: list[Any] = []
 
+    async def idle(self) -> None:
+        """Return once the platform is idle, and has stayed so."""
+        await self.activity.idle()
+        begun = self.activity.begun
+        for _ in range(self._idle_turns):
+            await asyncio.sleep(0)
+        assert (self.activity.running, self.activity.begun) == (0, begun)
+
     async def advance(self, seconds: float) -> None:
         until = self.clock.now() + seconds + 0.1
         while self.clock.step(until):
-            await self.activity.idle()
+            await self.idle()
 
     async def hold(self, seconds: float, run: int) -> None:
         """As a fault holds what a run does."""

@@ -34,17 +34,19 @@ async def test_idle_waits_for_work_that_finished_work_causes() -> None:
     done: list[int] = []
 
     async def work(left: int) -> None:
-        with activity:
-            await asyncio.sleep(0)
-            done.append(left)
-            if left:
-                loop.call_soon(start, left - 1)
+        await asyncio.sleep(0)
+        done.append(left)
+        if left:
+            activity.begin()
+            loop.call_soon(start, left - 1)
+        activity.end()
 
     def start(left: int) -> None:
         tasks.append(loop.create_task(work(left)))
 
     loop = asyncio.get_running_loop()
     tasks: list[asyncio.Task[None]] = []
+    activity.begin()
     start(5)
     await activity.idle()
     assert done == [5, 4, 3, 2, 1, 0]

@@ -126,12 +126,13 @@ async def _through_a_queue(works: list[Callable[[], Any]]) -> None:
     await asyncio.gather(*consumers)
 
 
-async def played(trees: list[Tree], real: Iterator[float]) -> list[str]:
-    platform = Platform()
+async def played(trees: list[Tree], real: Iterator[float], turns: int = 0) -> list[str]:
+    """Play trees on a driven clock. turns: of the loop, for which the platform stays idle each time that it is."""
+    platform = Platform(turns=turns)
     story = Story(platform, real)
     for number, tree in enumerate(trees):
         platform.events.queue("a", f"{number}", partial(story.run, tree, f"{number}"), None)
-    await platform.activity.idle()
+    await platform.idle()
     await platform.advance(60)
     assert (platform.turns.working, platform.activity.running, story.calls, story.code) == (0, 0, 0, 0)
     return story.log
@@ -151,6 +152,19 @@ def test_own_code_and_calls_exclude_each_other_in_the_same_order(
             return runner.run(played(trees, endless))
 
     assert log(REAL) == log(REAL[shift:] + REAL[:shift])
+
+
+@pytest.mark.parametrize("loop", [None, loop_factory()], ids=["asyncio", "the platform's"])
+@settings(max_examples=30, deadline=None)
+@given(trees=st.lists(TREES, min_size=1, max_size=2), turns=st.integers(1, 12))
+def test_nothing_is_left_to_happen_in_later_turns_of_the_loop_once_the_platform_is_idle(
+    loop: Callable[[], asyncio.AbstractEventLoop] | None, trees: list[Tree], turns: int
+) -> None:
+    def log(turns: int) -> list[str]:
+        with asyncio.Runner(loop_factory=loop) as runner:
+            return runner.run(played(trees, iter(lambda: 0.0, None), turns))
+
+    assert log(0) == log(turns)
 
 
 async def test_a_loop_has_its_own_call_soon_back_once_no_function_runs() -> None:
