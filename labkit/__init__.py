@@ -1,6 +1,20 @@
-"""labkit: a laboratory for an IoT platform, in one Python process.
+"""A laboratory for an IoT platform, in one Python process: `from labkit import Lab`.
 
-`from labkit import Lab`; names are imported on first use, so that `import labkit` costs nothing.
+A lab and its handles: Lab, Product, Device, Solution, Fleet, Run, Fault, Provider, Browser, Session, PublishedService,
+Subscription, HeldPoll, PollWait, PendingCall, LiveSettings.
+
+Values that they return: Point, Credentials, KeyPair, LabAddress, Application, SubscriptionInfo, Tick, Latency, Mark,
+Failure.
+
+Behaviours of virtual devices, and shapes of load: Behaviour, Bulb, Counter, Flaky, Replay, Sensor, Thermostat,
+Updater; Shape, DailyWave, Flat, Herd, Ramp, Steps.
+
+The platform without handles, and services of one's own: Platform, LabSettings, Clock, Service, Caller, operation.
+
+Errors: LabkitError and, below it, LabError, SettingsError, ServiceError, DeviceError, NoAnswerError, StorageError;
+LabWarning.
+
+A name is imported when it is used, so that `import labkit` costs nothing.
 """
 
 from __future__ import annotations
@@ -9,61 +23,142 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from labkit.control.interface import SubscriptionInfo
+    from labkit.core.certificates import KeyPair
     from labkit.core.clock import Clock
-    from labkit.core.errors import LabError, LabkitError, LabWarning, ServiceError, SettingsError
+    from labkit.core.errors import (
+        LabError,
+        LabkitError,
+        LabWarning,
+        ServiceError,
+        SettingsError,
+        StorageError,
+    )
+    from labkit.core.marks import Mark
     from labkit.fleet.behaviour import Behaviour
+    from labkit.fleet.behaviours import Bulb, Counter, Flaky, Replay, Sensor, Thermostat, Updater
     from labkit.fleet.channel import NoAnswerError
-    from labkit.fleet.device import Credentials, DeviceError
+    from labkit.fleet.device import Credentials, DeviceError, Point
+    from labkit.fleet.flow import LabAddress
+    from labkit.fleet.measures import Latency, Tick
+    from labkit.fleet.plan import Failure
+    from labkit.fleet.shapes import DailyWave, Flat, Herd, Ramp, Shape, Steps
+    from labkit.lab.browser import Browser
+    from labkit.lab.client import Session
+    from labkit.lab.delays import PendingCall
+    from labkit.lab.device import Device
+    from labkit.lab.faults import Fault
+    from labkit.lab.fleet import Fleet
+    from labkit.lab.interface import PublishedService, Subscription
     from labkit.lab.lab import Lab
+    from labkit.lab.polls import HeldPoll, PollWait
+    from labkit.lab.product import LiveSettings, Product
+    from labkit.lab.provider import Provider
+    from labkit.lab.run import Run
+    from labkit.lab.solution import Solution
     from labkit.platform import Platform
+    from labkit.providers.social.messages import Application
     from labkit.services.operation import Caller, Service, operation
     from labkit.settings import LabSettings
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Behaviour": "labkit.fleet.behaviour",
-    "Caller": "labkit.services.operation",
-    "Clock": "labkit.core.clock",
-    "Credentials": "labkit.fleet.device",
-    "DeviceError": "labkit.fleet.device",
-    "Lab": "labkit.lab.lab",
-    "LabError": "labkit.core.errors",
-    "LabSettings": "labkit.settings",
-    "LabWarning": "labkit.core.errors",
-    "LabkitError": "labkit.core.errors",
-    "NoAnswerError": "labkit.fleet.channel",
-    "Platform": "labkit.platform",
-    "Service": "labkit.services.operation",
-    "ServiceError": "labkit.core.errors",
-    "SettingsError": "labkit.core.errors",
-    "operation": "labkit.services.operation",
+    "labkit.control.interface": "SubscriptionInfo",
+    "labkit.core.certificates": "KeyPair",
+    "labkit.core.clock": "Clock",
+    "labkit.core.errors": "LabError LabWarning LabkitError ServiceError SettingsError StorageError",
+    "labkit.core.marks": "Mark",
+    "labkit.fleet.behaviour": "Behaviour",
+    "labkit.fleet.behaviours": "Bulb Counter Flaky Replay Sensor Thermostat Updater",
+    "labkit.fleet.channel": "NoAnswerError",
+    "labkit.fleet.device": "Credentials DeviceError Point",
+    "labkit.fleet.flow": "LabAddress",
+    "labkit.fleet.measures": "Latency Tick",
+    "labkit.fleet.plan": "Failure",
+    "labkit.fleet.shapes": "DailyWave Flat Herd Ramp Shape Steps",
+    "labkit.lab.browser": "Browser",
+    "labkit.lab.client": "Session",
+    "labkit.lab.delays": "PendingCall",
+    "labkit.lab.device": "Device",
+    "labkit.lab.faults": "Fault",
+    "labkit.lab.fleet": "Fleet",
+    "labkit.lab.interface": "PublishedService Subscription",
+    "labkit.lab.lab": "Lab",
+    "labkit.lab.polls": "HeldPoll PollWait",
+    "labkit.lab.product": "LiveSettings Product",
+    "labkit.lab.provider": "Provider",
+    "labkit.lab.run": "Run",
+    "labkit.lab.solution": "Solution",
+    "labkit.platform": "Platform",
+    "labkit.providers.social.messages": "Application",
+    "labkit.services.operation": "Caller Service operation",
+    "labkit.settings": "LabSettings",
 }
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
+    "Application",
     "Behaviour",
+    "Browser",
+    "Bulb",
     "Caller",
     "Clock",
+    "Counter",
     "Credentials",
+    "DailyWave",
+    "Device",
     "DeviceError",
+    "Failure",
+    "Fault",
+    "Flaky",
+    "Flat",
+    "Fleet",
+    "HeldPoll",
+    "Herd",
+    "KeyPair",
     "Lab",
+    "LabAddress",
     "LabError",
     "LabSettings",
     "LabWarning",
     "LabkitError",
+    "Latency",
+    "LiveSettings",
+    "Mark",
     "NoAnswerError",
+    "PendingCall",
     "Platform",
+    "Point",
+    "PollWait",
+    "Product",
+    "Provider",
+    "PublishedService",
+    "Ramp",
+    "Replay",
+    "Run",
+    "Sensor",
     "Service",
     "ServiceError",
+    "Session",
     "SettingsError",
+    "Shape",
+    "Solution",
+    "Steps",
+    "StorageError",
+    "Subscription",
+    "SubscriptionInfo",
+    "Thermostat",
+    "Tick",
+    "Updater",
     "operation",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _HOME_OF:
         raise AttributeError(f"labkit has no {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(_HOME_OF[name]), name)
 
 
 def __dir__() -> list[str]:

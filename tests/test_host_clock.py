@@ -12,7 +12,7 @@ from labkit.core.clock import VIRTUAL_START, Clock
 from labkit.core.host_time import RealTime
 from labkit.core.journal import Record
 from labkit.fleet.device import VirtualDevice
-from labkit.fleet.flow import Address
+from labkit.fleet.flow import LabAddress
 from labkit.log import Log
 from labkit.platform import Platform
 from labkit.settings import LabSettings, ProductSettings, build
@@ -64,7 +64,7 @@ async def test_a_write_after_the_host_was_set_back_is_the_current_value(tmp_path
     async with platform(host, tmp_path / "lab.db") as lab:
         await lab.add_product(build(ProductSettings, {"id": "thermostat", "resources": {"n": "number"}}, ""))
         address = lab.context.address
-        there = Address("127.0.0.1", address.https_port or 0, address.ca_pem)
+        there = LabAddress("127.0.0.1", address.https_port or 0, address.ca_pem)
         device = VirtualDevice(there, "thermostat.m2.lab.localhost", "token", "t-1", no_password)
         await device.activate()
         for number in range(3):

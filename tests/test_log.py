@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from labkit.core.journal import Journal
-from labkit.fleet.flow import Address, FlowClient
+from labkit.fleet.flow import FlowClient, LabAddress
 from labkit.log import LONGEST, WAITING, Amount, Log
 from labkit.providers.mail import Mailbox
 from tests.served import Served
@@ -37,7 +37,7 @@ response.code = 404
 
 
 @contextmanager
-def serving(folder: Path, *options: str) -> Iterator[tuple[Address, list[str]]]:
+def serving(folder: Path, *options: str) -> Iterator[tuple[LabAddress, list[str]]]:
     """A lab that is served, and the lines that it has lines once it has ended."""
     (folder / "acme" / "endpoints").mkdir(parents=True)
     (folder / "acme" / "endpoints" / "all.lua").write_text(MAIL)
@@ -48,14 +48,14 @@ def serving(folder: Path, *options: str) -> Iterator[tuple[Address, list[str]]]:
     lines: list[str] = []
     try:
         ready = json.loads(process.stdout.readline())
-        yield Address("127.0.0.1", ready["https_port"], Path(ready["ca_file"]).read_text()), lines
+        yield LabAddress("127.0.0.1", ready["https_port"], Path(ready["ca_file"]).read_text()), lines
     finally:
         process.terminate()
         lines += process.communicate()[1].splitlines()
         assert process.returncode == 0
 
 
-async def play(address: Address) -> None:
+async def play(address: LabAddress) -> None:
     """What is refused, what fails, what nobody sees, and a mail."""
     device = FlowClient(address, "thermostat.m2.lab.localhost")
     await device.request("GET", "/timestamp")

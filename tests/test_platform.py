@@ -16,7 +16,7 @@ from labkit.control.control import Control
 from labkit.core.clock import VIRTUAL_START
 from labkit.core.errors import LabError, SettingsError
 from labkit.core.events import EventKind
-from labkit.fleet.flow import Address, FlowClient
+from labkit.fleet.flow import FlowClient, LabAddress
 from labkit.http.connection import Connection
 from labkit.http.sites import Site
 from labkit.platform import Platform
@@ -144,7 +144,7 @@ async def test_a_host_is_added_from_outside_and_has_a_certificate() -> None:
         for host in hosts:
             platform.context.hosts.add(Greeter(host, "a test"))
         address = platform.context.address
-        client = Address(address.host, address.https_port, address.ca_pem)
+        client = LabAddress(address.host, address.https_port, address.ca_pem)
         for host in hosts:
             flow = FlowClient(client, host)
             answer = await flow.request("GET", "/you")
@@ -188,7 +188,7 @@ def test_a_suspended_platform_goes_on_with_what_it_held_on_another_loop() -> Non
         await control.functions.route("acme", "GET", "/thread", blocking, "application/json")
         for path in ("/count", "/thread"):  # so that there is a fiber, a thread, a connection
             listening = platform.context.address
-            address = Address(listening.host, listening.https_port, listening.ca_pem)
+            address = LabAddress(listening.host, listening.https_port, listening.ca_pem)
             client = FlowClient(address, "acme.apps.lab.localhost")
             assert (await client.request("GET", path)).status_code == 200
             await client.close()

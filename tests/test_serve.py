@@ -19,7 +19,7 @@ from click.testing import CliRunner
 
 from labkit.cli import main
 from labkit.fleet.device import DeviceError, VirtualDevice
-from labkit.fleet.flow import Address, FlowClient
+from labkit.fleet.flow import FlowClient, LabAddress
 from tests.served import Served
 from tests.sizes import size
 
@@ -82,8 +82,8 @@ def failing(*options: str) -> str:
     return err
 
 
-def address(ready: dict[str, object]) -> Address:
-    return Address("127.0.0.1", int(str(ready["https_port"])), Path(str(ready["ca_file"])).read_text())
+def address(ready: dict[str, object]) -> LabAddress:
+    return LabAddress("127.0.0.1", int(str(ready["https_port"])), Path(str(ready["ca_file"])).read_text())
 
 
 async def password(length: int) -> str:

@@ -13,7 +13,7 @@ from labkit.bench.control import Answer, run_child, serve_commands
 from labkit.core.clock import Clock
 from labkit.fleet.behaviour import Behaviour
 from labkit.fleet.device import Credentials
-from labkit.fleet.flow import Address
+from labkit.fleet.flow import LabAddress
 from labkit.fleet.live import Live
 from labkit.fleet.plan import Member, Plan
 from labkit.fleet.play import Play
@@ -118,7 +118,7 @@ class Load:
             Member(number, f"{prefix}-{number}", behaviour, Credentials(f"{number:040x}" if tokens else None))
             for number in range(1, devices + 1)
         ]
-        address = Address("127.0.0.1", port, ca)
+        address = LabAddress("127.0.0.1", port, ca)
         plan = Plan("bench", address, domain, "token", 1, members, every=1.0, arrivals=arrivals)
         play = self._play = Play(plan, Live(Clock()))
         self._task = asyncio.get_running_loop().create_task(play.run(None))

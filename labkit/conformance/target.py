@@ -21,7 +21,7 @@ from labkit.core.errors import SettingsError
 from labkit.core.identifiers import Identifiers
 from labkit.fleet.connection import DeviceConnection, Server
 from labkit.fleet.device import Client, VirtualDevice
-from labkit.fleet.flow import Address, FlowClient
+from labkit.fleet.flow import FlowClient, LabAddress
 from labkit.settings import ApplicationSettings, LabSettings, MessagingService, ProductSettings, load
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Target:
     def __init__(
         self,
         name: str,
-        address: Address,
+        address: LabAddress,
         domains: dict[str, str],
         settings: LabSettings,
         *,
@@ -130,7 +130,7 @@ class Target:
             data = ready if isinstance(ready, dict) else json.loads(_text(ready))
             ca_pem = Path(data["ca_file"]).read_text()
             urls = {**data["products"], **data["solutions"]}
-            address = Address(data.get("host", "127.0.0.1"), int(data["https_port"]), ca_pem)
+            address = LabAddress(data.get("host", "127.0.0.1"), int(data["https_port"]), ca_pem)
         except (OSError, ValueError, TypeError) as error:
             raise SettingsError(f"target: cannot be read: {error}") from error
         except KeyError as error:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from labkit.core.errors import ServiceError
-from labkit.faults.fault import Fault
+from labkit.faults.fault import ActiveFault
 from labkit.faults.fields import plain_copy
 from labkit.faults.tools import Tools
 
@@ -30,7 +30,7 @@ class ServiceCall:
 class Calls:
     """The active faults of service calls, oldest first."""
 
-    def __init__(self, faults: tuple[Fault, ...], tools: Tools) -> None:
+    def __init__(self, faults: tuple[ActiveFault, ...], tools: Tools) -> None:
         self._changing = tuple(each for each in faults if each.changes_given)
         self._before = tuple(each for each in faults if each.phase == "before" and not each.changes_given)
         self._after = tuple(each for each in faults if each.phase == "after")
@@ -94,7 +94,7 @@ class Calls:
         return result, status
 
 
-def _concerns(fault: Fault, call: ServiceCall) -> bool:
+def _concerns(fault: ActiveFault, call: ServiceCall) -> bool:
     return (
         fault.is_at(call.service, call.operation)
         and fault.is_for(solution=call.solution)
@@ -102,7 +102,7 @@ def _concerns(fault: Fault, call: ServiceCall) -> bool:
     )
 
 
-def _error(fault: Fault) -> ServiceError:
+def _error(fault: ActiveFault) -> ServiceError:
     """Return the error that a fault raises; its text is the fault's body where that is a string."""
     settings = fault.settings
     assert settings.status is not None

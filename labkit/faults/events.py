@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from labkit.core.events import Event, Events, Handler
-from labkit.faults.fault import Fault
+from labkit.faults.fault import ActiveFault
 from labkit.faults.fields import plain_copy
 from labkit.faults.lanes import Arrival, Lanes
 from labkit.faults.tools import Tools
@@ -14,7 +14,7 @@ from labkit.faults.tools import Tools
 class EventFaults:
     """The active faults of events, oldest first."""
 
-    def __init__(self, faults: tuple[Fault, ...], tools: Tools, events: Events, lanes: Lanes) -> None:
+    def __init__(self, faults: tuple[ActiveFault, ...], tools: Tools, events: Events, lanes: Lanes) -> None:
         self._faults = faults
         self._tools = tools
         self._events = events
@@ -41,7 +41,7 @@ class EventFaults:
             given = plain_copy(payload) if number else payload
             self._lanes.add(Arrival(event.source, solution, handler, given, delay), seconds)
 
-    def _hit(self, fault: Fault, event: Event, solution: str, payload: Any) -> tuple[Any, bool]:
+    def _hit(self, fault: ActiveFault, event: Event, solution: str, payload: Any) -> tuple[Any, bool]:
         """Return the payload as a fault changes it, and whether the fault hits."""
         if not _concerns(fault, event, solution) or not fault.if_given.hold_in(payload):
             return payload, False
@@ -52,7 +52,7 @@ class EventFaults:
         return changed, self._tools.hits(fault, event.source, event.cause)
 
 
-def _concerns(fault: Fault, event: Event, solution: str) -> bool:
+def _concerns(fault: ActiveFault, event: Event, solution: str) -> bool:
     kind = event.kind
     if not fault.is_at(kind.service.lower(), kind.event.lower(), kind.type.lower()):
         return False

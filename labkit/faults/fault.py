@@ -14,7 +14,7 @@ Draw = Callable[[str, str], float]  # name of a fault and actor → a number fro
 Origin = Literal["settings", "hand"]
 
 
-class Fault:
+class ActiveFault:
     """One fault. seen: number of operations that it could have hit; hits: number that it hit."""
 
     def __init__(self, name: str, settings: FaultSettings, origin: Origin, draw: Draw) -> None:

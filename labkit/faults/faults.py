@@ -18,7 +18,7 @@ from labkit.faults.awaited import AwaitedAnswers
 from labkit.faults.calls import Calls
 from labkit.faults.delays import Delays
 from labkit.faults.events import EventFaults
-from labkit.faults.fault import Fault, Origin
+from labkit.faults.fault import ActiveFault, Origin
 from labkit.faults.lanes import Lanes
 from labkit.faults.named import ProviderFaults, find_provider_fault
 from labkit.faults.outgoing import Outgoing
@@ -86,11 +86,11 @@ class Faults(Component):
         runs = Runs(holding)
         self.awaited = AwaitedAnswers(runs)
         self._tools = Tools(clock, journal, runs, self.delays, self.awaited, self._arrange)
-        self._faults: dict[str, Fault] = {}
+        self._faults: dict[str, ActiveFault] = {}
         self._providers: dict[str, ProviderFaults[Any]] = {}
         self._lanes = Lanes(clock, events, self._arrange)
 
-    def __iter__(self) -> Iterator[Fault]:
+    def __iter__(self) -> Iterator[ActiveFault]:
         return iter(tuple(self._faults.values()))
 
     def __len__(self) -> int:
@@ -121,7 +121,7 @@ class Faults(Component):
         self._lanes.clear()
         self._arrange()
 
-    def add(self, settings: FaultSettings, origin: Origin = "hand") -> Fault:
+    def add(self, settings: FaultSettings, origin: Origin = "hand") -> ActiveFault:
         """Add a fault; without a name it is `fault 1` and so on.
 
         Raises LabError for a duplicate name, for an unknown place, product or solution, and for more than
@@ -132,7 +132,7 @@ class Faults(Component):
         name = settings.name or self._free_name()
         if name in self._faults:
             raise LabError(f"fault {name!r} is there already; take it out first: lab.faults.remove({name!r})")
-        fault = self._faults[name] = Fault(name, settings, origin, self._draw)
+        fault = self._faults[name] = ActiveFault(name, settings, origin, self._draw)
         self._arrange()
         if origin == "hand":
             self._marks.add("fault", fault.title)
@@ -151,7 +151,7 @@ class Faults(Component):
         self._forget()
         self._end(ended)
 
-    def _end(self, faults: Iterable[Fault]) -> None:
+    def _end(self, faults: Iterable[ActiveFault]) -> None:
         """Mark the end of faults in the journal, except those that were spent before."""
         for each in faults:
             if not each.spent:
@@ -165,7 +165,7 @@ class Faults(Component):
         """Return the fault with this name. Raises LabError, listing the existing names, if there is none."""
         return _row(self._get(name))
 
-    def _get(self, name: str) -> Fault:
+    def _get(self, name: str) -> ActiveFault:
         if name not in self._faults:
             raise LabError(unknown("fault", name, self._faults))
         return self._faults[name]
@@ -173,7 +173,7 @@ class Faults(Component):
     def provider(self, name: str, known: Mapping[str, tuple[S, ...]]) -> ProviderFaults[S]:
         """Register a provider and return its faults. known: name of each fault → the steps that it can hit."""
 
-        def remove(faults: list[Fault]) -> None:
+        def remove(faults: list[ActiveFault]) -> None:
             for each in faults:
                 del self._faults[each.name]
 
@@ -181,12 +181,12 @@ class Faults(Component):
         self._providers[name] = made
         return made
 
-    def _arrange(self, spent: Fault | None = None) -> None:
+    def _arrange(self, spent: ActiveFault | None = None) -> None:
         """Give each injection point its active faults."""
         if spent is not None:
             self._marks.add("fault", f"{spent.title} ends")
 
-        def of(kind: str) -> tuple[Fault, ...]:
+        def of(kind: str) -> tuple[ActiveFault, ...]:
             return tuple(each for each in self._faults.values() if each.place.kind == kind and not each.spent)
 
         requests, calls, outgoing, events = map(of, ("request", "call", "outgoing", "event"))
@@ -268,7 +268,7 @@ class Faults(Component):
             raise LabError(unknown(f"event of {service}", event, events))
 
 
-def _row(fault: Fault) -> FaultRow:
+def _row(fault: ActiveFault) -> FaultRow:
     where = fault.settings.where
     return FaultRow(
         fault.name, where, fault.does, fault.often, fault.whom, fault.seen, fault.hits, fault.origin

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Generic, TypeVar, cast
 
 from labkit.core.errors import LabError, unknown
-from labkit.faults.fault import Fault
+from labkit.faults.fault import ActiveFault
 from labkit.faults.tools import Tools
 from labkit.settings import FaultSettings
 
@@ -41,8 +41,8 @@ class ProviderFaults(Generic[S]):
         known: Mapping[str, tuple[S, ...]],
         tools: Tools,
         add: Callable[[FaultSettings], object],
-        faults: Callable[[], list[Fault]],
-        remove: Callable[[list[Fault]], object],
+        faults: Callable[[], list[ActiveFault]],
+        remove: Callable[[list[ActiveFault]], object],
     ) -> None:
         self.provider = provider
         self.known: Known = known
@@ -77,8 +77,8 @@ class ProviderFaults(Generic[S]):
         """Remove all faults of the provider."""
         self._remove([each for each in self._faults() if self._is_own(each)])
 
-    def _own(self) -> list[Fault]:
+    def _own(self) -> list[ActiveFault]:
         return [each for each in self._faults() if self._is_own(each) and not each.spent]
 
-    def _is_own(self, fault: Fault) -> bool:
+    def _is_own(self, fault: ActiveFault) -> bool:
         return fault.place.kind == "provider" and fault.place.first == self.provider

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from multidict import CIMultiDict
 
-from labkit.faults.fault import Fault
+from labkit.faults.fault import ActiveFault
 from labkit.faults.message import Message
 from labkit.faults.tools import Tools
 from labkit.http.cause import cause_of
@@ -20,7 +20,7 @@ Send = Callable[[str, str, Mapping[str, str], "str | None"], Awaitable[Answer]] 
 class Outgoing:
     """The active faults of outgoing requests, oldest first."""
 
-    def __init__(self, faults: tuple[Fault, ...], tools: Tools) -> None:
+    def __init__(self, faults: tuple[ActiveFault, ...], tools: Tools) -> None:
         self._faults = faults
         self._tools = tools
 
@@ -64,7 +64,7 @@ class Outgoing:
         return answer
 
 
-def _changed(fault: Fault, answer: Answer) -> str | None:
+def _changed(fault: ActiveFault, answer: Answer) -> str | None:
     """Return the answer's text as a fault changes it; None where the fault does not hit it."""
     status, text = answer
     message = Message(CIMultiDict(), text)
@@ -75,7 +75,7 @@ def _changed(fault: Fault, answer: Answer) -> str | None:
     return message.text
 
 
-def _concerns(fault: Fault, method: str, url: str, portless: str) -> bool:
+def _concerns(fault: ActiveFault, method: str, url: str, portless: str) -> bool:
     """Return whether a fault applies. A pattern without a query matches every query; the port is optional."""
     if "?" not in fault.place.second:
         url, portless = url.partition("?")[0], portless.partition("?")[0]
@@ -84,7 +84,7 @@ def _concerns(fault: Fault, method: str, url: str, portless: str) -> bool:
     return fault.is_at(method, url, portless)
 
 
-def _answer(fault: Fault, status: int, text: str) -> Answer:
+def _answer(fault: ActiveFault, status: int, text: str) -> Answer:
     body = fault.settings.body
     if body is not None:
         text = body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)

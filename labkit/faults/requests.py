@@ -12,7 +12,7 @@ from aiohttp import web
 from multidict import CIMultiDict
 from yarl import URL
 
-from labkit.faults.fault import Fault
+from labkit.faults.fault import ActiveFault
 from labkit.faults.message import Message, is_of_body
 from labkit.faults.responses import apply_fault, message_of, response_change
 from labkit.faults.tools import Tools
@@ -79,7 +79,7 @@ class Given:
 class Requests:
     """The active faults of requests, oldest first."""
 
-    def __init__(self, faults: tuple[Fault, ...], tools: Tools) -> None:
+    def __init__(self, faults: tuple[ActiveFault, ...], tools: Tools) -> None:
         self._looking = tuple(each for each in faults if each.if_given or each.changes_given)
         self._before = tuple(each for each in faults if each.phase == "before" and not each.changes_given)
         self._after = tuple(each for each in faults if each.phase == "after")
@@ -150,14 +150,14 @@ class Requests:
             return fault.response
         return await self.after(asked, await work())
 
-    async def _hold(self, fault: Fault, asked: Asked) -> None:
+    async def _hold(self, fault: ActiveFault, asked: Asked) -> None:
         if fault.settings.delay is not None:
             asked.connection.watch_input()
             with self._tools.awaited.suspended(asked.awaited):
                 await self._tools.hold(fault, asked.actor)
 
 
-def _concerns(fault: Fault, asked: Asked) -> bool:
+def _concerns(fault: ActiveFault, asked: Asked) -> bool:
     full = f"{asked.path}?{asked.query}"
     target = full if "?" in fault.place.second else asked.path
     return (
@@ -169,7 +169,7 @@ def _concerns(fault: Fault, asked: Asked) -> bool:
     )
 
 
-def _may_concern(fault: Fault, given: Given) -> bool:
+def _may_concern(fault: ActiveFault, given: Given) -> bool:
     """Return whether a fault may hit a request whose device is not known yet."""
     target = f"{given.path}?{given.query}" if "?" in fault.place.second else given.path
     return fault.is_at(given.request.method, target) and fault.is_at_site(
@@ -197,7 +197,7 @@ def _as_changed(given: Given, message: Message, data: bytes | None, changed: boo
     return replace(given, request=request, path=message.path, query=message.query, message=message)
 
 
-def _raise_answer(fault: Fault) -> NoReturn:
+def _raise_answer(fault: ActiveFault) -> NoReturn:
     """Raise the answer that a fault gives instead of the site."""
     settings = fault.settings
     status = settings.status or 200

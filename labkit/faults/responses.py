@@ -11,7 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 from aiohttp import hdrs, web
 from multidict import CIMultiDict
 
-from labkit.faults.fault import Fault
+from labkit.faults.fault import ActiveFault
 from labkit.faults.message import Message
 from labkit.http.cut import CutResponse
 from labkit.settings.faults import FRAMING
@@ -29,7 +29,7 @@ class Breakable(Protocol):
         """Send half of the response, then close the connection."""
 
 
-def response_change(fault: Fault, response: Response) -> Change | None:
+def response_change(fault: ActiveFault, response: Response) -> Change | None:
     """Return the function that applies a fault to a response, or None where it has nothing to change.
 
     The function returns the changed response, or None where no response is sent.
@@ -52,7 +52,7 @@ def response_change(fault: Fault, response: Response) -> Change | None:
     return partial(_same, response)  # it is delayed
 
 
-def apply_fault(fault: Fault, response: Response) -> Response:
+def apply_fault(fault: ActiveFault, response: Response) -> Response:
     """Return the response with the status, body and headers of a fault, where it has them."""
     settings = fault.settings
     status = settings.status or response.status

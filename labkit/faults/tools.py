@@ -12,7 +12,7 @@ from labkit.core.journal import Journal
 from labkit.core.turns import current
 from labkit.faults.awaited import AwaitedAnswers
 from labkit.faults.delays import Delays
-from labkit.faults.fault import Fault
+from labkit.faults.fault import ActiveFault
 from labkit.faults.runs import Runs
 
 
@@ -29,9 +29,9 @@ class Tools:
     runs: Runs
     delays: Delays
     awaited: AwaitedAnswers
-    spent: Callable[[Fault], object]
+    spent: Callable[[ActiveFault], object]
 
-    def hits(self, fault: Fault, actor: str, cause: int | None) -> bool:
+    def hits(self, fault: ActiveFault, actor: str, cause: int | None) -> bool:
         """Return whether a matching fault hits this time, and record the hit, caused by the record `cause`."""
         if not fault.is_due(actor):
             return False
@@ -46,7 +46,7 @@ class Tools:
             self.spent(fault)
         return True
 
-    async def hold(self, fault: Fault, actor: str, run: int | None = None) -> None:
+    async def hold(self, fault: ActiveFault, actor: str, run: int | None = None) -> None:
         """Wait for a fault's delay in lab time, if it has one.
 
         The waiting operation is no activity, so that the lab settles and its clock can be advanced. run: the
@@ -55,7 +55,7 @@ class Tools:
         if fault.settings.delay is not None:
             await self.hold_until(fault, actor, self.clock.now() + fault.settings.delay, run)
 
-    async def hold_until(self, fault: Fault, actor: str, when: float, run: int | None = None) -> None:
+    async def hold_until(self, fault: ActiveFault, actor: str, when: float, run: int | None = None) -> None:
         """Wait as `hold` does, until lab time reaches `when`."""
         if when <= self.clock.now():
             return

@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 import httpx
 
 from labkit.core.errors import LabError
-from labkit.fleet.flow import PATIENCE, Address
+from labkit.fleet.flow import PATIENCE, LabAddress
 from labkit.fleet.httpx_transport import LabTransport
 
 FORM = "application/x-www-form-urlencoded"
@@ -143,7 +143,7 @@ class Connections(httpx.AsyncBaseTransport):
     shared: connections to use, which whoever made them closes.
     """
 
-    def __init__(self, address: Address, shared: LabTransport | None = None) -> None:
+    def __init__(self, address: LabAddress, shared: LabTransport | None = None) -> None:
         self._shared = shared
         self._transport = shared or address.connections()
 

@@ -16,7 +16,7 @@ from labkit.core.certificates import KeyPair
 from labkit.core.errors import LabError
 from labkit.fleet.answer import Answer, AnswerReader, RepeatedAnswer
 from labkit.fleet.channel import Channel, NoAnswerError
-from labkit.fleet.flow import PATIENCE, Address
+from labkit.fleet.flow import PATIENCE, LabAddress
 from labkit.fleet.transport import connected
 
 HANDSHAKES = 32  # at once; more would only wait at the server
@@ -30,7 +30,7 @@ class Server:
     each device resumes its own.
     """
 
-    def __init__(self, address: Address, domain: str, *, shares_session: bool = False) -> None:
+    def __init__(self, address: LabAddress, domain: str, *, shares_session: bool = False) -> None:
         self.address = address
         self.domain = domain
         self.shares_session = shares_session

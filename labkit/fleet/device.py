@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, quote, quote_plus
 
 from labkit.core.certificates import KeyPair, client_certificate
 from labkit.core.errors import LabError, LabkitError
-from labkit.fleet.flow import Address, FlowClient
+from labkit.fleet.flow import FlowClient, LabAddress
 
 if TYPE_CHECKING:
     import httpx
@@ -100,7 +100,7 @@ class VirtualDevice:
 
     def __init__(
         self,
-        address: Address,
+        address: LabAddress,
         domain: str,
         auth: str,
         identity: str,

@@ -34,7 +34,7 @@ HEADERS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class LabAddress:
     """Where a lab listens, and the certificate (PEM) of its CA."""
 
     host: str
@@ -71,7 +71,7 @@ class Address:
 @lru_cache(maxsize=8)
 def _anonymous(ca_pem: str) -> ssl.SSLContext:
     """The context of all clients that show no certificate: to make one takes as long as to ask for something."""
-    return Address("", 0, ca_pem).context()
+    return LabAddress("", 0, ca_pem).context()
 
 
 class FlowClient:
@@ -84,7 +84,7 @@ class FlowClient:
 
     def __init__(
         self,
-        address: Address,
+        address: LabAddress,
         name: str,
         certificate: KeyPair | None = None,
         *,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from labkit.fleet.behaviour import Behaviour
 from labkit.fleet.device import Credentials
-from labkit.fleet.flow import Address
+from labkit.fleet.flow import LabAddress
 from labkit.fleet.shapes import Shape
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Plan:
     """
 
     product: str
-    address: Address
+    address: LabAddress
     domain: str
     auth: str
     seed: int

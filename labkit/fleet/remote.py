@@ -17,7 +17,7 @@ from labkit.core.identifiers import Identifiers
 from labkit.fleet.channel import NoAnswerError
 from labkit.fleet.connection import DeviceConnection, Server
 from labkit.fleet.device import Credentials, DeviceError, VirtualDevice
-from labkit.fleet.flow import Address
+from labkit.fleet.flow import LabAddress
 from labkit.fleet.live import Live
 from labkit.fleet.plan import Member, Plan
 from labkit.fleet.play import Play
@@ -29,7 +29,7 @@ HTTPS_PORT = 443
 class Elsewhere(NamedTuple):
     """A product of a platform elsewhere."""
 
-    address: Address
+    address: LabAddress
     domain: str
 
 
@@ -50,7 +50,7 @@ def elsewhere(target: str, product: str, ca_file: Path | None) -> Elsewhere:
             raise SettingsError(f"--product: the target has no {product!r}, there are: {known}")
         pem = _certificate(ca_file or Path(ready["ca_file"]), "--ca-file" if ca_file else "--target: ca_file")
         host, port = ready.get("host", "127.0.0.1"), int(ready["https_port"])
-        return Elsewhere(Address(host, port, pem), _at(products[product], host, pem, product).domain)
+        return Elsewhere(LabAddress(host, port, pem), _at(products[product], host, pem, product).domain)
     except (ValueError, TypeError, AttributeError) as error:
         raise SettingsError(f"--target: cannot be read: {error}") from None
     except KeyError as error:
@@ -67,7 +67,7 @@ def _at(url: str, host: str | None, pem: str, product: str) -> Elsewhere:
         raise SettingsError(f"--target: expected an https URL of {product!r}, not {url!r}")
     loopback = parts.hostname.endswith(".localhost")
     return Elsewhere(
-        Address(host or ("127.0.0.1" if loopback else parts.hostname), port, pem),
+        LabAddress(host or ("127.0.0.1" if loopback else parts.hostname), port, pem),
         parts.hostname,
     )
 

@@ -47,7 +47,7 @@ def ask(
     return runtime.run(function, *args, **kwargs) if BEGUN.get() else runtime.run(answer)
 
 
-class Begun(Generic[T]):
+class PendingCall(Generic[T]):
     """A call of a handle that goes on in a thread of its own."""
 
     def __init__(self, runtime: Runtime, call: Callable[[], T]) -> None:

@@ -12,7 +12,7 @@ from labkit.fleet.device import Credentials, Point, VirtualDevice
 from labkit.lab.arguments import alias_texts, duration, timed_values, value_texts
 from labkit.lab.client import rooted
 from labkit.lab.delays import ask
-from labkit.lab.polls import HeldPoll, HoldsPolls, Waiting
+from labkit.lab.polls import HeldPoll, PollWait, Waiting
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import card
 
@@ -96,12 +96,12 @@ class Device:
             since = int(seconds_of(since, "since"))
         return await self._virtual.poll(alias, timeout, since)
 
-    def held(self, alias: str, count: int = 1, within: float = 5.0) -> HoldsPolls:
+    def held(self, alias: str, count: int = 1, within: float = 5.0) -> PollWait:
         """Ends once the lab holds `count` polls of this alias, whichever client they come from.
 
         within: seconds of real time after which its `result()` raises LabError.
         """
-        return HoldsPolls(self._waiting, alias, count, duration(within, "within"))
+        return PollWait(self._waiting, alias, count, duration(within, "within"))
 
     def record(self, points: Mapping[str, Mapping[float | datetime, object]]) -> None:
         """Store values at timestamps: {alias: {Unix seconds or datetime: value}}."""

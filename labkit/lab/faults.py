@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SHOWN = ("name", "where", "does", "often", "whom", "seen", "hits")
 
 
-class FaultHandle:
+class Fault:
     """A fault that was added."""
 
     def __init__(self, runtime: Runtime, name: str) -> None:
@@ -64,7 +64,7 @@ class LabFaults:
         self._control = runtime.control.faults
 
     @shows_keywords(FaultKeywords, FaultSettings)
-    def add(self, where: str, **settings: Unpack[FaultKeywords]) -> FaultHandle:
+    def add(self, where: str, **settings: Unpack[FaultKeywords]) -> Fault:
         """Put a fault on the lab: `lab.faults.add("POST /onep:v1/stack/alias", status=503, first=2)`.
 
         where: a request (`POST /path`), a service operation (`User.listUsers`, `Keystore.*`), an event
@@ -78,11 +78,11 @@ class LabFaults:
         """
         named = given(FaultSettings, "fault", settings)
         fault = made(FaultSettings, f"fault at {where!r}", {"where": where, **named})
-        return FaultHandle(self._runtime, self._runtime.run(self._control.add, fault).name)
+        return Fault(self._runtime, self._runtime.run(self._control.add, fault).name)
 
-    def get(self, name: str) -> FaultHandle:
+    def get(self, name: str) -> Fault:
         """The fault of this name. Raises LabError naming those that are there."""
-        return FaultHandle(self._runtime, self._runtime.run(self._control.get, name).name)
+        return Fault(self._runtime, self._runtime.run(self._control.get, name).name)
 
     def remove(self, name: str) -> None:
         """Take a fault out. Raises LabError naming those that are there."""
@@ -96,10 +96,10 @@ class LabFaults:
         """The faults, a row each, indexed by name: where, does, often, whom, seen, hits, origin."""
         return of_faults(self._all())
 
-    def __iter__(self) -> Iterator[FaultHandle]:
-        return iter([FaultHandle(self._runtime, each.name) for each in self._all()])
+    def __iter__(self) -> Iterator[Fault]:
+        return iter([Fault(self._runtime, each.name) for each in self._all()])
 
-    def __getitem__(self, name: str) -> FaultHandle:
+    def __getitem__(self, name: str) -> Fault:
         return self.get(name)
 
     def __len__(self) -> int:

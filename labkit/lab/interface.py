@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pandas
 
 
-class Published:
+class PublishedService:
     """What a solution publishes: its operations and events for others, and who subscribes to them."""
 
     def __init__(self, runtime: Runtime, info: PublishedInfo) -> None:

@@ -13,11 +13,11 @@ from labkit.control.control import Control
 from labkit.core.errors import LabError
 from labkit.core.extras import needs
 from labkit.core.keywords import shows_keywords
-from labkit.fleet.flow import Address
+from labkit.fleet.flow import LabAddress
 from labkit.lab.arguments import given, made, several
 from labkit.lab.browser import Browser
 from labkit.lab.clock import LabClock
-from labkit.lab.delays import Begun
+from labkit.lab.delays import PendingCall
 from labkit.lab.faults import LabFaults
 from labkit.lab.handsets import LabHandsets
 from labkit.lab.journal import LabJournal
@@ -102,7 +102,7 @@ class Lab:
         self.faults = LabFaults(self._runtime)
 
     @property
-    def address(self) -> Address:
+    def address(self) -> LabAddress:
         """Where the lab listens, and the certificate of its CA."""
         return self._runtime.address
 
@@ -190,12 +190,12 @@ class Lab:
             self._runtime.keep(self._connections)
         return Browser(self._runtime, self._connections)
 
-    def begin(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Begun[T]:
+    def begin(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> PendingCall[T]:
         """Begin a call that a fault may delay: `begun = lab.begin(device.write, temperature=21.5)`.
 
         Returns once it is answered, or a fault delays it: then `lab.clock.advance(30)`, then `begun.result()`.
         """
-        return Begun(self._runtime, partial(function, *args, **kwargs))
+        return PendingCall(self._runtime, partial(function, *args, **kwargs))
 
     def dashboard(self) -> LabDashboard:
         """A live view for JupyterLab of what happens from now on: requests, refusals, script runs, mails, messages."""

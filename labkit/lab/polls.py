@@ -158,7 +158,7 @@ class HeldPoll:
         return "<poll: answered>" if self.done else "<poll: waits>"
 
 
-class HoldsPolls:
+class PollWait:
     """Waits until the lab holds polls of an alias: in a cell by `result()`, on a loop of one's own by `await`."""
 
     def __init__(self, waiting: Waiting, alias: str, count: int, within: float) -> None:

@@ -19,7 +19,7 @@ from labkit.lab.arguments import content_bytes, duration, texts
 from labkit.lab.client import rooted
 from labkit.lab.device import Device
 from labkit.lab.fleet import Behaviours, Fleet, make_fleet
-from labkit.lab.polls import HoldsPolls, Waiting
+from labkit.lab.polls import PollWait, Waiting
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import card
 from labkit.settings import ProductKeywords, ProductSettings
@@ -71,10 +71,10 @@ class Product:
             self._devices[identity] = Device(self._runtime, self.id, virtual)
         return self._devices[identity]
 
-    def held(self, identity: str, alias: str, count: int = 1, within: float = 5.0) -> HoldsPolls:
+    def held(self, identity: str, alias: str, count: int = 1, within: float = 5.0) -> PollWait:
         """As `Device.held`, of a device that has no handle here: nothing is kept of it."""
         waiting = Waiting(self._runtime, self.id, identity)
-        return HoldsPolls(waiting, alias, count, duration(within, "within"))
+        return PollWait(waiting, alias, count, duration(within, "within"))
 
     def fleet(
         self,

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import ParamSpec, Protocol, TypeVar
 
 from labkit.control.control import Control
-from labkit.fleet.flow import Address
+from labkit.fleet.flow import LabAddress
 from labkit.lab.portal import Portal, Task
 
 P = ParamSpec("P")
@@ -41,7 +41,7 @@ class Runtime:
         # It must not hold the runtime itself, nor a handle, which would hold that.
         self._finish = weakref.finalize(self, _finish, self._portal, self.control, clients)
         listening = self.run(self.control.addresses.listening)
-        self.address = Address(listening.host, listening.https_port, listening.ca_pem)
+        self.address = LabAddress(listening.host, listening.https_port, listening.ca_pem)
         self.http_port = listening.http_port
 
     def run(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -10,7 +10,7 @@ from labkit.control.solutions import SolutionInfo
 from labkit.core.errors import LabWarning, unknown
 from labkit.lab.arguments import several
 from labkit.lab.client import Session, SiteClient
-from labkit.lab.interface import Published, Subscription
+from labkit.lab.interface import PublishedService, Subscription
 from labkit.lab.runtime import Runtime
 from labkit.lab.services import Catalogue, ServiceHandle, call
 from labkit.lab.show import card, of_lines
@@ -133,7 +133,7 @@ class Solution(SiteClient):
         events: Iterable[Mapping[str, Any]] | None = None,
         mode: Literal["sync", "async"] | None = None,
         **others: Any,
-    ) -> Published:
+    ) -> PublishedService:
         """Publish operations and events to other solutions, which `subscribe` to them; without settings, what is
         published.
 
@@ -160,8 +160,8 @@ class Solution(SiteClient):
         named = {key: value for key, value in given.items() if value is not None}
         control = self._runtime.control.interface
         if named:
-            return Published(self._runtime, self._runtime.run(control.publish, self.id, named))
-        return Published(self._runtime, self._runtime.run(control.published, self.id))
+            return PublishedService(self._runtime, self._runtime.run(control.publish, self.id, named))
+        return PublishedService(self._runtime, self._runtime.run(control.published, self.id))
 
     def subscribe(
         self,

@@ -20,7 +20,7 @@ from labkit.conformance.set_up import SetUpError
 from labkit.conformance.target import LAB_YAML, Target
 from labkit.conformance.verdict import Mismatch, Unavailable, Verdict
 from labkit.fleet.device import DeviceError, VirtualDevice
-from labkit.fleet.flow import Address
+from labkit.fleet.flow import LabAddress
 from labkit.settings import load as load_settings
 from tests.played import verdicts_of
 
@@ -96,7 +96,7 @@ TOKEN = "0123456789abcdef" * 2 + "01234567"
 @pytest.fixture
 def nowhere() -> Target:
     return Target(
-        "nowhere", Address("127.0.0.1", 1, ""), {"token-open": "x.example"}, load_settings(LAB_YAML)
+        "nowhere", LabAddress("127.0.0.1", 1, ""), {"token-open": "x.example"}, load_settings(LAB_YAML)
     )
 
 
@@ -234,7 +234,7 @@ async def test_a_fresh_lab_has_no_used_identity(local: Target) -> None:
 def test_two_runs_elsewhere_share_no_name_whatever_the_seed() -> None:
     def names(lab: object) -> set[str]:
         runs = [
-            Target("x", Address("127.0.0.1", 1, ""), {}, load_settings(LAB_YAML), lab=lab, seed=7)  # type: ignore[arg-type]
+            Target("x", LabAddress("127.0.0.1", 1, ""), {}, load_settings(LAB_YAML), lab=lab, seed=7)  # type: ignore[arg-type]
             for _ in range(2)
         ]
         return {each.identity() for each in runs}

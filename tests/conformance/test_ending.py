@@ -21,7 +21,7 @@ from labkit.conformance.models import search as searching
 from labkit.conformance.target import LAB_YAML, Target
 from labkit.conformance.verdict import Verdict
 from labkit.core.certificates import authority, server_certificate
-from labkit.fleet.flow import Address
+from labkit.fleet.flow import LabAddress
 from labkit.settings import load as load_settings
 
 PATIENCE, ENDING = 0.5, 1.0  # seconds
@@ -107,7 +107,9 @@ async def served(serve: Serve, folder: Path) -> AsyncIterator[Target]:
     server = await asyncio.start_server(answer, "127.0.0.1", 0, ssl=context)
     try:
         port = server.sockets[0].getsockname()[1]
-        yield Target("hostile", Address("127.0.0.1", port, root.certificate_pem.decode()), domains, settings)
+        yield Target(
+            "hostile", LabAddress("127.0.0.1", port, root.certificate_pem.decode()), domains, settings
+        )
     finally:
         server.close()
 
@@ -132,7 +134,7 @@ async def judged(function: Function, target: Target, catalogue: Catalogue) -> Ve
 
 
 def nowhere() -> Target:
-    return Target("nowhere", Address("127.0.0.1", 1, ""), {}, load_settings(LAB_YAML))
+    return Target("nowhere", LabAddress("127.0.0.1", 1, ""), {}, load_settings(LAB_YAML))
 
 
 async def test_a_silent_target_fails_and_the_line_is_shown(catalogue: Catalogue, tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ from labkit.conformance.user.roles.game import SOLUTIONS, Roles
 from labkit.conformance.verdict import Verdict
 from labkit.core.errors import SettingsError
 from labkit.fleet.channel import NoAnswerError
-from labkit.fleet.flow import Address
+from labkit.fleet.flow import LabAddress
 from labkit.reporting.matrix import rows
 from labkit.settings import load as load_settings
 from tests.reporting.books import small
@@ -75,7 +75,7 @@ def model(game: Any = Counter, rules: tuple[str, ...] = (MUST, OTHER, CHOICE, "D
 
 @pytest.fixture
 def nowhere() -> Target:
-    return Target("nowhere", Address("127.0.0.1", 1, ""), {}, load_settings(LAB_YAML))
+    return Target("nowhere", LabAddress("127.0.0.1", 1, ""), {}, load_settings(LAB_YAML))
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from labkit.conformance import answers
 from labkit.core.certificates import KeyPair, client_certificate
 from labkit.core.journal import Record
 from labkit.core.tables import metadata
-from labkit.fleet.flow import Address
+from labkit.fleet.flow import LabAddress
 from labkit.platform import Platform
 from labkit.settings import LabSettings, build
 
@@ -128,7 +128,7 @@ class DeviceRig:
         port = listener.http_port
         if tls or pair is not None:
             port = listener.https_port
-            address = Address("127.0.0.1", port, listener.ca_pem)
+            address = LabAddress("127.0.0.1", port, listener.ca_pem)
             options = {"ssl": address.context(pair), "server_hostname": host}
         client = Client(host, *await asyncio.open_connection("127.0.0.1", port, **options))
         self._clients.append(client)

@@ -9,20 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labkit.core.identifiers import Identifiers
-from labkit.faults.fault import Fault
+from labkit.faults.fault import ActiveFault
 from labkit.settings import FaultSettings, build
 
 COUNTS = st.none() | st.integers(1, 6)
 ACTORS = st.lists(st.sampled_from(["a", "b", "é/c"]), max_size=40)
 
 
-def fault(seed: int = 7, **often: Any) -> Fault:
+def fault(seed: int = 7, **often: Any) -> ActiveFault:
     identifiers = Identifiers(seed)
 
     def draw(name: str, actor: str) -> float:
         return int(identifiers.hex(f"fault {name} {actor}", 13), 16) / 16**13
 
-    return Fault("f", build(FaultSettings, {"where": "GET /x", "status": 500, **often}), "hand", draw)
+    return ActiveFault("f", build(FaultSettings, {"where": "GET /x", "status": 500, **often}), "hand", draw)
 
 
 def plan(often: dict[str, Any], actors: list[str]) -> list[bool]:

@@ -15,7 +15,7 @@ from labkit.core.errors import LabError
 from labkit.edge.certificates import Authority
 from labkit.fleet.channel import NoAnswerError
 from labkit.fleet.connection import REFUSALS, DeviceConnection, Server
-from labkit.fleet.flow import Address
+from labkit.fleet.flow import LabAddress
 
 HOST = "device.m2.lab.localhost"
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
@@ -58,7 +58,7 @@ class Rig:
 @asynccontextmanager
 async def served(
     rig: Rig, folder: Path, authority: Authority | None = None, port: int = 0
-) -> AsyncIterator[Address]:
+) -> AsyncIterator[LabAddress]:
     authority = authority or Authority.create()
     certificate, key = authority.leaf([HOST])
     file = folder / "leaf.pem"
@@ -67,7 +67,7 @@ async def served(
     context.load_cert_chain(file)
     server = await asyncio.start_server(rig.serve, "127.0.0.1", port, ssl=context)
     try:
-        yield Address("127.0.0.1", server.sockets[0].getsockname()[1], authority.ca_pem.decode())
+        yield LabAddress("127.0.0.1", server.sockets[0].getsockname()[1], authority.ca_pem.decode())
     finally:
         server.close()
 
@@ -175,7 +175,7 @@ async def test_another_authority_is_refused(tmp_path: Path) -> None:
     rig = Rig()
     async with listening(rig, tmp_path) as connection:
         address = connection.server.address
-        stranger = Address(address.host, address.https_port, Authority.create().ca_pem.decode())
+        stranger = LabAddress(address.host, address.https_port, Authority.create().ca_pem.decode())
         assert await kind_of(DeviceConnection(Server(stranger, HOST)).request("GET", "/")) == "refused"
     assert rig.requests == []
 

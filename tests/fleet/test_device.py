@@ -12,7 +12,7 @@ import pytest
 from labkit.core.certificates import KeyPair, client_certificate
 from labkit.core.identifiers import Identifiers
 from labkit.fleet.device import Credentials, DeviceError, Point, VirtualDevice
-from labkit.fleet.flow import Address, FlowClient
+from labkit.fleet.flow import FlowClient, LabAddress
 from labkit.platform import Platform
 from labkit.settings import LabSettings, build
 
@@ -29,12 +29,12 @@ async def platform() -> AsyncIterator[Platform]:
 
 
 @pytest.fixture
-def address(platform: Platform) -> Address:
-    return Address("127.0.0.1", platform.context.address.https_port, platform.context.address.ca_pem)
+def address(platform: Platform) -> LabAddress:
+    return LabAddress("127.0.0.1", platform.context.address.https_port, platform.context.address.ca_pem)
 
 
 @pytest.fixture
-async def make(platform: Platform, address: Address) -> AsyncIterator[Make]:
+async def make(platform: Platform, address: LabAddress) -> AsyncIterator[Make]:
     """Makes virtual devices and closes them."""
     identifiers = Identifiers(1)
 
@@ -182,21 +182,21 @@ async def test_a_refusal_says_who_asked_for_what_and_why(make: Make) -> None:
 
 
 async def test_urls_carry_the_port_unless_it_is_443() -> None:
-    assert Address("127.0.0.1", 8443, "").url("a.b", "/x?y=1") == "https://a.b:8443/x?y=1"
-    assert Address("127.0.0.1", 443, "").url("a.b") == "https://a.b"
+    assert LabAddress("127.0.0.1", 8443, "").url("a.b", "/x?y=1") == "https://a.b:8443/x?y=1"
+    assert LabAddress("127.0.0.1", 443, "").url("a.b") == "https://a.b"
 
 
-async def test_another_authority_is_not_trusted(platform: Platform, address: Address) -> None:
+async def test_another_authority_is_not_trusted(platform: Platform, address: LabAddress) -> None:
     import httpx
 
     stranger = KeyPair.from_pem(*client_certificate("somebody")).certificate_pem.decode()
-    client = FlowClient(Address(address.host, address.https_port, stranger), "token.m2.lab.localhost")
+    client = FlowClient(LabAddress(address.host, address.https_port, stranger), "token.m2.lab.localhost")
     with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
         await client.request("GET", "/timestamp")
     await client.close()
 
 
-async def test_a_closed_client_connects_anew(address: Address, platform: Platform) -> None:
+async def test_a_closed_client_connects_anew(address: LabAddress, platform: Platform) -> None:
     client = FlowClient(address, "token.m2.lab.localhost")
     for _ in range(2):
         assert (await client.request("GET", "/timestamp")).text == "1767225600"
@@ -204,7 +204,7 @@ async def test_a_closed_client_connects_anew(address: Address, platform: Platfor
     await client.close()
 
 
-async def test_paths_leave_as_they_are(address: Address, platform: Platform) -> None:
+async def test_paths_leave_as_they_are(address: LabAddress, platform: Platform) -> None:
     client = FlowClient(address, "token.m2.lab.localhost")
     for path in ("//double", "/a?b=c%26d", "/onep:v1/%73tack?a&b="):
         answer: Any = await client.request("GET", path)
