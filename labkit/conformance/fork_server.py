@@ -1,11 +1,11 @@
-"""A process that has imported and prepared what is costly, and forks another process for each call.
+"""A server process that has imported expensive modules, and forks another process for each call.
 
-Each call so has a process, and with it modules, caches and a platform, of its own, yet starts within milliseconds.
-What a call breaks, hangs or kills is that process alone.
+Each call has its own process, and with it its own modules, caches and platform, yet starts within milliseconds. A call
+that breaks, blocks or kills something affects only its own process.
 
     with ForkServer("labkit.conformance.preload") as server:
         for event in server.run("labkit.conformance.processes:play_job", jobs, within=60):
-            ...  # Said(job, message) for what a call tells, Ended(job, error) when its process is no more
+            ...  # Message(job, message) for each message of a call, Ended(job, error) when its process has ended
 
 The server has one thread, and no lab or loop while it forks: neither survives a fork. It needs a system with `fork`.
 """
@@ -38,8 +38,8 @@ PIECE = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Said(Generic[A]):
-    """A call tells something: `message` is what went through JSON."""
+class Message(Generic[A]):
+    """A message from a call: plain data that went through JSON."""
 
     argument: A
     message: Any
@@ -47,7 +47,7 @@ class Said(Generic[A]):
 
 @dataclass(frozen=True, slots=True)
 class Ended(Generic[A]):
-    """The process of a call is no more. error: how it ended, unless it came to its end; printed: what it printed."""
+    """The end of a call's process. error: how it ended, if not regularly; printed: its output."""
 
     argument: A
     error: str = ""
@@ -55,13 +55,13 @@ class Ended(Generic[A]):
 
 
 class ServerError(LabkitError):
-    """The server process could not start or did not stay; with what it printed."""
+    """The server process could not start, or ended too early; the text has the last line of its output."""
 
 
 class ForkServer:
     """A server process. preload: a module that it imports; its function `prepare`, if it has one, is called once.
 
-    Raises ServerError, with what was printed, where the server ends too early.
+    Raises ServerError, with the last line of the output, if the server ends too early.
     """
 
     def __init__(self, preload: str) -> None:
@@ -83,13 +83,13 @@ class ForkServer:
         processes: int = 2,
         within: float | None = None,
         silence: float | None = None,
-    ) -> Iterator[Said[A] | Ended[A]]:
-        """Call a function once for each argument, each in a process of its own; what happens, as it happens.
+    ) -> Iterator[Message[A] | Ended[A]]:
+        """Call a function once for each argument, each in its own process; yield messages and ends as they occur.
 
-        function: `package.module:name`, is called with the argument and a function `tell` to tell things with.
-        Arguments and what is told are plain data, as JSON has it. processes: how many at once; within: seconds of
-        real time after which a process is killed, None for as long as it likes; silence: the same since it last told
-        something. Whoever stops asking has to close the server.
+        function: `package.module:name`, called with the argument and a function that sends a message. Arguments and
+        messages are plain data, as JSON has it. processes: number of concurrent ones; within: seconds of real time
+        after which a process is killed, None for no limit; silence: the same since its last message. A caller that
+        stops iterating has to close the server.
         """
         waiting = deque(arguments)
         running: dict[int, A] = {}
@@ -101,19 +101,19 @@ class ForkServer:
                 self._send({"id": self._count, "function": function, "argument": argument, **limits})
             event = self._receive()
             argument = running[event["id"]]
-            if "said" in event:
-                yield Said(argument, event["said"])
+            if "message" in event:
+                yield Message(argument, event["message"])
             else:
                 del running[event["id"]]
                 yield Ended(argument, event["error"], event["printed"])
 
     def close(self) -> None:
-        """End the server, and with it whatever is under way."""
+        """End the server and all calls under way."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        if not self._count:  # nothing is under way: it need not come to its loop to see its end
+        if not self._count:  # there was no call: it can be killed before it reaches its loop
             self._process.kill()
-        with suppress(BrokenPipeError):  # it ended before
+        with suppress(BrokenPipeError):  # it has ended already
             self._process.stdin.close()
         self._process.stdout.close()
         self._process.wait()
@@ -155,7 +155,7 @@ class ForkServer:
 
 @dataclass(slots=True)
 class _Call:
-    """A call under way: its process, where it tells things, what it printed, and when its time is up."""
+    """A call under way: its process, the pipe of its messages, its output and its time limits."""
 
     id: int
     pid: int
@@ -165,12 +165,12 @@ class _Call:
     silence: float | None
     began: float = field(default_factory=time.monotonic)
     heard: float = field(default_factory=time.monotonic)
-    late: str = ""  # the reason for which it was killed
+    late: str = ""  # the reason why it was killed
     buffer: bytes = b""
 
     @property
-    def left(self) -> float | None:
-        """Seconds until it is killed, None if it is not to be, or was."""
+    def remaining(self) -> float | None:
+        """Seconds until it is killed; None without a limit, or if it was killed."""
         ends = [
             since + limit for since, limit in ((self.began, self.within), (self.heard, self.silence)) if limit
         ]
@@ -178,25 +178,27 @@ class _Call:
 
 
 def serve(preload: str) -> None:
-    """Import and prepare, then fork for each line of standard input, until its end; all that is left is killed."""
+    """Import and prepare, then fork for each line of standard input until its end; then kill all remaining calls."""
     answers = os.dup(1)
-    os.dup2(2, 1)  # whatever prints must not disturb the answers
+    os.dup2(2, 1)  # printed output must not mix with the answers
     module = import_module(preload)
     if prepare := getattr(module, "prepare", None):
         prepare()
-    sys.stdout.flush()  # else each process would print once more what this one has
+    sys.stdout.flush()  # else each process would print this one's buffered output again
     sys.stderr.flush()
-    serve_for_long()  # else each process would copy all that is there when it looks for garbage, and look often
+    serve_for_long()  # else each process would copy all objects when it collects garbage, and collect often
     selector = selectors.DefaultSelector()
     selector.register(0, selectors.EVENT_READ)
     calls: dict[int, _Call] = {}
     buffer = b""
     try:
         while True:
-            soonest = min((each.left for each in calls.values() if each.left is not None), default=None)
+            soonest = min(
+                (each.remaining for each in calls.values() if each.remaining is not None), default=None
+            )
             for key, _ in selector.select(None if soonest is None else max(0.0, soonest)):
                 if key.fd:
-                    if not _heard(calls[key.fd], answers):
+                    if not _forward(calls[key.fd], answers):
                         selector.unregister(key.fd)
                         _ended(calls.pop(key.fd), answers)
                     continue
@@ -209,13 +211,13 @@ def serve(preload: str) -> None:
                     calls[call.pipe] = call
                     selector.register(call.pipe, selectors.EVENT_READ)
             for each in calls.values():
-                if each.left is not None and each.left <= 0:
+                if each.remaining is not None and each.remaining <= 0:
                     within = each.within and time.monotonic() - each.began >= each.within
                     each.late = (
                         f"after {each.within:g} s" if within else f"after {each.silence:g} s of silence"
                     )
                     _kill(each)
-    except BrokenPipeError:  # nobody listens any more
+    except BrokenPipeError:  # the client has closed its end
         return
     finally:
         for each in calls.values():
@@ -230,7 +232,7 @@ def _begin(call: dict[str, Any], inherited: list[int]) -> _Call:
     if pid == 0:
         status = 1
         try:
-            os.setsid()  # so that what it starts is killed with it
+            os.setsid()  # so that its own child processes are killed with it
             for descriptor in (reading, *inherited):
                 os.close(descriptor)
             nothing = os.open(os.devnull, os.O_RDONLY)
@@ -239,10 +241,10 @@ def _begin(call: dict[str, Any], inherited: list[int]) -> _Call:
             os.dup2(printed.fileno(), 2)
             _work(call, writing)
             status = 0
-        except BaseException:  # noqa: BLE001 - whatever it is, this process must not go on as a second server
+        except BaseException:  # noqa: BLE001 - whatever is raised, this process must not go on as a second server
             sys.excepthook(*sys.exc_info())
         finally:
-            leave(status)
+            exit_now(status)
     os.close(writing)
     return _Call(call["id"], pid, reading, printed, call["within"], call["silence"])
 
@@ -259,21 +261,21 @@ def _work(call: dict[str, Any], writing: int) -> None:
     function(call["argument"], tell)
 
 
-def leave(status: int) -> None:
-    """End this process at once: what the server would do at its end is not for its children."""
+def exit_now(status: int) -> None:
+    """End this process at once, without the exit handlers that it inherited from the server."""
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):  # the call closed it
+        with suppress(OSError, ValueError):  # the call has closed it
             stream.flush()
     os._exit(status)
 
 
-def _heard(call: _Call, answers: int) -> bool:
-    """Hand on what a process tells; whether there may be more."""
+def _forward(call: _Call, answers: int) -> bool:
+    """Forward the messages of a process; return whether there may be more."""
     data = os.read(call.pipe, PIECE)
     call.heard = time.monotonic()
     *lines, call.buffer = (call.buffer + data).split(b"\n")
     for line in lines:
-        _answer(answers, {"id": call.id, "said": json.loads(line)})
+        _answer(answers, {"id": call.id, "message": json.loads(line)})
     return bool(data)
 
 
@@ -297,7 +299,7 @@ def _answer(answers: int, event: dict[str, Any]) -> None:
 
 
 def _kill(call: _Call) -> None:
-    for kill in (os.killpg, os.kill):  # it may not have a group of its own yet
+    for kill in (os.killpg, os.kill):  # it may not have its own process group yet
         with suppress(ProcessLookupError, PermissionError):
             kill(call.pid, signal.SIGKILL)
 

@@ -1,6 +1,6 @@
-"""All that a lab, its clients and the checks need, for a process that others are forked from (fork_server.py).
+"""Imports of a fork server (fork_server.py): modules that a lab, its clients and the checks need.
 
-A fork then starts within milliseconds, with what takes long when it is done for the first time done.
+A forked process then starts within milliseconds, after all slow first-time initialization.
 """
 
 from contextlib import suppress
@@ -25,15 +25,15 @@ LIBRARIES = (
 with suppress(ImportError):
     luajit()
 for name in LIBRARIES.split():
-    with suppress(ImportError):  # not every system has every one of them
+    with suppress(ImportError):  # some are optional, or missing on a platform
         import_module(name)
 all_checks()
-with suppress(LabkitError):  # a fault that is wrong is told by those who need it
+with suppress(LabkitError):  # its users report an invalid fault
     all_mutants()
 
 
 def prepare() -> None:
-    """Start a lab, play a check, and end it, with its threads: they do not survive a fork."""
+    """Start a lab, run a check, and close the lab with its threads, which do not survive a fork."""
     with opened() as target:
         runner.run([each for each in all_checks() if each.name == SMOKE], target, load())
     search.prepare()

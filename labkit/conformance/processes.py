@@ -1,7 +1,7 @@
-"""Playing checks in processes of their own, so that all cores work and none shares a lab with another.
+"""Runner of checks in several processes, so that all cores are used and every process has its own lab.
 
-In a local run a part of the checks gets a fresh lab, a few parts at a time: an area, or where it has many checks a
-share of it. Against a platform elsewhere, which all checks share, one process plays them one after the other.
+In a local run each part of the checks gets a fresh lab, a few parts at a time: an area, or a share of an area with
+many checks. Against a platform elsewhere, which all checks share, one process runs them one after the other.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Any
 
 from labkit.conformance.catalogue import load
 from labkit.conformance.check import ENDING, Check, all_checks, patience
-from labkit.conformance.fork_server import ForkServer, Said, ServerError, leave
+from labkit.conformance.fork_server import ForkServer, Message, ServerError, exit_now
 from labkit.conformance.target import LOCAL_TARGET, opened
 from labkit.conformance.verdict import Verdict
 
-WORKERS = 3  # one waits now and then, for guard times above all
-SPARE = 30.0  # seconds of real time beyond its patience in which a check must have ended
-BEGUN = "begun"  # what a process tells once its target is there
-MANY = 75  # checks of one job: few enough for both processes to end at about the same time
+WORKERS = 3  # more than the cores, since one often waits, mostly for guard times
+SPARE = 30.0  # seconds of real time beyond its time limit in which a check must have ended
+BEGUN = "begun"  # message of a process whose target is ready
+MANY = 75  # checks of one job: few enough for all processes to end at about the same time
 Job = dict[str, Any]  # the names of checks, their target and its seed
 PRELOAD = "labkit.conformance.preload"
 
@@ -32,10 +32,10 @@ def play(
     progress: Callable[[Verdict], object] = lambda verdict: None,
     server: ForkServer | None = None,
 ) -> list[Verdict]:
-    """Play checks, each once; their verdicts, in the order of the checks.
+    """Run checks, each once, and return their verdicts in the same order.
 
-    target: as `labkit report --target` takes it; progress: gets each verdict; server: one of PRELOAD that is there
-    already. What a process was at when it died, or was killed because nothing ended its check, is broken.
+    target: as `labkit report --target` accepts it; progress: called with each verdict; server: a running one of
+    PRELOAD. A check whose process died, or was killed because the check did not end, is broken.
     """
     wanted = list(checks)
     if not wanted:
@@ -54,7 +54,7 @@ def play(
         for each in [by_name[name] for name in names if name not in found]:
             note(Verdict(each.name, each.requirements, each.title, "broken", reason))
 
-    # the longest first, so that the last process is not left alone for long
+    # the longest first, so that all processes end at about the same time
     jobs: list[Job] = [
         {"checks": [each.name for each in members], "target": target, "seed": seed}
         for members in sorted(_jobs(wanted, target), key=len, reverse=True)
@@ -75,17 +75,17 @@ def _play(
     note: Callable[[Verdict], object],
     broken: Callable[[Iterable[str], str], object],
 ) -> list[Job]:
-    """Play jobs; return those that are to be played anew, with the checks that an ended process did not come to.
+    """Run jobs; return jobs for the checks that an ended process did not reach.
 
-    What a process was at when it ended, or was killed after so many seconds of silence, is broken. Nothing is played
-    anew where the process did not come to its first check.
+    The check that a process ran when it ended, or was killed after `silence` seconds without a message, is broken. No
+    check runs again if the process did not reach its first check.
     """
     again: list[Job] = []
     begun: set[str] = set()  # the first checks of jobs
     played: set[str] = set()
     for event in server.run(f"{__name__}:play_job", jobs, processes=WORKERS, silence=silence):
         names = event.argument["checks"]
-        if isinstance(event, Said):
+        if isinstance(event, Message):
             begun.add(names[0])
             if event.message != BEGUN:
                 verdict = Verdict.from_dict(event.message)
@@ -116,8 +116,8 @@ def _area(check: Check) -> str:
 
 
 def play_job(job: dict[str, Any], tell: Callable[[Any], None]) -> None:
-    """Play the checks of a job in this process, and tell each verdict."""
-    # A platform takes a second to import: whoever has checks played begins without.
+    """Run the checks of a job in this process, and send each verdict."""
+    # A platform takes a second to import; the process that starts the server does not need it.
     from labkit.conformance import runner
 
     by_name = {each.name: each for each in all_checks()}
@@ -130,4 +130,4 @@ def play_job(job: dict[str, Any], tell: Callable[[Any], None]) -> None:
             lambda verdict: tell(verdict.as_dict()),
         )
         if target.stuck is not None:
-            leave(0)  # a lab that does not come back could not be closed
+            exit_now(0)  # closing a lab with a blocked call would block, too

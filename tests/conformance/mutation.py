@@ -16,7 +16,7 @@ from typing import Any
 from labkit.conformance import runner
 from labkit.conformance.catalogue import load
 from labkit.conformance.check import Check, all_checks
-from labkit.conformance.fork_server import ForkServer, Said
+from labkit.conformance.fork_server import ForkServer, Message
 from labkit.conformance.mutant import NOTICED, Mutant, Patch, Row, Trial, all_patches, judge
 from labkit.conformance.rows import all_mutants
 from labkit.conformance.runner import Play
@@ -227,7 +227,7 @@ def try_all(
     jobs = planned(named.values(), control)
     trials: dict[str, Trial] = {}
     for event in server.run(f"{__name__}:attempt", jobs, processes=processes, within=PATIENCE):
-        if isinstance(event, Said):
+        if isinstance(event, Message):
             if verdict := event.message.get("verdict"):
                 progress(Verdict.from_dict(verdict))
             else:

@@ -16,7 +16,7 @@ from labkit.conformance import check as checking
 from labkit.conformance import processes, runner
 from labkit.conformance.catalogue import Catalogue, load
 from labkit.conformance.check import Function, all_checks, check
-from labkit.conformance.fork_server import Ended, ForkServer, Said
+from labkit.conformance.fork_server import Ended, ForkServer, Message
 from labkit.conformance.models import search as searching
 from labkit.conformance.target import LAB_YAML, Target
 from labkit.conformance.verdict import Verdict
@@ -199,7 +199,7 @@ from labkit.device_api import content
 
 def play(argument, tell):
     "The last 10^18 bytes of a content, from a platform that does not stop at its beginning."
-    content.wanted = lambda exchange, size: (size - 10**18, size - 1)
+    content.requested_range = lambda exchange, size: (size - 10**18, size - 1)
     check.PATIENCE = runner.ENDING = 1.0
     processes.play_job(argument, tell)
 """
@@ -216,7 +216,9 @@ def test_a_run_ends_where_the_loop_of_the_lab_does_not(
         job = {"checks": names, "target": "lab", "seed": 1}
         *said, ended = own.run("labkit_hanging:play", [job], silence=30.0)
     assert ended == Ended(job, "", "")
-    outcomes = {each.message["check"]: each.message["outcome"] for each in said[1:] if isinstance(each, Said)}
+    outcomes = {
+        each.message["check"]: each.message["outcome"] for each in said[1:] if isinstance(each, Message)
+    }
     assert outcomes == {
         "content/clamped": "warned", "content/revoked": "warned", "content/changed": "not reached"
     }  # fmt: skip

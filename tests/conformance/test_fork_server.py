@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from labkit.conformance.fork_server import Ended, ForkServer, Said, ServerError
+from labkit.conformance.fork_server import Ended, ForkServer, Message, ServerError
 
 CALLS = """
 import os, signal, subprocess, sys, time
@@ -71,7 +71,7 @@ def server(calls: str) -> Iterator[ForkServer]:
 
 def test_each_call_finds_what_was_prepared_and_nothing_of_the_others(server: ForkServer, calls: str) -> None:
     events = list(server.run(f"{calls}:state", ["a", "b", "c"]))
-    said = [each for each in events if isinstance(each, Said)]
+    said = [each for each in events if isinstance(each, Message)]
     assert sorted(each.message[:2] for each in said) == [[1, ["a"]], [1, ["b"]], [1, ["c"]]]
     assert [each.message[1] for each in said] == [[each.argument] for each in said]
     assert len({each.message[2] for each in said}) == 3
@@ -79,26 +79,26 @@ def test_each_call_finds_what_was_prepared_and_nothing_of_the_others(server: For
         [_, last] = [each for each in events if each.argument == argument]
         assert last == Ended(argument)
     [again, _] = server.run(f"{calls}:state", ["d"])
-    assert isinstance(again, Said)
+    assert isinstance(again, Message)
     assert again.message[:2] == [1, ["d"]]
 
 
 def test_what_calls_tell_comes_whole_and_in_order(server: ForkServer, calls: str) -> None:
     found: dict[int, list[int]] = {3: [], 5: []}
     for event in server.run(f"{calls}:talk", found):
-        if isinstance(event, Said):
+        if isinstance(event, Message):
             assert event.message["text"] == "ä\n" * 50_000
             found[event.argument].append(event.message["n"])
     assert found == {3: [0, 1, 2], 5: [0, 1, 2, 3, 4]}
 
 
 def test_what_calls_print_and_read_is_kept_from_the_server(server: ForkServer, calls: str) -> None:
-    assert list(server.run(f"{calls}:read", [1])) == [Said(1, ""), Ended(1, "", "printed")]
+    assert list(server.run(f"{calls}:read", [1])) == [Message(1, ""), Ended(1, "", "printed")]
 
 
 def test_no_more_are_under_way_than_may_be(server: ForkServer, calls: str) -> None:
     kinds = [type(each) for each in server.run(f"{calls}:state", range(3), processes=1)]
-    assert kinds == [Said, Ended] * 3
+    assert kinds == [Message, Ended] * 3
 
 
 def test_how_a_call_ended_is_told_and_the_others_go_on(server: ForkServer, calls: str) -> None:
@@ -126,7 +126,7 @@ def test_a_function_that_is_not_there_is_told(server: ForkServer, calls: str) ->
 def test_a_call_that_hangs_is_killed_with_what_it_started(server: ForkServer, calls: str) -> None:
     said, ended = server.run(f"{calls}:hang", ["a"], within=1.0)
     assert ended == Ended("a", "killed after 1 s", "")
-    assert isinstance(said, Said)
+    assert isinstance(said, Message)
     until_ended(said.message)
     assert len(list(server.run(f"{calls}:state", ["b"]))) == 2
 
@@ -134,17 +134,17 @@ def test_a_call_that_hangs_is_killed_with_what_it_started(server: ForkServer, ca
 def test_a_call_that_is_silent_is_killed_and_one_that_tells_is_not(server: ForkServer, calls: str) -> None:
     said, ended = server.run(f"{calls}:hang", ["a"], silence=1.0)
     assert ended == Ended("a", "killed after 1 s of silence", "")
-    assert isinstance(said, Said)
+    assert isinstance(said, Message)
     until_ended(said.message)
     events = list(server.run(f"{calls}:tick", [6], silence=1.0))
-    assert [each.message for each in events if isinstance(each, Said)] == [*range(6)]
+    assert [each.message for each in events if isinstance(each, Message)] == [*range(6)]
     assert events[-1] == Ended(6, "", "")
 
 
 def test_a_server_that_is_closed_leaves_nothing_behind(calls: str) -> None:
     with ForkServer(calls) as server:
         said = next(server.run(f"{calls}:hang", ["a"]))
-    assert isinstance(said, Said)
+    assert isinstance(said, Message)
     until_ended(said.message)
 
 

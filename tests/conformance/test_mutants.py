@@ -15,7 +15,7 @@ import pytest
 from labkit.conformance import breaking
 from labkit.conformance.check import all_checks
 from labkit.conformance.device.write import mutants as write_mutants
-from labkit.conformance.fork_server import Ended, ForkServer, Said
+from labkit.conformance.fork_server import Ended, ForkServer, Message
 from labkit.conformance.mutant import SMOKE, Mutant, Patch, Row, Trial, all_patches, judge, mutant
 from labkit.conformance.rows import all_mutants
 from labkit.conformance.target import Target, opened
@@ -273,7 +273,7 @@ def test_an_error_of_a_patch_itself_is_no_proof(
     patches: str, requirements: str, where: str, server: ForkServer
 ) -> None:
     [said, _] = server.run(f"{__name__}:play_wrong", [[requirements, patches]])
-    assert isinstance(said, Said)
+    assert isinstance(said, Message)
     trial = Trial.from_dict(said.message)
     assert not trial.killed
     assert re.match(rf"{where}:\d+ in broken: .*TypeError", trial.broken[0])

@@ -10,7 +10,7 @@ import pytest
 
 from labkit.conformance import processes
 from labkit.conformance.check import PATIENCE, Check, all_checks, select
-from labkit.conformance.fork_server import Ended, ForkServer, Said
+from labkit.conformance.fork_server import Ended, ForkServer, Message
 from labkit.conformance.verdict import Verdict
 
 pytestmark = pytest.mark.xdist_group("forked")
@@ -45,7 +45,7 @@ class Recorded(ForkServer):
             self.jobs.append(job)
             for check in [known[name] for name in job["checks"]][: -1 if self.error else None]:
                 passed = Verdict(check.name, check.requirements, check.title, "passed")
-                yield Said(job, passed.as_dict())
+                yield Message(job, passed.as_dict())
             yield Ended(job, self.error, "first\nlast")
 
 
@@ -103,13 +103,15 @@ def test_what_comes_after_a_check_that_does_not_end_is_played_anew(monkeypatch: 
             assert options["silence"] > PATIENCE
             [job] = arguments
             runs.append(job["checks"])
-            yield Said(job, processes.BEGUN)
+            yield Message(job, processes.BEGUN)
             for check in wanted:
                 if check.name in job["checks"]:
                     if check.name == names[2]:
                         yield Ended(job, "killed after 99 s of silence", "")
                         return
-                    yield Said(job, Verdict(check.name, check.requirements, check.title, "passed").as_dict())
+                    yield Message(
+                        job, Verdict(check.name, check.requirements, check.title, "passed").as_dict()
+                    )
             yield Ended(job, "", "")
 
     monkeypatch.setattr(processes, "ForkServer", Killed)

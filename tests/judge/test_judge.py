@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from labkit.conformance.check import all_checks
-from labkit.conformance.fork_server import Ended, ForkServer, Said
+from labkit.conformance.fork_server import Ended, ForkServer, Message
 from labkit.core.errors import LabkitError
 from tests.judge import play
 from tests.judge.__main__ import main, table
@@ -360,7 +360,7 @@ class Silent(ForkServer):
 
     def run(self, function: str, arguments: Iterable[Any], **others: Any) -> Iterator[Any]:
         for argument in arguments:
-            yield from (Said(argument, each) for each in self.messages)
+            yield from (Message(argument, each) for each in self.messages)
             yield Ended(argument)
 
 
