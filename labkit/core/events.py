@@ -139,10 +139,8 @@ class Events(Component):
         cause: sequence of the record that led to them; product, solution, names: as in `Event`; detail: what the
         journal shows in place of the payload. Most payloads are read by nobody, so they are made when somebody does.
         """
-        if (
-            self.interfere is not None and len(events) > 1
-        ):  # faults of one add records before that of the next
-            for raised in events:
+        if self.interfere is not None and len(events) > 1:
+            for raised in events:  # one by one: faults of one add records before that of the next
                 self.emit(
                     source,
                     [raised],

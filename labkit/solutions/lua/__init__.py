@@ -1,13 +1,14 @@
-"""Lua scripts of solutions, unmodified, on LuaJIT (platform facts 3). Knows nothing of HTTP: it is handed
-functions.
+"""Lua scripts of solutions, unmodified, on LuaJIT (platform facts 3), without HTTP.
 
-host      LuaHost: loads scripts, runs them, answers their service calls turns     leaves the event loop to
-others in time runtime   one Lua state (lupa) with the prelude convert   values between Python and Lua limits,
-errors prelude/  the part written in Lua: main        puts the parts together and drives coroutines
-sandbox    the globals of scripts budget      CPU and memory                                     services
-services, print, log, JSON, bench coroutines  service calls inside of the scripts' own           clock
-os, on lab time codec       JSON                                               tables     sort, concat,
-insert, rep patterns    find, match, gmatch, gsub                          matcher    patterns, step by step
+- `host`: loads scripts and runs them; `run`: one run, which answers its service calls
+- `environments`, `program`: Lua states with globals of their own, and what each of them loads
+- `scheduling`, `fibers`: leave the event loop to others in time, in the middle of a script too
+- `runtime`: one Lua state (lupa) with the prelude; `convert`: values between Python and Lua
+- `limits`, `errors`; `globals`: names that scripts find
+- `prelude/`, the part written in Lua. `main` puts the rest together and drives coroutines: `sandbox` (globals of
+  scripts), `budget` (CPU and memory), `services` (services, print, log, JSON, bench), `coroutines` (service calls in
+  scripts' own), `clock` (os, on lab time), `codec` (JSON), `tables` (sort, concat, insert, rep), `patterns` (find,
+  match, gmatch, gsub), `matcher` (patterns, step by step)
 """
 
 from labkit.solutions.lua.errors import LuaError, LuaLimitError, LuaSyntaxError

@@ -163,7 +163,7 @@ class LuaHost:
             texts = await asyncio.to_thread(self._translate, arguments)
         else:
             texts = self._translate(arguments)
-        # Within a call of a solution's service: what those above it hold might be what it would wait for.
+        # Within a call of a solution's service it takes no slot: those above it, which wait for it, may hold them all.
         is_nested = _WITHIN_A_RUN.get() or nesting.depth() > 0
         if not is_nested:
             if not self._slots.acquire():
