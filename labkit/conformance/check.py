@@ -22,12 +22,12 @@ Function = Callable[["Target"], Awaitable["Findings | None"]]
 
 STEPS = 100  # commands that a model check runs in a report; CI runs more
 SECONDS = 30.0  # of real time that it takes at most
-ENDING = 10.0  # seconds of real time to end the tasks and connections that a check left open
+CLEANUP_SECONDS = 10.0  # seconds of real time to end the tasks and connections that a check left open
 PATIENCE = 60.0  # seconds of real time for one check; a model check has the time of its search in addition
 # Environment variable: another number of steps for all model checks, or `write/model=100000` for one; commas separate.
 STEPS_VARIABLE = "LABKIT_MODEL_STEPS"
-MOST_STEPS = 10_000_000
-A_STEP = 1.0  # seconds of real time for a step of a longer search, where other processes use the machine too
+MAX_STEPS = 10_000_000
+SECONDS_PER_STEP = 1.0  # of real time, of a longer search, where other processes use the machine too
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +79,9 @@ def model_steps(name: str, usual: int = STEPS) -> int:
     text = os.environ.get(STEPS_VARIABLE)
     for part in () if text is None else text.split(","):
         check, _, number = part.strip().rpartition("=")
-        if not number.isdecimal() or not 1 <= int(number) <= MOST_STEPS:
+        if not number.isdecimal() or not 1 <= int(number) <= MAX_STEPS:
             raise SettingsError(
-                f"{STEPS_VARIABLE}: expected a number of steps from 1 to {MOST_STEPS}, or that of one model check "
+                f"{STEPS_VARIABLE}: expected a number of steps from 1 to {MAX_STEPS}, or that of one model check "
                 f"as in write/model=100000, not {text!r}"
             )
         known = {each.name for each in all_checks() if each.model is not None} if check else {""}
@@ -95,7 +95,7 @@ def model_steps(name: str, usual: int = STEPS) -> int:
 
 def model_seconds(steps: int) -> float:
     """Return the seconds of real time that a model check takes at most."""
-    return SECONDS if steps <= STEPS else max(SECONDS, steps * A_STEP)
+    return SECONDS if steps <= STEPS else max(SECONDS, steps * SECONDS_PER_STEP)
 
 
 def patience(check: Check) -> float:

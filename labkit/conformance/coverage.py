@@ -63,7 +63,7 @@ class Coverage:
         mutants = [each for each in self.mutants if catalogue.requirements.keys() & each.requirements]
         return cover(catalogue, checks, mutants)
 
-    def of(self, statement: Statement) -> tuple[Covered, ...]:
+    def requirements_of(self, statement: Statement) -> tuple[Covered, ...]:
         """Return the requirements derived from a statement."""
         return tuple(self.covered[each.id] for each in self.catalogue.covering(statement.reference))
 
@@ -92,7 +92,7 @@ class Coverage:
         )
 
     @property
-    def strangers(self) -> tuple[str, ...]:
+    def unknown_requirements(self) -> tuple[str, ...]:
         """The checks and mutants that name a requirement which is not in the catalogue, as `check: id`."""
         named = [(each.name, each.requirements) for each in self.checks]
         named += [(each.name, each.requirements) for each in self.mutants]
@@ -145,7 +145,7 @@ class Coverage:
                 "section": each.section,
                 "item": each.item,
                 "text": each.gist,
-                "requirements": [covered.as_dict() for covered in self.of(each)],
+                "requirements": [covered.as_dict() for covered in self.requirements_of(each)],
                 "nothing_to_test": each.nothing_to_test,
             }
             for each in self.catalogue.statements.values()

@@ -113,19 +113,19 @@ class Poll:
             raise Mismatch("the poll", "an answer", f"none within {GRACE:g} seconds")
         return self._task.result()
 
-    async def waits(self) -> None:
+    async def expect_pending(self) -> None:
         """Raise Mismatch if the poll has been answered."""
         done, _ = await asyncio.wait({self._task}, timeout=AT_ONCE)
         if done:
             response = self._task.result()
             raise Mismatch("the poll", "that it waits", response.status_code, expect.exchange(response))
 
-    async def run_out(self) -> httpx.Response:
+    async def expire(self) -> httpx.Response:
         """Return the answer after its Request-Timeout has passed."""
-        await self.lapse(self._timeout / 1000)
+        await self.let_pass(self._timeout / 1000)
         return await self.answer()
 
-    async def lapse(self, seconds: float) -> None:
+    async def let_pass(self, seconds: float) -> None:
         """Let lab time pass: advance the target's clock, if it can be advanced; a wall clock goes on by itself."""
         if "clock" in self._target.offers:
             await self._target.advance(seconds)
@@ -158,7 +158,7 @@ async def begin(
     )
     await _first(task, target.start(sent.wait()))
     if "polls" in target.offers:
-        await _first(task, target.start(target.held(device, alias)))
+        await _first(task, target.start(target.wait_for_polls(device, alias)))
     return Poll(target, task, timeout)
 
 

@@ -45,7 +45,7 @@ class Call:
     form: tuple[tuple[str, str], ...] | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
 
-    async def by(self, sender: VirtualDevice | FlowClient, headers: Headers = ()) -> httpx.Response:
+    async def send_from(self, sender: VirtualDevice | FlowClient, headers: Headers = ()) -> httpx.Response:
         """Send the request by a device or client, with further headers."""
         options: dict[str, Any] = {"headers": [*self.headers.items(), *headers], "patience": PATIENCE}
         if self.form is not None:
@@ -78,7 +78,7 @@ async def activate(
     sender: VirtualDevice | FlowClient, fields: Mapping[str, str], headers: Headers = ()
 ) -> httpx.Response:
     """POST fields to /provision/activate."""
-    return await Call("activate", "POST", ACTIVATE, 200, tuple(fields.items())).by(sender, headers)
+    return await Call("activate", "POST", ACTIVATE, 200, tuple(fields.items())).send_from(sender, headers)
 
 
 async def first_use(
@@ -99,7 +99,7 @@ async def first_use(
 async def served(device: VirtualDevice | FlowClient, headers: Headers = ()) -> None:
     """Raise Mismatch unless the device is served on every endpoint that needs credentials."""
     for call in GUARDED:
-        expect.status(await call.by(device, headers), call.served)
+        expect.status(await call.send_from(device, headers), call.served)
 
 
 async def refused(device: VirtualDevice | FlowClient, *statuses: int, headers: Headers = ()) -> None:
@@ -107,7 +107,7 @@ async def refused(device: VirtualDevice | FlowClient, *statuses: int, headers: H
     4xx).
     """
     for call in GUARDED:
-        response = await call.by(device, headers)
+        response = await call.send_from(device, headers)
         if statuses:
             expect.status(response, *statuses)
         else:
@@ -125,7 +125,7 @@ def key_pair(common_name: str | None, *, expired: bool = False, issuer: KeyPair 
     return KeyPair.from_pem(*client_certificate(common_name, expired=expired, issuer=issuer))
 
 
-def showing(target: Target, product: str, certificate: KeyPair | None) -> FlowClient:
+def client_with(target: Target, product: str, certificate: KeyPair | None) -> FlowClient:
     """Return a client of a product that presents a client certificate."""
     client = target.client(product)
     client.certificate = certificate

@@ -9,17 +9,17 @@ from typing import Any
 from labkit.conformance.verdict import Mismatch
 
 
-def coded(data: bytes) -> str:
+def base64url(data: bytes) -> str:
     """Return bytes as base64url without padding, the form of a token's parts."""
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
-def part(value: object) -> str:
+def encode(value: object) -> str:
     """Return an encoded header or payload; a text is encoded unchanged, other values as JSON."""
-    return coded((value if isinstance(value, str) else json.dumps(value)).encode())
+    return base64url((value if isinstance(value, str) else json.dumps(value)).encode())
 
 
-def opened(token: str) -> tuple[dict[str, Any], dict[str, Any], bytes]:
+def decode(token: str) -> tuple[dict[str, Any], dict[str, Any], bytes]:
     """Return header, payload and signature of a token, without verification. Raises Mismatch for another form."""
     try:
         header, payload, signature = (base64.urlsafe_b64decode(each + "==") for each in token.split("."))

@@ -140,7 +140,7 @@ def _statement_lines(whole: Coverage) -> Iterator[str]:
         yield f"    {statement.item:>9}  {statement.gist}"
         if statement.nothing_to_test is not None:
             yield f"{'':15}nothing to test: {statement.nothing_to_test}"
-        for covered in whole.of(statement):
+        for covered in whole.requirements_of(statement):
             yield f"{'':15}{_brief(covered)}"
 
 
@@ -216,7 +216,7 @@ def _coverage_lines(whole: Coverage) -> Iterator[str]:
     for name, gaps in (
         ("without check", [each.id for each in whole.unchecked]),
         ("level must, mutable, without mutant", [each.id for each in whole.unproved]),
-        ("checks and mutants of no requirement", list(whole.strangers)),
+        ("checks and mutants of no requirement", list(whole.unknown_requirements)),
     ):
         if gaps:
             yield from ("", f"{name}: {len(gaps)}", *(f"  {each}" for each in gaps))

@@ -162,7 +162,7 @@ def all_patches() -> list[Patch]:
 def judge(mutant: Mutant, verdicts: Iterable[Verdict]) -> Trial:
     """Return the trial of a mutant from the verdicts of its checks and of the smoke check."""
     verdicts = list(verdicts)
-    noticed = {name for each in verdicts for name in each.requirements if each.of(name) in NOTICED}
+    noticed = {name for each in verdicts for name in each.requirements if each.outcome_of(name) in NOTICED}
     return Trial(
         mutant.name,
         tuple(each for each in mutant.requirements if each not in noticed),

@@ -14,7 +14,7 @@ from labkit.conformance.check import all_checks
 from labkit.conformance.models import search
 from labkit.conformance.mutant import SMOKE
 from labkit.conformance.rows import all_mutants
-from labkit.conformance.target import opened
+from labkit.conformance.target import open_target
 from labkit.core.errors import LabkitError
 from labkit.solutions.lua.runtime import luajit
 
@@ -34,6 +34,6 @@ with suppress(LabkitError):  # its users report an invalid fault
 
 def prepare() -> None:
     """Start a lab, run a check, and close the lab with its threads, which do not survive a fork."""
-    with opened() as target:
+    with open_target() as target:
         runner.run([each for each in all_checks() if each.name == SMOKE], target, load())
     search.prepare()

@@ -12,9 +12,9 @@ from itertools import groupby
 from typing import Any
 
 from labkit.conformance.catalogue import load
-from labkit.conformance.check import ENDING, Check, all_checks, patience
+from labkit.conformance.check import CLEANUP_SECONDS, Check, all_checks, patience
 from labkit.conformance.fork_server import ForkServer, Message, ServerError, exit_now
-from labkit.conformance.target import LOCAL_TARGET, opened
+from labkit.conformance.target import LOCAL_TARGET, open_target
 from labkit.conformance.verdict import Verdict
 
 WORKERS = 3  # more than the cores, since one often waits, mostly for guard times
@@ -59,7 +59,7 @@ def play(
         {"checks": [each.name for each in members], "target": target, "seed": seed}
         for members in sorted(_jobs(wanted, target), key=len, reverse=True)
     ]
-    silence = max(map(patience, wanted)) + ENDING + SPARE
+    silence = max(map(patience, wanted)) + CLEANUP_SECONDS + SPARE
     try:
         while jobs:
             jobs = _play(server, jobs, silence, note, broken)
@@ -121,7 +121,7 @@ def play_job(job: dict[str, Any], tell: Callable[[Any], None]) -> None:
     from labkit.conformance import runner
 
     by_name = {each.name: each for each in all_checks()}
-    with opened(job["target"], job["seed"]) as target:
+    with open_target(job["target"], job["seed"]) as target:
         tell(BEGUN)
         runner.run(
             [by_name[name] for name in job["checks"]],

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from labkit.conformance.catalogue import Catalogue
-from labkit.conformance.check import ENDING, Check, patience
+from labkit.conformance.check import CLEANUP_SECONDS, Check, patience
 from labkit.conformance.expect import exchange
 from labkit.conformance.models.search import Findings
 from labkit.conformance.set_up import SetUpError
@@ -77,7 +77,7 @@ async def run_one(check: Check, target: Target, catalogue: Catalogue) -> Verdict
     seconds = patience(check)
     limit = asyncio.timeout(seconds)
     try:
-        async with asyncio.timeout(seconds + ENDING), target.scope(), limit:
+        async with asyncio.timeout(seconds + CLEANUP_SECONDS), target.scope(), limit:
             found = await check.function(target)
     except Unavailable as unavailable:
         return verdict("skipped", reason=str(unavailable))
@@ -88,7 +88,7 @@ async def run_one(check: Check, target: Target, catalogue: Catalogue) -> Verdict
     except Exception as error:  # noqa: BLE001 - whatever is raised, the next check must still run
         late = waiting(error) if isinstance(error, TimeoutError) and limit.expired() else None
         if late is not None and late.lab:
-            target.gave_up(check)
+            target.mark_stuck(check)
         fault = _fault(error, late, seconds, asked=target.was_asked)
         if fault is None:  # the check itself is at fault
             return broken(

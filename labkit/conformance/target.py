@@ -75,7 +75,9 @@ class Target:
         self.http_port = http_port
         self.offers = frozenset() if lab is None else LOCAL if lab.clock.rate == 0 else LOCAL - {"clock"}
         self.fresh = lab is not None  # no earlier run used it
-        self.kept: set[str] = set()  # ids of solutions that a check made and reuses when it runs again
+        self.reused_solutions: set[str] = (
+            set()
+        )  # ids of solutions that a check made and reuses when it runs again
         self._lab = lab
         self._domains = domains
         self.guard = settings.guard
@@ -263,7 +265,7 @@ class Target:
         self._tasks.append(task)
         return task
 
-    async def hang_up(self) -> None:
+    async def close_connections(self) -> None:
         """Close the connections of all devices and clients; they open new ones."""
         for client in self._clients:
             await client.close()
@@ -328,7 +330,7 @@ class Target:
         """The check that ended during a call of the lab's handle that has still not returned; None if there is none."""
         return self._stuck if self._calls else None
 
-    def gave_up(self, check: Check) -> None:
+    def mark_stuck(self, check: Check) -> None:
         """Record that a check ended while it waited for the lab's handle."""
         self._stuck = check
 
@@ -338,7 +340,7 @@ class Target:
             self._products[product] = await self.in_lab(self.lab.product, product)
         return self._products[product]
 
-    async def held(self, device: VirtualDevice, alias: str, count: int = 1) -> None:
+    async def wait_for_polls(self, device: VirtualDevice, alias: str, count: int = 1) -> None:
         """Wait until `count` polls of this device and alias are pending (a lab in this process only)."""
         product = next(name for name, domain in self._domains.items() if domain == device.domain)
         # where the poll is answered at once, the end of the check cancels this wait
@@ -348,7 +350,7 @@ class Target:
         """Wait until every event is handled (a lab in this process only)."""
         await self.in_lab(self.lab.settle)
 
-    async def journalled(self, operations: str) -> str:
+    async def journaled_calls(self, operations: str) -> str:
         """Return the journal's call records of operations whose names contain a text (a lab in this process only)."""
         calls = await self.in_lab(self.lab.journal.select, "call")
         return repr([record.detail for record in calls if operations in record.summary])
@@ -363,7 +365,7 @@ class Target:
 
 
 @contextmanager
-def opened(target: str = LOCAL_TARGET, seed: int | None = None) -> Iterator[Target]:
+def open_target(target: str = LOCAL_TARGET, seed: int | None = None) -> Iterator[Target]:
     """Provide a target for checks; a lab is started for it by default, and closed afterwards. Raises SettingsError."""
     if target != LOCAL_TARGET:
         yield Target.remote(target)

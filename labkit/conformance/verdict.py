@@ -64,14 +64,16 @@ class Verdict:
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
     cause: str = ""
 
-    def of(self, requirement: str) -> Outcome:
+    def outcome_of(self, requirement: str) -> Outcome:
         """Return the outcome for one of its requirements."""
         return self.outcomes.get(requirement, "passed" if self.outcomes else self.outcome)
 
     @property
     def blamed(self) -> tuple[str, ...]:
         """The requirements that the outcome is about: of a model check, those whose rules differed."""
-        return tuple(each for each in self.requirements if self.of(each) in BLAMED) or self.requirements
+        return (
+            tuple(each for each in self.requirements if self.outcome_of(each) in BLAMED) or self.requirements
+        )
 
     def explanation(self) -> str:
         """Return the difference between expected and actual, or the reason, in one line."""

@@ -41,7 +41,7 @@ class Row:
         if not self.covered.checks:
             return "no check"
         models = {each.name for each in self.covered.checks if each.model is not None}
-        outcomes = {name: each.of(self.id) for name, each in self.verdicts.items()}
+        outcomes = {name: each.outcome_of(self.id) for name, each in self.verdicts.items()}
         seen = [each for name, each in outcomes.items() if name not in models or each != "not reached"]
         return next((each for each in WORST_FIRST if each in (seen or outcomes.values())), "not run")
 
@@ -142,7 +142,7 @@ def _counted(rows: Iterable[Row]) -> str:
 def _line(row: Row) -> str:
     requirement = row.covered.requirement
     checks = [
-        f"{MARKS[verdict.of(row.id)] if verdict else '·'} {check.name}{_reason(verdict, row.id)}"
+        f"{MARKS[verdict.outcome_of(row.id)] if verdict else '·'} {check.name}{_reason(verdict, row.id)}"
         for check, verdict in row.checks()
     ]
     mutants = [each.name for each in row.covered.mutants]
@@ -160,7 +160,7 @@ def _line(row: Row) -> str:
 
 
 def _reason(verdict: Verdict | None, requirement: str) -> str:
-    outcome = "passed" if verdict is None else verdict.of(requirement)
+    outcome = "passed" if verdict is None else verdict.outcome_of(requirement)
     if verdict is None or outcome == "passed":
         return ""
     why = f": {verdict.reason or 'did not come up'}" if outcome in ("skipped", "not reached") else ""

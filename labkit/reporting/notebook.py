@@ -9,7 +9,7 @@ from labkit.conformance import runner
 from labkit.conformance.catalogue import load
 from labkit.conformance.check import all_checks
 from labkit.conformance.coverage import coverage, in_order
-from labkit.conformance.target import LOCAL_TARGET, opened
+from labkit.conformance.target import LOCAL_TARGET, open_target
 from labkit.reporting.attacks import attack_frame
 from labkit.reporting.charts import matrix_chart, outcome_chart, sequence_chart
 from labkit.reporting.verdicts import Verdicts, folded_html, read_verdicts
@@ -52,7 +52,7 @@ def verdicts(
         return Verdicts([known[each.name] for each in checks if each.name in known], name)
     if not checks:
         return Verdicts((), name)
-    with opened(target, seed) as platform:
+    with open_target(target, seed) as platform:
         return Verdicts(runner.run(checks, platform, catalogue), name)
 
 

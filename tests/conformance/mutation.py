@@ -130,7 +130,7 @@ def try_on(mutant: Mutant, play: Play) -> Trial:
     noticed: set[str] = set()
 
     def note(verdict: Verdict) -> None:
-        noticed.update(each for each in verdict.requirements if verdict.of(each) in NOTICED)
+        noticed.update(each for each in verdict.requirements if verdict.outcome_of(each) in NOTICED)
 
     def needed() -> Iterator[Check]:
         """Those that may yet tell more, some of which wait long for what a mutant never sends; smoke in any case."""

@@ -6,7 +6,7 @@ from tests.reporting.books import small
 
 class TestThisLabkit:
     def test_every_check_and_mutant_names_requirements_that_exist(self) -> None:
-        assert coverage().strangers == ()
+        assert coverage().unknown_requirements == ()
 
     def test_names_of_checks_and_mutants_are_unique(self) -> None:
         whole = coverage()

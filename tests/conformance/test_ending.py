@@ -49,7 +49,7 @@ def catalogue() -> Catalogue:
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checking, "PATIENCE", PATIENCE)
     monkeypatch.setattr(checking, "SECONDS", 0.5)
-    monkeypatch.setattr(runner, "ENDING", ENDING)
+    monkeypatch.setattr(runner, "CLEANUP_SECONDS", ENDING)
     monkeypatch.setattr(searching, "STEP_TIMEOUT", 0.3)
 
 
@@ -200,7 +200,7 @@ from labkit.device_api import content
 def play(argument, tell):
     "The last 10^18 bytes of a content, from a platform that does not stop at its beginning."
     content.requested_range = lambda exchange, size: (size - 10**18, size - 1)
-    check.PATIENCE = runner.ENDING = 1.0
+    check.PATIENCE = runner.CLEANUP_SECONDS = 1.0
     processes.play_job(argument, tell)
 """
 

@@ -114,7 +114,7 @@ async def test_each_rule_differs_once_with_its_shortest_sequence(
     assert verdict.outcome == "failed"
     unsaid = "not reached"
     assert verdict.outcomes == {MUST: "failed", OTHER: unsaid, CHOICE: "warned", "DEV-READ-2": unsaid}
-    assert [verdict.of(each) for each in verdict.requirements] == ["failed", unsaid, "warned", unsaid]
+    assert [verdict.outcome_of(each) for each in verdict.requirements] == ["failed", unsaid, "warned", unsaid]
     assert verdict.blamed == (MUST, CHOICE)
     assert verdict.reason == f"{MUST}: count"
     assert (verdict.expected, verdict.actual) == ("4", "3")
@@ -216,7 +216,11 @@ async def test_a_choice_alone_warns(nowhere: Target, catalogue: Catalogue) -> No
             self.rules.holds(CHOICE, "is it odd?", command != 5, True)
 
     verdict = await runner.run_one(counted(Odd), nowhere, catalogue)
-    assert (verdict.outcome, verdict.of(CHOICE), verdict.of(MUST)) == ("warned", "warned", "not reached")
+    assert (verdict.outcome, verdict.outcome_of(CHOICE), verdict.outcome_of(MUST)) == (
+        "warned",
+        "warned",
+        "not reached",
+    )
 
 
 async def test_a_model_that_goes_wrong_breaks_no_requirement(nowhere: Target, catalogue: Catalogue) -> None:
@@ -226,7 +230,7 @@ async def test_a_model_that_goes_wrong_breaks_no_requirement(nowhere: Target, ca
 
     verdict = await runner.run_one(counted(Wrong), nowhere, catalogue)
     assert (verdict.outcome, verdict.reason) == ("broken", "NameError: oops")
-    assert {verdict.of(each) for each in verdict.requirements} == {"not reached"}
+    assert {verdict.outcome_of(each) for each in verdict.requirements} == {"not reached"}
 
 
 async def test_a_value_that_a_model_cannot_read_breaks_the_default_rule(

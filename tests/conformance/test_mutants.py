@@ -18,7 +18,7 @@ from labkit.conformance.device.write import mutants as write_mutants
 from labkit.conformance.fork_server import Ended, ForkServer, Message
 from labkit.conformance.mutant import SMOKE, Mutant, Patch, Row, Trial, all_patches, judge, mutant
 from labkit.conformance.rows import all_mutants
-from labkit.conformance.target import Target, opened
+from labkit.conformance.target import Target, open_target
 from labkit.conformance.verdict import Outcome, Verdict
 from labkit.device_api import api, wire
 from labkit.reporting.verdicts import read_verdicts
@@ -214,7 +214,7 @@ def test_what_changes_nothing_is_noticed_by_no_check(
 
 @pytest.fixture(scope="module")
 def target() -> Iterator[Target]:
-    with opened(seed=1) as target:
+    with open_target(seed=1) as target:
         yield target
 
 

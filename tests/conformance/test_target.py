@@ -56,7 +56,7 @@ async def test_connections_last_from_check_to_check_where_they_are_to(
     async with target.lasting_connections():
         await two_checks()
         assert sorted(names) == ["password-open", "probe", "token-open"]
-        await target.hang_up()
+        await target.close_connections()
         await two_checks()
         assert len(names) == 6
     await two_checks()

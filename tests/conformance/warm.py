@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from labkit.conformance.target import LAB_YAML, Target, opened
+from labkit.conformance.target import LAB_YAML, Target, open_target
 from labkit.control.control import Control
 from labkit.lab.lab import Lab
 from labkit.settings import LabSettings, load
@@ -56,7 +56,7 @@ def target_of_seed() -> Iterator[Target]:
     if (warm := take()) is not None:
         yield warm.target()
         return
-    with opened(seed=SEED) as fresh:
+    with open_target(seed=SEED) as fresh:
         yield fresh
 
 

@@ -58,16 +58,16 @@ async def any_password(target: Target) -> None:
         await endpoints.served(client, [basic(identity, password)])
         wrong = (password[:-1], f"{password} ", password.swapcase(), password.replace("e\u0301", "\u00e9"))
         for other in {each for each in wrong if each != password}:
-            response = await WRITE.by(client, [basic(identity, other)])
+            response = await WRITE.send_from(client, [basic(identity, other)])
             expect.status(response, 401)
-        expect.status(await WRITE.by(others, [basic(identity, password)]), 401)  # of another product
+        expect.status(await WRITE.send_from(others, [basic(identity, password)]), 401)  # of another product
 
 
 @check("DEV-AUTH-3", "the client certificate authenticates on every endpoint that needs credentials")
 async def certificate_authenticates(target: Target) -> None:
     device = target.device(PRODUCTS["certificate"])
     await device.activate()
-    await endpoints.served(endpoints.showing(target, PRODUCTS["certificate"], device.certificate))
+    await endpoints.served(endpoints.client_with(target, PRODUCTS["certificate"], device.certificate))
 
 
 @check(
@@ -108,14 +108,14 @@ async def wrong_password(target: Target) -> None:
 @check("DEV-AUTH-5", "an unknown certificate is answered 401 on a product where it may not be provisioned")
 async def unknown_certificate(target: Target) -> None:
     pair = endpoints.key_pair(target.identity())
-    await endpoints.refused(endpoints.showing(target, "certificate-closed", pair), 401)
+    await endpoints.refused(endpoints.client_with(target, "certificate-closed", pair), 401)
 
 
 @check("DEV-AUTH-5", "an Authorization that cannot be parsed is answered 401")
 async def unreadable_credentials(target: Target) -> None:
     no_colon, no_text = encoded(b"no colon"), encoded(b"\xff:\xff")
     for value in ("Basic", "Basic !", f"Basic {no_colon}", f"Basic {no_text}", "Bearer x", "Basic", "x"):
-        response = await WRITE.by(target.client(PRODUCTS["password"]), [("Authorization", value)])
+        response = await WRITE.send_from(target.client(PRODUCTS["password"]), [("Authorization", value)])
         expect.status(response, 401)
 
 
@@ -135,7 +135,7 @@ async def other_type(target: Target) -> None:
         for each in headers:
             await endpoints.refused(target.client(PRODUCTS[auth]), 401, headers=each)
     for auth in ("token", "password"):
-        await endpoints.refused(endpoints.showing(target, PRODUCTS[auth], shower.certificate), 401)
+        await endpoints.refused(endpoints.client_with(target, PRODUCTS[auth], shower.certificate), 401)
 
 
 @check("DEV-AUTH-5", "the token of a device is refused on every other product, also for the same identity")
@@ -148,7 +148,7 @@ async def other_product(target: Target) -> None:
     for each in devices:
         assert each.token is not None
         for product in products:
-            response = await READ.by(target.client(product), [(TOKEN, each.token)])
+            response = await READ.send_from(target.client(product), [(TOKEN, each.token)])
             expect.status(response, *([200, 204] if target.product(product).domain == each.domain else [401]))
 
 
@@ -165,7 +165,7 @@ async def devices_are_apart(target: Target) -> None:
 @check("DEV-AUTH-8", "a request with two credentials is refused and stores nothing, though both are valid")
 async def two_credentials(target: Target) -> None:
     for device, headers in await _doubled(target):
-        client = endpoints.showing(target, PRODUCTS[device.auth], device.certificate)
+        client = endpoints.client_with(target, PRODUCTS[device.auth], device.certificate)
         await endpoints.refused(client, headers=headers)
         await _still_as_written(device)
 
@@ -173,7 +173,7 @@ async def two_credentials(target: Target) -> None:
 @check("DEV-AUTH-9", "the refusal of two credentials is 400")
 async def two_credentials_are_400(target: Target) -> None:
     for device, headers in await _doubled(target):
-        client = endpoints.showing(target, PRODUCTS[device.auth], device.certificate)
+        client = endpoints.client_with(target, PRODUCTS[device.auth], device.certificate)
         await endpoints.refused(client, 400, headers=headers)
 
 
@@ -181,7 +181,7 @@ async def two_credentials_are_400(target: Target) -> None:
 async def certificate_beside_a_token(target: Target) -> None:
     device = await _written(target, "token")
     assert device.token is not None
-    client = endpoints.showing(target, PRODUCTS["token"], endpoints.key_pair(device.identity))
+    client = endpoints.client_with(target, PRODUCTS["token"], endpoints.key_pair(device.identity))
     await endpoints.served(client, [(TOKEN, device.token)])
 
 
@@ -193,7 +193,7 @@ async def challenge(target: Target) -> None:
         "certificate": re.compile(r"(?!(Token|Basic)\b)[A-Za-z-]+\b.*"),
     }
     for auth, scheme in schemes.items():
-        response = expect.status(await WRITE.by(target.client(PRODUCTS[auth])), 401)
+        response = expect.status(await WRITE.send_from(target.client(PRODUCTS[auth])), 401)
         expect.header(response, "WWW-Authenticate", scheme)
 
 

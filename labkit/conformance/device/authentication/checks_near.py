@@ -40,7 +40,7 @@ async def near_credentials(target: Target) -> None:
     # an empty header is no credential, and spaces around a value are not part of it
     for kind, wrong in near_misses(token, but=(*SPACE, *EMPTY)):
         for call in (READ, WRITE):
-            response = await call.by(client, [("X-Platform-CIK", wrong)])
+            response = await call.send_from(client, [("X-Platform-CIK", wrong)])
             expect.true(
                 f"{kind} of a token is refused", response.status_code == 401, response.status_code, response
             )
@@ -58,11 +58,11 @@ async def near_credentials(target: Target) -> None:
     wrong_pairs += [(kind, (wrong, PASSWORD)) for kind, wrong in near_misses(identity)]
     for kind, pair in wrong_pairs:
         for call in (READ, WRITE):
-            response = await call.by(keeper, [basic(*pair)])
+            response = await call.send_from(keeper, [basic(*pair)])
             expect.true(
                 f"{kind} of a pair is refused", response.status_code == 401, response.status_code, response
             )
-    expect.status(await WRITE.by(keeper, [basic(identity, PASSWORD)]), 204)
+    expect.status(await WRITE.send_from(keeper, [basic(identity, PASSWORD)]), 204)
 
 
 @check("DEV-PROV-11 DEV-PROV-12 DEV-CERT-5", "identities that are nearly whitelisted")
@@ -76,7 +76,9 @@ async def near_whitelisted(target: Target) -> None:
             if product == "certificate-closed":
                 if kind in SPACE:  # some platforms compare the names of certificates without spaces
                     continue
-                response = await READ.by(endpoints.showing(target, product, endpoints.key_pair(wrong)))
+                response = await READ.send_from(
+                    endpoints.client_with(target, product, endpoints.key_pair(wrong))
+                )
             else:
                 response = await activate(client, {"id": wrong, "password": PASSWORD})
             endpoints.client_error(response)

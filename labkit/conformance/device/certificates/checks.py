@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from labkit.conformance import endpoints, expect, raw
 from labkit.conformance.check import check
-from labkit.conformance.endpoints import ACTIVATE, READ, WRITE, key_pair, showing
+from labkit.conformance.endpoints import ACTIVATE, READ, WRITE, client_with, key_pair
 from labkit.conformance.target import Target
 from labkit.core.certificates import KeyPair, authority
 from labkit.fleet.device import PEM
@@ -29,15 +29,15 @@ async def taken(target: Target, product: str, identity: str) -> bool:
     repeatedly.
     """
     pair = key_pair(identity)
-    responses = [await WRITE.by(showing(target, product, pair)) for _ in range(2)]
+    responses = [await WRITE.send_from(client_with(target, product, pair)) for _ in range(2)]
     return all(expect.status(response, 204, 401).status_code == 401 for response in responses)
 
 
 @check("DEV-CERT-1", "the first connection provisions a certificate, and its request is served")
 async def first_connection(target: Target) -> None:
     pair = key_pair(target.identity())
-    expect.status(await WRITE.by(showing(target, OPEN, pair)), 204)
-    expect.body(expect.status(await READ.by(showing(target, OPEN, pair)), 200), "text=written")
+    expect.status(await WRITE.send_from(client_with(target, OPEN, pair)), 204)
+    expect.body(expect.status(await READ.send_from(client_with(target, OPEN, pair)), 200), "text=written")
 
 
 @check(
@@ -51,26 +51,26 @@ async def first_request_refused(target: Target) -> None:
     ):
         identity = target.identity()
         pair = key_pair(identity)
-        expect.status(await showing(target, OPEN, pair).request(method, path), status)
+        expect.status(await client_with(target, OPEN, pair).request(method, path), status)
         expect.true("the identity is taken", await taken(target, OPEN, identity), identity)
-        expect.status(await WRITE.by(showing(target, OPEN, pair)), 204)
+        expect.status(await WRITE.send_from(client_with(target, OPEN, pair)), 204)
 
 
 @check("DEV-CERT-3", "the CN names the device: its next certificate finds the state of the one before")
 async def state_by_name(target: Target) -> None:
     identity = target.identity()
     old, new, other = key_pair(identity), key_pair(identity), key_pair(target.identity())
-    client = showing(target, OPEN, old)
-    expect.status(await WRITE.by(client), 204)
+    client = client_with(target, OPEN, old)
+    expect.status(await WRITE.send_from(client), 204)
     expect.status(await replace(client, new.certificate_pem), 204)
-    expect.body(expect.status(await READ.by(showing(target, OPEN, new)), 200), "text=written")
-    expect.status(await READ.by(showing(target, OPEN, other)), 204)
+    expect.body(expect.status(await READ.send_from(client_with(target, OPEN, new)), 200), "text=written")
+    expect.status(await READ.send_from(client_with(target, OPEN, other)), 204)
 
 
 @check("DEV-CERT-3", "events carry the CN as identity", needs={"journal"})
 async def events_by_name(target: Target) -> None:
     identity = target.identity()
-    expect.status(await WRITE.by(showing(target, OPEN, key_pair(identity))), 204)
+    expect.status(await WRITE.send_from(client_with(target, OPEN, key_pair(identity))), 204)
     records = await target.in_lab(target.lab.journal.select, "event")
     named = {each.summary for each in records if each.detail and each.detail.get("identity") == identity}
     expect.equal("events of the device", named, {"provisioned", "data_in"})
@@ -80,33 +80,35 @@ async def events_by_name(target: Target) -> None:
 async def certificate_again(target: Target) -> None:
     identity = target.identity()
     old, new = key_pair(identity), key_pair(identity)
-    client = showing(target, OPEN, old)
+    client = client_with(target, OPEN, old)
     await endpoints.served(client)
     expect.status(await replace(client, new.certificate_pem), 204)
-    await endpoints.served(showing(target, OPEN, new))
+    await endpoints.served(client_with(target, OPEN, new))
     await endpoints.refused(client, 401)
-    await endpoints.refused(showing(target, OPEN, old), 401)
+    await endpoints.refused(client_with(target, OPEN, old), 401)
 
 
 @check("DEV-CERT-5", "with self-registration off, a CN is refused, and served if it is whitelisted")
 async def whitelist(target: Target) -> None:
     stranger = key_pair(target.identity())
     for _ in range(2):
-        await endpoints.refused(showing(target, CLOSED, stranger))
+        await endpoints.refused(client_with(target, CLOSED, stranger))
     listed: list[KeyPair] = []
 
     async def write(identity: str) -> httpx.Response:
         listed.append(key_pair(identity))
-        return await WRITE.by(showing(target, CLOSED, listed[-1]))
+        return await WRITE.send_from(client_with(target, CLOSED, listed[-1]))
 
     expect.status(await endpoints.first_use(target, CLOSED, write, taken=401), 204)
-    expect.body(expect.status(await READ.by(showing(target, CLOSED, listed[-1])), 200), "text=written")
+    expect.body(
+        expect.status(await READ.send_from(client_with(target, CLOSED, listed[-1])), 200), "text=written"
+    )
 
 
 @check("DEV-CERT-5", "a refused certificate has not taken its CN", needs={"settings"})
 async def refused_leaves_nothing(target: Target) -> None:
     identity = target.identity()
-    await endpoints.refused(showing(target, CLOSED, key_pair(identity)))
+    await endpoints.refused(client_with(target, CLOSED, key_pair(identity)))
     await target.in_lab(target.lab.product(CLOSED).allow, identity)
     expect.true("the identity is free", not await taken(target, CLOSED, identity), "401")
 
@@ -120,7 +122,7 @@ async def silent_connection(target: Target) -> None:
     async with raw.connect(target, domain, certificate=pair, version=ssl.TLSVersion.TLSv1_2):
         pass
     expect.true("the identity is taken", await taken(target, OPEN, identity), "not taken")
-    expect.status(await WRITE.by(showing(target, OPEN, pair)), 204)
+    expect.status(await WRITE.send_from(client_with(target, OPEN, pair)), 204)
 
 
 @check("DEV-CERT-7", "self-signed, expired and foreign certificates are accepted alike")
@@ -138,11 +140,11 @@ async def any_issuer(target: Target) -> None:
 @check("DEV-CERT-8", "another certificate with a CN that is taken is answered 401, and the first one stays")
 async def same_name(target: Target) -> None:
     identity = target.identity()
-    first = showing(target, OPEN, key_pair(identity))
+    first = client_with(target, OPEN, key_pair(identity))
     await endpoints.served(first)
     second = key_pair(identity)
     for _ in range(2):
-        await endpoints.refused(showing(target, OPEN, second), 401)
+        await endpoints.refused(client_with(target, OPEN, second), 401)
     await endpoints.served(first)
 
 
@@ -156,8 +158,10 @@ async def unfit_certificates(target: Target) -> None:
     ):
         pair = key_pair(name)
         for _ in range(2):
-            expect.status(await WRITE.by(showing(target, product, pair)), 401)
-    expect.status(await WRITE.by(showing(target, "format-certificate", key_pair(_number(target)))), 204)
+            expect.status(await WRITE.send_from(client_with(target, product, pair)), 401)
+    expect.status(
+        await WRITE.send_from(client_with(target, "format-certificate", key_pair(_number(target)))), 204
+    )
 
 
 @check("DEV-CERT-9", "a client without a certificate is refused, whatever it sends to activate")
@@ -167,7 +171,7 @@ async def without_certificate(target: Target) -> None:
         client = target.client(product)
         expect.refusal(await replace(client, pair.certificate_pem), 401)
         expect.refusal(await endpoints.activate(client, {"id": _name(pair), "password": "x" * 20}), 401)
-    await endpoints.served(showing(target, OPEN, pair))  # its name is still free
+    await endpoints.served(client_with(target, OPEN, pair))  # its name is still free
 
 
 @check(
@@ -175,7 +179,7 @@ async def without_certificate(target: Target) -> None:
 )
 async def unfit_replacement(target: Target) -> None:
     identity = target.identity()
-    client = showing(target, OPEN, key_pair(identity))
+    client = client_with(target, OPEN, key_pair(identity))
     await endpoints.served(client)
     other = key_pair(target.identity())
     for content in (

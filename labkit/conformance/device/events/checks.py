@@ -273,7 +273,7 @@ async def silent(target: Target) -> None:
     first = await _end(target, device)
     expect.status(await device_client.read(device, "text"), 200)
     expect.status(await (await device_client.begin(target, device, "text", since=0)).answer(), 200)
-    expect.status(await (await device_client.begin(target, device, "number", timeout=10)).run_out(), 304)
+    expect.status(await (await device_client.begin(target, device, "number", timeout=10)).expire(), 304)
     await device_client.now(device)
     expect.status(await device.request("GET", "/provision/download"), 200)
     for item in await device.content():

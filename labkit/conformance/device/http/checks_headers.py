@@ -40,12 +40,12 @@ async def headers_of_others(target: Target) -> None:
     for product in PRODUCTS.values():
         device = await target.activated(product)
         for call in GUARDED:
-            response = expect.status(await call.by(device), call.served)
+            response = expect.status(await call.send_from(device), call.served)
             expect.only_headers(response, *WITH.get(call.title, ()))
-            stranger = expect.status(await call.by(target.client(product)), 401)
+            stranger = expect.status(await call.send_from(target.client(product)), 401)
             expect.only_headers(stranger, "WWW-Authenticate")
         for call, present in CALLS:
-            response = expect.status(await call.by(device), call.served)
+            response = expect.status(await call.send_from(device), call.served)
             expect.only_headers(response, *present)
             if call.served in (204, 304):
                 expect.body(response, b"")

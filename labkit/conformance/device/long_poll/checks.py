@@ -27,7 +27,7 @@ SHORT = 50  # milliseconds
 async def held(target: Target) -> None:
     device = await target.activated(PRODUCT)
     poll = await device_client.begin(target, device, "text", since=0)
-    await poll.waits()
+    await poll.expect_pending()
     expect.status(await device_client.write(device, {"text": "hello"}), 204)
     expect.body(expect.status(await poll.answer(), 200), "text=hello")
 
@@ -46,7 +46,7 @@ async def earlier_value(target: Target) -> None:
     device = await target.activated(PRODUCT)
     expect.status(await device_client.write(device, {"text": "before"}), 204)
     poll = await device_client.begin(target, device, "text", timeout=SHORT)
-    response = await poll.run_out()
+    response = await poll.expire()
     expect.true("the earlier value does not come", "before" not in response.text, response.text, response)
 
 
@@ -97,7 +97,7 @@ async def last_modified_of_a_write(target: Target) -> None:
 async def not_modified(target: Target) -> None:
     device = await target.activated(PRODUCT)
     expect.status(await device_client.write(device, {"text": "before"}), 204)
-    response = await (await device_client.begin(target, device, "text", timeout=SHORT)).run_out()
+    response = await (await device_client.begin(target, device, "text", timeout=SHORT)).expire()
     expect.status(response, 304)
 
 
@@ -106,7 +106,7 @@ async def milliseconds(target: Target) -> None:
     device = await target.activated(PRODUCT)
     longer = await device_client.begin(target, device, "number", since=0)
     began = time.monotonic()
-    expect.status(await (await device_client.begin(target, device, "text", timeout=120)).run_out(), 304)
+    expect.status(await (await device_client.begin(target, device, "text", timeout=120)).expire(), 304)
     if "clock" not in target.offers:
         took = time.monotonic() - began
         expect.true("a poll of 120 ms takes no less", took >= 0.12, f"{took:.3f} s")
@@ -126,7 +126,7 @@ async def exact_milliseconds(target: Target) -> None:
     await target.advance(1.4375)  # a sum of powers of 2, so that lab time is exact
     expect.status(await device_client.write(device, {"text": "just in time"}), 204)
     expect.status(await woken.answer(), 200)
-    await ended.waits()
+    await ended.expect_pending()
     await target.advance(0.0625)
     expect.status(await ended.answer(), 304)
 
@@ -168,7 +168,7 @@ async def no_update_missed(target: Target) -> None:
     last = await device_client.begin(
         target, device, "text", timeout=SHORT, since=response.headers["Last-Modified"]
     )
-    expect.status(await last.run_out(), 304)
+    expect.status(await last.expire(), 304)
 
 
 @check("DEV-POLL-9", "a poll of two aliases is refused")
@@ -299,7 +299,7 @@ async def unknown_alias(target: Target) -> None:
     began = time.monotonic()
     poll = await device_client.begin(target, device, "nowhere", timeout=SHORT, since=0)
     expect.status(await device_client.write(device, {"nowhere": "lost"}), 204)
-    expect.status(await poll.run_out(), 304)
+    expect.status(await poll.expire(), 304)
     if "clock" not in target.offers:
         took = time.monotonic() - began
         expect.true("it waits for its time", took >= SHORT / 1000, f"{took:.3f} s")
@@ -310,7 +310,7 @@ async def unknown_alias_held(target: Target) -> None:
     device = await target.activated(PRODUCT)
     poll = await device_client.begin(target, device, "nowhere", timeout=2000)
     await target.advance(1.9375)
-    await poll.waits()
+    await poll.expect_pending()
     await target.advance(0.0625)
     expect.status(await poll.answer(), 304)
 
@@ -319,7 +319,7 @@ async def unknown_alias_held(target: Target) -> None:
 async def bare_304(target: Target) -> None:
     device = await target.activated(PRODUCT)
     expect.status(await device_client.write(device, {"text": "before"}), 204)
-    response = await (await device_client.begin(target, device, "text", timeout=SHORT)).run_out()
+    response = await (await device_client.begin(target, device, "text", timeout=SHORT)).expire()
     expect.header(expect.status(response, 304), "Last-Modified", None)
 
 
@@ -350,7 +350,7 @@ async def not_woken_by_the_past(target: Target) -> None:
     await recorded(device, {-100: "the past"})
     if "clock" in target.offers:  # with a wall clock the next second may have begun
         await recorded(device, {0: "the second in which it arrived"})
-    expect.status(await poll.run_out(), 304)
+    expect.status(await poll.expire(), 304)
 
 
 @check("DEV-POLL-20", "a client that disconnects while it polls misses no value")

@@ -83,10 +83,10 @@ async def ahead(target: Target) -> None:
     early = await device_client.begin(target, device, "text", since=stamp - 10)
     expect.status(await device_client.record(device, [("alias", "number"), (str(stamp), "1")]), 204)
     waits = await device_client.begin(target, device, "number", since=stamp - 10)
-    await early.waits()
+    await early.expect_pending()
     late = await device_client.begin(target, device, "flag")
     expect.status(await device_client.record(device, [("alias", "flag"), (str(stamp), "1")]), 204)
-    await late.waits()
+    await late.expect_pending()
     await device_client.until(target, device, stamp)
     for poll, body in ((early, "text=ahead"), (waits, "number=1"), (late, "flag=1")):
         response = expect.status(await poll.answer(), 200)
@@ -108,7 +108,7 @@ async def several_ahead(target: Target) -> None:
         expect.status(await device_client.record(device, points), 204)
     for ahead in (10, 20, 30, 40):
         await target.advance(now + ahead - 1 - await device_client.now(device))
-        await poll.waits()
+        await poll.expect_pending()
         await target.advance(1)
         response = expect.status(await poll.answer(), 200)
         expect.body(response, f"text=at-{ahead}")
@@ -122,7 +122,7 @@ async def future(target: Target) -> None:
     stamp = await device_client.now(device) + 2
     poll = await device_client.begin(target, device, "text", since=stamp)
     expect.status(await device_client.write(device, {"text": "too early"}), 204)
-    await poll.waits()
+    await poll.expect_pending()
     await device_client.until(target, device, stamp)
     expect.status(await device_client.write(device, {"text": "in-time"}), 204)
     expect.body(expect.status(await poll.answer(), 200), "text=in-time")
@@ -148,7 +148,7 @@ async def others_refused(target: Target) -> None:
         expect.true(
             "the other client is refused", 400 <= response.status_code < 500, response.status_code, response
         )
-    await poll.waits()
+    await poll.expect_pending()
     expect.status(await device_client.write(device, {"text": "as-before"}), 204)
     expect.body(expect.status(await poll.answer(), 200), "text=as-before")
 

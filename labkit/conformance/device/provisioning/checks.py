@@ -190,8 +190,8 @@ async def created_in_advance(target: Target) -> None:
         return await activate(client, {**named, "sn": identity})
 
     token = expect.status(await endpoints.first_use(target, "token-closed", listed, taken=409), 200).text
-    expect.status(await endpoints.WRITE.by(client, [(TOKEN, token)]), 204)
-    expect.body(expect.status(await endpoints.READ.by(client, [(TOKEN, token)]), 200), "text=written")
+    expect.status(await endpoints.WRITE.send_from(client, [(TOKEN, token)]), 204)
+    expect.body(expect.status(await endpoints.READ.send_from(client, [(TOKEN, token)]), 200), "text=written")
 
 
 @check("DEV-PROV-15", "activating again with the token gives another, and the old one is answered 401")

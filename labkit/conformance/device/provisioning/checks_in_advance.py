@@ -48,7 +48,7 @@ async def at_once(target: Target) -> None:
         headers = [(TOKEN, token) if type == "token" else basic(device.identity, password)]
         clients = [target.client(PRODUCTS[type]) for _ in range(AT_ONCE)]
         for client in clients:  # to connect them all
-            expect.status(await READ.by(client, headers), 200)
+            expect.status(await READ.send_from(client, headers), 200)
         fields = [
             {"id": device.identity, "password": f"a new password, of client {each}"}
             for each in range(AT_ONCE)
@@ -64,8 +64,8 @@ async def at_once(target: Target) -> None:
             if type == "token"
             else basic(device.identity, fields[given[0]]["password"])
         )
-        expect.status(await READ.by(clients[0], [new]), 200)
-        expect.status(await READ.by(clients[0], headers), 401)
+        expect.status(await READ.send_from(clients[0], [new]), 200)
+        expect.status(await READ.send_from(clients[0], headers), 401)
 
 
 @check("DEV-PROV-25", "a token that is set with a whitelisted identity", needs={"settings"})

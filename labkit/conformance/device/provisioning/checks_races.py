@@ -88,11 +88,11 @@ async def replaced_at_once(target: Target) -> None:
         for auth in ("token", "password"):
             device = await target.activated(PRODUCTS[auth])
             old, clients = credentials(device), [target.client(PRODUCTS[auth]) for _ in range(3)]
-            reads = [partial(READ.by, client, [old]) for client in clients]
+            reads = [partial(READ.send_from, client, [old]) for client in clients]
             await at_once(*reads[:2], partial(renewed, device), reads[2], turned=turned)
             for client in clients:
-                expect.status(await READ.by(client, [old]), 401)
-            expect.status(await READ.by(device), 204)
+                expect.status(await READ.send_from(client, [old]), 401)
+            expect.status(await READ.send_from(device), 204)
 
 
 @check(
@@ -121,7 +121,7 @@ async def activated_at_once(target: Target) -> None:
             answers = await at_once(*works, turned=turned)
             await _one_won(target, product, first.identity, answers, passwords)
             await first.use(old)
-            expect.status(await READ.by(first), 401)
+            expect.status(await READ.send_from(first), 401)
 
 
 async def _one_won(
@@ -136,11 +136,11 @@ async def _one_won(
         device.token = answers[won[0]].text
     else:
         device.password = passwords[won[0]]
-    expect.status(await READ.by(device), 200, 204)
+    expect.status(await READ.send_from(device), 200, 204)
     other = target.device(product, identity)
     if device.auth == "password":
         other.password = passwords[1 - won[0]]
-        expect.status(await READ.by(other), 401)
+        expect.status(await READ.send_from(other), 401)
 
 
 @check(
@@ -151,16 +151,16 @@ async def first_connections(target: Target) -> None:
     product = PRODUCTS["certificate"]
     for turned in ORDERS:
         pair = endpoints.key_pair(target.identity())
-        clients = [endpoints.showing(target, product, pair) for _ in range(4)]
-        answers = await at_once(*(partial(READ.by, each) for each in clients), turned=turned)
+        clients = [endpoints.client_with(target, product, pair) for _ in range(4)]
+        answers = await at_once(*(partial(READ.send_from, each) for each in clients), turned=turned)
         expect.equal("with one certificate", {each.status_code for each in answers}, {204}, answers[0])
         name = target.identity()
         pairs = [endpoints.key_pair(name) for _ in range(2)]
-        clients = [endpoints.showing(target, product, each) for each in pairs]
-        answers = await at_once(*(partial(READ.by, each) for each in clients), turned=turned)
+        clients = [endpoints.client_with(target, product, each) for each in pairs]
+        answers = await at_once(*(partial(READ.send_from, each) for each in clients), turned=turned)
         expect.equal(
             "with two of one CN", sorted(each.status_code for each in answers), [204, 401], answers[0]
         )
         for before, each in zip(answers, pairs, strict=True):
-            later = await READ.by(endpoints.showing(target, product, each))
+            later = await READ.send_from(endpoints.client_with(target, product, each))
             expect.equal("status later on", later.status_code, before.status_code, later)

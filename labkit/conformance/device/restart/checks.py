@@ -228,12 +228,12 @@ async def removed(target: Target) -> None:
     product = target.lab.product("token-open")
     for change, status in ((product.lock, 401), (product.unlock, 200), (product.remove, 401)):
         await target.in_lab(change, identity)
-        expect.status(await READ.by(one), status)
+        expect.status(await READ.send_from(one), status)
         known = (await target.in_lab(product.devices)).index
         for each in (other, *neighbours):
-            expect.status(await READ.by(each), 200)
+            expect.status(await READ.send_from(each), 200)
             expect.true(f"{each.identity} is known", each is other or each.identity in known, sorted(known))
-    expect.status(await WRITE.by(one), 401)
+    expect.status(await WRITE.send_from(one), 401)
     expect.equal("its namesake's value", await device_client.stored(other, "text"), {"text": "before"})
     listed = target.identity()
     await target.in_lab(product.allow, listed)
@@ -274,5 +274,5 @@ async def locked_out(target: Target) -> None:
         expect.refusal(await endpoints.activate(old, {"id": old.identity, "password": "x" * 20}), 401)
         for each in (fresh, old):
             await target.in_lab(product.unlock, each.identity)
-        expect.status(await READ.by(old), 204)
+        expect.status(await READ.send_from(old), 204)
         await fresh.activate()

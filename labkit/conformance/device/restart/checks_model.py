@@ -110,7 +110,7 @@ class Restarts:
             await self._look(game)
         await self._target.settle()
         await self._target.in_lab(self._target.lab.restart)
-        await self._target.hang_up()
+        await self._target.close_connections()
         for game in of_devices:
             try:
                 await self._look(game)

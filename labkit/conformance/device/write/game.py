@@ -167,7 +167,7 @@ class Values(TrackedDevices):
             1 for each in tracked.states[0].polls.values() if each.alias == alias and each.answer is None
         )
         if tracked.states[0].polls[number].answer is None and "polls" in self._target.offers:
-            held = asyncio.create_task(self._target.held(tracked.device, alias, waiting))
+            held = asyncio.create_task(self._target.wait_for_polls(tracked.device, alias, waiting))
             await asyncio.wait({task, held}, return_when=asyncio.FIRST_COMPLETED, timeout=GRACE)
             held.cancel()
         await self.compare_polls()  # its answer affects the next poll

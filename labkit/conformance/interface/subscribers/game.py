@@ -349,9 +349,9 @@ class Subscriptions:
     def _prepare(self) -> None:
         """Create the solutions, unless an earlier run did. Runs in a thread."""
         lab = self._target.lab
-        if SILENT in self._target.kept:
+        if SILENT in self._target.reused_solutions:
             return
-        self._target.kept.add(SILENT)
+        self._target.reused_solutions.add(SILENT)
         for id, businesses in PUBLISHERS.items():
             made = lab.solution(id, path=CALL, services={INTERFACE: definition(businesses)})
             for kind in (ADDED, UPDATED, REMOVED):

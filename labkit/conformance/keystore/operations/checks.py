@@ -89,7 +89,7 @@ async def keys(target: Target) -> None:
 async def unknown_parameters(target: Target) -> None:
     store, name = Keystore(target), f"x{target.identity()}".replace("-", "")
     await store.done("set", key=target.identity(), value="v", vaule="w", **{name: 1})
-    written = await target.journalled("Keystore.set")
+    written = await target.journaled_calls("Keystore.set")
     expect.true("an unknown parameter is named", f"'{name}': None" in written, "nothing")
     expect.true("with the one that was meant", "'vaule': 'value'" in written, "nothing")
 
@@ -101,7 +101,7 @@ async def lengths(target: Target) -> None:
     await store.done("mset", values=[{"key": key, "value": value}])
     await store.done("mset", values={key: value})
     await store.command(f"{key}-list", "lpush", value)
-    written = await target.journalled("Keystore.")
+    written = await target.journaled_calls("Keystore.")
     expect.true("the journal has the key", key in written, "nothing")
     expect.true("the journal has the length", f"<{len(value)} characters>" in written, "nothing")
     expect.true("the journal has no value", value not in written, "a value")

@@ -226,7 +226,7 @@ async def journal(target: Target) -> None:
     await notify.send(Identity=made["identity"], **texts, **notify.configured)
     await notify.fails("send", Identity=made["identity"], **texts, **NOBODY)
     await notify.fails("send", Identity=made["identity"], Ttl=-1, **texts, **notify.configured)
-    written = await target.journalled("Notify.")
+    written = await target.journaled_calls("Notify.")
     expect.true("the journal has the calls", made["identity"] in written, "nothing of them")
     for secret in (notify.configured["AuthToken"], NOBODY["AuthToken"], said):
         expect.true("the journal shows none of it", secret not in written, "a text or a token")

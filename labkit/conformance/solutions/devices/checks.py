@@ -68,7 +68,7 @@ async def answers_polls(target: Target) -> None:
     other = await device_client.begin(
         target, device, "text"
     )  # without a time: also values of the current second
-    await poll.waits()
+    await poll.expect_pending()
     begun = await device_client.now(device)
     await Devices(target).set(device.identity, {"number": 21.5, "text": "on & off = ü"})
     response = expect.status(await poll.answer(), 200)
@@ -322,7 +322,7 @@ async def removed(target: Target) -> None:
     for each in (device, namesake):
         expect.status(await device_client.write(each, {"text": "before"}), 204)
     poll = await device_client.begin(target, device, "number", since=0)
-    await poll.waits()
+    await poll.expect_pending()
     which = {"identity": device.identity, "pid": PRODUCT}
     await devices.call("Device2", "removeIdentity", which)
     expect.status(await poll.answer(), 401)

@@ -90,7 +90,7 @@ async def arguments_of_nothing(target: Target) -> None:
     await probe.call(service, "postMessage", given)
     await probe.call("Keystore", "postMessage", given)
     for each in (service, "Keystore"):
-        written = await target.journalled(f"{each}.postMessage")
+        written = await target.journaled_calls(f"{each}.postMessage")
         expect.true("the journal has the arguments", body in written, "nothing")
         expect.true(
             "the journal names all of them", "AuthToken" in written and "apiKey" in written, "nothing"

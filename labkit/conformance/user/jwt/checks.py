@@ -17,7 +17,7 @@ from cryptography.x509.oid import NameOID
 
 from labkit.conformance import expect
 from labkit.conformance.check import check
-from labkit.conformance.jwts import coded, opened, part
+from labkit.conformance.jwts import base64url, decode, encode
 from labkit.conformance.models.game_clock import GameClock
 from labkit.conformance.target import Target
 from labkit.conformance.users import User
@@ -67,13 +67,13 @@ def keys(algorithm: str) -> tuple[str, str]:
 def signature(algorithm: str, signed: str, key: str = SECRET) -> str:
     """Return the signature of RFC 7518."""
     if algorithm == "RS256":
-        return coded(pair().sign(signed.encode(), padding.PKCS1v15(), hashes.SHA256()))
-    return coded(hmac.new(key.encode(), signed.encode(), HASHES[algorithm]).digest())
+        return base64url(pair().sign(signed.encode(), padding.PKCS1v15(), hashes.SHA256()))
+    return base64url(hmac.new(key.encode(), signed.encode(), HASHES[algorithm]).digest())
 
 
 def made(payload: object, header: object = None, algorithm: str = "HS256", key: str = SECRET) -> str:
     """Return a token built without the User service."""
-    signed = f"{part(header or {'alg': algorithm})}.{part(payload)}"
+    signed = f"{encode(header or {'alg': algorithm})}.{encode(payload)}"
     return f"{signed}.{signature(algorithm, signed, key)}"
 
 
@@ -127,7 +127,7 @@ async def signature_of_the_rfc(target: Target) -> None:
     user = User(target)
     for algorithm in ALGORITHMS:
         token = await signs(user, {"sub": "ann"}, algorithm)
-        header, payload, sign = opened(token)
+        header, payload, sign = decode(token)
         user.same("alg", header.get("alg"), algorithm)
         user.same("the payload in it", payload, {"sub": "ann"})
         signed, _, last = token.rpartition(".")
@@ -157,15 +157,15 @@ async def untrue(target: Target) -> None:
     for attack in (
         f"{header}.{payload}.",
         f"{header}.{payload}.{sign[:-3]}",
-        f"{header}.{part({'sub': 'eve'})}.{sign}",
-        f"{part({'typ': 'JWT', 'alg': 'HS256', 'kid': '1'})}.{payload}.{sign}",
+        f"{header}.{encode({'sub': 'eve'})}.{sign}",
+        f"{encode({'typ': 'JWT', 'alg': 'HS256', 'kid': '1'})}.{payload}.{sign}",
         made({"sub": "ann"}, key=f"{SECRET}."),
     ):
         await refuses(user, 401, attack)
     for algorithm in HASHES:
         await refuses(user, 401, made({"sub": "ann"}, algorithm=algorithm), [algorithm], f"{SECRET}.")
     header, _, sign = (await signs(user, {"sub": "ann"}, "RS256")).split(".")
-    await refuses(user, 401, f"{header}.{part({'sub': 'eve'})}.{sign}", ["RS256"], public())
+    await refuses(user, 401, f"{header}.{encode({'sub': 'eve'})}.{sign}", ["RS256"], public())
 
 
 @check("USR-JWT-6 USR-JWT-13", "the list says which algorithms count")
@@ -187,16 +187,16 @@ async def others_refused(target: Target) -> None:
         await refuses(user, 400, token, ["HS256", algorithm])
     for alg in ("none", "None", "NONE"):
         for sign in ("", token.rpartition(".")[2]):
-            await refuses(user, 401, f"{part({'alg': alg})}.{part({'a': 1})}.{sign}", ALGORITHMS)
+            await refuses(user, 401, f"{encode({'alg': alg})}.{encode({'a': 1})}.{sign}", ALGORITHMS)
 
 
 @check("USR-JWT-8", "nothing is added to header and payload")
 async def nothing_added(target: Target) -> None:
     user = User(target)
-    header, payload, _ = opened(await signs(user, {"sub": "ann"}))
+    header, payload, _ = decode(await signs(user, {"sub": "ann"}))
     user.same("header", header, {"alg": "HS256", "typ": "JWT"})
     user.same("payload", payload, {"sub": "ann"})
-    _, payload, _ = opened(await signs(user, {}))
+    _, payload, _ = decode(await signs(user, {}))
     user.same("an empty payload", payload, {})
 
 
@@ -206,7 +206,7 @@ async def whole_numbers(target: Target) -> None:
     given = {"exp": float(FUTURE), "list": [2.0, {"n": -3.0}], "half": 0.5, "large": 2**53, "beyond": 1e300}
     token = await signs(user, given)
     wanted = {"exp": FUTURE, "list": [2, {"n": -3}], "half": 0.5, "large": 2**53, "beyond": 1e300}
-    user.same("payload in the token", opened(token)[1], wanted)
+    user.same("payload in the token", decode(token)[1], wanted)
     user.same("payload as verified", await verifies(user, token), wanted)
     user.same("payload of another", await verifies(user, made(given)), wanted)
 
@@ -275,7 +275,7 @@ async def malformed(target: Target) -> None:
         f"{header}.{payload}",
         f"{header}.{payload}.{sign}.{sign}",
         f"!{header}.{payload}.{sign}",
-        f"{part('alg: HS256')}.{payload}.{sign}",
+        f"{encode('alg: HS256')}.{payload}.{sign}",
         made({"a": 1}, {"typ": "JWT"}),
         made({"a": 1}, {"alg": "HS256", "crit": ["bob"], "bob": 1}),
         made("a=1"),
@@ -376,7 +376,7 @@ async def secrecy(target: Target) -> None:
     await verifies(user, token, key=key)
     await refuses(user, 401, token, key=other)
     await refuses(user, 400, f"{token}.{other}", key=other)
-    written = await target.journalled("User.jwtVerify") + await target.journalled("User.jwtSign")
+    written = await target.journaled_calls("User.jwtVerify") + await target.journaled_calls("User.jwtSign")
     expect.true("the calls are there", "algorithms" in written and "payload" in written, "nothing")
     for secret in (key, signed, token, token.rpartition(".")[2], other):
         expect.true("the journal has no secret", secret not in written, "a secret")
@@ -385,9 +385,9 @@ async def secrecy(target: Target) -> None:
 @check("USR-JWT-18", "keys of bytes, and tables that are none")
 async def keys_of_bytes(target: Target) -> None:
     user, key = User(target), bytes([0, 251, 255, 254, *range(128, 188)])
-    signed = f"{part({'alg': 'HS256'})}.{part({'a': 1})}"
-    token = f"{signed}.{coded(hmac.new(key, signed.encode(), 'sha256').digest())}"
-    standard, url_safe = base64.b64encode(key).decode(), coded(key)
+    signed = f"{encode({'alg': 'HS256'})}.{encode({'a': 1})}"
+    token = f"{signed}.{base64url(hmac.new(key, signed.encode(), 'sha256').digest())}"
+    standard, url_safe = base64.b64encode(key).decode(), base64url(key)
     for text in (standard, url_safe):
         given = {"base64": text}
         result = await user.table("jwtVerify", key=given, token=token, algorithms=["HS256"])

@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from labkit.conformance import expect
 from labkit.conformance.check import check
-from labkit.conformance.jwts import opened
+from labkit.conformance.jwts import decode
 from labkit.conformance.target import Target
 from labkit.conformance.user.jwt.checks import PEM, PKCS8, SECRET, made, pair, refuses, signs, verifies
 from labkit.conformance.users import User
@@ -23,7 +23,7 @@ async def sizes_of_numbers(target: Target) -> None:
     whole = [0, 1, -1, 2**31, -(2**53), 2**53 - 1, 2**53]
     floats = [float(2**53 + 2), -float(2**53 + 2), 1e17, 1e300, 0.1, -1.5e-300]
     token = await signs(user, {"whole": [float(each) for each in whole], "floats": floats})
-    found = opened(token)[1]
+    found = decode(token)[1]
     user.same("whole numbers in the token", found["whole"], whole)
     user.same("others in the token", found["floats"], floats)
     taken = await verifies(user, made({"whole": whole, "floats": floats}))

@@ -212,7 +212,7 @@ async def secrecy(target: Target) -> None:
     await shop.refused_redemption(400, code)
     secrets = [shop.client.token, shop.client.secret, code]
     secrets += [tokens[name] for tokens in (first, second) for name in ("access_token", "refresh_token")]
-    written = await target.journalled("Oauth")
+    written = await target.journaled_calls("Oauth")
     expect.true("the calls are there", CALLBACK in written, "nothing")
     found = [secret for secret in secrets if secret in written]
     expect.true("the journal has none of them", not found, f"{len(found)} secrets")

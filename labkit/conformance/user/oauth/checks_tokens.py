@@ -8,7 +8,7 @@ import re
 from labkit.conformance import expect
 from labkit.conformance.check import check
 from labkit.conformance.device_client import now
-from labkit.conformance.jwts import opened
+from labkit.conformance.jwts import decode
 from labkit.conformance.target import Target
 from labkit.conformance.user.oauth.client import CALLBACK, SECOND
 from labkit.conformance.user.oauth.steps import Shop
@@ -45,7 +45,7 @@ async def claims(target: Target) -> None:
     shop.same("token_type", tokens.get("token_type"), "Bearer")
     fits = re.fullmatch(r"[A-Za-z0-9_-]{40,}", str(tokens["refresh_token"]))
     expect.true("the refresh token is long and safe in a URL", fits, tokens["refresh_token"], shop.last)
-    header, body, _ = opened(tokens["access_token"])
+    header, body, _ = decode(tokens["access_token"])
     shop.same("alg", header.get("alg"), "RS256")
     given = {name: body.get(name) for name in ("aud", "sub", "scopes")}
     wanted = {"aud": str(shop.client.id), "sub": str(shop.ann.id), "scopes": ["profile", "email"]}
@@ -55,7 +55,7 @@ async def claims(target: Target) -> None:
     expect.true("iat is this second", isinstance(start, int) and before <= start <= after, start, shop.last)
     shop.same("nbf and exp", [body.get("nbf"), body.get("exp")], [start, int(start or 0) + 60])
     tokens = await shop.redeem(await shop.approve(scope=""))
-    shop.same("scopes of none", opened(tokens["access_token"])[1].get("scopes"), [])
+    shop.same("scopes of none", decode(tokens["access_token"])[1].get("scopes"), [])
 
 
 @check("USR-OAUTH-20", "a new set ends the one before")

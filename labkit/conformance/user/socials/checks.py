@@ -351,7 +351,7 @@ async def secrecy(target: Target) -> None:
         await user.refused("getSocialToken", 400, **callback)
         secrets |= {token, social["client_secret"]}
         secrets |= {value for name, value in callback.items() if name not in ("consumer", "scope")}
-    written = await target.journalled("ocial")
+    written = await target.journaled_calls("ocial")
     expect.true("the calls are there", GOOGLE in written, "nothing")
     found = [secret for secret in secrets if str(secret) in written]
     expect.true("the journal has none of them", len(secrets) > 6 and not found, f"{len(found)} secrets")

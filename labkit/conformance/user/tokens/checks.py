@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from labkit.conformance import expect
 from labkit.conformance.check import check
-from labkit.conformance.jwts import opened
+from labkit.conformance.jwts import decode
 from labkit.conformance.target import Target
 from labkit.conformance.user.oauth.steps import Shop
 from labkit.conformance.users import NEW_PASSWORD, PASSWORD, User
@@ -66,7 +66,7 @@ async def form(target: Target) -> None:
     person = await user.person()
     one, other = [await user.login(person) for _ in range(2)]
     expect.true("each is another", one != other, "the same token", user.last)
-    header, claims, _ = opened(one)
+    header, claims, _ = decode(one)
     expect.equal("alg", header.get("alg"), "HS256", user.last)
     lacking = {"sub", "iss", "iat", "nbf", "exp", "jti"} - claims.keys()
     expect.equal("claims that lack", lacking, set(), user.last)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import jwt
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from labkit.conformance.jwts import opened, part
+from labkit.conformance.jwts import decode, encode
 from labkit.conformance.user.oauth.attacks.scenario import Attack, Scenario, attack, attacks_in
 
 SHOWN = "RFC 6750 3.1"
@@ -19,7 +19,7 @@ CONFUSED = "RFC 8725 3.1"  # algorithms must be verified
 def with_claims(token: str, **changes: object) -> str:
     """Return a token with changed claims and the old signature."""
     header, _, signature = token.split(".")
-    return f"{header}.{part({**opened(token)[1], **changes})}.{signature}"
+    return f"{header}.{encode({**decode(token)[1], **changes})}.{signature}"
 
 
 def without_signature(token: str) -> str:
@@ -29,14 +29,14 @@ def without_signature(token: str) -> str:
 
 def unsigned(token: str) -> str:
     """Return a token whose header declares the algorithm none."""
-    return f"{part({'alg': 'none', 'typ': 'JWT'})}.{token.split('.')[1]}."
+    return f"{encode({'alg': 'none', 'typ': 'JWT'})}.{token.split('.')[1]}."
 
 
 def signed_by_mallory(token: str) -> str:
     """Return a token with the same claims, signed with Mallory's key, which its header contains."""
     key = rsa.generate_private_key(65537, 2048)
     public = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(key.public_key()))
-    return jwt.encode(opened(token)[1], key, "RS256", {"jwk": public})
+    return jwt.encode(decode(token)[1], key, "RS256", {"jwk": public})
 
 
 def altered(token: str) -> str:
@@ -80,7 +80,7 @@ def _bearer(name: str, rfc: str, forge: Callable[[str], str]) -> Attack:
 @attack("access tokens", CONFUSED, 401, None)
 async def access_token_signed_with_the_secret(scenario: Scenario) -> object:
     """Show an access token that the client signed itself, with its secret (HS256)."""
-    _, claims, _ = opened(scenario.tokens["access_token"])
+    _, claims, _ = decode(scenario.tokens["access_token"])
     return await scenario.client.user_of(jwt.encode(claims, scenario.client.secret, "HS256"))
 
 
