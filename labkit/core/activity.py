@@ -1,4 +1,4 @@
-"""Work in progress, counted, so that somebody can wait until there is none."""
+"""Count of pending work, to wait until there is none."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ T = TypeVar("T")
 
 
 class Activity:
-    """Counts what is going on; `idle()` returns once nothing is.
+    """Counts pieces of pending work; `idle()` returns once there are none.
 
-    Used as a context manager around each piece of work. begun: how many pieces ever were.
+    Used as a context manager around each piece. begun: number of all pieces so far.
     """
 
     def __init__(self) -> None:
@@ -23,33 +23,33 @@ class Activity:
 
     @property
     def running(self) -> int:
-        """How many pieces of work are going on."""
+        """Number of pieces that are pending."""
         return self._running
 
     def begin(self) -> None:
-        """A piece of work begins; `end()` has to follow."""
+        """Count a piece of work as pending; `end()` has to follow."""
         self.begun += 1
         self._running += 1
-        if not self._running:  # what was held in a crash goes on after whoever waited for it has ended
-            self._tell()
+        if not self._running:  # delayed work may resume after a crash has ended its waiter
+            self._notify()
 
     def end(self) -> None:
-        """A piece of work is over."""
+        """Count a piece of work as done."""
         self._running -= 1
         if not self._running:
-            self._tell()
+            self._notify()
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         waiting, self._waiting = self._waiting, []
         for future in waiting:
             if not future.done():
                 future.set_result(None)
 
     async def gather(self, works: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
-        """The results of several works, side by side, each a piece of work of its own; the one that waits for them
-        stands for the last of them.
+        """Run coroutines concurrently and return their results in order.
 
-        Raises what the first raises that does.
+        Each counts as pending work until it ends, the last one through the caller's own count. Raises the first
+        exception.
         """
         left = len(works)
 

@@ -1,9 +1,10 @@
-"""Order of an async function's concurrent service calls: one at a time where a virtual clock is driven
-(`core/turns.py`), and the function's own code before its next call.
+"""Order of an async function's concurrent service calls.
 
-Each call is a piece of work with a turn of its own. The function rests while it waits for its calls alone: it has
-calls, and nothing is scheduled for its own code (`core/scheduled.py`). Then it is no activity, and the next call has
-its turn. While a function waits for something else (real time, a thread) and for no call, it counts as activity.
+Where a virtual clock is driven, they run one at a time (`core/turns.py`), and the function's own code runs
+before its next call. Each call is a piece of work with a turn of its own. The function rests while it waits
+only for its calls: it has calls, and nothing is scheduled for its own code (`core/scheduled.py`). Then it is no
+activity, and the next call has its turn. While a function waits for something else (real time, a thread) and
+for no call, it counts as activity.
 """
 
 from __future__ import annotations
@@ -17,29 +18,31 @@ from labkit.core.turns import Turn, Turns, current, on_behalf_of
 
 T = TypeVar("T")
 
-AT_ONCE = 50  # calls between two turns of the loop: each may be over at once, and a function that makes them has to end
+AT_ONCE = (
+    50  # calls without a turn of the loop: calls that never wait would make the function impossible to cancel
+)
 
 
 class Branches:
-    """The calls of one run of an async function, and a context manager around that run."""
+    """The service calls of one run of an async function, and a context manager around that run."""
 
     def __init__(self, turns: Turns) -> None:
         self._activity = turns.activity
         turn = current()
-        self._apart = turn is None  # of a request, a cell: it waits for no handler
-        self._turn = turns.apart().next() if turn is None else turn
+        self._apart = turn is None  # the run of a request or a cell: it waits for no handler
+        self._turn = turns.separate().next() if turn is None else turn
         self._own_code = ScheduledCallbacks(on_some=self._wake, on_none=self._rest)
         self._calls = 0
         self._made = 0
         self._rests = self._over = False
 
     def __enter__(self) -> Branches:
-        self._turn.go_on()
+        self._turn.resume()
         self._own_code.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End the run: what the function has left behind is no activity of it."""
+        """End the run: tasks that the function has left behind are not part of its activity."""
         self._own_code.__exit__()
         self._over = True
         self._wake()
@@ -47,27 +50,30 @@ class Branches:
             self._turn.end()
 
     async def call(self, calling: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Call when it is the call's turn; return when it is the function's. Raises what `calling` raises."""
+        """Run `calling` in a turn of its own, and return its result when the function has its turn again.
+
+        Raises the exceptions of `calling`.
+        """
         self._made += 1
         if not self._made % AT_ONCE:
-            await asyncio.sleep(0)  # so that others work, and a time limit of the function can end it
+            await asyncio.sleep(0)  # so that other tasks run, and a time limit can end the function
         branch = self._turn.branch()
         self._begin(branch)
         try:
             try:
                 with on_behalf_of(branch), uncounted():
-                    await branch.come()
+                    await branch.wait()
                     result = await calling()
             finally:
                 self._end(branch)
-            await self._turn.come()
+            await self._turn.wait()
             return result
         except BaseException:
-            self._turn.go_on()  # it was given up: the function goes on at once
+            self._turn.resume()  # it was cancelled: the function resumes at once
             raise
 
     def _begin(self, branch: Turn) -> None:
-        branch.ask()
+        branch.enqueue()
         self._activity.begin()
         self._calls += 1
         self._own_code.count_current()
@@ -75,7 +81,7 @@ class Branches:
     def _end(self, branch: Turn) -> None:
         self._calls -= 1
         self._own_code.count_current()
-        self._turn.ask()
+        self._turn.enqueue()
         branch.end()
         self._activity.end()
 
@@ -87,5 +93,5 @@ class Branches:
     def _rest(self) -> None:
         if self._calls and not self._over:
             self._rests = True
-            self._turn.give()
+            self._turn.release()
             self._activity.end()

@@ -1,5 +1,7 @@
-"""Events: what may be raised, and delivery in order within a lane, lanes side by side (in turn, while a fleet is
-simulated), bounded, never in the way of who raises them.
+"""Events: declaration of their kinds, and delivery to handlers through bounded queues.
+
+Delivery is in order within a lane; lanes run concurrently, or in turn while a fleet is simulated. Emitting
+never waits for a handler.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from labkit.core.turns import Turn, Turns, begin
 
 Payload = Mapping[str, object]
 Handler = Callable[[Any], Awaitable[object]]
-# The number: characters that the payload holds at most; None where the journal has to look.
+# The number: maximum of characters in the payload; None where the journal has to measure it.
 Raised = tuple["EventKind", Callable[[], Payload], int | None]
 Receivers = Callable[["Event"], Iterable[tuple[str, Handler]]]
 Interfere = Callable[["Event", str, Handler], object]
@@ -29,11 +31,11 @@ LANE_CAPACITY = 1000
 
 @dataclass(frozen=True, slots=True)
 class EventKind:
-    """An event that solutions may handle, declared by whoever raises it.
+    """A kind of events that solutions may handle, declared by the component that emits it.
 
-    service, event: under which handlers are registered; arguments: the names that a handler's argument has, the
-    documents' own first; type: what the journal calls it, where one kind of handler gets several (`data_in`);
-    any_name: the argument has further names, which whoever raises it decides.
+    service, event: under which handlers are registered; arguments: names of a handler's argument, the
+    documents' own first; type: its name in the journal, where one handler gets several kinds (`data_in`);
+    any_name: the argument has further names, which each emitted event defines.
     """
 
     service: str
@@ -45,12 +47,12 @@ class EventKind:
 
 @dataclass(slots=True)  # not frozen: each write makes several, at four times the cost then
 class Event:
-    """Something happened. source: the journal's actor; payload: makes what a handler gets, anew for each;
-    cause: sequence of the event's journal record; product: whose device caused it; solution: the only one that
-    it concerns, None for all that are linked to the product.
+    """An emitted event.
 
-    names: those that the handler's argument has, where they are not of the kind but of this event; caller: the
-    solution whose call it is, if it is one.
+    source: the journal's actor; payload: makes a handler's argument, anew for each; cause: sequence of the
+    event's journal record; product: of the device that caused it; solution: its only recipient, None for all
+    that are linked to the product. names: names of the handler's argument, where they belong to this event and
+    not to its kind; caller: the solution that made the call, if it is one.
     """
 
     kind: EventKind
@@ -65,7 +67,7 @@ class Event:
 
 @dataclass(slots=True)  # nor is this: each run of a handler makes one
 class Outcome:
-    """How a handler ended: 200 with a result, 204 without one, 500 or 504 with an error's text."""
+    """Result of a handler: 200 with a result, 204 without one, 500 or 504 with an error's text."""
 
     status: int
     result: object = None
@@ -73,10 +75,10 @@ class Outcome:
 
 
 class Events(Component):
-    """Raises events and delivers them.
+    """Emits events and delivers them.
 
-    A lane is an ordered queue, one for each source and receiver. `emit` never waits. `capacity` does: whoever is
-    about to raise more events for a full source waits there first, so that queues stay bounded.
+    A lane is an ordered queue, one for each source and receiver. `emit` never waits; a component that emits
+    further events for a full source waits in `wait_for_capacity` before, so that queues stay bounded.
     """
 
     def __init__(
@@ -94,7 +96,7 @@ class Events(Component):
         self._capacity = capacity
         self.receivers: Receivers = lambda event: ()
         self._audience: Sized = ()
-        self.interfere: Interfere | None = None  # queues an event, or not, where faults may hit it
+        self.interfere: Interfere | None = None  # delivers in place of `queue`, where faults may hit
         self._kinds: dict[tuple[str, str], EventKind] = {}
         self._declared: dict[tuple[str, str, str], EventKind] = {}
         self._lanes: dict[tuple[str, str], deque[tuple[Turn, Handler, Any]]] = {}
@@ -103,23 +105,25 @@ class Events(Component):
         self._load: dict[str, int] = {}
 
     def declare(self, kinds: Iterable[EventKind]) -> None:
-        """Make kinds known; a later declaration of the same service and event replaces the earlier one."""
+        """Declare kinds; a later declaration of the same service and event replaces the earlier one."""
         for kind in kinds:
             service, event = kind.service.lower(), kind.event.lower()
             self._kinds[service, event] = self._declared[service, event, kind.type] = kind
 
     def kinds(self) -> list[EventKind]:
-        """All kinds that were declared; of those that one handler gets, each."""
+        """Return all declared kinds, including several of one handler."""
         return list(self._declared.values())
 
     def kind(self, service: str, event: str) -> EventKind | None:
-        """The kind that was declared, in any letter case; `*` stands for every event of a service."""
+        """Return the declared kind, or None; letter case is ignored, and `*` covers all events of a service."""
         service = service.lower()
         return self._kinds.get((service, event.lower())) or self._kinds.get((service, "*"))
 
-    def deliver_to(self, receivers: Receivers, audience: Sized) -> None:
-        """receivers: names those that handle an event, each with its handler; audience: empty where there are none of
-        any event, so that nobody need be asked.
+    def set_receivers(self, receivers: Receivers, audience: Sized) -> None:
+        """Set the recipients of events.
+
+        receivers: returns those of an event, each with its handler; audience: empty while no event has any, so
+        that receivers need not be called.
         """
         self.receivers, self._audience = receivers, audience
 
@@ -134,10 +138,10 @@ class Events(Component):
         names: tuple[str, ...] | None = None,
         detail: Mapping[str, object] | None = None,
     ) -> None:
-        """Raise events of one source in order: record each in the journal, and queue it for those that handle it.
+        """Emit events of one source in order: record each in the journal, and queue it for its handlers.
 
-        cause: sequence of the record that led to them; product, solution, names: as in `Event`; detail: what the
-        journal shows in place of the payload. Most payloads are read by nobody, so they are made when somebody does.
+        cause: sequence of the record that led to them; product, solution, names: as in `Event`; detail:
+        replaces the payload in the journal. Most payloads are never read, so they are made on demand.
         """
         if self.interfere is not None and len(events) > 1:
             for raised in events:  # one by one: faults of one add records before that of the next
@@ -163,14 +167,12 @@ class Events(Component):
                 else:
                     self.interfere(event, receiver, handler)
 
-    def handled(self, event: Event) -> bool:
-        """Does anybody handle an event?"""
+    def is_handled(self, event: Event) -> bool:
+        """Return whether an event has a handler."""
         return any(True for _ in self.receivers(event))
 
-    async def ask(self, event: Event) -> Outcome | None:
-        """How the handler of an event that the journal has ended: it runs at once, in no lane, so it waits for no
-        other. None where nobody handles the event.
-        """
+    async def run_handler(self, event: Event) -> Outcome | None:
+        """Run the handler of a recorded event at once, outside of any lane; return its outcome, None without one."""
         for _, handler in self.receivers(event):
             outcome = await handler(event.payload())
             assert isinstance(outcome, Outcome)
@@ -178,7 +180,7 @@ class Events(Component):
         return None
 
     def queue(self, source: str, receiver: str, handler: Handler, payload: Any) -> None:
-        """Queue something of `source` for `receiver`; `handler` gets it after all that came before it there."""
+        """Queue a payload of `source` for `receiver`; `handler` gets it after all earlier ones in that lane."""
         self._load[source] = self._load.get(source, 0) + 1
         key = (source, receiver)
         lane = self._lanes.get(key)
@@ -186,20 +188,20 @@ class Events(Component):
         if lane is not None:
             lane.append((turn, handler, payload))
             return
-        self._activity.begin()  # of the whole lane: what waits behind a handler that is held is no activity
+        self._activity.begin()  # of the whole lane: events behind a suspended handler are no activity
         self._lanes[key] = deque([(turn, handler, payload)])
-        turn.ask()
-        # In a context of its own: whoever raises an event does not wait for what handles it.
+        turn.enqueue()
+        # In a context of its own, since the emitter of an event does not wait for its handlers.
         self._tasks[key] = asyncio.get_running_loop().create_task(self._drain(key), context=Context())
 
-    def full(self, source: str) -> bool:
-        """Has `source` as many events queued as the capacity? For those who must not wait for it."""
+    def is_full(self, source: str) -> bool:
+        """Return whether the queue of `source` has reached the capacity, for callers that must not wait."""
         return self._load.get(source, 0) >= self._capacity
 
-    async def capacity(self, source: str) -> None:
-        """Return once `source` has fewer events queued than the capacity; the journal says if that takes time.
+    async def wait_for_capacity(self, source: str) -> None:
+        """Return once `source` has fewer events queued than the capacity; a wait is recorded in the journal.
 
-        Those that wait for a source go on in the order in which they came, and nobody overtakes them.
+        Waiting callers of a source resume in the order of their calls.
         """
         if source not in self._waiting and self._load.get(source, 0) < self._capacity:
             return
@@ -209,7 +211,7 @@ class Events(Component):
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         waiting = self._waiting.setdefault(source, deque())
         waiting.append(future)
-        self._holding.begin(source)  # what it waits for may itself be held for lab time
+        self._holding.begin(source)  # the awaited events may themselves be delayed for lab time
         try:
             await future
         finally:
@@ -218,17 +220,17 @@ class Events(Component):
             waiting.remove(future)
             if not waiting:
                 del self._waiting[source]
-            self._let_go_on(source)
+            self._resume_next(source)
 
-    def _let_go_on(self, source: str) -> None:
-        """Let the first that waits for a source go on, if there is capacity; it lets the next one."""
+    def _resume_next(self, source: str) -> None:
+        """Resume the first caller that waits for a source, if there is capacity; it then resumes the next one."""
         waiting = self._waiting.get(source)
         if waiting and not waiting[0].done() and self._load.get(source, 0) < self._capacity:
             self._holding.end(source)  # from here on there is work to do, though the task has yet to run
             waiting[0].set_result(None)
 
     async def stop(self) -> None:
-        """Drop what is queued and end the handlers that run."""
+        """Drop the queued events and cancel the running handlers."""
         tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()
@@ -246,13 +248,13 @@ class Events(Component):
                 turn, handler, payload = lane.popleft()
                 begin(turn)
                 try:
-                    await turn.come()
+                    await turn.wait()
                     await handler(payload)
                 except Exception as error:  # noqa: BLE001 - a handler may raise anything; the lane goes on
                     self.journal.record_error(error)
                 finally:
                     if lane:
-                        lane[0][0].ask()
+                        lane[0][0].enqueue()
                     turn.end()
                     self._done(key[0])
         finally:
@@ -271,4 +273,4 @@ class Events(Component):
             self._load[source] = left
         else:
             del self._load[source]
-        self._let_go_on(source)
+        self._resume_next(source)

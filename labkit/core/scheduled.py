@@ -1,9 +1,9 @@
 """Count of the callbacks that an event loop has scheduled for one async function and has not yet run.
 
-asyncio does not say whether code that awaits something is about to continue. But every task is resumed by
-`loop.call_soon` with the context of that task, and the tasks and callbacks that a function makes inherit its context.
-So `call_soon`, replaced for as long as any function on the loop is counted, finds the count that a callback belongs to.
-Not counted: threads, timers and sockets, until they resume a task.
+asyncio does not report whether code that awaits something is about to continue. But every task is resumed by
+`loop.call_soon` with the context of that task, and the tasks and callbacks of a function inherit its context.
+So `call_soon`, replaced for as long as any function on the loop is counted, finds the count that a callback
+belongs to. Not counted: threads, timers and sockets, until they resume a task.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 
 class ScheduledCallbacks:
-    """Callbacks that are scheduled for what runs within this context manager.
+    """Count of the callbacks scheduled by the code within this context manager.
 
     on_some: called before the first is scheduled; on_none: called once all have run.
     """
@@ -37,11 +37,11 @@ class ScheduledCallbacks:
         self._call_soon.uninstall()
 
     def count_current(self) -> None:
-        """Count the callback that is running, which may have been scheduled outside."""
+        """Count the running callback, which may have been scheduled outside."""
         self._call_soon.count(self)
 
     def begin(self) -> None:
-        """Count one more."""
+        """Count one more scheduled callback."""
         if not self._scheduled:
             self._on_some()
         self._scheduled += 1
@@ -55,7 +55,7 @@ class ScheduledCallbacks:
 
 @contextmanager
 def uncounted() -> Iterator[None]:
-    """Within, callbacks belong to no count: the platform's own code, which a counted function calls."""
+    """Exclude the callbacks of the block from any count: the platform's own code, which a counted function calls."""
     before = _CURRENT.set(None)
     try:
         yield
@@ -64,17 +64,17 @@ def uncounted() -> Iterator[None]:
 
 
 class _CountingCallSoon:
-    """`call_soon` of a loop, which counts; an attribute of the loop itself, in front of that of its class."""
+    """A counting `call_soon` of a loop; an attribute of the loop itself, which shadows that of its class."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._schedule = loop.call_soon
         self._users = 0
-        self._context = Context()  # what ends a count belongs to none
+        self._context = Context()  # callbacks that end a count are not counted themselves
 
     @classmethod
     def install(cls, loop: asyncio.AbstractEventLoop) -> _CountingCallSoon:
-        """Return that of the loop, made for its first user."""
+        """Return the loop's counting `call_soon`; its first user installs it."""
         found = vars(loop).get("call_soon")
         if not isinstance(found, cls):
             found = vars(loop)["call_soon"] = cls(loop)
@@ -82,7 +82,7 @@ class _CountingCallSoon:
         return found
 
     def uninstall(self) -> None:
-        """Give the loop its own back after the last user."""
+        """Restore the loop's own `call_soon` after the last user."""
         self._users -= 1
         if not self._users:
             del vars(self._loop)["call_soon"]
@@ -94,12 +94,12 @@ class _CountingCallSoon:
         if counted is not None:
             counted.begin()
         handle = self._schedule(callback, *args, context=context)
-        if counted is not None:  # right behind: a loop keeps the order, and leaves out what is cancelled
+        if counted is not None:  # right behind: a loop keeps the order, and skips cancelled callbacks
             self._schedule(counted.end, context=self._context)
         return handle
 
     def count(self, counted: ScheduledCallbacks) -> None:
-        """Count the callback that is running until the loop turns."""
+        """Count the running callback until the next turn of the loop."""
         counted.begin()
         self._schedule(counted.end, context=self._context)
 

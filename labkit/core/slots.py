@@ -35,7 +35,7 @@ class Slots:
         slot: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(slot)
         try:
-            with time_limits.held():
+            with time_limits.paused():
                 async with self._aside():
                     await slot
         except BaseException:

@@ -75,7 +75,7 @@ def current() -> TimeLimit | None:
 
 
 @contextmanager
-def held() -> Iterator[None]:
+def paused() -> Iterator[None]:
     """Pause the limits of the calling work within the block."""
     limit = _CURRENT.get()
     if limit is None:

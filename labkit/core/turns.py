@@ -1,13 +1,13 @@
-"""Which handler works while a fleet is simulated: one at a time, so that a seed gives the same again.
+"""Scheduler that runs event handlers one at a time while a virtual clock is driven, in an order that the seed fixes.
 
-Handlers of several events, and those of several solutions for one, work side by side, and which of them is first is a
-matter of real time. Where somebody drives a virtual clock (`Clock.drive`) they take turns: each works until it ends,
-lab time holds it, or it waits for others. The next one is that whose event was raised first. What it begins side by
-side (subscribers that it has told, calls of an async function: core/branches.py) are branches of its turn, before
-whatever comes after it.
+Handlers of several events, and those of several solutions for one event, run concurrently, and their order
+depends on real time. While a virtual clock is driven (`Clock.drive`) they take turns: each runs until it ends,
+is delayed for lab time, or waits for others. The next one is the handler of the event that was raised first.
+Concurrent work that it begins (notified subscribers, calls of an async function: core/branches.py) forms
+branches of its turn, before any later turn.
 
-What was held goes on without waiting: a virtual clock fires one timer at a time, when all others have settled. A
-handler that waits for another one by other means than the platform's waits for ever.
+A delayed handler resumes without waiting for a turn: a virtual clock fires one timer at a time, when all other
+work has settled. A handler that waits for another one by other means than the platform's waits for ever.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ T = TypeVar("T")
 
 
 class Turn:
-    """That of one handler, or of one branch of what it does; what works on its behalf finds it by `current`.
+    """The turn of one handler, or of one branch of its work; code that runs on its behalf finds it by `current`.
 
-    number: lower ones come first; that of a branch begins with that of what it is a branch of.
+    number: its place in the order; that of a branch begins with the number of its parent.
     """
 
     __slots__ = ("_coming", "_mine", "_over", "_turns", "number")
@@ -42,56 +42,58 @@ class Turn:
         self._coming: asyncio.Future[None] | None = None
 
     def branch(self) -> Turn:
-        """A turn for later than this and the branches that it has, and for sooner than what comes after it."""
+        """Return a new branch: after this turn and its existing branches, before all later turns."""
         return self._turns.next(self.number)
 
     @property
-    def asks(self) -> bool:
-        """Does it stand in line?"""
+    def is_waiting(self) -> bool:
+        """Whether the turn is in the queue."""
         return self._coming is not None and not self._coming.done()
 
-    def ask(self) -> None:
-        """Stand in line; `come` has to follow, or `end`."""
-        if self._mine or self._turns.free:
-            self.go_on()
-        elif not self.asks:
+    def enqueue(self) -> None:
+        """Enter the queue; `wait` has to follow, or `end`."""
+        if self._mine or self._turns.is_free:
+            self.resume()
+        elif not self.is_waiting:
             self._coming = asyncio.get_running_loop().create_future()
-            self._turns.line_up(self)
-            self._turns.call_next()  # of those before it all may have given up
+            self._turns.add_to_queue(self)
+            self._turns.start_next()  # all turns before it may have been cancelled
 
-    async def come(self) -> None:
-        """Return when it is the turn of who asked."""
+    async def wait(self) -> None:
+        """Return when it is this turn, after `enqueue`."""
         if (coming := self._coming) is not None:
-            with time_limits.held():
+            with time_limits.paused():
                 await coming
             if self._coming is coming:
                 self._coming = None
 
-    def go_on(self) -> None:
-        """Work from now on, beside whoever does."""
+    def resume(self) -> None:
+        """Run from now on, concurrently with other running turns."""
         if not (self._mine or self._over):
             self._mine = True
             self._turns.working += 1
         if self._coming is not None and not self._coming.done():
             self._coming.set_result(None)
 
-    def give(self) -> None:
-        """Others may work. Nothing happens where they may already."""
+    def release(self) -> None:
+        """Let other turns run; no effect where they may already."""
         if self._mine:
             self._mine = False
             self._turns.working -= 1
-            self._turns.call_next()
+            self._turns.start_next()
 
     def end(self) -> None:
-        """It asks no more: what it may have left behind works beside the others."""
+        """Leave the queue and let others run; work left behind runs concurrently with them."""
         self._over = True
-        self.go_on()  # who waits for it
-        self.give()
+        self.resume()  # resumes a coroutine that waits in `wait`
+        self.release()
 
 
 class Turns:
-    """All of a lab. working: how many have their turn; where a clock is driven one, or what was held beside it;
-    activity: what they are pieces of.
+    """The turns of a lab.
+
+    working: number of running turns; on a driven clock one, plus those resumed after a delay; activity: the
+    count of pending work that they belong to.
     """
 
     def __init__(self, clock: Clock, activity: Activity) -> None:
@@ -102,69 +104,70 @@ class Turns:
         self._numbers = itertools.count()
 
     @property
-    def free(self) -> bool:
-        """Need nobody wait?"""
+    def is_free(self) -> bool:
+        """Whether a new turn may run at once."""
         return not (self.working or self._line) or not self._clock.driven
 
     def next(self, of: tuple[int, ...] = ()) -> Turn:
-        """A turn for later than all others, or than all branches of a number, who has yet to ask."""
+        """Return a turn after all others, or after all branches of a number; it has yet to `enqueue`."""
         return Turn(self, (*of, next(self._numbers)))
 
-    def apart(self) -> Turns:
-        """Turns for what is no handler's: those who take them wait for each other, and for nobody else."""
+    def separate(self) -> Turns:
+        """Return a separate scheduler for work that belongs to no handler; its turns wait only for each other."""
         return Turns(self._clock, self.activity)
 
-    def line_up(self, turn: Turn) -> None:
+    def add_to_queue(self, turn: Turn) -> None:
+        """Add a turn to the queue."""
         heapq.heappush(self._line, (turn.number, next(self._numbers), turn))
 
-    def call_next(self) -> None:
-        """Let those work who asked: the first, where nobody works; all, where the clock is driven no more."""
+    def start_next(self) -> None:
+        """Start the first waiting turn, where none runs; on a clock that is no longer driven, start all."""
         while self._line and not (self.working and self._clock.driven):
             *_, turn = heapq.heappop(self._line)
-            if turn.asks:
-                turn.go_on()
+            if turn.is_waiting:
+                turn.resume()
 
     @asynccontextmanager
     async def aside(self) -> AsyncIterator[None]:
-        """Within, a piece of work waits for others to end: it is no activity, and another has its turn."""
+        """Release the turn within the block, while the caller waits for others: it is no activity meanwhile."""
         turn = current()
         self.activity.end()
         if turn is not None:
-            turn.give()
+            turn.release()
         try:
             yield
         finally:
             self.activity.begin()
             if turn is not None:
-                turn.ask()
-                await turn.come()
+                turn.enqueue()
+                await turn.wait()
 
     async def gather(self, works: Sequence[Callable[[], Coroutine[Any, Any, T]]]) -> list[T]:
-        """The results of several works, each a piece of work of its own; the one that waits for them stands for the
-        last of them. Side by side, or in turn where who waits has a turn.
+        """Run functions as branches and return their results in order: concurrently, or in turn where the
+        caller has a turn.
 
-        Raises what the first raises that does.
+        Each counts as pending work until it ends. Raises the first exception.
         """
         turn = current()
         if turn is None:
             return await self.activity.gather([work() for work in works])
         branches = [turn.branch() for _ in works]
         for branch in branches:
-            branch.ask()
-        turn.give()
+            branch.enqueue()
+        turn.release()
         try:
             return await self.activity.gather(list(map(_branch, branches, works)))
         finally:
             for branch in branches:
                 branch.end()
-            turn.ask()
-            await turn.come()
+            turn.enqueue()
+            await turn.wait()
 
 
 async def _branch(turn: Turn, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     begin(turn)  # in the context of a task of its own
     try:
-        await turn.come()
+        await turn.wait()
         return await work()
     finally:
         turn.end()
@@ -175,7 +178,7 @@ _CURRENT: ContextVar[Turn | None] = ContextVar("turn", default=None)
 
 @contextmanager
 def on_behalf_of(turn: Turn) -> Iterator[None]:
-    """What runs within works on behalf of this turn."""
+    """Run the block on behalf of a turn."""
     before = _CURRENT.set(turn)
     try:
         yield
@@ -184,10 +187,10 @@ def on_behalf_of(turn: Turn) -> Iterator[None]:
 
 
 def begin(turn: Turn) -> None:
-    """What runs in this context from now on works on behalf of this turn."""
+    """Run the rest of this context on behalf of a turn."""
     _CURRENT.set(turn)
 
 
 def current() -> Turn | None:
-    """The turn on whose behalf this runs, on the loop or in a thread; None for a request, a cell."""
+    """Return the turn on whose behalf this code runs, on the loop or in a thread; None for a request, a cell."""
     return _CURRENT.get()

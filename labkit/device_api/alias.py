@@ -49,7 +49,7 @@ async def write(exchange: Exchange, devices: Devices) -> web.StreamResponse:
     if len(points) < len(pairs):
         kept = {point.alias: point.value for point in points}
         exchange.add_not_stored((alias, value) for alias, value in pairs if kept.get(alias) != value)
-    await exchange.context.events.capacity(f"{device.product}/{device.identity}")
+    await exchange.context.events.wait_for_capacity(f"{device.product}/{device.identity}")
     require_still_authenticated(exchange)
     read = existing_aliases(exchange, aliases) if aliases else ()
     stored, found = await devices.state.store(device.product, device.identity, points, second, read)

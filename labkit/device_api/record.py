@@ -50,7 +50,7 @@ async def record(exchange: Exchange, devices: Devices) -> web.StreamResponse:
     ]
     if len(points) > MANY:
         await asyncio.sleep(0)  # to check and store all of them would block the loop for too long
-    await exchange.context.events.capacity(f"{device.product}/{device.identity}")
+    await exchange.context.events.wait_for_capacity(f"{device.product}/{device.identity}")
     require_still_authenticated(exchange)
     if points:
         stored, _ = await devices.state.store(device.product, device.identity, points, math.floor(now))

@@ -27,7 +27,7 @@ class Runs:
         if len(held) == 1:
             self._holding.begin(held[0])
             if turn is not None:
-                turn.give()
+                turn.release()
 
     def end(self, actor: str, run: int | None = None, turn: Turn | None = None) -> None:
         """Count the delay as over: the operation resumes, or was cancelled."""
@@ -40,4 +40,4 @@ class Runs:
             del self._held[work]
             self._holding.end(name)
             if turn is not None:
-                turn.go_on()
+                turn.resume()

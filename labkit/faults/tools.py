@@ -75,7 +75,7 @@ class Tools:
         self.runs.begin(actor, run, turn)
         self.delays.begin(fault.name, actor)
         try:
-            with time_limits.held():
+            with time_limits.paused():
                 await reached
         finally:
             timer.cancel()

@@ -38,7 +38,7 @@ class Solutions(Component):
         self._solutions = cast("Directory[Solution]", context.solutions)  # nobody else adds to it
         context.events.declare(events.EVENTS)
         self.delivery = Delivery(self._solutions)
-        context.events.deliver_to(self.delivery.receivers, self._solutions.values())
+        context.events.set_receivers(self.delivery.receivers, self._solutions.values())
 
     async def add(self, settings: SolutionSettings) -> Solution:
         """Add a solution, from its folder if it has one, and run what the folder runs at the end of set-up.

@@ -119,12 +119,12 @@ async def test_what_a_handler_emits_comes_behind_what_is_queued() -> None:
 async def test_a_full_source_waits_and_says_so_until_there_is_room() -> None:
     recorder = Recorder(capacity=3)
     for number in range(3):
-        await recorder.events.capacity("device")  # not yet full
+        await recorder.events.wait_for_capacity("device")  # not yet full
         recorder.events.queue("device", "solution", recorder.gated, number)
     assert recorder.held == []
-    waiting = asyncio.ensure_future(recorder.events.capacity("device"))
+    waiting = asyncio.ensure_future(recorder.events.wait_for_capacity("device"))
     async with asyncio.timeout(5):
-        await recorder.events.capacity("another device")
+        await recorder.events.wait_for_capacity("another device")
     await asyncio.sleep(0.001)
     assert (waiting.done(), recorder.held) == (False, [("device", 3)])
     recorder.gate.set()
@@ -139,7 +139,7 @@ async def test_there_is_room_as_soon_as_one_event_is_done() -> None:
     first = asyncio.Event()
     recorder.events.queue("device", "solution", lambda _: first.wait(), None)
     recorder.events.queue("device", "solution", recorder.gated, None)
-    waiting = asyncio.ensure_future(recorder.events.capacity("device"))
+    waiting = asyncio.ensure_future(recorder.events.wait_for_capacity("device"))
     await asyncio.sleep(0)
     first.set()
     async with asyncio.timeout(5):
@@ -152,7 +152,7 @@ async def test_a_source_is_bounded_over_all_its_receivers() -> None:
     recorder = Recorder(capacity=2)
     recorder.events.queue("device", "one", recorder.gated, 1)
     recorder.events.queue("device", "two", recorder.gated, 1)
-    waiting = asyncio.ensure_future(recorder.events.capacity("device"))
+    waiting = asyncio.ensure_future(recorder.events.wait_for_capacity("device"))
     await asyncio.sleep(0.001)
     assert recorder.held == [("device", 2)]
     recorder.gate.set()
@@ -163,7 +163,7 @@ async def test_a_source_is_bounded_over_all_its_receivers() -> None:
 async def test_who_is_cancelled_while_it_waits_for_room_leaves_nothing() -> None:
     recorder = Recorder(capacity=1)
     recorder.events.queue("device", "solution", recorder.gated, 1)
-    waiting = [asyncio.ensure_future(recorder.events.capacity("device")) for _ in range(2)]
+    waiting = [asyncio.ensure_future(recorder.events.wait_for_capacity("device")) for _ in range(2)]
     await asyncio.sleep(0)
     waiting[0].cancel()
     recorder.gate.set()
@@ -194,7 +194,7 @@ async def test_nobody_overtakes_those_that_wait_for_a_source() -> None:
     late: list[asyncio.Future[None]] = []
 
     async def request(number: int) -> None:
-        await recorder.events.capacity("device")
+        await recorder.events.wait_for_capacity("device")
         went_on.append(number)
 
     async def handle(_: object) -> None:

@@ -85,7 +85,7 @@ class Dispatch:
             names=argument_names(published.parameters, *OPERATION.arguments),
             caller=subscription.subscriber,
         )
-        if not self._context.events.handled(event):
+        if not self._context.events.is_handled(event):
             raise ServiceError(404, f"{where} has no handler at its publisher {subscription.publisher}")
         with deeper():
             await self._spend(subscription)
@@ -111,7 +111,7 @@ class Dispatch:
         """Have a subscriber handle an event: the result of its handler. Raises ServiceError as `operation` does."""
         where = f"{subscription.subscriber}: {event.name}"
         raised = self._event_of(subscription, event, data)
-        if not self._context.events.handled(raised):
+        if not self._context.events.is_handled(raised):
             raise NoHandler(404, f"{where} has no handler")
         with deeper():
             outcome = await self._ask(raised, cause, {"data": redacted(data)})
@@ -196,7 +196,7 @@ class Dispatch:
         sequence = self._context.journal.record(
             "event", event.source, event.kind.event, cause=cause, detail=to
         )
-        return await self._context.events.ask(replace(event, cause=sequence))
+        return await self._context.events.run_handler(replace(event, cause=sequence))
 
 
 class NoHandler(ServiceError):

@@ -346,7 +346,7 @@ class Interface(Service):
 
     def _check_capacity(self, caller: Caller) -> None:
         """Those who trigger never wait for the handlers: these may be what they were called by."""
-        if self._context.events.full(caller.solution):
+        if self._context.events.is_full(caller.solution):
             raise ServiceError(503, "too many events of this solution are waiting for their handlers")
 
 

@@ -89,7 +89,7 @@ async def handlers_awaited(original: Any, exchange: Exchange, devices: Devices) 
     """the device gets its answer when all handlers have ended"""
     response = await original(exchange, devices)
     exchange.context.events._capacity = 1
-    await exchange.context.events.capacity(exchange.identify().actor)  # until none is queued
+    await exchange.context.events.wait_for_capacity(exchange.identify().actor)  # until none is queued
     return response
 
 
