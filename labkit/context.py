@@ -98,7 +98,9 @@ class Postbox(Protocol):
         subject: str,
         text: str,
         html: str,
-    ) -> object: ...
+    ) -> object:
+        """Store a mail."""
+        ...
 
 
 class Outbound(Protocol):

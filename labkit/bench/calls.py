@@ -12,7 +12,7 @@ VARIANTS = {**users.VARIANTS, **notifications.VARIANTS, **solutions.VARIANTS}
 
 
 async def serve(measure: str, size: int) -> None:
-    """Build the variants of a measure and run them on command."""
+    """Build the variants of a measure and run them on command until standard input ends."""
     async with AsyncExitStack() as stack:
         variants = await VARIANTS[measure](stack, size)
 

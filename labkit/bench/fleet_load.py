@@ -130,6 +130,7 @@ class Load:
 
 
 async def serve() -> None:
+    """Execute the commands of the benchmark until standard input ends."""
     load = Load()
     commands: dict[str, Callable[..., Awaitable[Answer]]] = {
         "hammer": load.hammer,

@@ -78,7 +78,7 @@ class Result:
     details: dict[str, float]
 
     def as_dict(self) -> dict[str, Any]:
-        """The result as plain data, for JSON."""
+        """Return the result as plain data, for JSON."""
         return asdict(self)
 
 

@@ -66,6 +66,7 @@ class Fixture:
 
     @property
     def database(self) -> Database:
+        """The lab's database."""
         return self.platform.context.database
 
     async def send(self, reached: int, to: dict[str, object]) -> None:

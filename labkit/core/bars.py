@@ -1,4 +1,4 @@
-"""Progress bars, which are shown where tqdm is installed and left out where it is not."""
+"""Progress bars, shown if tqdm is installed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Bar(Protocol):
 
 
 class NoBar:
-    """A bar that shows nothing."""
+    """A bar without any output."""
 
     def update(self, n: float = 1) -> None: ...
     def set_description_str(self, desc: str, refresh: bool = True) -> None: ...

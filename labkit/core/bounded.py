@@ -70,6 +70,8 @@ def _remaining_after_other(value: object, longest: int, left: int, depth: int) -
 
 
 class _Truncator:
+    """Truncates one value: `most` is the remaining size of the whole."""
+
     def __init__(self, longest: int, most: int) -> None:
         self._longest = longest
         self._left = most

@@ -32,6 +32,7 @@ class KeyPair:
 
     @property
     def certificate_pem(self) -> bytes:
+        """The certificate in PEM."""
         return self.certificate.public_bytes(serialization.Encoding.PEM)
 
     @property

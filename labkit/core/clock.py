@@ -140,16 +140,16 @@ class Clock:
 
     @classmethod
     def like(cls, reading: Reading) -> Clock:
-        """A clock that shows what another one does, on a machine whose system's clock is right."""
+        """Return a clock that shows the same as another one, on a machine whose system's clock is right."""
         now = reading.lab + reading.rate * (RealTime().wall() - reading.real)
         return cls(reading.rate, min(LATEST, max(0.0, now)))
 
     def seconds(self) -> int:
-        """Lab time in whole seconds: a `timestamp` of the documents."""
+        """Return lab time in whole seconds: a `timestamp` of the documents."""
         return int(self.now())
 
     def micros(self) -> int:
-        """Lab time in whole microseconds."""
+        """Return lab time in whole microseconds."""
         now = self.now() if self._rate else self._lab  # without a call: every record of a journal asks
         return int(now * 1_000_000)
 

@@ -272,7 +272,7 @@ class Database:
         return turn
 
     def close(self) -> None:
-        """Commit what is pending and close."""
+        """Commit pending writes and close."""
         if self._connection is None:
             return
         self._selects.close()

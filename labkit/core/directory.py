@@ -58,6 +58,7 @@ class Directory(Generic[T]):
         return self._items.get(name)
 
     def names(self) -> list[str]:
+        """Return the names, in the order in which the objects were added."""
         return list(self._items)
 
     def values(self) -> ValuesView[T]:

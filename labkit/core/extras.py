@@ -1,4 +1,4 @@
-"""Libraries that come with an extra of labkit: a plain `pip install labkit` lacks them."""
+"""Optional libraries, which belong to an extra of labkit: a plain `pip install labkit` lacks them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from labkit.core.errors import LabError
 
 @contextmanager
 def needs(extra: str) -> Iterator[None]:
-    """Import in this context what comes with an extra. Raises LabError, which names it, for what is not installed."""
+    """Import libraries of an extra within the block. Raises LabError, naming the extra, for a missing one."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -19,7 +19,7 @@ def needs(extra: str) -> Iterator[None]:
 
 
 def check_installed(extra: str, use: str, *modules: str) -> None:
-    """Raise LabError where modules that come with an extra are not installed, before any work begins with them.
+    """Raise LabError where modules of an extra are not installed, before any work begins with them.
 
     use: the words before their names, such as "a dashboard takes".
     """

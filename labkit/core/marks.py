@@ -49,5 +49,5 @@ class Marks:
         return len(self._marks)
 
     def clear(self) -> None:
-        """Forget all marks."""
+        """Remove all marks."""
         self._marks.clear()

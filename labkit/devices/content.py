@@ -115,6 +115,7 @@ def _row(product: str, id: str) -> ColumnElement[bool]:
 
 
 def put_item(connection: Connection, product: str, info: ContentInfo, data: bytes) -> None:
+    """Store an item with its data, in place of any with the same id."""
     _remove(connection, product, info.id)
     connection.execute(content_table.insert().values((product, *astuple(info))))
     for number, start in enumerate(range(0, len(data), PIECE)):
@@ -130,11 +131,13 @@ def _remove(connection: Connection, product: str, id: str) -> int:
 
 
 def item_ids(connection: Connection, product: str) -> list[ContentInfo]:
+    """Return the meta fields of a product's items, sorted by id."""
     query = select(*META).where(content_table.c.product == product).order_by(content_table.c.id)
     return [ContentInfo(*row) for row in connection.execute(query)]
 
 
 def item_info(connection: Connection, product: str, id: str) -> ContentInfo | None:
+    """Return the meta fields of an item, or None."""
     row = connection.execute(select(*META).where(_row(product, id))).first()
     return None if row is None else ContentInfo(*row)
 

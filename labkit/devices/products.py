@@ -27,6 +27,7 @@ class Product:
 
     @property
     def id(self) -> str:
+        """The product's id, from its settings."""
         return self.settings.id
 
     def change(self, **values: object) -> ProductSettings:

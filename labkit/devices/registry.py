@@ -68,6 +68,7 @@ class Device:
 
     @property
     def status(self) -> str:
+        """`locked`, `provisioned` or `whitelisted`."""
         if self.locked:
             return "locked"
         return "provisioned" if self.digest is not None else "whitelisted"
@@ -359,6 +360,7 @@ def _device(row: tuple[str, str, int, int, bytes | None, bytes | None, int | Non
 
 
 def find_by_digest(connection: Connection, product: str, digest: bytes) -> Device | None:
+    """Return the device whose credential has this digest, or None."""
     row = execute(connection, FIND_BY_DIGEST, (product, digest)).fetchone()
     return None if row is None else _device(row)
 

@@ -47,7 +47,7 @@ class SeenValues:
             del answers[next(iter(answers))]  # that value may be answered more often
 
     def replace(self, key: Key, timestamp: int) -> None:
-        """Forget the answers of a value: another one takes its place, or it is seen."""
+        """Drop the answers of a value that is replaced or seen."""
         answers = self.answers.get(key)
         if answers is not None and answers.pop(timestamp, None) is not None and not answers:
             del self.answers[key]
@@ -57,7 +57,7 @@ class SeenValues:
         return [(*key, timestamp, number) for timestamp, number in self.marks.pop(key, {}).items()]
 
     def forget_all(self) -> None:
-        """Forget everything: the database was emptied, or the platform lost its power."""
+        """Clear the record: the database was emptied, or the platform lost its power."""
         self.generation += 1
         self.marks.clear()
         self.answers.clear()

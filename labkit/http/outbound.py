@@ -23,11 +23,13 @@ Send = Callable[[str, str, Mapping[str, str], "str | None"], Awaitable[Answer]] 
 
 
 class OutgoingFaults(Protocol):
-    """Faults of outgoing requests: return status and text of the answer, from `send` or not."""
+    """Faults of outgoing requests."""
 
     async def around(
         self, method: str, url: str, headers: Mapping[str, str], body: str | None, send: Send
-    ) -> Answer: ...
+    ) -> Answer:
+        """Return status and text of the answer, from `send` or from a fault."""
+        ...
 
 
 class AwaitedAnswers(Protocol):
