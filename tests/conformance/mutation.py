@@ -1,5 +1,5 @@
-"""Playing mutants in processes that a fork server starts (warm.py): those of some parts one after the other on the lab
-of one; the few that would harm the others, or come too late, in one of their own.
+"""Runner of mutants in processes of a fork server. The mutants of a few parts share a process and its lab (warm.py);
+a mutant that would affect others, or has to be in place before the lab starts, has its own process.
 """
 
 from __future__ import annotations
@@ -29,23 +29,25 @@ from tests.conformance.mutation_jobs import Job, planned
 from tests.conformance.warm import SEED, Warm
 
 PATIENCE = 120.0  # seconds of real time for one process
-OWN_FILES = ("mutants", "breaking")  # how the files of patches, and of what they share, begin
+OWN_FILES = ("mutants", "breaking")  # prefixes of the files of patches, and of their shared changes
 OWN_ERRORS = ("TypeError", "AttributeError", "NameError", "UnboundLocalError", "KeyError", "IndexError")
 PRELOAD = __name__
-CATALOGUE = load()  # both are the same for all that are forked from here; the lab itself reads its file anew
+CATALOGUE = (
+    load()
+)  # both are the same for all processes that are forked from here; the lab itself reads its file again
 SETTINGS = read_settings(LAB_YAML)
 
 
 def prepare() -> None:
-    """For a process that others are forked from: what all mutants need (fork_server.py)."""
+    """Prepare a fork server's process for all mutants (fork_server.py)."""
     warm.prepare()
-    held()
+    holders_of_patched()
 
 
 def run_patch(patch: Patch, there: Warm | None = None) -> Trial:
-    """Break this process's platform as a patch says, and try it on a lab that nobody else has.
+    """Apply a patch to this process's platform, and try it on a lab that nothing else uses.
 
-    there: a lab that is there already, for a patch that need not be there from the start.
+    there: an existing lab, for a patch that need not be in place from the start.
     """
     if there is not None and not patch.from_start:
         target = there.target()
@@ -56,7 +58,7 @@ def run_patch(patch: Patch, there: Warm | None = None) -> Trial:
 
 
 def try_alone(patch: Patch, target: Target) -> Trial:
-    """Try a patch that is in place, on a lab that nobody uses afterwards."""
+    """Try a patch that is in place, on a lab that nothing uses afterwards."""
     with runner.player(target, CATALOGUE) as play:
         trial = try_on(patch, play)
     return replace(trial, broken=(*trial.broken, *own_errors(target.lab)))
@@ -65,10 +67,10 @@ def try_alone(patch: Patch, target: Target) -> Trial:
 def run_shared(
     mutants: Iterable[Mutant], target: Target, control: Iterable[str] = ()
 ) -> tuple[list[Trial], list[Verdict]]:
-    """Try mutants one after the other, then play, without any fault, the checks that noticed one: where such a check
-    does not pass, nothing is proved by it, or a mutant spoiled the lab.
+    """Try mutants one after the other, then run the checks that noticed one without any fault. A check that fails
+    then proves nothing, or a mutant has damaged the lab.
 
-    control: checks to play then in any case. Their verdicts come too.
+    control: further checks to run then. The verdicts of this run are returned, too.
     """
     with runner.player(target, CATALOGUE) as play:
         trials = [_try(each, target.lab, play) for each in mutants]
@@ -85,18 +87,18 @@ def _proved_nothing(trial: Trial, fell: Mapping[str, str]) -> Iterator[str]:
 
 
 def _try(mutant: Mutant, lab: Lab, play: Play) -> Trial:
-    lab.journal.clear()  # which some checks read whole
+    lab.journal.clear()  # some checks read all of it
     try:
         if isinstance(mutant, Row):
             return try_row(mutant, lab, play)
         assert isinstance(mutant, Patch)
         return try_patch(mutant, lab, play)
-    except Exception as error:  # noqa: BLE001 - the others are to be tried all the same
+    except Exception as error:  # noqa: BLE001 - the other mutants must still be tried
         return _no_trial(mutant, f"{type(error).__name__}: {error}")
 
 
 def try_row(row: Row, lab: Lab, play: Play) -> Trial:
-    """Add the row's fault, run checks until each requirement has one that notices, and take the fault out."""
+    """Add the row's fault, run checks until one notices for each requirement, and remove the fault."""
     try:
         fault = lab.faults.add(**row.fault, name=row.name)
         trial = try_on(row, play)
@@ -107,14 +109,14 @@ def try_row(row: Row, lab: Lab, play: Play) -> Trial:
 
 
 def try_patch(patch: Patch, lab: Lab, play: Play) -> Trial:
-    """The same with a fault in code."""
+    """Apply the patch, run checks until one notices for each requirement, and undo it."""
     with applied(patch):
         trial = try_on(patch, play)
     return replace(trial, broken=(*trial.broken, *own_errors(lab)))
 
 
 def own_errors(lab: Lab) -> Iterator[str]:
-    """What went wrong in a patch itself, not in what it breaks: then it is that error which the checks notice."""
+    """Yield the errors that a patch itself raised by mistake: a check that notices such an error proves nothing."""
     for kind in ("error", "call", "script"):
         for record in lab.journal.select(kind):
             detail = record.detail if isinstance(record.detail, dict) else {}
@@ -125,7 +127,7 @@ def own_errors(lab: Lab) -> Iterator[str]:
 
 
 def try_on(mutant: Mutant, play: Play) -> Trial:
-    """Run checks until each requirement of a mutant has one that notices, and the smoke check."""
+    """Run checks until one notices for each requirement of a mutant, and the smoke check."""
     wanted = {*mutant.requirements}
     noticed: set[str] = set()
 
@@ -133,7 +135,7 @@ def try_on(mutant: Mutant, play: Play) -> Trial:
         noticed.update(each for each in verdict.requirements if verdict.outcome_of(each) in NOTICED)
 
     def needed() -> Iterator[Check]:
-        """Those that may yet tell more, some of which wait long for what a mutant never sends; smoke in any case."""
+        """Yield the checks that may notice a further requirement, then the smoke check."""
         for each in checks():
             if each.name != mutant.smoke and (wanted - noticed).intersection(each.requirements):
                 yield each
@@ -144,25 +146,27 @@ def try_on(mutant: Mutant, play: Play) -> Trial:
 
 @cache
 def checks() -> tuple[Check, ...]:
-    """Those that mutants prove: models are proved by faults of their own."""
+    """Return the checks that mutants prove; model checks are proved by other faults."""
     return tuple(each for each in all_checks() if each.model is None)
 
 
 def original_of(mutant: Patch) -> Any:
-    """What a mutant replaces."""
+    """Return the function that a mutant replaces."""
     owner, name = _owner(mutant)
     return vars(owner)[name]
 
 
 @contextmanager
 def applied(mutant: Patch) -> Iterator[None]:
-    """Have the broken function in place, also where other modules imported it or keep it in a table."""
+    """Replace a function by its broken version inside this context, also where other modules import it or tables hold
+    it.
+    """
     owner, name = _owner(mutant)
     original = vars(owner)[name]
     broken = mutant.replace(original)
     tables: list[dict[Any, Any]] = []
     if isinstance(owner, ModuleType):
-        tables = held().get(id(original)) or holders([original])[id(original)]
+        tables = holders_of_patched().get(id(original)) or holders([original])[id(original)]
     places = [(table, key) for table in tables for key, value in table.items() if value is original]
 
     def put(function: Any) -> None:
@@ -178,7 +182,7 @@ def applied(mutant: Patch) -> Iterator[None]:
 
 
 def _owner(mutant: Patch) -> tuple[Any, str]:
-    """The module or class that a mutant changes, and the name of what it replaces there."""
+    """Return the module or class that a mutant changes, and the name of the function there."""
     module_name, _, path = mutant.patches.partition(":")
     owner: Any = import_module(module_name)
     *parents, name = path.split(".")
@@ -188,17 +192,18 @@ def _owner(mutant: Patch) -> tuple[Any, str]:
 
 
 @cache
-def held() -> dict[int, list[dict[Any, Any]]]:
-    """By the id of each function of a module that some mutant replaces: what holds it.
+def holders_of_patched() -> dict[int, list[dict[Any, Any]]]:
+    """Return the namespaces and tables that hold each function of a module that a mutant replaces, by the function's
+    id.
 
-    To look for that takes a tenth of a mutant's time, so it is done once, before the processes of all are forked.
+    The search takes a tenth of a mutant's time, so it is done once, before processes are forked.
     """
     found = [(owner, vars(owner).get(name)) for owner, name in map(_owner, all_patches())]
     return holders([each for owner, each in found if isinstance(owner, ModuleType) and each is not None])
 
 
 def holders(functions: Iterable[object]) -> dict[int, list[dict[Any, Any]]]:
-    """By the id of each function: every namespace and table that holds it, except those of mutants."""
+    """Return every namespace and table that holds a function, by the function's id, except those of mutants."""
     found: dict[int, list[dict[Any, Any]]] = {id(each): [] for each in functions}
     for holder in gc.get_referrers(*functions):
         if isinstance(holder, dict) and not str(holder.get("__name__")).startswith("labkit.conformance"):
@@ -214,10 +219,10 @@ def try_all(
     control: Iterable[Check] = (),
     progress: Callable[[Verdict], object] = lambda verdict: None,
 ) -> Iterator[Trial]:
-    """Try mutants in processes of their own, those of a few parts in one; trials come as the processes end.
+    """Try mutants in several processes, those of a few parts in one; yield trials as the processes end.
 
-    server: one that is there already; control: checks to play without a fault too, each once, after the mutants of its
-    part; progress: gets their verdicts.
+    server: a running one; control: checks to run without a fault too, each once, after the mutants of its part;
+    progress: called with their verdicts.
     """
     if server is None:
         with ForkServer(PRELOAD) as server:
@@ -240,7 +245,7 @@ def try_all(
 
 
 def attempt(job: Job, tell: Callable[[Any], None]) -> None:
-    """Try mutants in this process, which cannot be used for anything else afterwards, and play checks without them."""
+    """Try mutants in this process, which cannot be used for anything else afterwards, and run checks without them."""
     mutants = [each for each in all_mutants() if each.name in job["mutants"]]
     verdicts: list[Verdict] = []
     try:
@@ -250,7 +255,7 @@ def attempt(job: Job, tell: Callable[[Any], None]) -> None:
         else:
             with warm.target_of_seed() as target:
                 trials, verdicts = run_shared(mutants, target, job["checks"])
-    except Exception as error:  # noqa: BLE001 - it is to be told of each of them
+    except Exception as error:  # noqa: BLE001 - it is reported for each of them
         trials = [_no_trial(each, f"{type(error).__name__}: {error}") for each in mutants]
     for trial in trials:
         tell({"trial": trial.as_dict()})

@@ -1,4 +1,4 @@
-"""Which mutants share a process and its lab, and which checks are played there without a fault."""
+"""Jobs: the mutants that share a process and its lab, and the checks that run there without a fault."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ TOGETHER = 40  # mutants after which a process gets no further part
 
 
 class Job(TypedDict):
-    """What one process does, as plain data: mutants and checks, by name; alone: has its one mutant a lab of its own?"""
+    """The work of one process, as plain data: mutants and checks, by name; alone: whether its one mutant needs its
+    own lab.
+    """
 
     mutants: list[str]
     checks: list[str]
@@ -20,10 +22,10 @@ class Job(TypedDict):
 
 
 def planned(mutants: Iterable[Mutant], control: Iterable[Check] = ()) -> list[Job]:
-    """The jobs, the longest first: whole parts share one, and with them the checks that notice most of its mutants.
+    """Return the jobs, the longest first. The mutants of a part share one, with the checks that notice most of them.
 
-    control: the checks, each once. A model, which no mutant needs, has one of its own: it takes as long as dozens of
-    other checks, and longer on a lab that has seen much.
+    control: the checks, each once. A model check, which no mutant needs, has its own job: it takes as long as dozens
+    of other checks, and longer on a lab with much data.
     """
     models: list[Job] = []
     alone: list[Job] = []
@@ -44,7 +46,7 @@ def planned(mutants: Iterable[Mutant], control: Iterable[Check] = ()) -> list[Jo
 
 
 def _job(each: Mutant | Check, shared: dict[str, Job], last: dict[str, Job]) -> Job:
-    """That of a part, else the last of its area, unless that has enough."""
+    """Return the job of a part, or the last job of its area unless that is full."""
     part, area = each.name.partition("/")[0], each.requirements[0].partition("-")[0]
     if part not in shared:
         job = last.get(area)

@@ -348,7 +348,7 @@ def test_a_function_is_replaced_wherever_it_is_held(modules: Any) -> None:
 
 @pytest.mark.usefixtures("thawed")
 def test_what_holds_a_function_is_known_for_all_mutants() -> None:
-    found = [id(each) for each in mutation.held()[id(wire.nothing)]]
+    found = [id(each) for each in mutation.holders_of_patched()[id(wire.nothing)]]
     assert {id(vars(wire)), id(vars(api))} <= {*found}
     assert id(vars(write_mutants)) not in found
 

@@ -1,9 +1,9 @@
-"""A lab that is there before a process is forked (by a fork server), so that what is forked need not start its own.
+"""A lab that is started before a fork server forks, so that forked processes need not start their own.
 
-Each process goes on with a copy: what one does to it, no other sees. It is as fresh as one that was started there,
-and comes at a tenth of the time. That it is as good, a play of all checks on copies of it says. What mutants break is
-not kept over a lab's life (no module-level object changes after import), so a lab that was here before the fork hides
-no fault: a mutant that it did hide would survive, and a test says so.
+Each process goes on with its own copy of the lab, which is as fresh as a new one, and available in a tenth of the
+time. A run of all checks on such copies shows that they are as good. Faults take effect also in a lab that was
+started before the fork, since no module-level object changes after import; a fault that did not would survive, and a
+test reports it.
 """
 
 from __future__ import annotations
@@ -30,29 +30,33 @@ class Warm:
     domains: dict[str, str]
 
     def target(self) -> Target:
-        """The lab, resumed: once in a process, with which it ends."""
+        """Return the resumed lab as a target, once in a process; it ends with the process."""
         return Target.local(Lab.resumed(self.control, SEED), SEED, self.settings, self.domains)
 
 
-_kept: list[Warm] = []  # one at most: what `prepare` made, for the processes that are forked from this one
+_kept: list[
+    Warm
+] = []  # one at most: the lab that `prepare` started, for the processes that are forked from this one
 
 
 def prepare() -> None:
-    """As `labkit.conformance.preload` does, then have a lab for each process that is forked from this one."""
-    from labkit.conformance import preload  # which imports all that takes long
+    """Prepare this process as `labkit.conformance.preload` does, and start a lab for each process that is forked from
+    it.
+    """
+    from labkit.conformance import preload  # it imports everything that takes long
 
     preload.prepare()
     _kept.append(warmed())
 
 
 def take() -> Warm | None:
-    """The lab that was prepared, for this process alone; None where there is none, or it was taken."""
+    """Return the prepared lab, for this process alone; None if there is none, or it is in use."""
     return _kept.pop() if _kept else None
 
 
 @contextmanager
 def target_of_seed() -> Iterator[Target]:
-    """The lab that was prepared; where there is none, a new one of the same seed, which is closed afterwards."""
+    """Provide the prepared lab, or a new one of the same seed, which is closed afterwards."""
     if (warm := take()) is not None:
         yield warm.target()
         return
@@ -61,7 +65,7 @@ def target_of_seed() -> Iterator[Target]:
 
 
 def warmed() -> Warm:
-    """A lab as `Lab(SEED, config=LAB_YAML)` starts it, suspended. No thread or loop of it is left."""
+    """Start a lab as `Lab(SEED, config=LAB_YAML)` does, and return it suspended, without threads or loops."""
     settings = load(LAB_YAML)
 
     async def start() -> Warm:
