@@ -15,7 +15,7 @@ CREDENTIAL = f"CR{'1' * 32}"
 ODD = ("é漢😀", "a b", "a&b=c%20+", "x@y.z", "'\"\\", "<b>", "a\tb", "all", "ISAC/../", "null", " ")
 
 
-@check("NTF-BIND-1", "what createBinding gives, getBinding gives too")
+@check("NTF-BIND-1", "getBinding gives the binding that createBinding gave")
 async def made_and_found(target: Target) -> None:
     notify = Notify(target)
     for kind in CHANNELS:
@@ -69,7 +69,7 @@ async def tags(target: Target) -> None:
     notify.same("tags of one without", (await notify.bound()).get("tags"), [])
 
 
-@check("NTF-BIND-6", "address, endpoint, identity and type are what was given, letter by letter")
+@check("NTF-BIND-6", "address, endpoint, identity and type are stored unchanged")
 async def fields(target: Target) -> None:
     notify = Notify(target)
     for number, odd in enumerate(ODD):
@@ -123,7 +123,7 @@ async def numbers(target: Target) -> None:
         await notify.lists(f"bindings to {wrong}", [], Identity=given["Identity"])
 
 
-@check("NTF-BIND-9", "what is no phone number is told by the provider's code")
+@check("NTF-BIND-9", "an invalid phone number has the provider's error code")
 async def number_errors(target: Target) -> None:
     notify = Notify(target)
     for wrong in ("15005550001", "+0500555000", "+1500555000A", "+1234567890123456", "+", "ann"):
@@ -207,7 +207,7 @@ async def neither(target: Target) -> None:
             notify.same(f"what {kind} has of them", seen, [None, None])
 
 
-@check("NTF-BIND-14", "20 tags are taken, 21 are not")
+@check("NTF-BIND-14", "20 tags are accepted, 21 are not")
 async def most_tags(target: Target) -> None:
     notify = Notify(target)
     tags = [f"tag {number}" for number in range(21)]
@@ -245,7 +245,7 @@ async def unknown(target: Target) -> None:
         await notify.refused("deleteBinding", 404, BindingSid=sid)
 
 
-@check("NTF-BIND-18", "deleteBinding gives nil and takes the one away")
+@check("NTF-BIND-18", "deleteBinding gives nil and deletes only this binding")
 async def deleted(target: Target) -> None:
     notify = Notify(target)
     one = await notify.bound()
@@ -256,7 +256,7 @@ async def deleted(target: Target) -> None:
     await notify.lists("what is left", [other], Identity=one["identity"])
 
 
-@check("NTF-BIND-19", "a binding of the same endpoint takes the place of the one before, in its service")
+@check("NTF-BIND-19", "a binding replaces the one with the same endpoint in its service")
 async def replaced(target: Target) -> None:
     notify, witness = Notify(target), Notify(target, WITNESS)
     old = await notify.bound(Tag=["old"])

@@ -82,7 +82,7 @@ def _namesakes(target: Target) -> None:
 
 @check(
     "NTF-BIND-18 NTF-LIST-2 NTF-LIST-3 NTF-SEND-2 NTF-SEND-3 NTF-CALL-5",
-    "identities, tags, sids and credentials that are nearly right",
+    "near misses of identities, tags, sids and credentials",
     needs={"handsets"},
 )
 async def near_names(target: Target) -> None:

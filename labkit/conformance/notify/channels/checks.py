@@ -229,7 +229,7 @@ async def own_payload(target: Target) -> None:
         notify.same(f"data of {kind}", [data.get("a"), data.get("b"), data.get("n")], [2, 1, 1])
 
 
-@check("NTF-DATA-5", "a channel's payload takes nothing away", needs=SEEN)
+@check("NTF-DATA-5", "a channel's payload removes no field", needs=SEEN)
 async def nothing_taken(target: Target) -> None:
     notify = Notify(target)
     generic: Table = {
@@ -315,7 +315,7 @@ async def null(target: Target) -> None:
 # ---- SMS
 
 
-@check("NTF-SMS-1", "what Sms has is what the message has", needs=SEEN)
+@check("NTF-SMS-1", "the fields of Sms are the message's", needs=SEEN)
 async def sms_fields(target: Target) -> None:
     notify = Notify(target)
     own: Table = {
@@ -335,7 +335,7 @@ async def sms_fields(target: Target) -> None:
     notify.same("to, body, price", seen, [made["address"], "a body", "0.5"])
 
 
-@check("NTF-SMS-2", "the messaging service sends, unless Sms says who does", needs=SEEN)
+@check("NTF-SMS-2", "the messaging service is the sender, unless Sms names one", needs=SEEN)
 async def sender(target: Target) -> None:
     notify = Notify(target)
     service = target.messaging_service(0, 0).messaging_service

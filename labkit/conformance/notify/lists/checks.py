@@ -137,7 +137,7 @@ async def midnight(target: Target) -> None:
     await notify.lists("the day", made[1:], Identity=identity, StartDate=first, EndDate=first)
 
 
-@check("NTF-LIST-7", "meta tells the page, and where others are")
+@check("NTF-LIST-7", "meta has the page, and the URLs of others")
 async def meta(target: Target) -> None:
     notify, identity = Notify(target), target.identity()
     for _ in range(5):
@@ -204,7 +204,7 @@ async def together(target: Target) -> None:
     await notify.lists("and a day", [ann, bob], Identity=names, Tag=tag, StartDate="2001-01-01")
 
 
-@check("NTF-LIST-11", "what is no day is refused")
+@check("NTF-LIST-11", "an invalid day is refused")
 async def no_days(target: Target) -> None:
     notify = Notify(target)
     for wrong in (

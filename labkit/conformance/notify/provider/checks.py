@@ -23,7 +23,7 @@ def all_operations(notify: Notify, binding: Table) -> tuple[tuple[str, Table], .
     )
 
 
-@check("NTF-CALL-1", "a script calls operations with a table, and what they give is the call's value")
+@check("NTF-CALL-1", "a script calls operations with a table, and the call returns their result")
 async def called(target: Target) -> None:
     notify = Notify(target)
     given = notify.new()
@@ -52,7 +52,7 @@ async def unconfigured(target: Target) -> None:
     await owner.lists("the binding is there", [made], Identity=made["identity"])
 
 
-@check("NTF-CALL-4", "a solution without credentials is told what its configuration has to hold")
+@check("NTF-CALL-4", "the error without credentials names the missing configuration")
 async def credentials_in_provider_object(target: Target) -> None:
     owner, stranger = Notify(target), Notify(target, UNCONFIGURED)
     made = await owner.bound()
@@ -64,7 +64,7 @@ async def credentials_in_provider_object(target: Target) -> None:
             expect.true("the error names AccountSid and AuthToken", named, text, stranger.last)
 
 
-@check("NTF-CALL-5", "each operation takes credentials, and fails with those of nobody")
+@check("NTF-CALL-5", "each operation accepts credentials, and fails with unknown ones")
 async def credentials(target: Target) -> None:
     notify = Notify(target)
     made = await notify.bound()
@@ -110,7 +110,7 @@ async def services(target: Target) -> None:
         await notify.lists("in the other one", [], Identity=made["identity"], ServiceSid=there)
 
 
-@check("NTF-CALL-8", "ServiceSid is taken from the configuration, and asked for where it is nowhere")
+@check("NTF-CALL-8", "ServiceSid comes from the configuration, and is required if it is missing there")
 async def service_named(target: Target) -> None:
     notify = Notify(target)
     made = await notify.bound()
@@ -186,7 +186,7 @@ async def provider_in_trouble(target: Target) -> None:
     notify.same("once it is back", found, made)
 
 
-@check("NTF-CALL-12", "what one account's service holds, another account neither sees nor reaches")
+@check("NTF-CALL-12", "one account neither sees nor reaches the bindings of another")
 async def tenants(target: Target) -> None:
     ours, theirs = Notify(target), Notify(target, WITNESS)
     mine = await ours.bound(Tag=["shared"])
@@ -205,7 +205,7 @@ async def tenants(target: Target) -> None:
 
 @check(
     "NTF-CALL-12",
-    "what one account sends, another's bindings of the same names do not get",
+    "a send of one account does not reach another's bindings of the same names",
     needs={"handsets"},
 )
 async def sends_apart(target: Target) -> None:

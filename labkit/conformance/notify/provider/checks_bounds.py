@@ -18,7 +18,7 @@ LINE, OBJECT, TEXT, TOKEN, NAME, QUERY = 4096, 32_768, 65_536, 200, 100, 6000
 PAYLOADS = ("Data", "Apn", "Fcm", "Gcm", "Sms", "ChatMessenger")
 
 
-@check("NTF-CALL-14", "what is sent, to its bounds")
+@check("NTF-CALL-14", "parameters of send, to their limits")
 async def sent(target: Target) -> None:
     notify, nobody = Notify(target), target.identity()
     for name, longest in (("Title", LINE), ("Sound", LINE), ("Action", LINE), ("Body", LINE)):
@@ -41,7 +41,7 @@ async def sent(target: Target) -> None:
     await _expect_status(notify, 400, "send", Identity=[nobody.ljust(NAME + 1, "é")])
 
 
-@check("NTF-CALL-14", "what is no object of JSON is sent nowhere", needs={"settings"})
+@check("NTF-CALL-14", "payloads that JSON cannot represent are refused", needs={"settings"})
 async def no_json(target: Target) -> None:
     notify, nobody = Notify(target), target.identity()
     service: Any = target.lab.solution(PROBE).Notify

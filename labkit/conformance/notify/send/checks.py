@@ -78,7 +78,7 @@ async def most_identities(target: Target) -> None:
     await notify.reaches_nobody("21 identities", made, Identity=names, Body="a body")
 
 
-@check("NTF-SEND-5", "20 tags are taken, 21 are refused", needs=SEEN)
+@check("NTF-SEND-5", "20 tags are accepted, 21 are refused", needs=SEEN)
 async def most_tags(target: Target) -> None:
     notify, tag = Notify(target), target.identity()
     tags = [tag, *(f"tag {number}" for number in range(20))]
@@ -127,7 +127,7 @@ def field(parameter: str) -> str:
     return "chat_messenger" if parameter == "ChatMessenger" else parameter.lower()
 
 
-@check("NTF-SEND-7", "a notification tells what was sent")
+@check("NTF-SEND-7", "a notification has the parameters of the send")
 async def notification_fields(target: Target) -> None:
     notify, identity = Notify(target), target.identity()
     sent = await notify.send(Identity=identity, Tag=["one"], **SENT, **PAYLOADS)
@@ -179,7 +179,7 @@ async def sids_and_date(target: Target) -> None:
 # ---- parameters
 
 
-@check("NTF-SEND-10", "lists and objects are taken, and one text for a list of one", needs=SEEN)
+@check("NTF-SEND-10", "lists and objects are accepted, and one text as a list of one", needs=SEEN)
 async def forms(target: Target) -> None:
     notify, tag = Notify(target), target.identity()
     made = await notify.bound("fcm", Tag=tag)
@@ -207,7 +207,7 @@ async def json_text(target: Target) -> None:
             expect.true("the error names it", name in text, text, notify.last)
 
 
-@check("NTF-SEND-12", "a send names identities or tags; what none fits is a success", needs=SEEN)
+@check("NTF-SEND-12", "a send needs identities or tags; without matching bindings it succeeds", needs=SEEN)
 async def targets(target: Target) -> None:
     notify, tag = Notify(target), target.identity()
     one = await notify.bound(Tag=tag)
@@ -275,7 +275,7 @@ async def priorities(target: Target) -> None:
         await notify.fails("send", Identity=identity, Priority=wrong)
 
 
-@check("NTF-SEND-17", "what is out of bounds is told by name")
+@check("NTF-SEND-17", "an error of a limit names the parameter")
 async def bounds(target: Target) -> None:
     notify, identity = Notify(target), target.identity()
     many = [f"{identity} {number}" for number in range(21)]

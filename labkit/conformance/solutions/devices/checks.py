@@ -60,7 +60,7 @@ async def namesakes(target: Target) -> tuple[VirtualDevice, VirtualDevice]:
 # ---- their state
 
 
-@check("SOL-DEV-1", "what a script sets answers who polls, and is read, by that device alone")
+@check("SOL-DEV-1", "a set value answers the device's poll and read, and no other device's")
 async def answers_polls(target: Target) -> None:
     device, namesake = await namesakes(target)
     neighbour = await target.activated(PRODUCT)
@@ -166,7 +166,7 @@ async def no_event(target: Target) -> None:
     expect.equal("types of the events", sorted(kinds), ["data_in", "provisioned"])
 
 
-@check("SOL-DEV-5", "what was reported and what was set are told apart")
+@check("SOL-DEV-5", "reported and set values are shown separately")
 async def told_apart(target: Target) -> None:
     devices = Devices(target)
     device, namesake = await namesakes(target)
@@ -251,7 +251,7 @@ async def added(target: Target) -> None:
     await devices.refused("addIdentity", 400, pid=PRODUCT)
 
 
-@check("SOL-DEV-6", "where nobody registers himself, who was added is provisioned", needs={"settings"})
+@check("SOL-DEV-6", "without self-registration only added devices are provisioned", needs={"settings"})
 async def added_to_closed(target: Target) -> None:
     await target.in_lab(_added_to_closed, target)
 

@@ -60,7 +60,7 @@ async def wild(target: Target) -> None:
         expect.body(expect.status(await probe.request("GET", "/scripts/well"), 200), "well")
 
 
-@check("SOL-ERR-7", "a script that takes too long is told from one that fails")
+@check("SOL-ERR-7", "a script that takes too long has another status than one that fails")
 async def too_long(target: Target) -> None:
     probe = Probe(target)
     response = expect.status(await probe.request("GET", "/scripts/endless"), 504)
@@ -82,7 +82,7 @@ async def no_such_service(target: Target) -> None:
         expect.true("error is a text", isinstance(error, str) and error, error, probe.last)
 
 
-@check("SOL-ERR-6", "what does not exist was called with these arguments", needs={"journal"})
+@check("SOL-ERR-6", "the journal has the arguments of calls to unknown operations", needs={"journal"})
 async def arguments_of_nothing(target: Target) -> None:
     probe, secret, body = Probe(target), target.identity(), target.identity()
     service = "Telephony"

@@ -135,7 +135,7 @@ async def origins(target: Target) -> None:
         )
 
 
-@check("SOL-CORS-2", "what answers say to pages of an allowed origin, of another, and of none")
+@check("SOL-CORS-2", "the CORS headers for an allowed origin, another one, and none")
 async def answers(target: Target) -> None:
     site = Probe(target, SITE)
     for method, path, status in (
@@ -157,7 +157,7 @@ async def answers(target: Target) -> None:
         expect.header(response, "Vary", None)
 
 
-@check("SOL-CORS-3", "a preflight is told methods and headers, another OPTIONS is not")
+@check("SOL-CORS-3", "a preflight is answered with methods and headers, another OPTIONS is not")
 async def preflight(target: Target) -> None:
     site = Probe(target, SITE)
     asks = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "X-Note"}

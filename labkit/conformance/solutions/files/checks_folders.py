@@ -327,7 +327,7 @@ def _edited(target: Target) -> None:
         expect.equal("what the route gives at the old one", solution.get("/a").json(), 2)
 
 
-@check("SOL-FORM-5", "what set-up runs, once and in its order, whatever fails of it", needs={"settings"})
+@check("SOL-FORM-5", "set-up runs modules, then its script or hook, even if one fails", needs={"settings"})
 async def set_up(target: Target) -> None:
     await target.in_lab(_set_up, target)
 

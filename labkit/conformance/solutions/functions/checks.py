@@ -59,7 +59,7 @@ def _routes(solution: Solution) -> None:
         _refused(solution.route, "GET", "/wrong", wrong)
 
 
-@check("SOL-FUN-1", "what functions set and give, of every kind", needs={"settings"})
+@check("SOL-FUN-1", "fields and results of functions, of every kind", needs={"settings"})
 async def values(target: Target) -> None:
     await target.in_lab(_values, await target.in_lab(target.lab.solution, target.identity()))
 
@@ -125,7 +125,7 @@ def _values(solution: Solution) -> None:
     expect.equal("content type", response.headers.get("Content-Type"), "text/css", response)
 
 
-@check("SOL-FUN-1", "what functions log, and that they go on", needs={"settings", "journal"})
+@check("SOL-FUN-1", "logs of functions", needs={"settings", "journal"})
 async def logs(target: Target) -> None:
     await target.in_lab(_logs, await target.in_lab(target.lab.solution, target.identity()))
 
@@ -156,7 +156,7 @@ def _logs(solution: Solution) -> None:
         expect.equal(f"what {path} logged", found, [(each, f"{{'level': '{each}'}}") for each in levels])
 
 
-@check("SOL-FUN-5", "what functions call, of every kind, and what they are given", needs={"settings"})
+@check("SOL-FUN-5", "calls of functions, of every kind, and their results", needs={"settings"})
 async def calls(target: Target) -> None:
     await target.in_lab(_calls, target)
 
@@ -223,7 +223,7 @@ def _names(publisher: Solution, subscriber: Solution) -> None:
         _refused(subscriber.on, "panels", "loud", wrong)
 
 
-@check("SOL-FUN-2", "what one handler changes another does not see", needs={"settings"})
+@check("SOL-FUN-2", "a handler's changes are not visible to another handler", needs={"settings"})
 async def apart(target: Target) -> None:
     await target.in_lab(_apart, target)
 

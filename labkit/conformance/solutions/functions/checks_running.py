@@ -62,7 +62,7 @@ def _many(target: Target) -> None:
         expect.equal(f"what {number} has stored", found, {"value": f"{number}"})
 
 
-@check("SOL-FUN-3", "what a restart does to scripts and functions", needs={"settings"})
+@check("SOL-FUN-3", "the effect of a restart on scripts and functions", needs={"settings"})
 async def restarted(target: Target) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for settings in ({}, {"data": Path(folder) / "lab.db"}):

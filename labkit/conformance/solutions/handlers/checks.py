@@ -92,7 +92,7 @@ async def without_handler(target: Target) -> None:
     expect.equal("errors of the platform", errors[failed:], [])
 
 
-@check("SOL-EVT-7", "by which names a handler is told what happened", needs={"settings"})
+@check("SOL-EVT-7", "the names of a handler's arguments", needs={"settings"})
 async def own_names(target: Target) -> None:
     await target.in_lab(_own_names, target)
 
@@ -124,7 +124,7 @@ def _own_names(target: Target) -> None:
 
 @check(
     "SOL-EVT-8",
-    "which of several handlers is told of a device, and that a newer one takes its place",
+    "the most specific of several handlers runs, and a newer one replaces it",
     needs={"settings"},
 )
 async def best(target: Target) -> None:

@@ -28,7 +28,7 @@ METRICS, METERED = "metrics", "metered"
 DAY = 86400
 
 
-@check("SOL-MET-1", "GET /metrics tells dailyCount as a text, and logs as an array of texts")
+@check("SOL-MET-1", "GET /metrics has dailyCount as a text, and logs as an array of texts")
 async def shape(target: Target) -> None:
     device = await target.activated(METERED)
     for message in ("hello", "21.5", "true", '{"a": 1}', "[]", "é 漢", " 21.50 ", 'quote " and \\ backslash'):

@@ -57,7 +57,7 @@ async def headers(target: Target) -> None:
     expect.equal("host", found.get("host", "").split(":")[0], target.client(PROBE).name, probe.last)
 
 
-@check("SOL-REQ-3", "headers that come again, and of other letters than those of ASCII")
+@check("SOL-REQ-3", "repeated headers, and headers with characters beyond ASCII")
 async def more_headers(target: Target) -> None:
     sent = [
         *(("X-Twice", "a"), ("x-twice", "b, c"), ("X-TWICE", "")),

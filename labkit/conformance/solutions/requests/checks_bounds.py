@@ -15,7 +15,7 @@ MOST = 10_000  # pairs of a form
 DEEPEST = 99  # nested lists or tables
 
 
-@check("SOL-REQ-6", "what no script could be given is answered 400")
+@check("SOL-REQ-6", "a request that scripts cannot represent is answered 400")
 async def unreadable(target: Target) -> None:
     probe = Probe(target)
     for method, path, kind, content in (

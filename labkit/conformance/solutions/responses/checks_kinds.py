@@ -92,7 +92,7 @@ async def header_kinds(target: Target) -> None:
         expect.status(await ask(set={"headers": given}), status)
 
 
-@check("SOL-RESP-10", "what is assigned to response and is no table")
+@check("SOL-RESP-10", "values other than tables assigned to response")
 async def no_table(target: Target) -> None:
     probe = Probe(target)
     for given, status in (("text", 500), (5, 500), (True, 500), (["text"], 500), ([], 200), ({}, 200)):

@@ -161,6 +161,6 @@ RULES = (
 
 routes = model_check(
     "routes/model",
-    "requests to routes that lie side by side, and what scripts make of them, as a model has them",
+    "requests to overlapping routes, and the answers of scripts, as a model has them",
     Model(tuple(RULES.split()), commands, Requests),
 )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 DEEPEST = 100  # nested tables in a result
 
 
-@check("SOL-SVC-1", "what Config tells a solution of itself and of the services that it can call")
+@check("SOL-SVC-1", "Config shows a solution's own data and the services that it can call")
 async def itself(target: Target) -> None:
     for solution, products in ((PROBE, 7), (WITNESS, 1), ("guide", 0)):
         config = Service(target, "Config", solution)
@@ -106,7 +106,7 @@ def _over_restarts(file: Path) -> None:
 # ---- mail
 
 
-@check("SOL-SVC-3", "to whom a mail goes, from whom, and what is in it", needs={"mailbox"})
+@check("SOL-SVC-3", "recipients, sender and content of a mail", needs={"mailbox"})
 async def mails(target: Target) -> None:
     email, name = Service(target, "Email"), target.identity()
     domain = target.url(PROBE, "").removeprefix("https://").partition(":")[0].rstrip("/")
@@ -178,7 +178,7 @@ def fail(how: str) -> None:
     raise ServiceError(409, "it is taken") if how == "known" else RuntimeError("it broke")
 
 
-@check("SOL-SVC-4", "scripts call functions that stand in for a service", needs={"settings"})
+@check("SOL-SVC-4", "scripts call functions that replace a service", needs={"settings"})
 async def standing_in(target: Target) -> None:
     name = "Post_" + target.identity().replace("-", "_")
     post, witness = Service(target, name), Service(target, name, WITNESS)

@@ -42,7 +42,7 @@ async def wildcard(target: Target) -> None:
     await user.fails("hasUserRoleParam", **{**sn(id, role, "1"), "parameter_name": "zone"})
 
 
-@check("USR-ASSIGN-3", "whole numbers are their digits, and what is no value is 400")
+@check("USR-ASSIGN-3", "whole numbers are stored as digits, and an invalid value is 400")
 async def kinds_of_values(target: Target) -> None:
     user = Access(target)
     role, id = await user.role("sn"), await user.newcomer()
@@ -60,7 +60,7 @@ async def kinds_of_values(target: Target) -> None:
     user.same("what is held", await user.held(id), result)
 
 
-@check("USR-ASSIGN-4", "the wildcard is a value of its own in what is held")
+@check("USR-ASSIGN-4", "the wildcard is listed as a value of its own")
 async def wildcard_held(target: Target) -> None:
     user = Access(target)
     role, id = await user.role("sn"), await user.newcomer()
@@ -110,7 +110,7 @@ async def adding(target: Target) -> None:
     user.same("what assignUser gives", result, wanted)
 
 
-@check("USR-ASSIGN-8", "one object stands for a list; one wrong item, and nothing is assigned")
+@check("USR-ASSIGN-8", "one object is accepted as a list; with one wrong item nothing is assigned")
 async def lists(target: Target) -> None:
     user = Access(target)
     role, id = await user.role("sn"), await user.newcomer()
@@ -123,7 +123,7 @@ async def lists(target: Target) -> None:
     user.same("what is held", await user.held(id), held)
 
 
-@check("USR-ASSIGN-9", "deleteRoleParamValue takes a value from every user")
+@check("USR-ASSIGN-9", "deleteRoleParamValue removes a value from every user")
 async def value_deleted(target: Target) -> None:
     user = Access(target)
     role, other = await user.role("sn", "zone"), await user.role("sn")
@@ -137,7 +137,7 @@ async def value_deleted(target: Target) -> None:
     user.same("what the other has left", await user.held(bea), left)
 
 
-@check("USR-ASSIGN-10", "listRoleUsers lists who holds the role")
+@check("USR-ASSIGN-10", "listRoleUsers lists the users of the role")
 async def users_of_role(target: Target) -> None:
     user = Access(target)
     role, other = await user.role("sn"), await user.role("sn")
@@ -150,7 +150,7 @@ async def users_of_role(target: Target) -> None:
     user.same("with both", sorted(await user.table("listRoleUsers", role_id=role)), sorted([ann, bea]))
 
 
-@check("USR-ASSIGN-11", "listRoleParamUsers lists who holds the value")
+@check("USR-ASSIGN-11", "listRoleParamUsers lists the users who hold the value")
 async def users_of_value(target: Target) -> None:
     user = Access(target)
     role, other = await user.role("sn", "zone"), await user.role("sn")
@@ -177,7 +177,7 @@ async def order_of_users(target: Target) -> None:
         user.same(f"who holds {value}", await user.table("listRoleParamUsers", **named), holders)
 
 
-@check("USR-ASSIGN-13", "deassignUser takes a role and its values from one user")
+@check("USR-ASSIGN-13", "deassignUser removes a role and its values from one user")
 async def role_taken(target: Target) -> None:
     user = Access(target)
     role, other = await user.role("sn"), await user.role("sn")
@@ -191,7 +191,7 @@ async def role_taken(target: Target) -> None:
     user.same("assigned anew", await user.assign(ann, role), [*left, assignment(role)])
 
 
-@check("USR-ASSIGN-14", "deassignUserParam takes one value from one user")
+@check("USR-ASSIGN-14", "deassignUserParam removes one value from one user")
 async def value_taken(target: Target) -> None:
     user = Access(target)
     role = await user.role("sn", "zone")
@@ -205,7 +205,7 @@ async def value_taken(target: Target) -> None:
     user.same("what someone else holds", await user.held(bea), [assignment(role, *held)])
 
 
-@check("USR-ASSIGN-15", "deassignUserParamName takes all values of a name from one user")
+@check("USR-ASSIGN-15", "deassignUserParamName removes all values of a parameter from one user")
 async def name_taken(target: Target) -> None:
     user = Access(target)
     role = await user.role("sn", "zone")
@@ -219,7 +219,7 @@ async def name_taken(target: Target) -> None:
     user.same("what someone else holds", await user.held(bea), [assignment(role, *held)])
 
 
-@check("USR-ASSIGN-16", "the role stays without values, and taking what is not held is no error")
+@check("USR-ASSIGN-16", "the role stays without values, and removing a missing value is no error")
 async def nothing_left(target: Target) -> None:
     user = Access(target)
     role, id = await user.role("sn"), await user.newcomer()
@@ -256,7 +256,7 @@ async def has_not(target: Target) -> None:
     expect.equal("in other case", await user.text("hasUserRoleParam", **query), "OK", user.last)
 
 
-@check("USR-ASSIGN-20 USR-ASSIGN-21", "values come by pages of up to 100, with how many there are")
+@check("USR-ASSIGN-20 USR-ASSIGN-21", "values are listed in pages of up to 100, with their total number")
 async def pages(target: Target) -> None:
     user = Access(target)
     role, id = await user.role("sn", "zone"), await user.newcomer()

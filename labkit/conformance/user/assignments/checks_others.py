@@ -13,7 +13,7 @@ VALUES = (("sn", "1"), ("sn", "2"), ("zone", "1"))
 
 @check(
     "USR-ASSIGN-9 USR-ASSIGN-13 USR-ASSIGN-14 USR-ASSIGN-15 USR-CALL-12",
-    "what is deleted and taken under the same names in another solution stays here",
+    "deletions of equal names in another solution change nothing here",
 )
 async def namesakes(target: Target) -> None:
     name, perm = target.identity(), f"GET/{target.identity()}/{{sn}}"
@@ -47,7 +47,7 @@ async def namesakes(target: Target) -> None:
         await here.allowed(own, perm, "sn::1")
 
 
-@check("USR-ASSIGN-11", "who holds a value and the wildcard too is listed once")
+@check("USR-ASSIGN-11", "a user who holds a value and the wildcard is listed once")
 async def listed_once(target: Target) -> None:
     user = Access(target)
     role, ann, bea = await user.role("sn"), await user.newcomer(), await user.newcomer()
@@ -61,7 +61,7 @@ async def listed_once(target: Target) -> None:
 
 @check(
     "USR-ASSIGN-9 USR-ASSIGN-13 USR-ASSIGN-14 USR-ASSIGN-15",
-    "what is taken of one role stays under the same names in another",
+    "removals from one role change no equal names in another",
 )
 async def other_roles(target: Target) -> None:
     user = Access(target)

@@ -242,7 +242,7 @@ async def unknown(target: Target) -> None:
         await user.refused(operation, 404, **given)
 
 
-@check("USR-CALL-10", "an id as text means the same user, and what is no number means nobody")
+@check("USR-CALL-10", "an id may be text, and anything but a whole number is 400")
 async def id_as_text(target: Target) -> None:
     user, role = User(target), target.identity()
     person = await user.person()

@@ -82,7 +82,7 @@ async def long_clients(target: Target) -> None:
             await again.refused("getOauthToken", 400, **exchange)
 
 
-@check("USR-CALL-14", "how long a user token may live")
+@check("USR-CALL-14", "the lifetime of a user token, to its limits")
 async def lifetimes(target: Target) -> None:
     user = User(target)
     person = await user.person()
@@ -118,7 +118,7 @@ async def long_data(target: Target) -> None:
     user.same("the data", await user.table("listUserData", id=id) or {}, {})
 
 
-@check("USR-CALL-14", "what JSON has no form of is kept and signed nowhere", needs={"settings"})
+@check("USR-CALL-14", "values that JSON cannot represent are neither stored nor signed", needs={"settings"})
 async def no_json(target: Target) -> None:
     user = User(target)
     id = await user.newcomer()
@@ -144,7 +144,7 @@ async def no_json(target: Target) -> None:
     user.same("the data", await user.table("listUserData", id=id), {"a": 1})
 
 
-@check("USR-CALL-12", "of two solutions neither sees what the other has, whichever is asked")
+@check("USR-CALL-12", "neither of two solutions sees objects of the other")
 async def both_ways(target: Target) -> None:
     for names in ((PROBE, WITNESS), (WITNESS, PROBE)):
         mine, theirs = (Socials(target, name) for name in names)

@@ -43,7 +43,7 @@ async def update(target: Target) -> None:
     user.same("the user", await user.table("getUser", id=id), active)
 
 
-@check("USR-DATA-3", "a new password takes the original one")
+@check("USR-DATA-3", "a new password requires the original one")
 async def change_password(target: Target) -> None:
     user = User(target)
     person = await user.person()
@@ -55,7 +55,7 @@ async def change_password(target: Target) -> None:
     await user.text("getUserToken", email=person.email, password=NEW_PASSWORD)
 
 
-@check("USR-DATA-3", "of two who change a password at once one does, and its password counts")
+@check("USR-DATA-3", "of two concurrent changes of a password one succeeds, and its password is valid")
 async def change_password_at_once(target: Target) -> None:
     user = User(target)
     person = await user.person()
@@ -73,7 +73,7 @@ async def change_password_at_once(target: Target) -> None:
             await user.refused("getUserToken", 401, email=person.email, password=password)
 
 
-@check("USR-DATA-4", "deleteUser gives nil; address and id are then nobody's")
+@check("USR-DATA-4", "deleteUser gives nil; the address is free, and the id is not used again")
 async def delete(target: Target) -> None:
     user = User(target)
     email, password, _ = await user.signed_up()
@@ -85,7 +85,7 @@ async def delete(target: Target) -> None:
     expect.true("the id is new", await user.id_of(email) > id, id, user.last)
 
 
-@check("USR-DATA-5", "what createUserData keeps, listUserData gives")
+@check("USR-DATA-5", "listUserData gives the data that createUserData stored")
 async def create(target: Target) -> None:
     user = User(target)
     id, other = [await user.newcomer() for _ in range(2)]

@@ -47,7 +47,7 @@ async def signup(target: Target) -> None:
     expect.status(await guide.post(LOGIN, **login), 303)
 
 
-@check("USR-GUIDE-2", "a signup that is refused tells the status and the message of the error")
+@check("USR-GUIDE-2", "a refused signup answers with the status and the message of the error")
 async def refused_signup(target: Target) -> None:
     guide = Guide(target)
     person = await guide.person()
@@ -86,7 +86,7 @@ async def verify(target: Target) -> None:
     guide.message(expect.status(await guide.get(f"/api/verify/{code}"), 401))
 
 
-@check("USR-GUIDE-4", "a code that nobody has is 401")
+@check("USR-GUIDE-4", "an unknown code is 401")
 async def unknown_code(target: Target) -> None:
     guide = Guide(target)
     guide.message(expect.status(await guide.get(f"/api/verify/{target.identity()}"), 401))
@@ -94,7 +94,7 @@ async def unknown_code(target: Target) -> None:
 
 @check(
     "USR-GUIDE-5 USR-GUIDE-7",
-    "who forgot the password is sent a link, whose token sets a new one, once",
+    "the token of a mailed link resets a forgotten password, once",
     needs={"mailbox"},
 )
 async def reset(target: Target) -> None:
@@ -147,7 +147,7 @@ async def reset_lifetime(target: Target) -> None:
     expect.status(await guide.post(RESET, resetToken=late, password=NEW_PASSWORD), 400)
 
 
-@check("USR-GUIDE-10", "part of an address, or a pattern that fits it, is nobody")
+@check("USR-GUIDE-10", "a part of an address, or a pattern that matches it, finds no user")
 async def near_addresses(target: Target) -> None:
     guide = Guide(target)
     person = await guide.person()
@@ -203,7 +203,7 @@ async def tokens_end_with_the_password(target: Target) -> None:
         expect.status(await guide.post(RESET, resetToken=token, password="a third one"), 200)
 
 
-@check("USR-GUIDE-34", "who forgot the password is found by every form of the address", needs={"mailbox"})
+@check("USR-GUIDE-34", "a forgotten password is reset by every spelling of the address", needs={"mailbox"})
 async def forms_of_an_address(target: Target) -> None:
     guide, number = Guide(target), target.identity()
     email = f"j\u00fcrgen{number}@m\u00fcller.example"
@@ -236,7 +236,7 @@ async def looked_at(target: Target) -> None:
 # ---- sessions
 
 
-@check("USR-GUIDE-12 USR-GUIDE-14 USR-GUIDE-16", "a login gives the cookie that tells who is logged in")
+@check("USR-GUIDE-12 USR-GUIDE-14 USR-GUIDE-16", "a login sets the cookie that identifies the user")
 async def login(target: Target) -> None:
     guide = Guide(target)
     person = await guide.person()

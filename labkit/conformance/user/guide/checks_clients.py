@@ -75,7 +75,7 @@ async def basic(target: Target) -> None:
         refused(response, 401, "invalid_client")
 
 
-@check("USR-GUIDE-39", "an access token opens what its scopes say")
+@check("USR-GUIDE-39", "an access token gives access to its scopes")
 async def scopes(target: Target) -> None:
     guide = Guide(target)
     person = await guide.person()
@@ -99,7 +99,7 @@ async def scopes(target: Target) -> None:
         )
 
 
-@check("USR-GUIDE-40", "the page that asks for approval tells the scope, or that there is none")
+@check("USR-GUIDE-40", "the approval page names the scope, or says that there is none")
 async def approval_scope(target: Target) -> None:
     guide = Guide(target)
     client = await registered(guide, await guide.person())

@@ -19,7 +19,7 @@ SAME_PATH = ("a slash behind",)  # a trailing slash is ignored in paths
 
 @check(
     "USR-GUIDE-4 USR-GUIDE-6 USR-GUIDE-8 USR-GUIDE-15 USR-GUIDE-7",
-    "codes, reset tokens, addresses and sessions that are nearly right, and then are right",
+    "near misses of codes, reset tokens, addresses and sessions, and then the right ones",
     needs={"mailbox"},
 )
 async def near_right(target: Target) -> None:
@@ -45,7 +45,7 @@ async def near_right(target: Target) -> None:
     expect.status(await guide.get(USER, sid=sid), 200)
 
 
-@check("SOL-ROUTE-1 SOL-ROUTE-2", "paths that are nearly those of a route")
+@check("SOL-ROUTE-1 SOL-ROUTE-2", "near misses of a route's path")
 async def near_routes(target: Target) -> None:
     guide = Guide(target)
     for path in ROUTES:

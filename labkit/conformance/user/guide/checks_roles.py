@@ -44,7 +44,7 @@ async def info_as_seen_by(guide: Guide, caller: Person, person: Person) -> Any:
 # ---- what a role lets be seen
 
 
-@check("USR-GUIDE-17 USR-GUIDE-18", "the set-up makes the two roles, may run again, and gives nobody a role")
+@check("USR-GUIDE-17 USR-GUIDE-18", "the set-up creates the two roles, may run again, and assigns no role")
 async def set_up(target: Target) -> None:
     guide = await guide_with_roles(target)
     person = await guide.person()
@@ -82,7 +82,7 @@ async def guest(target: Target) -> None:
     guide.same("what a guest sees", await info_as_seen_by(guide, caller, person), expected)
 
 
-@check("USR-GUIDE-21", "somebody who has no role for a user sees the email")
+@check("USR-GUIDE-21", "a caller without a role for a user sees the email")
 async def no_role(target: Target) -> None:
     guide = await guide_with_roles(target)
     caller, person = await guide.person(), await guide.person()
@@ -92,7 +92,7 @@ async def no_role(target: Target) -> None:
     guide.same("what anybody sees", await info_as_seen_by(guide, caller, person), {"email": person.email})
 
 
-@check("USR-GUIDE-22", "an email that nobody has is 404 to who is logged in")
+@check("USR-GUIDE-22", "an unknown email is 404 for a logged-in caller")
 async def nobody(target: Target) -> None:
     guide = await guide_with_roles(target)
     person = await guide.person()
@@ -103,7 +103,7 @@ async def nobody(target: Target) -> None:
         expect.true("free", "available" in guide.message(await info(guide, email)), email, guide.last)
 
 
-@check("USR-GUIDE-23", "who is not logged in learns whether an email is taken")
+@check("USR-GUIDE-23", "without a login the answer says whether an email is taken")
 async def taken_or_available(target: Target) -> None:
     guide = await guide_with_roles(target)
     taken, free = (await guide.person()).email, f"{target.identity()}@example.com"
@@ -116,7 +116,7 @@ async def taken_or_available(target: Target) -> None:
 # ---- what a role lets be done
 
 
-@check("USR-GUIDE-24 USR-GUIDE-25", "a device is open to its readers, whom its keeper names")
+@check("USR-GUIDE-24 USR-GUIDE-25", "a device is open to the readers that its keeper assigns")
 async def devices(target: Target) -> None:
     guide = await guide_with_roles(target)
     expect.status(await guide.post("/_init/devices"), 200)

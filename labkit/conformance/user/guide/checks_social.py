@@ -69,7 +69,7 @@ async def loginurl(target: Target) -> None:
     expect.equal("redirect_uri", sent.get("redirect_uri"), [guide.url(HANDLE[GOOGLE])], response)
 
 
-@check("USR-GUIDE-28", "an OAuth 2 login ends at what the provider tells")
+@check("USR-GUIDE-28", "an OAuth 2 login ends with the provider's user information")
 async def oauth2(target: Target) -> None:
     guide = await guide_with_social(target, GOOGLE)
     expect_provider_answer(await open_login(guide, target.browser(), GOOGLE), GOOGLE)
@@ -88,7 +88,7 @@ async def request_token(target: Target) -> None:
     expect.equal("Location", location, given, response)
 
 
-@check("USR-GUIDE-30", "an OAuth 1 login ends at what the provider tells")
+@check("USR-GUIDE-30", "an OAuth 1 login ends with the provider's user information")
 async def oauth1(target: Target) -> None:
     guide = await guide_with_social(target, TWITTER)
     expect_provider_answer(await open_login(guide, target.browser(), TWITTER), TWITTER)

@@ -17,7 +17,7 @@ from labkit.conformance.users import User
 LONGEST_KEY, LONGEST_TOKEN = 8192, 262_144  # characters
 
 
-@check("USR-JWT-9", "numbers of every size are what they were, and those beyond 2^53 are no integers")
+@check("USR-JWT-9", "numbers of every size keep their value, and those beyond 2^53 are no integers")
 async def sizes_of_numbers(target: Target) -> None:
     user = User(target)
     whole = [0, 1, -1, 2**31, -(2**53), 2**53 - 1, 2**53]

@@ -30,7 +30,7 @@ TYPES: dict[str, type] = {
 }
 
 
-@check("USR-OAUTH-1", "a client gets from a user's approval to tokens that speak for the user")
+@check("USR-OAUTH-1", "a client exchanges a user's approval for tokens of the user")
 async def the_flow(target: Target) -> None:
     shop = await Shop.open(target)
     tokens = await shop.redeem(await shop.approve())
@@ -88,7 +88,7 @@ async def redirects(target: Target) -> None:
     shop.same("the clients", await shop.clients(shop.ann), before)
 
 
-@check("USR-OAUTH-4", "fifty redirects are taken, in a list or a text; more are not")
+@check("USR-OAUTH-4", "fifty redirects are accepted, in a list or a text; more are refused")
 async def many_redirects(target: Target) -> None:
     shop = await Shop.open(target)
     many = [f"{CALLBACK}/{number}" for number in range(51)]
@@ -100,7 +100,7 @@ async def many_redirects(target: Target) -> None:
         await shop.refused("createOauthClient", 400, **mine, redirect=too_many)
 
 
-@check("USR-OAUTH-5", "an update changes name and redirect, which count at once")
+@check("USR-OAUTH-5", "an update changes name and redirect at once")
 async def updates(target: Target) -> None:
     shop = await Shop.open(target)
     changes = {"name": "Store", "redirect": SECOND}
@@ -112,7 +112,7 @@ async def updates(target: Target) -> None:
     await shop.expect_valid(await shop.redeem(code, redirect_uri=SECOND))
 
 
-@check("USR-OAUTH-6 USR-OAUTH-7", "a deleted client is there no more, and what it got is dead")
+@check("USR-OAUTH-6 USR-OAUTH-7", "a deleted client is gone, and its codes and tokens are invalid")
 async def deletion(target: Target) -> None:
     shop = await Shop.open(target)
     kept = await shop.register(shop.ann)
@@ -186,7 +186,7 @@ async def near_redirects(target: Target) -> None:
     await shop.approve(redirect_uri=SECOND)
 
 
-@check("USR-OAUTH-17", "what else is wrong with an approval is named as RFC 6749 does")
+@check("USR-OAUTH-17", "other mistakes of an approval have the error codes of RFC 6749")
 async def wrong_approvals(target: Target) -> None:
     shop = await Shop.open(target)
     for changes, name in (
@@ -248,7 +248,7 @@ async def token_attacks(target: Target) -> None:
     await _withstood(target, tuple(each for each in TOKENS if not each.clock))
 
 
-@check("USR-OAUTH-38", "attacks that come too late are refused", needs={"clock"})
+@check("USR-OAUTH-38", "attacks with expired codes and tokens are refused", needs={"clock"})
 async def late_attacks(target: Target) -> None:
     await _withstood(target, tuple(each for each in (*CREDENTIALS, *TOKENS) if each.clock))
 

@@ -36,7 +36,7 @@ async def token_sets(target: Target) -> None:
         expect.equal("fields of the set", kinds, wanted, shop.last)
 
 
-@check("USR-OAUTH-19", "what a token set says, and the claims of its access token")
+@check("USR-OAUTH-19", "the fields of a token set, and the claims of its access token")
 async def claims(target: Target) -> None:
     shop, device = await Shop.open(target), target.device("token-open")
     code, before = await shop.approve(scope="profile email"), await now(device)
@@ -90,7 +90,7 @@ async def sets_apart(target: Target) -> None:
 # ---- what is exchanged for it
 
 
-@check("USR-OAUTH-22 USR-OAUTH-23", "grant_type says what is exchanged, whatever else is sent")
+@check("USR-OAUTH-22 USR-OAUTH-23", "grant_type decides what is exchanged, whatever else is sent")
 async def grants(target: Target) -> None:
     shop = await Shop.open(target)
     tokens, code = await shop.tokens(), await shop.approve()
@@ -105,7 +105,7 @@ async def grants(target: Target) -> None:
     await shop.refused("getOauthToken", 400, client_id=shop.client.id, code=code, redirect_uri=CALLBACK)
 
 
-@check("USR-OAUTH-24 USR-OAUTH-25", "a code and a refresh token are for the client that got them")
+@check("USR-OAUTH-24 USR-OAUTH-25", "a code and a refresh token are valid only for their client")
 async def clients(target: Target) -> None:
     shop = await Shop.open(target)
     other = await shop.register(shop.ann)
@@ -164,7 +164,7 @@ async def redirect_of_the_code(target: Target) -> None:
     await shop.expect_valid(await shop.refresh(tokens["refresh_token"], redirect_uri="https://else.example"))
 
 
-@check("USR-OAUTH-32", "a code counts once, and its second use ends what came from it")
+@check("USR-OAUTH-32", "a code is valid once, and its second use revokes its tokens")
 async def codes_twice(target: Target) -> None:
     shop = await Shop.open(target)
     code = await shop.approve()
@@ -182,7 +182,7 @@ async def codes_twice(target: Target) -> None:
     expect.true("of two uses at one time one succeeds at most", len(won) <= 1, len(won))
 
 
-@check("USR-OAUTH-33", "a refresh token counts once, and its second use ends the set that came from it")
+@check("USR-OAUTH-33", "a refresh token is valid once, and its second use revokes the new set")
 async def refresh_tokens_twice(target: Target) -> None:
     shop = await Shop.open(target)
     first = await shop.tokens()
@@ -254,9 +254,7 @@ async def apart_from_each_other(target: Target) -> None:
         await each.expect_ended(tokens)
 
 
-@check(
-    "USR-OAUTH-35 USR-OAUTH-36", "the lifetimes that nobody sets are those of the document", needs={"clock"}
-)
+@check("USR-OAUTH-35 USR-OAUTH-36", "the default lifetimes are those of the document", needs={"clock"})
 async def default_lifetimes(target: Target) -> None:
     shop = await Shop.open(target)
     bob = await shop.person()

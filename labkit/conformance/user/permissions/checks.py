@@ -41,7 +41,7 @@ async def end_points(target: Target) -> None:
     expect.equal("end points", len(after), len(good), user.last)
 
 
-@check("USR-PERM-3", "braces that enclose no name are allowed to nobody, and a leading slash counts")
+@check("USR-PERM-3", "malformed placeholders are never permitted, and a leading slash counts")
 async def braces(target: Target) -> None:
     user, path = Access(target), target.identity()
     odd = ("{", "}", "{}", "}{", "{sn", "{sn}}", "{a{sn}}", "{s1}", "{s-n}", "{user}", "{" + "n" * 41 + "}")
@@ -222,7 +222,7 @@ async def malformed(target: Target) -> None:
     await user.allowed(id, path, "sn::1")
 
 
-@check("USR-PERM-16 USR-PERM-17", "access comes with the last step of the set-up, and goes with the value")
+@check("USR-PERM-16 USR-PERM-17", "access begins with the last step of the set-up, and ends with the value")
 async def set_up(target: Target) -> None:
     user, role = Access(target), target.identity()
     path = f"GET/{target.identity()}/{{sn}}"

@@ -13,7 +13,7 @@ RESERVED = (
 )
 
 
-@check("USR-ROLE-1", "a role lets its user do what its permission says, for the value assigned")
+@check("USR-ROLE-1", "a role grants its permission to its user, for the assigned value")
 async def story(target: Target) -> None:
     user = Access(target)
     path = f"GET/{target.identity()}/{{sn}}"
@@ -119,7 +119,7 @@ async def reserved_in_any_case(target: Target) -> None:
         await user.refused("addRoleParam", 400, role_id=role, body=named(word))
 
 
-@check("USR-ROLE-10", "a bad name is 400 and the parameter is told")
+@check("USR-ROLE-10", "a bad name is 400, and the error names the parameter")
 async def bad_names(target: Target) -> None:
     user = Access(target)
     role = await user.role("sn")
@@ -184,7 +184,7 @@ async def adding(target: Target) -> None:
     user.same("what getRole gives", await user.table("getRole", role_id=role), result)
 
 
-@check("USR-ROLE-16", "deleteRoleParam takes one name and gives the role")
+@check("USR-ROLE-16", "deleteRoleParam removes one name and gives the role")
 async def taking(target: Target) -> None:
     user = Access(target)
     role = await user.role("sn", "zone", "color")
@@ -193,7 +193,7 @@ async def taking(target: Target) -> None:
     user.same("what getRole gives", await user.table("getRole", role_id=role), result)
 
 
-@check("USR-ROLE-17", "what is deleted goes from users too, and comes back to nobody")
+@check("USR-ROLE-17", "a deleted role is removed from users too, and a new one is held by nobody")
 async def cascades(target: Target) -> None:
     user = Access(target)
     path = f"GET/{target.identity()}/{{sn}}"
@@ -244,7 +244,7 @@ async def missing(target: Target) -> None:
         await user.refused(operation, 400, role_id=role, **parameters)
 
 
-@check("USR-ROLE-19", "one object stands for a list, and a list with one wrong item changes nothing")
+@check("USR-ROLE-19", "one object is accepted as a list, and a list with one wrong item changes nothing")
 async def lists(target: Target) -> None:
     user = Access(target)
     role = await user.role()

@@ -49,7 +49,7 @@ async def oauth1(target: Target) -> None:
 # ---- socials
 
 
-@check("USR-SOC-3 USR-SOC-6 USR-SOC-7", "a social is what was given, wherever it is read")
+@check("USR-SOC-3 USR-SOC-6 USR-SOC-7", "a social has the given fields, wherever it is read")
 async def created(target: Target) -> None:
     user = Socials(target)
     social, other = await user.ready(client_secret='one: it\'s "kept"'), await user.ready(TWITTER)
@@ -93,7 +93,7 @@ async def deleted(target: Target) -> None:
     user.same("the other", await user.table("getSocial", consumer=TWITTER), other)
 
 
-@check("USR-SOC-11 USR-SOC-16", "the login URL has what the social says, and a state of its own")
+@check("USR-SOC-11 USR-SOC-16", "the login URL has the fields of the social, and a state of its own")
 async def login_url(target: Target) -> None:
     user = Socials(target)
     social = await user.ready()
@@ -114,7 +114,7 @@ async def login_url(target: Target) -> None:
     expect.true("each state is another", len(states - {""}) == 3, len(states - {""}), user.last)
 
 
-@check("USR-SOC-11", "what is granted is what was asked for")
+@check("USR-SOC-11", "the granted scope is the requested one")
 async def granted(target: Target) -> None:
     user = Socials(target)
     for scope, known in ((["email"], {"sub", "email"}), ([], {"sub"})):
@@ -285,7 +285,7 @@ async def request_token_dies(target: Target) -> None:
 # ---- what a callback brings, and what a provider says
 
 
-@check("USR-SOC-20", "what else comes is ignored, and what lacks is told")
+@check("USR-SOC-20", "other parameters are ignored, and missing ones are named")
 async def callback_arguments(target: Target) -> None:
     user = Socials(target)
     await user.ready()
@@ -329,7 +329,7 @@ async def refusals_of_oauth1(target: Target) -> None:
     await user.refused("getSocialLoginUrl", 400, consumer=TWITTER)
 
 
-@check("USR-SOC-22", "tokens that nobody gave")
+@check("USR-SOC-22", "tokens that the provider did not issue")
 async def unknown_tokens(target: Target) -> None:
     user = Socials(target)
     for consumer in (GOOGLE, TWITTER):
@@ -357,7 +357,7 @@ async def secrecy(target: Target) -> None:
     expect.true("the journal has none of them", len(secrets) > 6 and not found, f"{len(found)} secrets")
 
 
-@check("USR-SOC-24", "providers that are down, in trouble or say what makes no sense", needs={"handsets"})
+@check("USR-SOC-24", "providers that are down, in trouble or send malformed answers", needs={"handsets"})
 async def trouble(target: Target) -> None:
     user = Socials(target)
     for consumer in (GOOGLE, TWITTER):

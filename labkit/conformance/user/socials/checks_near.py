@@ -13,7 +13,7 @@ from labkit.conformance.socials import GOOGLE, TWITTER, Socials
 from labkit.conformance.target import Target
 
 
-@check("USR-SOC-17 USR-SOC-5", "states and consumers that are nearly right")
+@check("USR-SOC-17 USR-SOC-5", "near misses of states and consumers")
 async def near_states(target: Target) -> None:
     user = Socials(target)
     await user.ready()
@@ -26,7 +26,7 @@ async def near_states(target: Target) -> None:
     await user.knows(GOOGLE, await user.text("getSocialToken", **callback))
 
 
-@check("USR-SOC-19 USR-SOC-9", "request tokens that are nearly right, and social tokens")
+@check("USR-SOC-19 USR-SOC-9", "near misses of request tokens and social tokens")
 async def near_tokens(target: Target) -> None:
     user = Socials(target)
     await user.ready(TWITTER)

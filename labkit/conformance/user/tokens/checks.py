@@ -150,7 +150,7 @@ async def lifetimes(target: Target) -> None:
         await user.refused("getUserToken", 400, **given, time_to_live=wrong)
 
 
-@check("USR-TOKEN-12", "the password that counts is the one given last")
+@check("USR-TOKEN-12", "only the latest password is valid")
 async def passwords(target: Target) -> None:
     user = User(target)
     person = await user.person()
@@ -162,7 +162,7 @@ async def passwords(target: Target) -> None:
     expect.equal("what the first one gives now", kind, "table", user.last)
 
 
-@check("USR-TOKEN-13", "a token counts in the letters alone in which it was issued")
+@check("USR-TOKEN-13", "a token is valid only in its exact spelling")
 async def other_letters(target: Target) -> None:
     shop = await Shop.open(target)
     secret = {"key": "s3cret", "algorithms": ["HS256"]}

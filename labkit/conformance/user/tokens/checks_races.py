@@ -100,7 +100,7 @@ async def approvals_at_once(target: Target) -> None:
         expect.true("one of two uses at once succeeds at most", len(sets) <= 1, len(sets), shop.last)
 
 
-@check("USR-OAUTH-1 USR-OAUTH-19", "the scopes that were approved are those of every set that comes of it")
+@check("USR-OAUTH-1 USR-OAUTH-19", "every token set of an approval has the approved scopes")
 async def scopes(target: Target) -> None:
     import jwt
 

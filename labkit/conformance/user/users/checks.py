@@ -60,7 +60,7 @@ async def values(target: Target) -> None:
     expect.true("ids grow from 1", isinstance(id, int) and 1 <= id < later, (id, later), user.last)
 
 
-@check("USR-USER-4", "createUser makes a user who waits for the code that it gives")
+@check("USR-USER-4", "createUser creates a user who is activated by the code that it gives")
 async def sign_up(target: Target) -> None:
     user = User(target)
     email, _, code = await user.signed_up()
@@ -69,7 +69,7 @@ async def sign_up(target: Target) -> None:
     expect.equal("activateUser", await user.text("activateUser", code=code), "OK", user.last)
 
 
-@check("USR-USER-5", "createUser that fails gives error and status, and makes nobody")
+@check("USR-USER-5", "createUser that fails gives error and status, and creates no user")
 async def no_sign_up(target: Target) -> None:
     user, name = User(target), target.identity()
     good = {"email": f"{name}@example.com", "name": "Ann", "password": PASSWORD}
@@ -102,7 +102,7 @@ async def bad_values(target: Target) -> None:
     await user.text("createUser", **{**good, "name": "x" * 200, "password": "123456"})
 
 
-@check("USR-USER-8", "a taken address is 400 in any letter case, and one of two at once gets it")
+@check("USR-USER-8", "a taken address is 400 in any letter case, and one of two concurrent sign-ups succeeds")
 async def taken(target: Target) -> None:
     user, name = User(target), target.identity()
     given = {"name": "Ann", "password": PASSWORD}
@@ -167,7 +167,7 @@ async def used_code(target: Target) -> None:
     expect.equal("status", (await user.shown(email)).get("status"), 1, user.last)
 
 
-@check("USR-USER-11", "the code of a user whom updateUser made active is none any more")
+@check("USR-USER-11", "the code of a user whom updateUser activated is invalid")
 async def needless_code(target: Target) -> None:
     user = User(target)
     email, _, code = await user.signed_up()
@@ -178,7 +178,7 @@ async def needless_code(target: Target) -> None:
         expect.equal("status", (await user.shown(email)).get("status"), status, user.last)
 
 
-@check("USR-USER-12", "listUsers finds whom the filter fits, or nobody")
+@check("USR-USER-12", "listUsers finds the users that match the filter")
 async def listing(target: Target) -> None:
     user, name = User(target), target.identity()
     ids = await create_users(user, f"{name}-1@example.com", f"{name}-2@example.com")
@@ -254,7 +254,7 @@ async def pages(target: Target) -> None:
         await user.refused("listUsers", 400, **mine, **page)
 
 
-@check("USR-USER-16", "what is no filter is 400")
+@check("USR-USER-16", "an invalid filter is 400")
 async def bad_filters(target: Target) -> None:
     user = User(target)
     for filter in ("", "email", "email::like", "password::like::x", "email::is::x", "id::eq::x", ["x"]):
@@ -321,7 +321,7 @@ async def nul_in_a_filter(target: Target) -> None:
     await user.shown(email)
 
 
-@check("USR-USER-21", "an address of more than 320 characters is nobody's")
+@check("USR-USER-21", "an address of more than 320 characters has no user")
 async def long_addresses(target: Target) -> None:
     user = User(target)
     person = await user.person()
@@ -338,7 +338,7 @@ async def long_addresses(target: Target) -> None:
         user.same("who is found", found, [])
 
 
-@check("USR-USER-22", "a filter finds an address in every form that a login takes")
+@check("USR-USER-22", "a filter finds an address in every spelling that a login accepts")
 async def forms_of_an_address(target: Target) -> None:
     user, number = User(target), target.identity()
     email = f"j\u00fcrgen{number}@m\u00fcller.example"

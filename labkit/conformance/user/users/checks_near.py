@@ -27,9 +27,7 @@ async def expect_refused(
     await user.works(operation, **given, **{name: right})
 
 
-@check(
-    "USR-USER-10 USR-TOKEN-3 USR-TOKEN-7 USR-TOKEN-12", "codes, passwords and tokens that are nearly right"
-)
+@check("USR-USER-10 USR-TOKEN-3 USR-TOKEN-7 USR-TOKEN-12", "near misses of codes, passwords and tokens")
 async def near_accounts(target: Target) -> None:
     user = User(target)
     email, _, code = await user.signed_up()
@@ -45,7 +43,7 @@ async def near_accounts(target: Target) -> None:
 
 @check(
     "USR-OAUTH-13 USR-OAUTH-16 USR-OAUTH-26 USR-OAUTH-28 USR-OAUTH-30 USR-OAUTH-31",
-    "codes, secrets, redirects and tokens of clients that are nearly right",
+    "near misses of codes, secrets, redirects and tokens of clients",
 )
 async def near_clients(target: Target) -> None:
     shop = await Shop.open(target)
@@ -64,7 +62,7 @@ async def near_clients(target: Target) -> None:
 
 @check(
     "USR-ASSIGN-17 USR-ASSIGN-14 USR-ASSIGN-9 USR-ASSIGN-11 USR-PERM-11 USR-PERM-4",
-    "values, names and permissions that are nearly those that are held",
+    "near misses of held values, names and permissions",
 )
 async def near_values(target: Target) -> None:
     user = Access(target)
@@ -101,7 +99,7 @@ async def near_values(target: Target) -> None:
     await user.allowed(id, path, f"sn::{value}")
 
 
-@check("USR-USER-12 USR-USER-18", "addresses that are nearly those of a user, and ids beside them")
+@check("USR-USER-12 USR-USER-18", "near misses of a user's address and id")
 async def near_addresses(target: Target) -> None:
     user = User(target)
     person = await user.person()
