@@ -341,7 +341,7 @@ def bench(
 @click.option(
     "--notebooks",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
-    help="Their folder; default: those that labkit brings.",
+    help="Folder of the notebooks; default: those of labkit.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the counts as one line of JSON.")
 def report(output: Path | None, notebooks: Path | None, as_json: bool, **options: Any) -> None:

@@ -30,7 +30,7 @@ class Wire(asyncio.Protocol):
         self._transport: asyncio.Transport
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)  # uvloop's is no subclass of it
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's class does not derive from it
 
     def ask(self, request: bytes) -> asyncio.Future[tuple[int, bytes]]:
         """Send a request and return a future of (status, body)."""

@@ -68,7 +68,7 @@ def hammer(port: int, domain: str, users: int, seconds: float) -> dict[str, floa
     """Let users write without pause for some seconds, after all have connected."""
     environment = Environment(user_classes=[user_class(f"https://{domain}:{port}")])
     runner = environment.create_local_runner()
-    stats = environment.stats  # whose total is another object after a start
+    stats = environment.stats  # a start replaces its `total`
     runner.start(users, spawn_rate=users)
     while stats.total.num_requests < users * 5 and not stats.total.num_failures:
         gevent.sleep(0.05)

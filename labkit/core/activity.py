@@ -76,11 +76,10 @@ class Activity:
         self.end()
 
     async def idle(self) -> None:
-        """Return once no work is going on.
+        """Return once no work is pending.
 
-        Who wakes a piece of work, or schedules another one, begins it at that moment, before its own work ends. So no
-        turns of the loop are awaited in which something might still begin, except by what comes from outside: a socket,
-        a timer.
+        Work that wakes or schedules other work begins that one before its own end. So no turns of the loop need
+        to be awaited; only external events (a socket, a timer) can begin work later.
         """
         while self._running:
             future: asyncio.Future[None] = asyncio.get_running_loop().create_future()

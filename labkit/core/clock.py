@@ -139,7 +139,7 @@ class Clock:
         return Reading(self._rate, self.now(), self._wall())
 
     @classmethod
-    def like(cls, reading: Reading) -> Clock:
+    def from_reading(cls, reading: Reading) -> Clock:
         """Return a clock that shows the same as another one, on a machine whose system's clock is right."""
         now = reading.lab + reading.rate * (RealTime().wall() - reading.real)
         return cls(reading.rate, min(LATEST, max(0.0, now)))
@@ -337,7 +337,7 @@ class Clock:
     def _fire_first(self) -> None:
         timer = heapq.heappop(self._timers)[2]
         callback, timer.callback = timer.callback, None
-        assert callback is not None  # it is what `_next` has found
+        assert callback is not None  # `_next` has removed cancelled timers
         callback()
 
     def _fire(self, now: float) -> None:

@@ -89,7 +89,7 @@ class Database:
             "sqlite://" if self.path is None else f"sqlite:///{self.path}",
             poolclass=sqlalchemy.StaticPool,
             isolation_level="AUTOCOMMIT",  # transactions are ours: one for each turn of the loop
-            connect_args={"check_same_thread": False, "timeout": 0},  # what is locked stays so
+            connect_args={"check_same_thread": False, "timeout": 0},  # locks are never released
         )
         try:
             connection = engine.connect()
@@ -170,7 +170,7 @@ class Database:
             except Committed as refusal:
                 outcome = refusal
             raw.execute("RELEASE call")
-        except BaseException as error:  # noqa: BLE001  it is raised again, or what it means
+        except BaseException as error:  # noqa: BLE001  raised again, or as the storage error that it means
             failure = self._storage.failure(error)
             self._undo(turn, failure)
             raise failure from (error.__cause__ if failure is error else error)
@@ -195,7 +195,7 @@ class Database:
             raise LabError("the lab is closed")
         try:
             result = function(self._connection, *args, **kwargs)
-        except Exception as error:  # noqa: BLE001  it is raised again, or what it means
+        except Exception as error:  # noqa: BLE001  raised again, or as the storage error that it means
             failure = self._storage.failure(error)
             raise failure from (error.__cause__ if failure is error else error)
         if self._turn is not None and self._raw.total_changes != self._changes:
@@ -259,7 +259,7 @@ class Database:
                 self._raw.execute("ROLLBACK TO call")
                 self._raw.execute("RELEASE call")
                 return
-        turn.failure = failure  # SQLite gave up the transaction, and with it what others stored in this turn
+        turn.failure = failure  # SQLite rolled back the transaction of the whole turn
 
     def _begin(self) -> _Turn:
         """Return the current turn of the loop, with an open transaction."""
@@ -306,7 +306,7 @@ class Database:
             raise
 
     async def _committed(self, turn: _Turn) -> None:
-        # A future of the caller's own: a task that is cancelled cancels what it waits for.
+        # A future for each caller, since the cancellation of a task cancels the future that it waits for.
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         turn.waiting.append(future)
         try:

@@ -215,7 +215,7 @@ class Events(Component):
         try:
             await future
         finally:
-            if not future.done() or future.cancelled():  # given up
+            if not future.done() or future.cancelled():  # cancelled
                 self._holding.end(source)
             waiting.remove(future)
             if not waiting:

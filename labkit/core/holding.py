@@ -1,7 +1,7 @@
 """Counts of the requests that wait for lab time or for another client's write, by actor.
 
 Waiting requests are no activity, so the lab counts as settled. From these counts the driver of a virtual clock
-learns that a request will not be answered before time moves or somebody writes.
+learns that a request will not be answered before time moves or a client writes.
 """
 
 from __future__ import annotations

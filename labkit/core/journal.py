@@ -160,7 +160,7 @@ class Journal:
         if cause is not None and cause in self._runs and self._leaves_out(cause):
             return cause
         sequence = self._sequence = self._sequence + 1
-        if cause is not None and cause >= sequence:  # as in `open`, which is not called for what it costs
+        if cause is not None and cause >= sequence:  # as in `open`, whose call would cost too much
             cause = None
         count = self._counts[actor] = self._counts[actor] + 1
         time, field = self._micros(), self._field

@@ -16,7 +16,7 @@ LARGEST = 16 * 1024 * 1024  # bytes of a file
 MOST_NODES = 200_000  # values and keys, an alias counted as all that it repeats
 DEEPEST = 200  # lists and tables within each other
 MOST_KEY_CHARACTERS = 32_000_000  # of the paths of all keys together
-LONGEST_NUMBER = 1000  # characters: what YAML writes with colons takes quadratic time
+LONGEST_NUMBER = 1000  # characters: numbers in base 60 (with colons) take quadratic time
 
 
 def read_yaml(file: Path) -> tuple[Any, dict[str, int]]:
@@ -38,7 +38,7 @@ def read_yaml(file: Path) -> tuple[Any, dict[str, int]]:
         try:
             node = loader.get_single_node()
             _check_size(node)
-            lines = _Lines().of(node)  # before values are made, which writes merged keys into the nodes
+            lines = _Lines().collect(node)  # before values are made, which writes merged keys into the nodes
             values = None if node is None else loader.construct_document(node)
         finally:
             loader.dispose()
@@ -48,7 +48,7 @@ def read_yaml(file: Path) -> tuple[Any, dict[str, int]]:
         raise SettingsError(f"{file}: is not YAML: {getattr(error, 'problem', error)}{where}") from None
     except _TooLarge as error:
         raise SettingsError(f"{file}: {error}") from None
-    except (ValueError, RecursionError) as error:  # a date that is none; brackets without end
+    except (ValueError, RecursionError) as error:  # an invalid date; too many nested brackets
         raise SettingsError(f"{file}: cannot be read: {error}") from None
     return ({} if values is None else values), lines
 
@@ -126,7 +126,7 @@ class _Lines:
         self._found: dict[str, int] = {}
         self._characters = 0
 
-    def of(self, node: yaml.Node | None) -> dict[str, int]:
+    def collect(self, node: yaml.Node | None) -> dict[str, int]:
         """Return the lines. Raises SettingsError for a duplicate key, of which YAML would use the second."""
         self._add(node, "")
         return self._found
@@ -135,9 +135,7 @@ class _Lines:
         if isinstance(node, yaml.MappingNode):
             names: set[str] = set()
             for name, value in node.value:
-                if not isinstance(
-                    name, yaml.ScalarNode
-                ):  # a list or a table, which YAML's own error tells of
+                if not isinstance(name, yaml.ScalarNode):  # a list or a table, which YAML itself rejects
                     continue
                 inner = f"{key}.{name.value}" if key else str(name.value)
                 self._keep(inner, name)

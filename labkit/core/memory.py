@@ -11,7 +11,7 @@ def serve_for_long() -> None:
     """Tune the garbage collector for a process that makes few cycles and keeps many objects (the journal).
 
     Existing objects become permanent and are not scanned again; the others are scanned less often. This
-    concerns the whole process and its forks, so only a process of ours calls it, never a Lab in somebody's
+    concerns the whole process and its forks, so only a process of ours calls it, never a Lab in a user's
     notebook.
     """
     gc.collect()

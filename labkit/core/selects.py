@@ -21,7 +21,7 @@ from labkit.core.slots import Slots
 
 SHORT = 0.01  # seconds of real time that a SELECT may block the loop, before it is restarted on a copy
 SHORT_VALUE = 65_536  # bytes of a value that the loop computes: a single large one may take seconds
-SMALL = 2000  # pages of a database whose rows are counted in less than that
+SMALL = 2000  # pages of a database that is small enough to count all its rows within SHORT
 STEPS = 500  # of SQLite's, between two checks of the time: some 20 µs
 LONG_STEPS = 50_000
 AT_ONCE = 4  # long SELECTs, each with a copy of its own

@@ -47,7 +47,7 @@ class Slots:
         """Release a slot, to the longest waiting caller."""
         while self._waiting:
             slot = self._waiting.popleft()
-            if not slot.done():  # given up
+            if not slot.done():  # not cancelled
                 slot.set_result(None)
                 return
         self._free += 1

@@ -1,11 +1,11 @@
-"""Whose request it is (document 1, Authentication).
+"""Authentication of a request's device (document 1, Authentication).
 
-Who gets which refusal, in this order:
+Refusals, in the order of their checks:
 
 | Situation                                                             | Status |
 |-----------------------------------------------------------------------|--------|
 | two or more credentials in one request                                | 400    |
-| no credential; one of another type than the product's; a wrong one    | 401    |
+| no credential; another type than the product's; an invalid one        | 401    |
 | the device is locked                                                  | 401    |
 | self-registration is off and the identity is not whitelisted          | 401    |
 | activate: provisioning is switched off for the product                | 403    |

@@ -71,7 +71,7 @@ def answer(exchange: Exchange, devices: Devices, poll: Poll, found: Stored) -> w
     return Delivered(
         forms.encode([(alias, value)]),
         FORM,
-        {"Last-Modified": exchange.context.dates.at(timestamp) if as_date else str(timestamp)},
+        {"Last-Modified": exchange.context.dates.format(timestamp) if as_date else str(timestamp)},
         partial(record_delivery, exchange.connection, devices, poll, found),
     )
 

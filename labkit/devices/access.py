@@ -95,14 +95,14 @@ class DeviceAccess:
                 raise LabError(wrong)
         now, product = self._context.clock.seconds(), self._product.id
 
-        def keep(connection: Connection, stored: Sequence[Stored]) -> None:
+        def store_set_values(connection: Connection, stored: Sequence[Stored]) -> None:
             for (alias, _, value), number in stored:
                 key = (product, identity, alias)
                 reported = _value(connection, *key)
                 execute(connection, KEEP, (*key, value, number, reported and reported.reported))
 
         points = [Datapoint(alias, now, value) for alias, value in values.items()]
-        stored, _ = await self._state.store(product, identity, points, now, before_write=keep)
+        stored, _ = await self._state.store(product, identity, points, now, before_write=store_set_values)
         self._polls.wake(product, identity, stored, True)
 
 

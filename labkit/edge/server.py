@@ -100,7 +100,7 @@ class EdgeServer(web.Server):
         )
 
     async def _connected(self, connection: Connection) -> bool:
-        site = self.context.hosts.at(connection.host)
+        site = self.context.hosts.find(connection.host)
         if site is None:  # it was taken away since the handshake
             return True
         try:
@@ -133,7 +133,7 @@ class EdgeServer(web.Server):
 
     def _date(self) -> str:
         """Now, when an answer that may have been held for long is sent (RFC 9110 6.6.1)."""
-        return self.context.dates.at(self.context.clock.seconds())
+        return self.context.dates.format(self.context.clock.seconds())
 
     async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
         assert isinstance(request, EdgeRequest)
@@ -212,7 +212,7 @@ class EdgeServer(web.Server):
         return response
 
     def _site(self, connection: Connection) -> Site:
-        site = self.context.hosts.at(connection.host)
+        site = self.context.hosts.find(connection.host)
         if site is None:
             raise LabError(f"nothing is served at {connection.host}")
         return site

@@ -47,7 +47,7 @@ class EventFaults:
             return payload, False
         changed, found = fault.changes.apply(payload) if fault.changes else (payload, True)
         waits = fault.settings.late is not None or fault.settings.delay is not None
-        if not found or (waits and self._lanes.full):
+        if not found or (waits and self._lanes.is_full):
             return payload, False
         return changed, self._tools.hits(fault, event.source, event.cause)
 

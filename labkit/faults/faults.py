@@ -186,16 +186,16 @@ class Faults(Component):
         if spent is not None:
             self._marks.add("fault", f"{spent.title} ends")
 
-        def of(kind: str) -> tuple[ActiveFault, ...]:
+        def active(kind: str) -> tuple[ActiveFault, ...]:
             return tuple(each for each in self._faults.values() if each.place.kind == kind and not each.spent)
 
-        requests, calls, outgoing, events = map(of, ("request", "call", "outgoing", "event"))
+        requests, calls, outgoing, events = map(active, ("request", "call", "outgoing", "event"))
         self.requests = Requests(requests, self._tools) if requests else None
         self.calls = Calls(calls, self._tools) if calls else None
         self.outgoing = Outgoing(outgoing, self._tools) if outgoing else None
         interfering = (
             EventFaults(events, self._tools, self._events, self._lanes)
-            if events or self._lanes.held
+            if events or self._lanes.is_blocked
             else None
         )
         self._events.interfere = interfering.deliver if interfering is not None else None

@@ -43,12 +43,12 @@ class Lanes:
         self._count = 0
 
     @property
-    def full(self) -> bool:
+    def is_full(self) -> bool:
         """Whether the maximum number of events is waiting."""
         return self._count >= MAX_WAITING
 
     @property
-    def held(self) -> bool:
+    def is_blocked(self) -> bool:
         """Whether any lane is blocked, so that all events have to pass through here."""
         return bool(self._closed)
 
@@ -59,7 +59,7 @@ class Lanes:
             self._after(seconds, lambda: self._arrive(arrival))
             return
         lane = self._closed.get((arrival.source, arrival.receiver))
-        if lane is not None and not self.full:
+        if lane is not None and not self.is_full:
             self._count += 1
             lane.append(arrival)
             return

@@ -115,7 +115,7 @@ def _broken_off(response: Response) -> Response | None:
         return response
     if not isinstance(response, web.Response) or not isinstance(response.body, bytes | bytearray):
         return None
-    return CutResponse.of(response) if len(response.body) > 1 else None
+    return CutResponse.from_response(response) if len(response.body) > 1 else None
 
 
 def _no_answer() -> None:

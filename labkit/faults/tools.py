@@ -79,6 +79,6 @@ class Tools:
                 await reached
         finally:
             timer.cancel()
-            if held:  # given up
+            if held:  # cancelled
                 self.delays.end(actor)
                 self.runs.end(actor, run, turn)

@@ -208,7 +208,7 @@ class Playing:
                 self._loop.call_soon_threadsafe(getattr(self._play, name), *args)
 
     async def _run(self) -> None:
-        clock = Clock.like(self._share.reading)
+        clock = Clock.from_reading(self._share.reading)
         play = Play(self._share.plan, Live(clock))
         report = Report(self._share, play, self._tell)
         with self._lock:

@@ -30,7 +30,7 @@ async def read_body(request: web.BaseRequest, limit: int, guard: float) -> bytes
     pieces: list[bytes] = []
     size = 0
     try:
-        if request.content.is_eof():  # all of it is here, as nearly always: nothing to wait for
+        if request.content.is_eof():  # all of it has arrived, as nearly always
             whole = request.content.read_nowait()
             if len(whole) > limit:
                 raise HttpError(413, f"the body is larger than {limit} bytes", CLOSE)

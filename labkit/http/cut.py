@@ -21,7 +21,7 @@ class CutResponse(web.Response):
         request.transport.close()
 
     @classmethod
-    def of(cls, response: web.Response) -> CutResponse:
+    def from_response(cls, response: web.Response) -> CutResponse:
         """Return a response that breaks off, in place of one that has not been sent."""
         headers = {name: value for name, value in response.headers.items() if name != hdrs.CONTENT_LENGTH}
         body = response.body if isinstance(response.body, bytes | bytearray) else b""

@@ -12,7 +12,7 @@ class HttpDate:
         self._second = -1
         self._text = ""
 
-    def at(self, second: int) -> str:
+    def format(self, second: int) -> str:
         """Return `second` (Unix) as an HTTP-date in GMT (RFC 9110 5.6.7)."""
         if second != self._second:
             self._second, self._text = second, format_date_time(second)

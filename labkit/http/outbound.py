@@ -86,7 +86,7 @@ class OutboundClient(Component):
 
     async def _send(self, method: str, url: str, headers: Mapping[str, str], body: str | None) -> Answer:
         try:
-            target = URL(url, encoded=True)  # as it was signed
+            target = URL(url, encoded=True)  # unchanged, since it may be signed
             if self.faults is None or self.faults.requests is None or not self._is_own(target):
                 return await self._exchange(method, target, headers, body)
             async with self.faults.awaited.expect(

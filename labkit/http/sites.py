@@ -56,7 +56,7 @@ class HostTable:
         """Remove the site at this name, if any."""
         self._sites.pop(host, None)
 
-    def at(self, host: str) -> Site | None:
+    def find(self, host: str) -> Site | None:
         """Return the site at a host name (lower case, no port); called with every request."""
         return self._sites.get(host)
 

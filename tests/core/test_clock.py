@@ -164,7 +164,7 @@ async def test_lab_time_stops_at_its_end(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(time, "time", lambda: 2000.0)
     await asyncio.sleep(0)
     assert (clock.now(), clock.micros(), fired) == (LATEST, int(LATEST * 1_000_000), ["at the end"])
-    assert Clock.like(clock.reading()).now() == clock.freeze() == LATEST
+    assert Clock.from_reading(clock.reading()).now() == clock.freeze() == LATEST
     clock.close()
 
 

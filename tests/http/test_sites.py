@@ -19,8 +19,8 @@ def test_a_site_is_found_by_its_name_alone() -> None:
     one, other = Site("one.m2.lab.localhost", "product 'one'"), Site("shop.example", "solution 'shop'")
     table.add(one)
     table.add(other)
-    assert (table.at("one.m2.lab.localhost"), table.at("shop.example")) == (one, other)
-    assert table.at("m2.lab.localhost") is None
+    assert (table.find("one.m2.lab.localhost"), table.find("shop.example")) == (one, other)
+    assert table.find("m2.lab.localhost") is None
     assert list(table) == [one, other]
     table.remove("shop.example")
     assert not table.serves("shop.example")
@@ -66,10 +66,10 @@ async def test_no_site_can_take_the_name_of_another(first: str, second: str) -> 
                 await platform.solutions.add(SolutionSettings(**NAMES[kind]))
 
         await add(first)
-        holder = platform.context.hosts.at("acme.apps.lab.localhost")
+        holder = platform.context.hosts.find("acme.apps.lab.localhost")
         with pytest.raises(SettingsError, match=r"domain acme\.apps\.lab\.localhost is taken by \w+ 'acme'"):
             await add(second)
-        assert platform.context.hosts.at("acme.apps.lab.localhost") is holder
+        assert platform.context.hosts.find("acme.apps.lab.localhost") is holder
         things = (*platform.devices.products, *platform.solutions)
         assert len(things) == 1  # what was refused left nothing behind
         await platform.add_product(ProductSettings(id="other"))

@@ -131,7 +131,7 @@ async def solution_rig(
     made = SolutionRig(context, solutions, store)
 
     async def serve(request: web.BaseRequest) -> web.StreamResponse:
-        site = context.hosts.at(request.host)
+        site = context.hosts.find(request.host)
         assert site is not None
         return await site.handle(Connection(request.host, "192.0.2.7"), request)
 

@@ -142,7 +142,7 @@ async def test_solutions_are_found_by_id_and_product() -> None:
         other = await lab.add("other", domain="shop.example", products=("p2",))
         assert lab.solutions.get("acme") is acme
         assert [each.id for each in lab.solutions] == ["acme", "other"]
-        assert lab.context.hosts.at("other.apps.lab.localhost") is None
+        assert lab.context.hosts.find("other.apps.lab.localhost") is None
         kind = EventKind("device", "datapoint")
         for product, concerned in (("p1", [acme]), ("p2", [acme, other]), ("p3", [])):
             event = Event(kind, "p/d", dict, 0, product)
