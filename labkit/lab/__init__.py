@@ -1,1 +1,1 @@
-"""The handles that notebooks hold, a file each: thin, synchronous, typed; the platform does the work."""
+"""Handles of a lab for notebooks: thin, synchronous and typed, one subject per file. The platform does the work."""

@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class Device:
-    """A virtual device of a product; it reaches the platform by HTTPS only."""
+    """A virtual device of a product. It reaches the platform by HTTPS only, as a real device does."""
 
     def __init__(self, runtime: Runtime, product: str, virtual: VirtualDevice) -> None:
         self._runtime = runtime
@@ -34,41 +34,42 @@ class Device:
 
     @property
     def identity(self) -> str:
+        """Identity of the device."""
         return self._virtual.identity
 
     @property
     def credentials(self) -> Credentials:
-        """What the device holds: its token, password or certificate."""
+        """The device's credentials: its token, password or certificate."""
         return self._virtual.credentials
 
     def activate(self) -> Self:
-        """Provision, or replace the credentials that the device has."""
+        """Provision the device: get credentials from the platform, or replace those that it has."""
         self._ask(self._virtual.activate)
         return self
 
     def use(self, credentials: Credentials) -> Self:
-        """Show these credentials from now on: `device.use(old)`, `device.use(Credentials(token="…"))`."""
+        """Authenticate with these credentials from now on: `device.use(old)`, `device.use(Credentials(token="…"))`."""
         self._runtime.run(self._virtual.use, credentials)
         return self
 
     def write(self, values: Mapping[str, object] | None = None, /, **more: object) -> None:
-        """Store the value of each alias: `write(temperature=21.5)`."""
+        """Store a value for each alias: `write(temperature=21.5)`, `write({"temperature": 21.5})`."""
         self._ask(self._virtual.write, value_texts(values, more))
 
     def read(self, *aliases: str | Iterable[str]) -> dict[str, str]:
-        """The newest value of each alias that has one."""
+        """Return the newest value of each alias; an alias without a value is left out."""
         return self._ask(self._virtual.read, alias_texts(aliases))
 
     def write_and_read(self, values: Mapping[str, object], *aliases: str | Iterable[str]) -> dict[str, str]:
-        """Hybrid: store, then read."""
+        """Store values, and return the newest value of each alias, in one request (the hybrid procedure)."""
         return self._ask(self._virtual.write_and_read, value_texts(values, {}), alias_texts(aliases))
 
     def poll(
         self, alias: str, timeout: float = 30, since: str | float | datetime | None = None
     ) -> str | None:
-        """Wait up to `timeout` seconds of lab time for the next value. since: as in `start_poll`.
+        """Wait up to `timeout` seconds of lab time for the next value, and return it; None if no value came.
 
-        Raises LabError on a virtual clock, where nothing would ever end the wait.
+        since: as in `start_poll`. Raises LabError on a virtual clock, where nothing would end the wait.
         """
         if duration(timeout, "timeout") > 0 and self._waiting.stands_still():
             raise LabError(
@@ -81,12 +82,12 @@ class Device:
     def start_poll(
         self, alias: str, timeout: float = 30, since: str | float | datetime | None = None
     ) -> HeldPoll:
-        """Begin a long poll; returns once the lab holds it, or has answered it.
+        """Start a long poll, and return it once the platform holds it open or has answered it.
 
-        timeout: seconds of lab time. since: Unix seconds, a datetime, or what `modified` of the last point was. A
-        client that gives that back each time misses a value only where its answer is lost five times, where another
-        client of the device was given it and this one asks over a new connection, or where the client ends its
-        connection in order just as the answer leaves (labkit.devices.polls).
+        timeout: seconds of lab time. since: Unix seconds, a datetime, or `modified` of the last point. A client that
+        passes on `modified` each time misses a value only if its answer is lost five times, if another client of the
+        device got the value and this one polls over a new connection, or if the client closes its connection in order
+        just as the answer is sent (labkit.devices.polls).
         """
         duration(timeout, "timeout")
         return self._waiting.begin_held(alias, self._poll, alias, timeout, since)
@@ -97,36 +98,37 @@ class Device:
         return await self._virtual.poll(alias, timeout, since)
 
     def held(self, alias: str, count: int = 1, within: float = 5.0) -> PollWait:
-        """Ends once the lab holds `count` polls of this alias, whichever client they come from.
+        """Return a wait that ends once the platform holds `count` polls of this alias open, from any client.
 
         within: seconds of real time after which its `result()` raises LabError.
         """
         return PollWait(self._waiting, alias, count, duration(within, "within"))
 
     def record(self, points: Mapping[str, Mapping[float | datetime, object]]) -> None:
-        """Store values at timestamps: {alias: {Unix seconds or datetime: value}}."""
+        """Store values with timestamps: {alias: {Unix seconds or datetime: value}}."""
         self._ask(self._virtual.record, timed_values(points))
 
     def content(self) -> list[str]:
-        """The ids of the content that the product offers."""
+        """Return the ids of the content items that the product offers."""
         return self._ask(self._virtual.content)
 
     def content_info(self, id: str) -> str:
-        """`content type,bytes,updated,description` of a content item."""
+        """Return the description of a content item: `content type,bytes,updated,description`."""
         return self._ask(self._virtual.content_info, id)
 
     def download(self, id: str, range: str | None = None) -> bytes:
-        """A content item, or the part that `range` names: `bytes=0-99`."""
+        """Return a content item, or a part of it. range: the bytes to get, such as `bytes=0-99`."""
         return self._ask(self._virtual.download, id, range)
 
     def timestamp(self) -> int:
-        """The server's clock in Unix seconds."""
+        """Return the platform's time in Unix seconds."""
         return self._ask(self._virtual.timestamp)
 
     def request(self, method: str, path: str, *, credentials: bool = True, **options: Any) -> httpx.Response:
-        """Send any request to the product and get the answer as it came; `options` as httpx takes them.
+        """Send any HTTP request to the product and return the unchanged response.
 
-        Raises LabError for a long poll on a virtual clock, where nothing would ever end the wait.
+        credentials: whether to authenticate. options: further arguments of httpx's `request`. Raises LabError for a
+        long poll on a virtual clock, where nothing would end the wait.
         """
         import httpx
 
@@ -135,7 +137,7 @@ class Device:
         return asking(self._virtual.request, method, rooted(path), credentials=credentials, **options)
 
     def curl(self, path: str = "/timestamp") -> str:
-        """A curl line that does a GET as this device, without its secret."""
+        """Return a curl command that sends a GET as this device, without its secret."""
         address = self._virtual.address
         show = {"token": "-H 'X-Platform-CIK: …' ", "password": f"-u '{self.identity}:…' "}.get(
             self._virtual.auth, "--cert … --key … "

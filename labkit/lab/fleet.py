@@ -1,4 +1,4 @@
-"""The handle of a fleet."""
+"""The handle of a fleet of virtual devices."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Behaviours = type[Behaviour] | Behaviour | Mapping[Any, int]
 
 
 class FleetProduct(Protocol):
-    """What a fleet needs to know of its product."""
+    """The attributes of its product that a fleet uses."""
 
     @property
     def id(self) -> str: ...
@@ -44,11 +44,11 @@ class FleetProduct(Protocol):
     @property
     def holdings(self) -> Holdings: ...
     def handle_credentials(self, identity: str) -> Credentials | None:
-        """Return what the handle of a device holds, None where it has no handle."""
+        """Return the credentials in the handle of a device, None if the device has no handle."""
 
 
 class Fleet:
-    """Virtual devices of a product, each with a behaviour."""
+    """Virtual devices of a product, each with a behaviour: run them with `run(hours=1)`."""
 
     def __init__(
         self,
@@ -70,31 +70,32 @@ class Fleet:
 
     @property
     def product(self) -> str:
-        """The id of the product."""
+        """Id of the product."""
         return self._product.id
 
     @property
     def identities(self) -> list[str]:
-        """Of the devices, in the order of their numbers."""
+        """Identities of the devices, in the order of their numbers."""
         return [member.identity for member in self._members]
 
     @property
     def last(self) -> Run | None:
-        """The run that was started last."""
+        """The run that was started last, None before the first one."""
         return self._run
 
     @shows_keywords(RunKeywords, RunOptions)
     def run(
         self, seconds: float | None = None, *, progress: bool | None = None, **options: Unpack[RunKeywords]
     ) -> Run:
-        """Let the devices live for so long on lab time, and wait: on a virtual clock at once, and the same again.
+        """Run the devices for a time, wait for the end, and return the run.
 
-        progress: show a bar, None for at a terminal and in JupyterLab alone. The run ends early when all devices have
-        ended. An interrupt ends it cleanly. Raises LabError for a wrong argument.
+        On a virtual clock the run takes no longer than its computation, and the same seed gives the same run. It ends
+        early when all devices have ended. An interrupt ends it cleanly. progress: whether to show a progress bar;
+        None: only in a terminal and in JupyterLab. Raises LabError for a wrong argument.
 
-        Dask runs the code of any client that reaches its ports, in its workers and here. Clusters of `workers` are
-        guarded; the owner of another one has to guard it: with distributed's `Security` and certificates (give a Client
-        that has it), without a dashboard, or in a network of trusted hosts.
+        Dask executes the code of any client that reaches its ports, in its workers and here. Clusters of `workers`
+        are protected. The owner of another cluster has to protect it: with distributed's `Security` and certificates
+        (pass a Client that has it), without a dashboard, or in a network of trusted hosts.
         """
         try:
             return self.start(seconds, **options).wait(progress=progress)
@@ -105,7 +106,11 @@ class Fleet:
 
     @shows_keywords(RunKeywords, RunOptions)
     def start(self, seconds: float | None = None, **options: Unpack[RunKeywords]) -> Run:
-        """As `run`, and return at once. Without a time the run lasts until `stop`, on a clock that runs."""
+        """Start a run like `run`, and return it at once.
+
+        Without a time the run lasts until its `stop()`; this needs a clock that runs. Raises LabError while an
+        earlier run of the fleet is in progress.
+        """
         if self._run is not None and not self._run.done:
             raise LabError("this fleet runs already: wait() for its run, or stop() it first")
         return self._start(RunOptions.of({"seconds": seconds, **options}))
@@ -145,9 +150,9 @@ class Fleet:
 
     @shows_keywords(RunKeywords, RunOptions)
     def dashboard(self, seconds: float | None = None, **options: Unpack[RunKeywords]) -> FleetDashboard:
-        """A live view for JupyterLab, which follows each run, and has the controls of one.
+        """Return a live view for JupyterLab that follows each run of the fleet and can start, pause and stop one.
 
-        The arguments are those of `start`, for runs that its button starts: `dashboard(minutes=10)`.
+        The arguments are those of `start`, for the runs that its button starts: `dashboard(minutes=10)`.
         """
         with needs("lab"):
             from labkit.lab.dashboards import fleet_dashboard
@@ -155,14 +160,16 @@ class Fleet:
         return fleet_dashboard(self._runtime, self, {"seconds": seconds, **options})
 
     def _spread(self, options: RunOptions) -> Spread | None:
-        """Where to play, if not in this process."""
+        """Connect to the workers that are to run the devices; None for a run in this process."""
         if options.workers is not None:
             return Spread(*local(min(options.workers, len(self))), options.workers)
         return Spread(*of_cluster(options.cluster), None) if options.spread else None
 
     def repeat(self, *identities: str) -> Fleet:
-        """A fleet of these devices alone, to repeat what they did: of the same numbers, behaviours, chance and
-        credentials. Raises LabError for one that is not in this fleet.
+        """Return a fleet of these devices alone, to repeat what they did.
+
+        They keep their numbers, behaviours, random seeds and credentials. Raises LabError for an identity that is not
+        in this fleet.
         """
         known = {member.identity: member for member in self._members}
         if not identities or len(set(identities)) < len(identities):
@@ -203,7 +210,7 @@ def make_fleet(
     prefix: str | None,
     identities: Iterable[str] | None,
 ) -> Fleet:
-    """A fleet, provisioned. Raises LabError for arguments that do not fit together."""
+    """Return a fleet whose devices are provisioned. Raises LabError for arguments that do not fit together."""
     if seed is not None and type(seed) is not int:
         raise LabError(f"fleet: seed: expected a whole number, not {seed!r}")
     lives = _lives(count, given)
@@ -222,7 +229,7 @@ def make_fleet(
 
 
 def _leave_handles(product: FleetProduct, names: Sequence[str]) -> None:
-    """Raise LabError where a fleet would replace the credentials that the handle of a device holds."""
+    """Raise LabError if a fleet would replace the credentials in the handle of a device."""
     for name in names:
         held = product.handle_credentials(name)
         if held not in (None, Credentials(), product.holdings.get(name)):
@@ -240,7 +247,7 @@ def _credentials(given: HandedOut) -> Credentials:
 
 
 def _lives(count: object, given: Behaviours | None) -> list[Behaviour]:
-    """The behaviour of each device."""
+    """Return the behaviour of each device."""
     if isinstance(count, Mapping) and given is None:
         count, given = None, count
     if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):

@@ -1,4 +1,4 @@
-"""The lab: a whole platform on a thread of its own, held by one handle."""
+"""The handle of a lab, which runs a whole platform on a thread of its own."""
 
 from __future__ import annotations
 
@@ -54,7 +54,11 @@ T = TypeVar("T")
 
 
 class Lab:
-    """A whole platform, on its own thread, on loopback: `Lab(seed=7)`, `Lab(profile="field", data="lab.db")`."""
+    """A whole IoT platform on its own thread, listening on loopback: `Lab(seed=7)`.
+
+    Use it in a `with` statement, or end it with `close()`. Other examples: `Lab(profile="field", data="lab.db")`,
+    `Lab(config="lab.yaml", speed=60)`.
+    """
 
     @shows_keywords(LabKeywords, LabSettings)
     def __init__(
@@ -66,12 +70,12 @@ class Lab:
         start: Moment | None = None,
         **settings: Unpack[LabKeywords],
     ) -> None:
-        """Start the platform.
+        """Start a platform.
 
-        seed: identifiers and the journal repeat exactly, and the clock is virtual unless `speed` says otherwise.
-        config: a lab.yaml to load. speed: seconds of lab time for each real second, 0 for the virtual clock.
-        start: lab time to begin at (datetime, Unix seconds or `2026-03-01`). The others are the settings of lab.yaml.
-        Raises SettingsError for a wrong one.
+        seed: makes identifiers and the journal repeat exactly; the clock is then virtual unless `speed` is given.
+        config: a lab.yaml to load. speed: seconds of lab time per real second, 0 for a virtual clock. start: lab time
+        at the start (datetime, Unix seconds or `2026-03-01`). All other arguments are the settings of lab.yaml and
+        override those of `config`. Raises SettingsError for a wrong setting.
         """
         _check(seed, speed)
         named = _settings(config, given(LabSettings, "Lab", settings))
@@ -81,9 +85,9 @@ class Lab:
 
     @classmethod
     def resumed(cls, control: Control, seed: int | None = None) -> Self:
-        """A lab that goes on with a platform that was suspended: here, or before this process was forked.
+        """Return a lab that continues a suspended platform, in this process or in one that was forked since.
 
-        seed: the one that it began with.
+        seed: the seed that the platform was started with.
         """
         lab = cls.__new__(cls)
         lab._hold(Runtime(control.resume, seed))
@@ -103,19 +107,22 @@ class Lab:
 
     @property
     def address(self) -> LabAddress:
-        """Where the lab listens, and the certificate of its CA."""
+        """Host and port at which the lab listens, and the certificate of its CA."""
         return self._runtime.address
 
     @property
     def http_port(self) -> int | None:
-        """The port of the plain-HTTP listener, if there is one."""
+        """Port of the plain-HTTP listener, None if there is none."""
         return self._runtime.http_port
 
     @shows_keywords(ProductKeywords, ProductSettings)
     def product(self, id: str, *, replace: bool = False, **settings: Unpack[ProductKeywords]) -> Product:
-        """Add a product; without settings, the handle of one that is there already.
+        """Add a product and return its handle; without settings, return the handle of an existing product.
 
         `lab.product("thermostat", auth="token", resources={"temperature": "number"})`
+
+        replace: give an existing product exactly these settings. Without it, an existing product that has the same
+        settings stays; SettingsError is raised if they differ.
         """
         named = given(ProductSettings, f"product {id!r}", settings)
         products = self._runtime.control.products
@@ -136,10 +143,13 @@ class Lab:
         replace: bool = False,
         **settings: Unpack[SolutionKeywords],
     ) -> Solution:
-        """Add a solution, from folders or empty; without settings, the handle of one that is there already.
+        """Add a solution and return its handle; without settings, return the handle of an existing solution.
 
-        `lab.solution("acme", products=[thermostat], path="notebooks/solutions/metrics")`. A subscription is
-        `{"publisher": "lights", "parameters": {…}}`; its publisher need not be there yet.
+        `lab.solution("acme", products=[thermostat], path="notebooks/solutions/metrics")`; without `path` it is empty.
+        A subscription is `{"publisher": "lights", "parameters": {…}}`; its publisher may be added later.
+
+        replace: give an existing solution exactly these settings. Without it, an existing solution that has the same
+        settings stays; SettingsError is raised if they differ.
         """
         ids = None if products is None else [_product_id(each) for each in several(products)]
         named = given(SolutionSettings, f"solution {id!r}", {"products": ids, **settings})
@@ -155,10 +165,10 @@ class Lab:
 
     @shows_keywords(SocialKeywords, SocialSettings)
     def provider(self, name: str, **settings: Unpack[SocialKeywords]) -> Provider:
-        """An identity provider. google, facebook, amazon, github and twitter are there; others are added so:
+        """Return the handle of an identity provider, and add the provider first if it is new.
 
-        `lab.provider("acme", protocol="oauth2", people=[{"id": "ann", "name": "Ann"}])`. Settings for one that is
-        there add to it.
+        google, facebook, amazon, github and twitter always exist. Add another, or add people and applications to an
+        existing one, by settings: `lab.provider("acme", protocol="oauth2", people=[{"id": "ann", "name": "Ann"}])`.
         """
         named = given(SocialSettings, f"provider {name!r}", settings)
         providers = self._runtime.control.providers
@@ -172,17 +182,17 @@ class Lab:
     def service(
         self, service: str | type[Service] | Service, /, **functions: Callable[..., object]
     ) -> CustomService:
-        """Stand in for a service that the platform does not have, for all solutions, their scripts included.
+        """Add a service that the platform lacks, for the scripts and handlers of all solutions.
 
-        `lab.service("Twilio", postMessage=function)`: the function gets the arguments of a call by name, and gives
-        the result as plain data, or raises ServiceError(status, message). Or a class of `labkit.Service`. One that
-        was added before under this name is replaced.
+        `lab.service("Twilio", postMessage=function)`: the function gets the arguments of a call by name and returns
+        the result as plain data, or raises ServiceError(status, message). Instead of a name and functions, pass a
+        class of `labkit.Service`, or an object of one. An earlier service of this name is replaced.
         """
         added = self._runtime.control.functions.service
         return CustomService(self._runtime, *self._runtime.run(added, service, functions))
 
     def browser(self) -> Browser:
-        """A new person's browser, with no cookies yet: it visits the lab's hosts by their URLs."""
+        """Return the browser of a new person, without cookies. It visits the lab's hosts by their URLs."""
         from labkit.fleet.browser import Connections
 
         if self._connections is None:
@@ -191,56 +201,60 @@ class Lab:
         return Browser(self._runtime, self._connections)
 
     def begin(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> PendingCall[T]:
-        """Begin a call that a fault may delay: `begun = lab.begin(device.write, temperature=21.5)`.
+        """Start a call that a fault may delay, and return it: `pending = lab.begin(device.write, temperature=21.5)`.
 
-        Returns once it is answered, or a fault delays it: then `lab.clock.advance(30)`, then `begun.result()`.
+        Returns once the call has ended or a fault delays it. Then use `lab.clock.advance(30)` and `pending.result()`.
         """
         return PendingCall(self._runtime, partial(function, *args, **kwargs))
 
     def dashboard(self) -> LabDashboard:
-        """A live view for JupyterLab of what happens from now on: requests, refusals, script runs, mails, messages."""
+        """Return a live view for JupyterLab: requests, refusals, script runs, mails and messages from now on."""
         with needs("lab"):
             from labkit.lab.dashboards import lab_dashboard
 
         return lab_dashboard(self._runtime)
 
     def settle(self) -> None:
-        """Wait until every request is answered or held as a poll, and every event is handled."""
+        """Wait until every request is answered or waits as a long poll, and every event is handled."""
         self._runtime.run(self._runtime.control.settle)
 
     def restart(self, down: float = 0) -> None:
-        """Cut the platform's power, and start it again; for `down` seconds of lab time it refuses connections.
+        """Cut the platform's power and start it again. down: seconds of lab time during which it refuses connections.
 
-        Connections, held polls, running scripts with their globals and queued events are lost. What is stored stays,
-        also in a lab in memory, and so does what is no part of the platform: clock, CA, providers, mails, journal.
+        Connections, waiting long polls, running scripts with their globals and queued events are lost. Stored data
+        stays, also in a lab in memory, and so does everything outside of the platform: clock, CA, providers, mails
+        and journal.
         """
         self._runtime.run(self._runtime.control.restart, down)
 
     def reset(self) -> None:
-        """Forget devices, datapoints, content, Keystore, users, mails, handsets, journal; products and solutions stay.
+        """Delete all data and the journal; keep products and solutions.
 
-        Providers stay with the people and applications of their settings, solutions with the subscriptions of theirs,
-        and virtual devices have no credentials. A virtual clock goes back to its start and identifiers begin anew: a
-        seeded story is the same story again.
+        Devices, datapoints, content, Keystore, users, mails and handsets are deleted. Providers keep the people and
+        applications of their settings, and solutions the subscriptions of theirs. Virtual devices lose their
+        credentials. A virtual clock goes back to its start and identifiers begin anew, so that a seeded lab repeats
+        exactly.
         """
         self._runtime.run(self._runtime.control.reset)
         for product in self._products.values():
             product.forget_credentials()
 
     def sql(self, query: str) -> pandas.DataFrame:
-        """The rows of a SELECT on the lab's database: `lab.sql("select * from datapoint")`.
+        """Return the rows of a SELECT on the lab's database: `lab.sql("select * from datapoint")`.
 
-        A long one blocks no device: it reads a copy of the data. It ends with an interrupt of the cell, or after
-        `guard.sql` seconds (30). Raises LabError for what would change the data, is no SQL, or is too long.
+        A long query reads a copy of the data, so that it blocks no device. It ends when the cell is interrupted, or
+        after `guard.sql` seconds (30). Raises LabError for a statement that would change the data, is not valid SQL,
+        or takes too long.
         """
         return of_selected(self._runtime.run(self._runtime.control.database.sql, query))
 
     def close(self) -> None:
-        """End the lab: connections, thread, everything. A second call does nothing."""
+        """Close all connections, end the platform and its thread. A second call does nothing."""
         self._runtime.close()
 
     @property
     def closed(self) -> bool:
+        """Whether the lab has been closed."""
         return self._runtime.closed
 
     def __enter__(self) -> Self:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Product:
-    """A product of a lab."""
+    """A product of a lab: its virtual devices and fleets, settings, content and identities."""
 
     settings: LiveSettings
 
@@ -44,19 +44,20 @@ class Product:
 
     @property
     def id(self) -> str:
+        """Id of the product."""
         return self._fixed.id
 
     @property
     def domain(self) -> str:
-        """The product's domain, which SNI and Host name."""
+        """Host name of the product, which devices send in SNI and Host."""
         return self._fixed.domain
 
     def url(self, path: str = "") -> str:
-        """The URL of a path at the product's domain."""
+        """Return the URL of a path at the product's domain."""
         return self._fixed.url + (rooted(path) if path else "")
 
     def device(self, identity: str) -> Device:
-        """A virtual device of this identity; the same handle each time."""
+        """Return the virtual device with this identity, the same handle each time."""
         if not isinstance(identity, str):
             raise LabError(f"identity: expected a text such as 't-001', not {identity!r}")
         if identity not in self._devices:
@@ -72,7 +73,7 @@ class Product:
         return self._devices[identity]
 
     def held(self, identity: str, alias: str, count: int = 1, within: float = 5.0) -> PollWait:
-        """As `Device.held`, of a device that has no handle here: nothing is kept of it."""
+        """Return a wait for held polls like `Device.held`, without making a handle of the device."""
         waiting = Waiting(self._runtime, self.id, identity)
         return PollWait(waiting, alias, count, duration(within, "within"))
 
@@ -85,27 +86,30 @@ class Product:
         prefix: str | None = None,
         identities: Iterable[str] | None = None,
     ) -> Fleet:
-        """Virtual devices by the thousand, each of which lives as a behaviour says. They are provisioned at once.
+        """Provision virtual devices, up to thousands of them, and return them as a fleet.
 
-        `fleet(200, Thermostat)`, `fleet(200, Thermostat(every=60))`, `fleet({Thermostat: 150, Flaky: 50})`:
-        the first 150 devices are thermostats then. seed: of their chance, without one the lab's, or any. prefix: of
-        their identities, without one the first letter of the product: `t-001`, `t-002` …; or name the identities.
+        `fleet(200, Thermostat)`, `fleet(200, Thermostat(every=60))`, `fleet({Thermostat: 150, Flaky: 50})`, where the
+        first 150 devices are thermostats.
+
+        seed: of the devices' random numbers; by default the lab's seed, or a random one. prefix: start of each
+        identity; by default that of the identity format, or the first letter of the product's id (`t-001`, `t-002`
+        …). identities: all identities, instead of a prefix.
         """
         return make_fleet(self._runtime, self, count, behaviour, seed, prefix, identities)
 
     def handle_credentials(self, identity: str) -> Credentials | None:
-        """Return what the handle of a device holds, None where it has no handle."""
+        """Return the credentials in the handle of a device, None if the device has no handle."""
         device = self._devices.get(identity)
         return None if device is None else device.credentials
 
     def forget_credentials(self) -> None:
-        """Let every virtual device begin without credentials, as it came; what the platform knows stays."""
+        """Remove the credentials of all virtual devices; the platform keeps its records of them."""
         for device in self._devices.values():
             device.use(Credentials())
         self.holdings.clear()
 
     def devices(self) -> pandas.DataFrame:
-        """What the platform knows of the product's devices, a row each."""
+        """Return a DataFrame of the devices that the platform knows: identity, status, whitelisted."""
         with needs("tables"):
             import pandas
 
@@ -114,20 +118,23 @@ class Product:
         return pandas.DataFrame(rows, columns=["identity", "status", "whitelisted"]).set_index("identity")
 
     def allow(self, *identities: str | Iterable[str], token: str | None = None) -> None:
-        """Whitelist identities; with `token` (40 characters) the one named need not activate."""
+        """Whitelist identities: `allow("t-001", "t-002")`.
+
+        token: 40 characters that become the token of the one given identity, so that it need not activate.
+        """
         named = texts(identities, "identities such as 't-001'")
         self._runtime.run(self._control.allow, self.id, named, token)
 
     def lock(self, identity: str) -> None:
-        """Keep a device out, even with valid credentials."""
+        """Refuse a device, even with valid credentials."""
         self._runtime.run(self._control.lock, self.id, identity)
 
     def unlock(self, identity: str) -> None:
-        """Let a locked device in again."""
+        """Accept a locked device again."""
         self._runtime.run(self._control.unlock, self.id, identity)
 
     def remove(self, identity: str) -> None:
-        """Forget a device, its credentials and its whitelisting."""
+        """Delete a device with its credentials and its whitelisting."""
         self._runtime.run(self._control.remove, self.id, identity)
 
     def __repr__(self) -> str:
@@ -147,10 +154,10 @@ class Product:
 
 
 class LiveSettings:
-    """A product's settings as they are now: `settings.auth`, `settings.self_registration = False`.
+    """The current settings of a product: read `settings.auth`, change by `settings.self_registration = False`.
 
-    Several at once: `change(self_registration=False, identity_format={"type": "mac"})`. Raises SettingsError, and
-    changes nothing, where one is wrong.
+    Change several together with `change(self_registration=False, identity_format={"type": "mac"})`. Raises
+    SettingsError, and changes nothing, if one is wrong.
     """
 
     def __init__(self, runtime: Runtime, product: str) -> None:
@@ -159,7 +166,7 @@ class LiveSettings:
 
     @shows_keywords(ProductKeywords, ProductSettings)
     def change(self, **values: Unpack[ProductKeywords]) -> LiveSettings:
-        """Change settings on the running lab. Raises SettingsError, and changes nothing, if one is wrong."""
+        """Change settings while the lab runs. Raises SettingsError, and changes nothing, if one is wrong."""
         runtime: Runtime = self._runtime
         runtime.run(runtime.control.products.change, self._product, values)
         return self
@@ -190,7 +197,7 @@ class LiveSettings:
 
 
 class ProductContent:
-    """What a product offers for download."""
+    """Content items that a product offers for download."""
 
     def __init__(self, runtime: Runtime, product: str) -> None:
         self._runtime = runtime
@@ -204,15 +211,15 @@ class ProductContent:
         type: str = "application/octet-stream",
         description: str = "",
     ) -> ContentInfo:
-        """Add an item or replace it. `data`: the bytes, a text, or the Path of a file."""
+        """Add a content item, or replace it. data: bytes, a text, or the Path of a file. type: its content type."""
         return self._runtime.run(self._control.add, self._product, id, content_bytes(data), type, description)
 
     def remove(self, id: str) -> None:
-        """Raises LabError where there is no such item."""
+        """Remove a content item. Raises LabError if there is none with this id."""
         self._runtime.run(self._control.remove, self._product, id)
 
     def frame(self) -> pandas.DataFrame:
-        """The items as a DataFrame: type, size in bytes, updated (UTC), description."""
+        """Return a DataFrame of the content items: type, size in bytes, updated (UTC), description."""
         with needs("tables"):
             import pandas
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Provider:
-    """An identity provider of a lab: a real server that signs people in."""
+    """An identity provider of a lab: a real OAuth server at which people sign in."""
 
     def __init__(self, runtime: Runtime, info: ProviderInfo, browser: Callable[[], Browser]) -> None:
         self._runtime = runtime
@@ -34,11 +34,12 @@ class Provider:
 
     @property
     def name(self) -> str:
+        """Name of the provider."""
         return self._fixed.name
 
     @property
     def domain(self) -> str:
-        """The provider's own host name."""
+        """Host name of the provider."""
         return self._fixed.domain
 
     @property
@@ -48,54 +49,54 @@ class Provider:
 
     @property
     def applications(self) -> list[Application]:
-        """The applications that are registered."""
+        """The registered applications."""
         return self._runtime.run(self._control.applications, self.name)
 
     @property
     def faults(self) -> list[str]:
-        """The faults that have not hit yet."""
+        """The pending faults: those that have not hit a request yet."""
         return self._runtime.run(self._control.faults, self.name)
 
     @property
     def endpoints(self) -> dict[str, str]:
-        """The URLs that a client needs: authorize, token, userinfo; for OAuth 1 also request_token."""
+        """URLs for OAuth clients: authorize, token, userinfo; for OAuth 1 also request_token."""
         return self._runtime.run(self._control.get, self.name).endpoints
 
     def url(self, path: str = "") -> str:
-        """The URL of a path at the provider."""
+        """Return the URL of a path at the provider."""
         return self._fixed.url + (rooted(path) if path else "")
 
     def register(
         self, redirect: str | Iterable[str], *, name: str = "", scopes: Iterable[str] = ()
     ) -> Application:
-        """Register an application: `app = provider.register(solution.url("/social/handle/google"))`.
+        """Register an application and return it with its `client_id` and `client_secret`.
 
-        redirect: where it may have people sent back to, one URL or several. scopes: what it may ask for, all if
-        none are named. Gives it with its `client_id` and `client_secret`.
+        `app = provider.register(solution.url("/social/handle/google"))`. redirect: one or several URLs to which it
+        may redirect people. scopes: scopes that it may request; all if none are given.
         """
         redirects = [redirect] if isinstance(redirect, str) else list(redirect)
         return self._runtime.run(self._control.register, self.name, redirects, name, list(scopes))
 
     def consent(self, person: str) -> None:
-        """Let this person (by id) say yes, unasked, to the next application that asks."""
+        """Approve the next application that asks for this person's consent, without showing a form. person: id."""
         self._runtime.run(self._control.consent, self.name, person)
 
     def fault(self, name: str, step: str | None = None) -> None:
-        """Let a fault hit one request, the next of its step.
+        """Make the next request of a step fail.
 
-        deny, wrong state, expired code, slow, down, malformed JSON, server error; the last four at the step
-        token (unless you say otherwise), userinfo, request_token or authorize.
+        name: deny, wrong state, expired code, slow, down, malformed JSON or server error. step: for the last four
+        token (the default), userinfo, request_token or authorize.
         """
         self._runtime.run(self._control.fault, self.name, name, step)
 
     def login(
         self, url: str, as_: str, *, approve: bool = True, browser: Browser | None = None
     ) -> httpx.Response:
-        """Play a person who opens a login URL and signs in here; gives the last answer.
+        """Sign a person in through a browser, and return the last response.
 
-        url: a solution's loginurl endpoint, or an authorize URL. as_: the person's id. approve: or say no.
-        browser: the person's, where cookies from before or after matter; else a new one. The answer's `url` is
-        where the person ended up; where that is no host of the lab, the answer is the redirect to it.
+        url: a solution's loginurl endpoint, or an authorize URL. as_: the person's id. approve: whether the person
+        consents. browser: the person's browser, if its cookies matter; a new one by default. The response's `url` is
+        where the person ended; if that is no host of the lab, the response is the redirect to it.
         """
         visitor = browser if browser is not None else self._new_browser()
         answer = visitor.get(url)
@@ -123,7 +124,7 @@ class Provider:
 
 
 class People:
-    """The people whom a provider knows, in the order in which they came."""
+    """The people known to an identity provider, in the order in which they were added."""
 
     def __init__(self, runtime: Runtime, provider: str) -> None:
         self._runtime = runtime
@@ -131,11 +132,11 @@ class People:
         self._provider = provider
 
     def add(self, id: str, name: str = "", email: str = "") -> Person:
-        """Add somebody. Raises LabError where the id is taken or is none."""
+        """Add a person. Raises LabError if the id is taken or not valid."""
         return self._runtime.run(self._control.add_person, self._provider, id, name, email)
 
     def get(self, id: str) -> Person:
-        """Raises LabError for an unknown id, naming those that are known."""
+        """Return the person with this id. Raises LabError, listing the known ids, if there is none."""
         return self._runtime.run(self._control.person, self._provider, id)
 
     def __contains__(self, id: object) -> bool:
@@ -155,7 +156,7 @@ class People:
 
 
 class Arrivals:
-    """The requests that arrived at a provider, oldest first."""
+    """The requests that a provider received, oldest first."""
 
     def __init__(
         self,
@@ -168,11 +169,11 @@ class Arrivals:
         self._clear = clear
 
     def frame(self) -> pandas.DataFrame:
-        """The requests as a DataFrame, a row each; `time` is a UTC timestamp."""
+        """Return a DataFrame with a row for each request; `time` is a UTC timestamp."""
         return of_arrived(self)
 
     def clear(self) -> None:
-        """Forget them all."""
+        """Delete all recorded requests."""
         self._runtime.run(self._clear)
 
     def __iter__(self) -> Iterator[Arrived]:

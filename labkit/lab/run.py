@@ -1,4 +1,4 @@
-"""The handle of a run of a fleet."""
+"""The handle of a fleet's run."""
 
 from __future__ import annotations
 
@@ -29,8 +29,10 @@ T = TypeVar("T")
 
 
 class Spread(NamedTuple):
-    """A dask client over whose workers a fleet is played, what closes it, and how many shares there are (None: one for
-    each worker)."""
+    """Dask workers that run a fleet.
+
+    client: of their cluster; close: ends it; shares: number of partitions of the devices (None: one per worker).
+    """
 
     client: Any
     close: Callable[[], object]
@@ -38,7 +40,7 @@ class Spread(NamedTuple):
 
 
 class Run:
-    """A run of a fleet, under way or over."""
+    """A run of a fleet, in progress or ended: its results, and how to pause or stop it."""
 
     def __init__(
         self,
@@ -62,7 +64,7 @@ class Run:
         self._task: Task[None] = runtime.begin(self._live)
 
     def _follow_handler(self, accounts: bool | Solution) -> str:
-        """Have the accounts know what a handler gets. Return in words which handler that is."""
+        """Report the numbers that a handler gets to the run's accounts. Return a phrase that names the handler."""
         run, plays, handled = self._runtime.run, self._runtime.control.plays, self._play.accounts.handled
         product, identities = self._plan.product, [member.identity for member in self._plan.members]
         if accounts is True:
@@ -127,31 +129,32 @@ class Run:
 
     @property
     def done(self) -> bool:
+        """Whether the run has ended."""
         return self._task.done
 
     @property
     def began(self) -> float:
-        """Lab time."""
+        """Lab time of the start, in Unix seconds."""
         return self._play.began
 
     @property
     def every(self) -> float:
-        """Seconds of lab time of an interval."""
+        """Length of an interval in seconds of lab time."""
         return self._plan.every
 
     @property
     def ticks(self) -> list[Tick]:
-        """The intervals so far."""
+        """The completed intervals, oldest first."""
         return list(self._play.ticks)
 
     def on_tick(self, callback: Callable[[Tick], object]) -> None:
-        """Call `callback` with each tick from now on, on the lab's own thread."""
+        """Call `callback` with each new interval, on the lab's own thread."""
         self._play.on_tick(callback)
 
     def wait(self, progress: bool | None = None) -> Run:
-        """Return once the run is over. An interrupt (Ctrl-C, the stop button of a cell) ends it cleanly.
+        """Wait for the end of the run and return it. An interrupt (Ctrl-C, the stop button) ends the run cleanly.
 
-        progress: show a bar, None for at a terminal and in JupyterLab alone.
+        progress: whether to show a progress bar; None: only in a terminal and in JupyterLab.
         """
         with Progress(self, progress):
             try:
@@ -162,63 +165,66 @@ class Run:
         return self
 
     def stop(self) -> Run:
-        """End the run; returns once all its devices have ended."""
+        """End the run, and return it once all its devices have ended."""
         if not self.done:
             self._call(self._play.stop)
             self._task.future.result()
         return self
 
     def pause(self) -> None:
-        """Let no device go on; on a virtual clock, time stands still."""
+        """Pause all devices; a virtual clock stands still meanwhile."""
         self._call(self._play.pause)
 
     def resume(self) -> None:
-        """Let the devices go on."""
+        """Let paused devices continue."""
         self._call(self._play.resume)
 
     @property
     def paused(self) -> bool:
+        """Whether the run is paused."""
         return self._play.paused
 
     @property
     def arrivals(self) -> float | None:
-        """How many times the arrivals that the run was given there are now; None where it was given none."""
+        """Factor on the run's original arrival rate, 1 at the start; None for a run without `arrivals`."""
         return None if self._play.arrivals is None else self._play.arrivals.factor
 
     def scale_arrivals(self, factor: float) -> None:
-        """Have `factor` times as many requests arrive as the run was told, from each device's next one on.
+        """Multiply the run's original arrival rate by `factor`, from each device's next request on.
 
-        Raises LabError for a run that was given no `arrivals`, and for a factor that is not above 0.
+        Raises LabError for a run without `arrivals`, and for a factor that is not above 0.
         """
         self._call(lambda: self._play.scale_arrivals(factor))
 
     # --- what came of it
 
     def frame(self) -> pandas.DataFrame:
-        """A row an interval, by lab time of its end: requests that ended in it, errors of these (refused, or without an
-        answer), latencies (seconds of lab time), devices by state.
+        """Return a DataFrame with a row for each interval, indexed by the lab time of its end.
+
+        Columns: requests that ended in it, their errors (refused or without an answer), latencies (seconds of lab
+        time), and the number of devices in each state.
         """
         return self._noted(frame(self.ticks, self.began, self.every))
 
     @property
     def marks(self) -> list[Mark]:
-        """Restarts, faults and releases of the lab while the run lasted, and the faults that it began with."""
+        """Restarts, faults and releases of the lab during the run, and the faults that existed at its start."""
         return list(self._play.marks)
 
     @property
     def rate(self) -> float | None:
-        """Seconds of lab time a real second, 0 on a virtual clock; None where it changed during the run."""
+        """Seconds of lab time per real second, 0 on a virtual clock; None if the rate changed during the run."""
         return self._play.rate
 
     def _noted(self, frame: pandas.DataFrame) -> pandas.DataFrame:
-        """Put into the attributes of a frame what charts say beside it."""
+        """Add marks and rate to the attributes of a frame, where charts find them."""
         frame.attrs.update(marks=[tuple(each) for each in self.marks], rate=self.rate)
         return frame
 
     def requests(self) -> pandas.DataFrame:
-        """A row a request: time (of its end), identity, action, status (NA where no answer came), latency, error.
+        """Return a DataFrame of the requests: time of the end, identity, action, status, latency, error.
 
-        Raises LabError unless the run was asked to keep them.
+        status is NA for a request without an answer. Raises LabError unless the run was started with `requests=True`.
         """
         if not self._plan.requests:
             raise LabError("this run kept no requests: run(…, requests=True) does")
@@ -226,13 +232,16 @@ class Run:
         return self._noted(of_requests(kept))
 
     def figures(self) -> dict[str, float]:
-        """Real durations in seconds, which no two runs share: real, cpu, requests a real second; p50, p90, p99 and max
-        of answers but those of polls, from the request's leaving on (of workers, once they are done).
+        """Return measurements in real time, which differ from run to run: real, cpu, requests per second,
+        percentiles.
+
+        Durations are in seconds. p50, p90, p99 and max are of all answers except those of long polls, from the
+        sending of the request. Workers report theirs when they are done.
         """
         return self._play.timings.figures(self._play.total.requests)
 
     def timings(self) -> pandas.Series[float]:
-        """The same as `figures`, as a table."""
+        """Return the values of `figures` as a Series."""
         with needs("tables"):
             import pandas
 
@@ -240,34 +249,35 @@ class Run:
 
     @property
     def failed(self) -> list[Failure]:
-        """The devices that failed, in the order in which they did."""
+        """The devices that failed, in the order of their failures."""
         return list(self._play.failures)
 
     @property
     def failures(self) -> pandas.DataFrame:
-        """A row a device that failed: when (lab time), why, and with which seed to repeat it alone."""
+        """DataFrame of the devices that failed: lab time, error, and the seed with which to repeat each one alone."""
         return of_failures(self.failed)
 
     def devices(self) -> pandas.DataFrame:
-        """A row a device: its behaviour, state, epoch, and what it noted."""
+        """Return a DataFrame of the devices: behaviour, state, epoch, and the values that the behaviour noted."""
         rows = self._devices() if self._runtime.closed else self._call(self._devices)
         return of_devices(rows)
 
     @property
     def losses(self) -> pandas.DataFrame:
-        """The accounts: a row for each device and epoch, with what was sent, acknowledged, stored, handled, lost,
-        doubled and reordered (`Accounts.losses`). While the run goes on, what is on its way counts as lost. What is
-        stored is so at the end of the run, or now while it goes on.
+        """DataFrame of the accounts: the numbers that each device sent in each epoch, and how many were lost.
 
-        Raises LabError unless the run was asked to keep them.
+        Columns: sent, acknowledged, stored, handled, lost, doubled, reordered and others (`Accounts.losses`). During
+        the run, numbers still on their way count as lost, and `stored` is read anew; after it, `stored` is as at its
+        end. Raises LabError unless the run was started with `accounts`.
         """
         self._take_stock()
         return self._accounts().losses()
 
     def workers(self) -> pandas.DataFrame:
-        """A row for each share of the devices, and for each worker that died (lab time): where, and how many devices.
+        """Return a DataFrame of the workers: name, process id, number of devices.
 
-        Raises LabError for a run in the lab's own process.
+        A worker that died has a further row, with the lab time of its death. Raises LabError for a run in the lab's
+        own process.
         """
         if isinstance(self._play, Play):
             raise LabError("this run has no workers: run(…, workers=4) has")
@@ -275,7 +285,7 @@ class Run:
 
     @property
     def totals(self) -> dict[str, int] | None:
-        """The sums of the columns of `losses`; None where the run keeps no accounts."""
+        """Sums of the columns of `losses`; None for a run without accounts."""
         if not self._counted:
             return None
         self._take_stock()
@@ -285,7 +295,7 @@ class Run:
 
     @property
     def error(self) -> str | None:
-        """What ended the run before its time, where it failed itself; devices that failed are in `failed`."""
+        """The error that ended the whole run early, None if there was none. Devices that failed are in `failed`."""
         if not self.done or self._task.future.cancelled():
             return None
         error = self._task.future.exception()
@@ -293,19 +303,20 @@ class Run:
 
     @property
     def latency(self) -> Latency:
-        """Of all answers but those of polls: from the time that the request was due, in seconds of lab time. Pauses are
-        no part of it.
+        """Latency of all answers except those of long polls, from the time at which the request was due.
+
+        In seconds of lab time, without pauses of the run.
         """
         return self._play.total.latency
 
     @property
     def latency_from_sending(self) -> Latency:
-        """Of the same answers: from the request's leaving, in seconds of real time (of workers, once they are done)."""
+        """Latency of the same answers from the sending of the request, in real seconds. Workers report it when done."""
         return self._play.timings.latency
 
     @property
     def summary(self) -> str:
-        """One line."""
+        """The result in one line."""
         total = self._play.total
         errors = sum(total.errors.values())
         failed = len({each.number for each in self._play.failures})
@@ -343,7 +354,7 @@ class Run:
         ]
 
     def _call(self, function: Callable[[], T]) -> T:
-        """On the lab's loop, where nothing changes meanwhile."""
+        """Return the result of a function called on the lab's loop, where nothing changes meanwhile."""
 
         async def call() -> T:
             return function()
@@ -351,7 +362,7 @@ class Run:
         return self._runtime.run(call)
 
     def _take_stock(self) -> None:
-        """Look again at what is stored, while the run goes on."""
+        """Compare the accounts with the stored datapoints, if the run is still in progress."""
         if self._counted and not self.done and not self._runtime.closed:
             self._runtime.run(self._runtime.control.plays.take_stock, self._play)
 
@@ -362,7 +373,7 @@ class Run:
 
 
 class Ending:
-    """Ends a run with its lab."""
+    """Closes a run when its lab is closed."""
 
     def __init__(self, play: Play | ClusterPlay) -> None:
         self._play = play

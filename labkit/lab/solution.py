@@ -22,15 +22,16 @@ JSON = "application/json"
 
 
 def warn_of(info: SolutionInfo) -> None:
-    """Warn of what the author of a solution ought to know."""
+    """Show the warnings about a solution's folder to its author."""
     for text in info.warnings:
         warnings.warn(f"solution {info.id!r}: {text}", LabWarning, stacklevel=3)
 
 
 class Solution(SiteClient):
-    """A solution of a lab: its routes by HTTPS, and every service operation by its own name.
+    """A solution of a lab: send requests to its routes over HTTPS, and call service operations by their names.
 
-    `solution.User.createUser(email=…)` is `solution.call("User", "createUser", {"email": …})`.
+    `solution.get("/metrics")` sends a request. `solution.User.createUser(email=…)` is short for
+    `solution.call("User", "createUser", {"email": …})`.
     """
 
     def __init__(self, runtime: Runtime, info: SolutionInfo) -> None:
@@ -41,10 +42,11 @@ class Solution(SiteClient):
 
     @property
     def id(self) -> str:
+        """Id of the solution."""
         return self._fixed.id
 
     def session(self) -> Session:
-        """A client of the solution that keeps cookies; `solution.get()` and the like do not."""
+        """Return a client of the solution that keeps cookies, unlike `solution.get()` and the other methods."""
         return Session(self._runtime, self.domain)
 
     def route(
@@ -57,12 +59,12 @@ class Solution(SiteClient):
         content_type: str = JSON,
         replace: bool = False,
     ) -> Any:
-        """Add a route: a Lua script (`lua="…"`) or a Python function; without either, a decorator.
+        """Add a route: a Lua script (`lua="…"`) or a Python function; without either, return a decorator.
 
-        The function, sync or async, gets by name what it asks for of: request, response, services, context, log,
-        now. A route of the same method and path gives way to the same text or a function of the same name, as when a
-        cell runs again; to any other with replace=True alone, else it is an error. content_type: of the bodies it
-        takes.
+        The function, sync or async, gets the arguments that it names out of: request, response, services, context,
+        log, now. content_type: of the request bodies that the route accepts. replace: replace any existing route of
+        this method and path. Without it, only the same script or a function of the same name is replaced, as when a
+        cell runs again; else SettingsError is raised.
         """
         if lua is not None:
             self._runtime.run(self._control.route, self.id, method, path, lua, content_type, replace)
@@ -84,10 +86,11 @@ class Solution(SiteClient):
         lua: str | None = None,
         replace: bool = False,
     ) -> Any:
-        """Handle an event: `on("device", "datapoint", lua="…")`; without a handler, a decorator.
+        """Handle an event: `on("device", "datapoint", lua="…")`, or a Python function; without either, return a
+        decorator.
 
-        A handler of the same event gives way to the same text or a function of the same name, as when a cell runs
-        again; to any other with replace=True alone, else it is an error.
+        replace: replace any existing handler of this event. Without it, only the same script or a function of the
+        same name is replaced, as when a cell runs again; else SettingsError is raised.
         """
         if lua is not None:
             self._runtime.run(self._control.on, self.id, service, event, lua, replace)
@@ -99,22 +102,22 @@ class Solution(SiteClient):
         return function
 
     def call(self, service: str, operation: str, parameters: object = None) -> Any:
-        """Call a service operation; the result, or the error object {type, error, status}."""
+        """Call a service operation, and return its result or the error object {type, error, status}."""
         return call(self._runtime, self.id, service, operation, parameters)
 
     @property
     def logs(self) -> pandas.DataFrame:
-        """What its scripts printed, how each run ended, and warnings: a row each, oldest first.
+        """DataFrame of the lines that scripts printed, the end of each run, and warnings, oldest first.
 
-        level: of a printed line, `warning`, or `run`; status: how a run ended; text: the line, or the error.
+        level: that of a printed line, `warning`, or `run`; status: result of a run; text: the line or the error.
         """
         return of_lines(self._runtime.run(self._control.logs, self.id))
 
     def reload(self) -> Self:
-        """Read its folder anew after an edit, and run its set-up; routes and handlers of cells stay.
+        """Read the solution's folder again after an edit, and run its set-up.
 
-        Raises SettingsError naming file and line, and changes nothing, where the folder is wrong, or has a handler
-        of its own now where a cell's was added without replace=True.
+        Routes and handlers that cells added stay. Raises SettingsError with file and line, and changes nothing, if
+        the folder is wrong, or if it now has a handler that a cell added without replace=True.
         """
         warn_of(self._runtime.run(self._control.reload, self.id))
         return self
@@ -134,12 +137,12 @@ class Solution(SiteClient):
         mode: Literal["sync", "async"] | None = None,
         **others: Any,
     ) -> PublishedService:
-        """Publish operations and events to other solutions, which `subscribe` to them; without settings, what is
-        published.
+        """Publish operations and events to other solutions; without settings, return the existing publication.
 
-        `lights.publish(operations=[{"name": "light", "parameters": {"title": "lamp", "type": "object"}}])`, and a
-        handler: `lights.on("interface", "light", …)`. What a cell published before is replaced, over what the
-        solution's folder and settings say. whitelist: the businesses that may subscribe.
+        `lights.publish(operations=[{"name": "light", "parameters": {"title": "lamp", "type": "object"}}])` needs a
+        handler: `lights.on("interface", "light", …)`. Other solutions then `subscribe(lights)`. The definition
+        replaces one published by a cell before, and overrides that of the solution's folder and settings. whitelist:
+        businesses that may subscribe.
         """
         lists = {
             "tags": tags,
@@ -172,11 +175,11 @@ class Solution(SiteClient):
         quota: Mapping[str, int | None] | None = None,
         triggers: Mapping[str, Any] | None = None,
     ) -> Subscription:
-        """Subscribe to what another solution publishes: its operations are a service here, `home.Lights.light(…)`.
+        """Subscribe to another solution's interface: its operations become a service here, `home.Lights.light(…)`.
 
-        script_key: the name of the service, whose first letter is capitalised; quota: calls_daily, calls_monthly;
-        triggers: which handler gets an event. Its other events are handled by `home.on("lights", "changed", …)`. One
-        that is there as it is given stays, so that a cell may run again.
+        script_key: name of the service, whose first letter is capitalised; quota: calls_daily, calls_monthly;
+        triggers: which handler gets an event, by the event's name. All other events go to `home.on("lights",
+        "changed", …)`. An existing subscription with the same arguments stays, so that a cell may run again.
         """
         id = publisher.id if isinstance(publisher, Solution) else publisher
         control = self._runtime.control.interface
@@ -185,7 +188,7 @@ class Solution(SiteClient):
 
     @property
     def subscriptions(self) -> list[Subscription]:
-        """Those to other solutions, the oldest first."""
+        """Subscriptions to other solutions, oldest first."""
         found = self._runtime.run(self._runtime.control.interface.subscriptions, self.id)
         return [Subscription(self._runtime, each) for each in found]
 
