@@ -45,11 +45,11 @@ class Access(User):
         """Assign a role to a user; return the result of assignUser."""
         return await self.table("assignUser", id=id, roles=[assignment(role_id, *values)])
 
-    async def held(self, id: int) -> Any:
+    async def listed_roles(self, id: int) -> Any:
         """Return the result of listUserRoles."""
         return await self.table("listUserRoles", id=id)
 
-    async def may(self, id: int, perm_id: str, *pairs: str) -> bool:
+    async def has_permission(self, id: int, perm_id: str, *pairs: str) -> bool:
         """Return whether a user has a permission. Any result of hasUserPerm grants it except an error, which must be
         a 403.
         """
@@ -62,10 +62,10 @@ class Access(User):
 
     async def allowed(self, id: int, perm_id: str, *pairs: str) -> None:
         """Raise Mismatch unless the user has the permission."""
-        if not await self.may(id, perm_id, *pairs):
+        if not await self.has_permission(id, perm_id, *pairs):
             raise self._mismatch("hasUserPerm", f"that {perm_id} is allowed with {pairs}", "403")
 
     async def denied(self, id: int, perm_id: str, *pairs: str) -> None:
         """Raise Mismatch unless the user is denied the permission with 403."""
-        if await self.may(id, perm_id, *pairs):
+        if await self.has_permission(id, perm_id, *pairs):
             raise self._mismatch("hasUserPerm", f"403 for {perm_id} with {pairs}", "no error")

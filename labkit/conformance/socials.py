@@ -33,13 +33,13 @@ class Socials(User):
             **change,
         }
 
-    async def without(self, consumer: str) -> None:
+    async def delete_social(self, consumer: str) -> None:
         """Delete the social of this consumer, if there is one."""
         await self.call("User", "deleteSocial", {"consumer": consumer})
 
-    async def ready(self, consumer: str = GOOGLE, **change: Any) -> Table:
+    async def create_social(self, consumer: str = GOOGLE, **change: Any) -> Table:
         """Create a social and return it."""
-        await self.without(consumer)
+        await self.delete_social(consumer)
         social = self.described(consumer, **change)
         self.same("the social", await self.table("createSocial", **social), social)
         return social
@@ -58,7 +58,7 @@ class Socials(User):
         """Return the person's data that the provider returns for a token."""
         return json.loads(await self.text("socialRequest", consumer=consumer, token=token))
 
-    async def knows(self, consumer: str, token: str) -> None:
+    async def expect_ann(self, consumer: str, token: str) -> None:
         """Raise Mismatch unless the provider returns Ann's data for a token."""
         found = await self.info(consumer, token)
         self.same("who it is", {name: found.get(name) for name in ANN[consumer]}, ANN[consumer])

@@ -127,7 +127,7 @@ def unchanged(twins: tuple[Twin, Twin], views: Views, since: str) -> None:
             _same(f"{name} {since}", one.view(acts), one.seen[name])
 
 
-def see(twins: tuple[Twin, Twin], views: Views) -> None:
+def store_views(twins: tuple[Twin, Twin], views: Views) -> None:
     """Store the results of all views of both twins. Raises Mismatch unless both are alike."""
     for name, acts in views.items():
         for one in twins:

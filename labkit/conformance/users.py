@@ -86,7 +86,7 @@ class User(Probe):
             code = await self.text("createUser", email=email, name="Ann", password=PASSWORD)
         return email, PASSWORD, code
 
-    async def newcomer(self) -> int:
+    async def inactive_user(self) -> int:
         """Sign a new user up, without activation; return the id."""
         email, _, _ = await self.signed_up()
         return await self.id_of(email)
@@ -114,12 +114,12 @@ class User(Probe):
         """Log a user in and return a token."""
         return await self.text("getUserToken", email=person.email, password=person.password)
 
-    async def leads_to(self, token: str, person: Person) -> None:
+    async def expect_owner(self, token: str, person: Person) -> None:
         """Raise Mismatch unless a user token or an access token belongs to this person."""
         user = await self.table("getCurrentUser", token=token)
         expect.equal("id of the token's user", user.get("id"), person.id, self.last)
 
-    async def leads_nowhere(self, token: str, why: str) -> None:
+    async def expect_unusable(self, token: str, why: str) -> None:
         """Raise Mismatch if a token belongs to any user. why: the reason why it should not."""
         kind, found = await self.call("User", "getCurrentUser", {"token": token})
         usable = kind not in ("nil", "table") or (isinstance(found, dict) and "id" in found)

@@ -18,7 +18,7 @@ VALUES = (("sn", "1"), ("sn", "2"), ("zone", "1"))
 async def namesakes(target: Target) -> None:
     name, perm = target.identity(), f"GET/{target.identity()}/{{sn}}"
     solutions = Access(target), Access(target, WITNESS)
-    ids = [await each.newcomer() for each in solutions]
+    ids = [await each.inactive_user() for each in solutions]
     for each, id in zip(solutions, ids, strict=True):
         await each.table("createRole", role_id=name, parameter=named("sn", "zone"))
         await each.table("addRolePerm", role_id=name, body=[permission(perm)])
@@ -40,7 +40,9 @@ async def namesakes(target: Target) -> None:
     for operation, parameters in changes:
         await there.call("User", operation, parameters)
         here.same(
-            f"what is held after {operation} elsewhere", await here.held(own), [assignment(name, *VALUES)]
+            f"what is held after {operation} elsewhere",
+            await here.listed_roles(own),
+            [assignment(name, *VALUES)],
         )
         role = {"role_id": name, "parameter": named("sn", "zone")}
         here.same("the role", await here.table("getRole", role_id=name), role)
@@ -50,7 +52,7 @@ async def namesakes(target: Target) -> None:
 @check("USR-ASSIGN-11", "a user who holds a value and the wildcard is listed once")
 async def listed_once(target: Target) -> None:
     user = Access(target)
-    role, ann, bea = await user.role("sn"), await user.newcomer(), await user.newcomer()
+    role, ann, bea = await user.role("sn"), await user.inactive_user(), await user.inactive_user()
     await user.assign(ann, role, ("sn", "1"), ("sn", WILDCARD), ("sn", "2"))
     await user.assign(bea, role, ("sn", "1"))
     for value, wanted in (("1", [ann, bea]), ("2", [ann]), ("3", [ann])):
@@ -65,7 +67,7 @@ async def listed_once(target: Target) -> None:
 )
 async def other_roles(target: Target) -> None:
     user = Access(target)
-    ann, bea = await user.newcomer(), await user.newcomer()
+    ann, bea = await user.inactive_user(), await user.inactive_user()
     kept, names = await user.role("sn", "zone"), {"parameter_name": "sn"}
     for operation, parameters, left in (
         ("deassignUserParam", {**names, "parameter_value": "1"}, VALUES[1:]),
@@ -82,6 +84,6 @@ async def other_roles(target: Target) -> None:
         await user.call("User", operation, {"id": ann, "role_id": role, **parameters})
         of_kept = assignment(kept, *VALUES)
         wanted = [of_kept] if left is None else [of_kept, assignment(role, *left)]
-        user.same(f"what is held after {operation}", await user.held(ann), wanted)
+        user.same(f"what is held after {operation}", await user.listed_roles(ann), wanted)
         for id in (ann, bea):
             await user.call("User", "deassignUser", {"id": id, "role_id": role})

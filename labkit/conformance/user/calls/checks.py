@@ -280,7 +280,7 @@ async def solutions(target: Target) -> None:
     made = await other.table("createRole", role_id=role, parameter=[{"name": "area"}])
     other.same("the role there", made, {"role_id": role, "parameter": [{"name": "area"}]})
     await other.text("createUser", email=person.email, name="Bea", password="another horse")
-    await other.leads_nowhere(token, "of another solution's token")
+    await other.expect_unusable(token, "of another solution's token")
     user.same("the role here", await user.table("getRole", role_id=role), {"role_id": role, "parameter": []})
     expect.equal("the user here", await user.id_of(person.email), person.id, user.last)
 

@@ -23,7 +23,7 @@ LARGEST_SECONDS = 2**53 - 1
 @check("USR-CALL-14", "ids up to the largest that there can be, as numbers and as text")
 async def large_ids(target: Target) -> None:
     user = User(target)
-    id = await user.newcomer()
+    id = await user.inactive_user()
     for same in (id, float(id), str(id), f"{id:030}"):
         user.same(f"whom {same!r} means", (await user.table("getUser", id=same))["id"], id)
     for nobody in (0, "0", "-0", 2**53, str(2**63 - 1), f"000{2**63 - 1}"):
@@ -88,7 +88,7 @@ async def lifetimes(target: Target) -> None:
     person = await user.person()
     given = {"email": person.email, "password": person.password}
     for seconds in (1, LARGEST_SECONDS, str(LARGEST_SECONDS)):
-        await user.leads_to(await user.text("getUserToken", **given, time_to_live=seconds), person)
+        await user.expect_owner(await user.text("getUserToken", **given, time_to_live=seconds), person)
     for wrong in (0, -1, LARGEST_SECONDS + 1, str(2**63), 1.5, "x", True):
         await user.refused("getUserToken", 400, **given, time_to_live=wrong)
 
@@ -96,7 +96,7 @@ async def lifetimes(target: Target) -> None:
 @check("USR-CALL-14", "a user's data: keys, values, and how many")
 async def long_data(target: Target) -> None:
     user = User(target)
-    id = await user.newcomer()
+    id = await user.inactive_user()
     kept: dict[str, Any] = {"é" * 200: 1, "k": "x" * (LONGEST_VALUE - 2), " '\"%.*": 0}
     await user.nothing("createUserData", id=id, **kept)
     user.same("the data", await user.table("listUserData", id=id), kept)
@@ -121,7 +121,7 @@ async def long_data(target: Target) -> None:
 @check("USR-CALL-14", "values that JSON cannot represent are neither stored nor signed", needs={"settings"})
 async def no_json(target: Target) -> None:
     user = User(target)
-    id = await user.newcomer()
+    id = await user.inactive_user()
     await user.nothing("createUserData", id=id, a=1)
     service: Any = target.lab.solution(PROBE).User
     for wrong in (
@@ -150,12 +150,12 @@ async def both_ways(target: Target) -> None:
         mine, theirs = (Socials(target, name) for name in names)
         name = target.identity()
         person = await mine.person()
-        await theirs.newcomer()
+        await theirs.inactive_user()
         token = await mine.login(person)
         await mine.table("createRole", role_id=name, parameter=[{"name": "area"}])
         await mine.nothing("createUserData", id=person.id, **{name: "mine"})
-        await theirs.without(GOOGLE)
-        social = await mine.ready(GOOGLE)
+        await theirs.delete_social(GOOGLE)
+        social = await mine.create_social(GOOGLE)
         made = await mine.table("createOauthClient", id=person.id, name="Shop", redirect=CALLBACK)
         given: dict[str, Any] = {"consumer": GOOGLE}
         for operation in ("getSocial", "deleteSocial", "getSocialLoginUrl"):
@@ -165,13 +165,13 @@ async def both_ways(target: Target) -> None:
         expect.true("it is in no list of theirs", GOOGLE not in consumers, consumers, theirs.last)
         for operation in ("getRole", "deleteRole", "listRoleUsers", "listRolePerms"):
             await theirs.refused(operation, 404, role_id=name)
-        await theirs.leads_nowhere(token, "of the other's token")
+        await theirs.expect_unusable(token, "of the other's token")
         users = await theirs.table("listUsers", filter=f"email::eq::{person.email}")
         theirs.same("their users", users, [])
-        ours = await theirs.table("listUserData", id=(await theirs.newcomer()))
+        ours = await theirs.table("listUserData", id=(await theirs.inactive_user()))
         theirs.same("their data", ours or {}, {})
-        clients = await theirs.table("getOauthClients", id=(await theirs.newcomer()))
+        clients = await theirs.table("getOauthClients", id=(await theirs.inactive_user()))
         theirs.same("their clients", clients, {"oauth_clients": []})
         mine.same("the client", await mine.table("getOauthClients", id=person.id), {"oauth_clients": [made]})
         mine.same("the social", await mine.table("getSocial", consumer=GOOGLE), social)
-        await mine.without(GOOGLE)
+        await mine.delete_social(GOOGLE)

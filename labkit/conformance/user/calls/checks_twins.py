@@ -246,7 +246,7 @@ def _story(file: Path) -> None:
     with Lab(1, **settings) as lab:
         both = _both(lab)
         twins.play(both, MADE, VIEWS)
-        twins.see(both, VIEWS)
+        twins.store_views(both, VIEWS)
         lab.restart()
         twins.unchanged(both, VIEWS, "after a restart")
         secrets, seen = [each.secrets for each in both], [each.seen for each in both]
@@ -256,7 +256,7 @@ def _story(file: Path) -> None:
             each.secrets, each.seen = held, was
         twins.unchanged(both, VIEWS, "after a stop and a start")
         twins.play(both, CHANGED, VIEWS)
-        twins.see(both, VIEWS)
+        twins.store_views(both, VIEWS)
         lab.restart()
         twins.unchanged(both, VIEWS, "after another restart")
 

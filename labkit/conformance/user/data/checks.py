@@ -32,7 +32,7 @@ async def get(target: Target) -> None:
 @check("USR-DATA-2", "updateUser changes what is given, and nothing else")
 async def update(target: Target) -> None:
     user = User(target)
-    id = await user.newcomer()
+    id = await user.inactive_user()
     before = await user.table("getUser", id=id)
     renamed = {**before, "name": "Bea"}
     user.same("with another name", await user.table("updateUser", id=id, name="Bea"), renamed)
@@ -88,7 +88,7 @@ async def delete(target: Target) -> None:
 @check("USR-DATA-5", "listUserData gives the data that createUserData stored")
 async def create(target: Target) -> None:
     user = User(target)
-    id, other = [await user.newcomer() for _ in range(2)]
+    id, other = [await user.inactive_user() for _ in range(2)]
     user.same("nothing yet", await user.table("listUserData", id=id) or {}, {})
     await user.nothing("createUserData", id=id, **DATA)
     await user.nothing("createUserData", id=other, colour="blue")
@@ -98,7 +98,7 @@ async def create(target: Target) -> None:
 @check("USR-DATA-5", "a user has 1000 values, names of 200 characters, and no more")
 async def most(target: Target) -> None:
     user = User(target)
-    id = await user.newcomer()
+    id = await user.inactive_user()
     names = [f"{number} {'x' * 200}"[:200] for number in range(1000)]
     await user.nothing("createUserData", id=id, **dict.fromkeys(names[:999], 1))
     for wrong in ((names[999], "another"), (names[999], "x" * 201), ("",)):
@@ -113,7 +113,7 @@ async def most(target: Target) -> None:
 @check("USR-DATA-6", "a key that exists is 400, and nothing is kept")
 async def exists(target: Target) -> None:
     user = User(target)
-    id = await user.newcomer()
+    id = await user.inactive_user()
     await user.nothing("createUserData", id=id, colour="red")
     await user.refused("createUserData", 400, id=id, another=1, colour="blue")
     user.same("the data", await user.table("listUserData", id=id), {"colour": "red"})
@@ -122,7 +122,7 @@ async def exists(target: Target) -> None:
 @check("USR-DATA-7", "updateUserData replaces, and is 400 for a key that does not exist")
 async def replace(target: Target) -> None:
     user = User(target)
-    id = await user.newcomer()
+    id = await user.inactive_user()
     await user.nothing("createUserData", id=id, colour="red", size=1)
     await user.nothing("updateUserData", id=id, colour="blue")
     await user.refused("updateUserData", 400, id=id, size=2, another=1)
@@ -132,7 +132,7 @@ async def replace(target: Target) -> None:
 @check("USR-DATA-8", "getUserData gives one value, or 404")
 async def one(target: Target) -> None:
     user = User(target)
-    id = await user.newcomer()
+    id = await user.inactive_user()
     await user.nothing("createUserData", id=id, **DATA)
     expect.equal("text", await user.text("getUserData", id=id, key="colour"), "red", user.last)
     user.same("object", await user.table("getUserData", id=id, key="object"), DATA["object"])
@@ -142,7 +142,7 @@ async def one(target: Target) -> None:
 @check("USR-DATA-9", "deleteUserData deletes all of its keys, or none and is 404")
 async def forget(target: Target) -> None:
     user = User(target)
-    id = await user.newcomer()
+    id = await user.inactive_user()
     await user.nothing("createUserData", id=id, a=1, b=2, c=3, d=4)
     await user.nothing("deleteUserData", id=id, keys=["a", "b"])
     await user.refused("deleteUserData", 404, id=id, keys=["c", "a"])
@@ -154,7 +154,7 @@ async def forget(target: Target) -> None:
 @check("USR-DATA-10", "the older names do the same")
 async def older(target: Target) -> None:
     user = User(target)
-    id = await user.newcomer()
+    id = await user.inactive_user()
     await user.nothing("createUserStorage", id=id, **{"key values": {"colour": "red", "size": 1}})
     await user.nothing("updateUserStorage", id=id, **{"key values": {"colour": "blue"}})
     user.same("the data", await user.table("listUserData", id=id), {"colour": "blue", "size": 1})

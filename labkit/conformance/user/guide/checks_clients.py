@@ -36,7 +36,7 @@ async def token_is_no_session(target: Target) -> None:
     client = await registered(guide, person)
     for scope in ("profile", "email profile", None):
         token = await access_token(guide, client, scope)
-        await guide.leads_to(token, person)
+        await guide.expect_owner(token, person)
         expect.status(await guide.get("/api/session/user", sid=token), 400)
         expect.status(await guide.get("/api/devices/A1", sid=token), 401)
         expect.status(await guide.get(f"/oauth/authorize?{_query(client)}", sid=token), 401)

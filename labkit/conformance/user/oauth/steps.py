@@ -67,7 +67,7 @@ class Shop(User):
 
     async def expect_valid(self, tokens: dict[str, Any], owner: Person | None = None) -> None:
         """Raise a Mismatch unless the access token of a set belongs to its user, by default Ann."""
-        await self.leads_to(tokens["access_token"], owner or self.ann)
+        await self.expect_owner(tokens["access_token"], owner or self.ann)
 
     async def expect_ended(self, tokens: dict[str, Any]) -> None:
         """Raise a Mismatch unless the access token of a set is refused."""

@@ -49,7 +49,7 @@ async def braces(target: Target) -> None:
     for end_point in end_points:
         await user.works("createPermission", method="GET", end_point=end_point)
     role = await user.role("sn", "n", perms=[f"GET/{path}/{{sn}}", *(f"GET/{each}" for each in end_points)])
-    id = await user.newcomer()
+    id = await user.inactive_user()
     await user.assign(id, role, ("sn", {"type": "wildcard"}), ("n", {"type": "wildcard"}))
     given = ("sn::1", "n::1", "s1::1", "s-n::1", "user::1", "::1", f"{'n' * 41}::1")
     await user.allowed(id, f"GET/{path}/{{sn}}", *given)
@@ -146,7 +146,7 @@ async def asking(target: Target) -> None:
     path, elsewhere = (f"GET/{target.identity()}/{{sn}}" for _ in range(2))
     role = await user.role("sn", "zone", perms=[path])
     other = await user.role("sn", perms=[elsewhere])
-    ann, bea = await user.newcomer(), await user.newcomer()
+    ann, bea = await user.inactive_user(), await user.inactive_user()
     await user.assign(ann, role, ("sn", "1"), ("zone", "3"))
     await user.assign(bea, other, ("sn", "1"))
     await user.allowed(ann, path, "sn::1")
@@ -162,7 +162,7 @@ async def asking(target: Target) -> None:
 async def outcomes(target: Target) -> None:
     user = Access(target)
     path = f"GET/{target.identity()}/{{sn}}"
-    role, id = await user.role("sn", perms=[path]), await user.newcomer()
+    role, id = await user.role("sn", perms=[path]), await user.inactive_user()
     await user.assign(id, role, ("sn", "1"))
     query = {"id": id, "perm_id": path, "parameters": ["sn::1"]}
     expect.equal("what hasUserPerm gives", await user.text("hasUserPerm", **query), "OK", user.last)
@@ -177,7 +177,7 @@ async def placeholders(target: Target) -> None:
     user = Access(target)
     path = f"GET/{target.identity()}/{{sn}}/{{zone}}"
     one, other = [await user.role("sn", "zone", perms=[path]) for _ in range(2)]
-    id = await user.newcomer()
+    id = await user.inactive_user()
     await user.assign(id, one, ("sn", "1"))
     await user.assign(id, other, ("zone", "a"))
     await user.denied(id, path, "sn::1", "zone::a")
@@ -193,7 +193,7 @@ async def without_placeholders(target: Target) -> None:
     user = Access(target)
     path = f"GET/{target.identity()}"
     role, other = await user.role("sn", perms=[path]), await user.role("sn")
-    id = await user.newcomer()
+    id = await user.inactive_user()
     await user.assign(id, other, ("sn", "1"))
     await user.denied(id, path)
     await user.assign(id, role, ("sn", "7"))
@@ -205,7 +205,7 @@ async def without_placeholders(target: Target) -> None:
 async def malformed(target: Target) -> None:
     user = Access(target)
     path = f"GET/{target.identity()}/{{sn}}"
-    role, id = await user.role("sn", perms=[path]), await user.newcomer()
+    role, id = await user.role("sn", perms=[path]), await user.inactive_user()
     await user.assign(id, role, ("sn", "1"))
     query: dict[str, Any] = {"id": id, "perm_id": path, "parameters": ["sn::1"]}
     for name in query:
@@ -226,7 +226,7 @@ async def malformed(target: Target) -> None:
 async def set_up(target: Target) -> None:
     user, role = Access(target), target.identity()
     path = f"GET/{target.identity()}/{{sn}}"
-    id = await user.newcomer()
+    id = await user.inactive_user()
     await user.denied(id, path, "sn::5")
     await user.call("User", "createPermission", permission(path))
     await user.table("createRole", role_id=role)

@@ -18,7 +18,7 @@ async def story(target: Target) -> None:
     user = Access(target)
     path = f"GET/{target.identity()}/{{sn}}"
     role = await user.role("sn", perms=[path])
-    id = await user.newcomer()
+    id = await user.inactive_user()
     await user.assign(id, role, ("sn", "1"))
     await user.allowed(id, path, "sn::1")
     await user.denied(id, path, "sn::2")
@@ -198,17 +198,17 @@ async def cascades(target: Target) -> None:
     user = Access(target)
     path = f"GET/{target.identity()}/{{sn}}"
     role, other = await user.role("sn", "zone", perms=[path]), await user.role("sn")
-    id = await user.newcomer()
+    id = await user.inactive_user()
     await user.assign(id, other, ("sn", "1"))
     await user.assign(id, role, ("sn", "1"), ("zone", WILDCARD))
     await user.table("deleteRoleParam", role_id=role, parameter_name="sn")
     await user.table("addRoleParam", role_id=role, body=named("sn"))
     left = assignment(other, ("sn", "1"))
-    user.same("what is held", await user.held(id), [left, assignment(role, ("zone", WILDCARD))])
+    user.same("what is held", await user.listed_roles(id), [left, assignment(role, ("zone", WILDCARD))])
     await user.denied(id, path, "sn::1")
     await user.nothing("deleteRole", role_id=role)
     await user.table("createRole", role_id=role, parameter=named("sn", "zone"))
-    user.same("what is held", await user.held(id), [left])
+    user.same("what is held", await user.listed_roles(id), [left])
     user.same("permissions of the new role", await user.table("listRolePerms", role_id=role), [])
     user.same("users of the new role", await user.table("listRoleUsers", role_id=role), [])
 
@@ -216,7 +216,7 @@ async def cascades(target: Target) -> None:
 @check("USR-ROLE-18", "a missing role is 404, a missing parameter 400")
 async def missing(target: Target) -> None:
     user, deleted = Access(target), target.identity()
-    role, id = await user.role("sn"), await user.newcomer()
+    role, id = await user.role("sn"), await user.inactive_user()
     name: Table = {"parameter_name": "color"}
     value: Table = {"parameter_value": "1"}
     of_roles: dict[str, Table] = {

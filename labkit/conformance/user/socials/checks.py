@@ -16,16 +16,16 @@ from labkit.conformance.target import Target
 @check("USR-SOC-1 USR-SOC-8 USR-SOC-9 USR-SOC-10", "a person logs in by OAuth 2")
 async def oauth2(target: Target) -> None:
     user = Socials(target)
-    await user.ready()
+    await user.create_social()
     callback = await user.callback()
     expect.true("code and state came", {"code", "state"} <= callback.keys(), sorted(callback), user.last)
-    await user.knows(GOOGLE, await user.text("getSocialToken", **callback))
+    await user.expect_ann(GOOGLE, await user.text("getSocialToken", **callback))
 
 
 @check("USR-SOC-1", "a person logs in by OAuth 2 where the provider asks")
 async def oauth2_with_consent(target: Target) -> None:
     user = Socials(target)
-    await user.ready("github")
+    await user.create_social("github")
     browser = target.browser()
     await browser.request("GET", await user.url("github"))
     page = await browser.submit("authorize", person="p-2", decision="approve")
@@ -36,14 +36,14 @@ async def oauth2_with_consent(target: Target) -> None:
 @check("USR-SOC-2 USR-SOC-8 USR-SOC-9 USR-SOC-10 USR-SOC-12", "a person logs in by OAuth 1")
 async def oauth1(target: Target) -> None:
     user = Socials(target)
-    await user.ready(TWITTER)
+    await user.create_social(TWITTER)
     callback = await user.callback(TWITTER)
     expect.true("a verifier came", "oauth_verifier" in callback, sorted(callback), user.last)
     token = await user.text("getSocialToken", **callback)
-    await user.knows(TWITTER, token)
+    await user.expect_ann(TWITTER, token)
     again = await user.text("getSocialToken", **await user.callback(TWITTER))
     for each in (token, again, token):  # several tokens are valid at once
-        await user.knows(TWITTER, each)
+        await user.expect_ann(TWITTER, each)
 
 
 # ---- socials
@@ -52,7 +52,10 @@ async def oauth1(target: Target) -> None:
 @check("USR-SOC-3 USR-SOC-6 USR-SOC-7", "a social has the given fields, wherever it is read")
 async def created(target: Target) -> None:
     user = Socials(target)
-    social, other = await user.ready(client_secret='one: it\'s "kept"'), await user.ready(TWITTER)
+    social, other = (
+        await user.create_social(client_secret='one: it\'s "kept"'),
+        await user.create_social(TWITTER),
+    )
     user.same("getSocial", await user.table("getSocial", consumer=GOOGLE), social)
     user.same("getSocial of another", await user.table("getSocial", consumer=TWITTER), other)
     listed = await user.table("socialList")
@@ -65,7 +68,7 @@ async def created(target: Target) -> None:
 @check("USR-SOC-4", "an update changes what it is given")
 async def updated(target: Target) -> None:
     user = Socials(target)
-    social = await user.ready()
+    social = await user.create_social()
     changes: list[Table] = [
         {"scope": []},
         {"scope": ["openid", "calendar"]},
@@ -84,8 +87,8 @@ async def updated(target: Target) -> None:
 @check("USR-SOC-5", "a deleted social is gone, and no other")
 async def deleted(target: Target) -> None:
     user = Socials(target)
-    await user.ready()
-    other = await user.ready(TWITTER)
+    await user.create_social()
+    other = await user.create_social(TWITTER)
     await user.nothing("deleteSocial", consumer=GOOGLE)
     await user.refused("getSocial", 404, consumer=GOOGLE)
     listed = [each.get("consumer") for each in await user.table("socialList")]
@@ -96,7 +99,7 @@ async def deleted(target: Target) -> None:
 @check("USR-SOC-11 USR-SOC-16", "the login URL has the fields of the social, and a state of its own")
 async def login_url(target: Target) -> None:
     user = Socials(target)
-    social = await user.ready()
+    social = await user.create_social()
     states = set()
     for scope in (["profile", "email"], ["https://scopes.example/calendar.readonly"], []):
         await user.nothing("updateSocial", consumer=GOOGLE, scope=scope)
@@ -118,7 +121,7 @@ async def login_url(target: Target) -> None:
 async def granted(target: Target) -> None:
     user = Socials(target)
     for scope, known in ((["email"], {"sub", "email"}), ([], {"sub"})):
-        await user.ready(scope=scope)
+        await user.create_social(scope=scope)
         token = await user.text("getSocialToken", **await user.callback())
         found = await user.info(GOOGLE, token)
         user.same("what is told", sorted(found.keys() - {"email_verified"}), sorted(known))
@@ -127,7 +130,7 @@ async def granted(target: Target) -> None:
 @check("USR-SOC-12", "a social without scope has an empty one")
 async def without_scope(target: Target) -> None:
     user = Socials(target)
-    await user.without(TWITTER)
+    await user.delete_social(TWITTER)
     given = user.described(TWITTER)
     del given["scope"]
     user.same("the social", await user.table("createSocial", **given), {**given, "scope": []})
@@ -136,7 +139,7 @@ async def without_scope(target: Target) -> None:
 @check("USR-SOC-13", "names fit in any letter case, and keep their spelling")
 async def letter_case(target: Target) -> None:
     user = Socials(target)
-    social = await user.ready("Google")
+    social = await user.create_social("Google")
     for name in (GOOGLE, "GOOGLE", "Google"):
         user.same("the social", await user.table("getSocial", consumer=name), social)
         await user.refused("createSocial", 409, **user.described(name, client_id="another"))
@@ -164,7 +167,7 @@ async def unknown(target: Target) -> None:
 @check("USR-SOC-15", "fields that are wrong are 400")
 async def wrong_fields(target: Target) -> None:
     user = Socials(target)
-    social = await user.ready()
+    social = await user.create_social()
     wrong: list[Table] = [
         {"redirect": "/social/handle"},
         {"redirect": "javascript:alert(1)"},
@@ -189,7 +192,7 @@ async def wrong_fields(target: Target) -> None:
 @check("USR-SOC-15", "fields at their bounds are kept, and beyond them are 400")
 async def bounds_of_fields(target: Target) -> None:
     user = Socials(target)
-    social = await user.ready()
+    social = await user.create_social()
     host = "https://a.example/"
     for change, beyond in (
         (
@@ -213,8 +216,8 @@ async def bounds_of_fields(target: Target) -> None:
 @check("USR-SOC-17", "a state counts once, and for its own consumer")
 async def state(target: Target) -> None:
     user = Socials(target)
-    await user.ready()
-    await user.ready("github")
+    await user.create_social()
+    await user.create_social("github")
     first, second = await user.callback(), await user.callback()
     await user.refused("getSocialToken", 400, **{**first, "consumer": "github"})
     await user.refused("getSocialToken", 400, **{**first, "state": "another"})
@@ -228,7 +231,7 @@ async def state(target: Target) -> None:
 @check("USR-SOC-17", "a state lives for less than 600 seconds", needs={"clock"})
 async def state_dies(target: Target) -> None:
     user = Socials(target)
-    await user.ready()
+    await user.create_social()
     for waited, alive in ((599, True), (600, False), (601, False)):
         state = query(await user.url(GOOGLE))["state"]
         await target.advance(waited - 1)
@@ -243,7 +246,7 @@ async def state_dies(target: Target) -> None:
 @check("USR-SOC-18 USR-SOC-8", "first a request token, then the URL that carries it")
 async def request_token(target: Target) -> None:
     user = Socials(target)
-    await user.ready(TWITTER)
+    await user.create_social(TWITTER)
     token = await user.url(TWITTER)
     expect.true(
         "it is letters and digits", token.isascii() and token.isalnum(), "other characters", user.last
@@ -259,7 +262,7 @@ async def request_token(target: Target) -> None:
 @check("USR-SOC-19", "a request token counts once, with the token that belongs to it")
 async def request_token_once(target: Target) -> None:
     user = Socials(target)
-    await user.ready(TWITTER)
+    await user.create_social(TWITTER)
     callback, other = await user.callback(TWITTER), await user.url(TWITTER)
     await user.refused("getSocialToken", 400, **{**callback, "oauth_token": other})
     await user.refused("getSocialToken", 400, **{**callback, "reqToken": other})
@@ -272,7 +275,7 @@ async def request_token_once(target: Target) -> None:
 @check("USR-SOC-19", "a request token lives for less than 600 seconds", needs={"clock"})
 async def request_token_dies(target: Target) -> None:
     user = Socials(target)
-    await user.ready(TWITTER)
+    await user.create_social(TWITTER)
     for waited, alive in ((599, True), (600, False), (601, False)):
         token = await user.url(TWITTER)
         await target.advance(waited)
@@ -288,8 +291,8 @@ async def request_token_dies(target: Target) -> None:
 @check("USR-SOC-20", "other parameters are ignored, and missing ones are named")
 async def callback_arguments(target: Target) -> None:
     user = Socials(target)
-    await user.ready()
-    await user.ready(TWITTER)
+    await user.create_social()
+    await user.create_social(TWITTER)
     for consumer, needed in (
         (GOOGLE, ["code"]),
         (TWITTER, ["oauth_token", "oauth_verifier", "reqToken"]),
@@ -304,7 +307,7 @@ async def callback_arguments(target: Target) -> None:
 @check("USR-SOC-21", "the provider's refusals keep their names")
 async def refusals(target: Target) -> None:
     user = Socials(target)
-    await user.ready()
+    await user.create_social()
     callback = await user.callback()
     said = {"consumer": GOOGLE, "error": "access_denied", "error_description": "the person said no"}
     error = await user.refused("getSocialToken", 400, **said, state=callback["state"])
@@ -320,7 +323,7 @@ async def refusals(target: Target) -> None:
 @check("USR-SOC-21", "what an OAuth 1 provider refuses is 400")
 async def refusals_of_oauth1(target: Target) -> None:
     user = Socials(target)
-    await user.ready(TWITTER)
+    await user.create_social(TWITTER)
     callback = await user.callback(TWITTER)
     await user.refused("getSocialToken", 400, **{**callback, "oauth_verifier": "another"})
     callback = await user.callback(TWITTER)
@@ -333,7 +336,7 @@ async def refusals_of_oauth1(target: Target) -> None:
 async def unknown_tokens(target: Target) -> None:
     user = Socials(target)
     for consumer in (GOOGLE, TWITTER):
-        await user.ready(consumer)
+        await user.create_social(consumer)
         await user.refused("socialRequest", 401, consumer=consumer, token="nobody-gave-this")
         for token in ("", "two words", "a;b", "a\r\nX-Header: b"):
             await user.refused("socialRequest", 400, consumer=consumer, token=token)
@@ -344,7 +347,7 @@ async def secrecy(target: Target) -> None:
     user = Socials(target)
     secrets: set[object] = set()
     for consumer in (GOOGLE, TWITTER):
-        social = await user.ready(consumer)
+        social = await user.create_social(consumer)
         callback = await user.callback(consumer)
         token = await user.text("getSocialToken", **callback)
         await user.info(consumer, token)
@@ -361,7 +364,7 @@ async def secrecy(target: Target) -> None:
 async def trouble(target: Target) -> None:
     user = Socials(target)
     for consumer in (GOOGLE, TWITTER):
-        await user.ready(consumer)
+        await user.create_social(consumer)
         provider = target.lab.provider(consumer)
         for fault, status in (("down", 500), ("server error", 502), ("malformed JSON", 502)):
             if consumer == TWITTER:
@@ -373,4 +376,4 @@ async def trouble(target: Target) -> None:
             token = await user.text("getSocialToken", **await user.callback(consumer))
             await target.in_lab(provider.fault, fault, "userinfo")
             await user.refused("socialRequest", status, consumer=consumer, token=token)
-            await user.knows(consumer, token)
+            await user.expect_ann(consumer, token)

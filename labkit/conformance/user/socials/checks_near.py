@@ -16,20 +16,20 @@ from labkit.conformance.target import Target
 @check("USR-SOC-17 USR-SOC-5", "near misses of states and consumers")
 async def near_states(target: Target) -> None:
     user = Socials(target)
-    await user.ready()
+    await user.create_social()
     callback = await user.callback()
     for _, wrong in near_misses(callback["state"]):
         await user.refused("getSocialToken", 400, **{**callback, "state": wrong})
     for _, wrong in near_misses(GOOGLE, but=CASE):
         await user.fails("getSocialToken", **{**callback, "consumer": wrong})
         await user.fails("deleteSocial", consumer=wrong)
-    await user.knows(GOOGLE, await user.text("getSocialToken", **callback))
+    await user.expect_ann(GOOGLE, await user.text("getSocialToken", **callback))
 
 
 @check("USR-SOC-19 USR-SOC-9", "near misses of request tokens and social tokens")
 async def near_tokens(target: Target) -> None:
     user = Socials(target)
-    await user.ready(TWITTER)
+    await user.create_social(TWITTER)
     callback = await user.callback(TWITTER)
     for name in ("reqToken", "oauth_token"):
         for _, wrong in near_misses(callback[name]):
@@ -37,7 +37,7 @@ async def near_tokens(target: Target) -> None:
     token = await user.text("getSocialToken", **callback)
     for _, wrong in near_misses(token):
         await user.fails("socialRequest", consumer=TWITTER, token=wrong)
-    await user.knows(TWITTER, token)
+    await user.expect_ann(TWITTER, token)
 
 
 @check("USR-CALL-12 USR-SOC-19", "a login that began at one solution does not end at another")
@@ -45,7 +45,7 @@ async def of_another_solution(target: Target) -> None:
     user, other = Socials(target), Socials(target, WITNESS)
     for each in (user, other):
         for consumer in (GOOGLE, TWITTER):
-            await each.ready(consumer)
+            await each.create_social(consumer)
     for consumer in (GOOGLE, TWITTER):
         callback = await user.callback(consumer)
         await other.refused("getSocialToken", 400, **callback)
@@ -57,7 +57,7 @@ async def of_another_solution(target: Target) -> None:
             )
         await other.nothing("updateSocial", consumer=consumer, client_id="another")
         await other.nothing("deleteSocial", consumer=consumer)
-        await user.knows(consumer, token)
+        await user.expect_ann(consumer, token)
         user.same("the social", await user.table("getSocial", consumer=consumer), user.described(consumer))
 
 
@@ -65,7 +65,7 @@ async def of_another_solution(target: Target) -> None:
 async def spent_first(target: Target) -> None:
     user = Socials(target)
     for consumer, name in ((GOOGLE, "code"), (TWITTER, "oauth_verifier")):
-        await user.ready(consumer)
+        await user.create_social(consumer)
         callback = await user.callback(consumer)
         await user.refused("getSocialToken", 400, **{**callback, name: "refused"})
         await user.refused("getSocialToken", 400, **callback)

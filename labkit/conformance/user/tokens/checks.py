@@ -28,7 +28,7 @@ async def login(target: Target) -> None:
     person = await user.person()
     token = await user.login(person)
     expect.true("it can stand in a cookie", token and not set(token) & set('; ,"\\'), token, user.last)
-    await user.leads_to(token, person)
+    await user.expect_owner(token, person)
 
 
 @check("USR-TOKEN-3", "a login that fails gives an error and no token")
@@ -79,7 +79,7 @@ async def current(target: Target) -> None:
     people = [await user.person() for _ in range(2)]
     tokens = [await user.login(person) for person in people]
     for person, token in zip(people, tokens, strict=True):
-        await user.leads_to(token, person)
+        await user.expect_owner(token, person)
         found = await user.table("getCurrentUser", token=token)
         expect.equal("email", found.get("email"), person.email, user.last)
 
@@ -92,11 +92,11 @@ async def bad_tokens(target: Target) -> None:
     person = await user.person()
     token = await user.login(person)
     for malformed in ("", "x", "a.b.c", token[:-1], f"{token}x", token.rpartition(".")[0] + "."):
-        await user.leads_nowhere(malformed, "of a malformed token")
+        await user.expect_unusable(malformed, "of a malformed token")
     claims = {"sub": str(person.id), "iss": "probe", "iat": 0, "nbf": 0, "exp": 2**40, "jti": "1", "gen": 0}
-    await user.leads_nowhere(jwt.encode(claims, "x" * 64, algorithm="HS256"), "of a forged token")
-    await user.leads_nowhere(jwt.encode(claims, "", algorithm="none"), "of an unsigned token")
-    await user.leads_to(token, person)
+    await user.expect_unusable(jwt.encode(claims, "x" * 64, algorithm="HS256"), "of a forged token")
+    await user.expect_unusable(jwt.encode(claims, "", algorithm="none"), "of an unsigned token")
+    await user.expect_owner(token, person)
 
 
 @check("USR-TOKEN-8", "a bad token is 401, and so is one of a user who is changed or gone")
@@ -111,7 +111,7 @@ async def dead_tokens(target: Target) -> None:
     await user.table("resetUserPassword", id=person.id, password=NEW_PASSWORD)
     await user.refused("getCurrentUser", 401, token=token)
     token = await user.text("getUserToken", email=person.email, password=NEW_PASSWORD)
-    await user.leads_to(token, person)
+    await user.expect_owner(token, person)
     await user.nothing("deleteUser", id=person.id)
     await user.refused("getCurrentUser", 401, token=token)
 
@@ -119,7 +119,7 @@ async def dead_tokens(target: Target) -> None:
 @check("USR-TOKEN-9", "an access token leads to its user")
 async def access_token(target: Target) -> None:
     shop = await Shop.open(target)
-    await shop.leads_to((await shop.tokens())["access_token"], shop.ann)
+    await shop.expect_owner((await shop.tokens())["access_token"], shop.ann)
 
 
 @check("USR-TOKEN-10", "a token is good for its time, and not after it", needs={"clock"})
@@ -128,9 +128,9 @@ async def lifetime(target: Target) -> None:
     person = await user.person()
     token = await user.login(person)
     await target.advance(60)
-    await user.leads_to(token, person)
+    await user.expect_owner(token, person)
     await target.advance(400 * 86400)
-    await user.leads_nowhere(token, "long after")
+    await user.expect_unusable(token, "long after")
 
 
 @check("USR-TOKEN-11", "it is dead after 7200 seconds, or those asked for", needs={"clock"})
@@ -141,7 +141,7 @@ async def lifetimes(target: Target) -> None:
     for options, lives in (({}, 7200), ({"time_to_live": 60}, 60), ({"time_to_live": "2"}, 2)):
         token = await user.text("getUserToken", **given, **options)
         await target.advance(lives - 1)
-        await user.leads_to(token, person)
+        await user.expect_owner(token, person)
         await target.advance(1)
         await user.refused("getCurrentUser", 401, token=token)
         await target.advance(1)
@@ -169,7 +169,7 @@ async def other_letters(target: Target) -> None:
     signed = await shop.table("jwtSign", key="s3cret", payload={"sub": "1"}, algorithm="HS256")
     user_token, access_token = shop.client.token, (await shop.tokens())["access_token"]
     for token in (user_token, access_token):
-        await shop.leads_to(token, shop.ann)
+        await shop.expect_owner(token, shop.ann)
         for other in _lenient_variants(token):
             await shop.refused("getCurrentUser", 401, token=other)
     await shop.table("jwtVerify", token=signed["token"], **secret)

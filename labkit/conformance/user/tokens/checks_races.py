@@ -31,7 +31,7 @@ async def replaced_password(target: Target) -> None:
                 turned=turned,
             )
             if kind == "string":
-                await user.leads_nowhere(token, "of a password that was replaced meanwhile")
+                await user.expect_unusable(token, "of a password that was replaced meanwhile")
             await user.refused("getUserToken", 401, email=person.email, password=person.password)
             await user.text("getUserToken", email=person.email, password=NEW_PASSWORD)
 
@@ -48,7 +48,7 @@ async def gone_meanwhile(target: Target) -> None:
                 turned=turned,
             )
             if kind == "string":
-                await user.leads_nowhere(token, f"after {change}")
+                await user.expect_unusable(token, f"after {change}")
             await user.refused("getUserToken", 401, email=person.email, password=person.password)
 
 
@@ -88,7 +88,7 @@ async def approvals_at_once(target: Target) -> None:
                 if kind == "string":
                     await shop.fails("getOauthToken", **shop.client.exchange(result))
                 elif "refresh_token" in result:
-                    await shop.leads_nowhere(result["access_token"], f"after {change}")
+                    await shop.expect_unusable(result["access_token"], f"after {change}")
                     await shop.fails("getOauthToken", **shop.client.renewal(result["refresh_token"]))
             await shop.fails("getOauthToken", **shop.client.exchange(code))
             await shop.fails("getOauthToken", **shop.client.renewal(tokens["refresh_token"]))

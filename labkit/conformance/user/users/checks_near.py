@@ -69,7 +69,7 @@ async def near_values(target: Target) -> None:
     path, value = f"GET/{target.identity()}/{{sn}}", "Ab12Cd"
     role, id = (
         f"{target.identity()}-Role",
-        await user.newcomer(),
+        await user.inactive_user(),
     )  # ends in letters, since roles of other checks differ in their last digits only
     await user.table("createRole", role_id=role, parameter=named("sn"))
     await user.table("addRolePerm", role_id=role, body=[permission(path)])
@@ -84,7 +84,7 @@ async def near_values(target: Target) -> None:
             user.same(f"who holds {kind}", found, [])
             await user.table("deassignUserParam", id=id, **of, parameter_value=wrong)
             await user.nothing("deleteRoleParamValue", **of, parameter_value=wrong)
-        user.same(f"what is held after {kind}", await user.held(id), held)
+        user.same(f"what is held after {kind}", await user.listed_roles(id), held)
     for name, but in (("role_id", (*CASE, *SPACE)), ("parameter_name", CASE)):
         for _, wrong in near_misses(of[name], but=but):
             await user.fails("hasUserRoleParam", id=id, **{**of, name: wrong}, parameter_value=value)
@@ -95,7 +95,7 @@ async def near_values(target: Target) -> None:
         await user.denied(id, wrong, f"sn::{value}")
         await user.fails("deleteRolePerm", role_id=role, perm_id=wrong)
     user.same("permissions", await user.table("listRolePerms", role_id=role), [permission(path)])
-    user.same("what is held at last", await user.held(id), held)
+    user.same("what is held at last", await user.listed_roles(id), held)
     await user.allowed(id, path, f"sn::{value}")
 
 
@@ -111,4 +111,4 @@ async def near_addresses(target: Target) -> None:
     for filter in (f"id::eq::{person.id}0", f"id::gt::{person.id}", f"id::lt::{person.id}"):
         listed = [each["id"] for each in await user.table("listUsers", filter=filter)]
         expect.true(f"{filter} leaves the user out", person.id not in listed, listed, user.last)
-    await user.leads_to(await user.login(person), person)
+    await user.expect_owner(await user.login(person), person)
