@@ -291,7 +291,7 @@ def bench(
             names,
             count=rounds,
             seconds=seconds,
-            held=polls,
+            poll_count=polls,
             minutes=minutes,
             whole_growth=whole_growth,
             sizes=sizes,

@@ -26,7 +26,7 @@ def run(
     *,
     count: int = 5,
     seconds: float = 3.0,
-    held: int = polls.POLLS,
+    poll_count: int = polls.POLLS,
     assignments: int = ASSIGNMENTS,
     devices: int = fleets.WAITING,
     minutes: float = fleets.MINUTES,
@@ -34,7 +34,7 @@ def run(
     sizes: Sequence[int] = repeated.SIZES,
     progress: Callable[[str], object] = lambda text: None,
 ) -> list[Result]:
-    """Run measures and return their results: `count` rounds of `seconds` seconds each, or `held` polls.
+    """Run measures and return their results: `count` rounds of `seconds` seconds each, or `poll_count` polls.
 
     assignments: count in the solution where permissions are checked, at least 40; devices: number of waiting
     ones; minutes: of the soak; whole_growth: up to a million writes; sizes: devices of the repeated fleets.
@@ -50,7 +50,7 @@ def run(
         rounds.measure(traffic, count, seconds, progress) for traffic in TRAFFIC if traffic.name in names
     ]
     if "polls" in names:
-        results.append(polls.measure(held, progress))
+        results.append(polls.measure(poll_count, progress))
     results += [
         rounds.measure_calls(calls, assignments, count, seconds, progress)
         for calls in CALLS

@@ -133,12 +133,12 @@ def memory(progress: Progress, devices: int) -> Result:
         Child("labkit.bench.fleet_load", core=0) as fleet,
     ):
         fleet.ask("hold", **server.ready, devices=32, prefix="warm")  # imports, caches
-        server.ask("held", polls=32)
+        server.ask("wait_for_polls", polls=32)
         fleet.ask("end")
         before = fleet.ask("memory")["memory"]
         progress(f"fleet-memory: {devices} devices")
         fleet.ask("hold", **server.ready, devices=devices, prefix="d")
-        server.ask("held", polls=devices)
+        server.ask("wait_for_polls", polls=devices)
         kib = (fleet.ask("memory")["memory"] - before) / devices / 1024
     title = f"{devices} {TITLES['fleet-memory']}"
     unit = "KiB of memory a device"

@@ -90,7 +90,7 @@ def _hold(
     """Start the polls of all clients and return the identities of their devices."""
     progress(f"polls: hold {polls} polls")
     identities = [each for client in clients for each in client.ask("poll", writers=WRITERS)["identities"]]
-    server.ask("held", polls=polls)
+    server.ask("wait_for_polls", polls=polls)
     return identities
 
 

@@ -77,7 +77,7 @@ async def lab(settings: dict[str, Any]) -> None:
             await platform.settle()
             return await usage()
 
-        async def held(polls: int) -> Answer:
+        async def wait_for_polls(polls: int) -> Answer:
             while len(platform.devices.polls) < polls:
                 await platform.devices.polls.wait_for_next()
             return await usage()
@@ -87,7 +87,7 @@ async def lab(settings: dict[str, Any]) -> None:
             "ca": platform.context.address.ca_pem,
             "domain": DOMAIN,
         }
-        await serve_commands(ready, {"usage": usage, "settle": settle, "held": held})
+        await serve_commands(ready, {"usage": usage, "settle": settle, "wait_for_polls": wait_for_polls})
 
 
 def main() -> None:

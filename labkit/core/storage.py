@@ -77,8 +77,8 @@ def expect_intact(path: Path, raw: sqlite3.Connection) -> None:
 class Storage:
     """State of a data file in use. path: None for memory, which is never reported.
 
-    full: whether the last failed write found no room. reports: called with a text when the file is out of room,
-    has room again, or is damaged.
+    full: whether a write found no room, until one succeeds. reports: called with a text when the file is out of
+    room, has room again, or is damaged.
     """
 
     def __init__(self, path: Path | None) -> None:

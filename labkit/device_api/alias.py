@@ -23,7 +23,7 @@ async def read(exchange: Exchange, devices: Devices) -> web.StreamResponse:
         raise HttpError(400, "expected at least one alias in the query")
     if "Request-Timeout" in exchange.request.headers:
         return await long_poll.wait(exchange, devices, device, aliases)
-    return written_values(
+    return values_reply(
         exchange,
         await devices.state.latest(device.product, device.identity, existing_aliases(exchange, aliases)),
     )
@@ -54,7 +54,7 @@ async def write(exchange: Exchange, devices: Devices) -> web.StreamResponse:
     read = existing_aliases(exchange, aliases) if aliases else ()
     stored, found = await devices.state.store(device.product, device.identity, points, second, read)
     emitted.stored(exchange, devices, device, stored, "write", now)
-    return written_values(exchange, found)
+    return values_reply(exchange, found)
 
 
 def queried_aliases(exchange: Exchange) -> list[str]:
@@ -69,6 +69,6 @@ def existing_aliases(exchange: Exchange, aliases: Iterable[str]) -> list[str]:
     return [alias for alias in aliases if alias in resources]
 
 
-def written_values(exchange: Exchange, found: list[tuple[str, str]]) -> web.StreamResponse:
+def values_reply(exchange: Exchange, found: list[tuple[str, str]]) -> web.StreamResponse:
     """Return the reply with alias-value pairs; an empty one without pairs."""
     return reply(200, forms.encode(found), FORM) if found else nothing(exchange.context.wire)

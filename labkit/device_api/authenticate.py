@@ -99,10 +99,10 @@ async def authenticate(exchange: Exchange, registry: Registry) -> Device:
     credential = presented_credential(exchange)
     if credential is None:
         raise unauthorized(exchange, "credentials are missing")
-    return await check(exchange, registry, credential)
+    return await verify_credential(exchange, registry, credential)
 
 
-async def check(exchange: Exchange, registry: Registry, credential: Credential) -> Device:
+async def verify_credential(exchange: Exchange, registry: Registry, credential: Credential) -> Device:
     """Return the device that `credential` belongs to. Raises HttpError 401."""
     settings = exchange.product.settings
     if credential.type != settings.auth:

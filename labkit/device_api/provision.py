@@ -7,7 +7,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from labkit.device_api import emitted
-from labkit.device_api.authenticate import check, presented_credential, unauthorized
+from labkit.device_api.authenticate import presented_credential, unauthorized, verify_credential
 from labkit.device_api.exchange import Exchange
 from labkit.device_api.wire import nothing, reply
 from labkit.devices.devices import Devices
@@ -22,7 +22,7 @@ async def activate(exchange: Exchange, devices: Devices) -> web.StreamResponse:
     """Issue a device's first credential, or replace the one that it presents."""
     settings = exchange.product.settings
     credential = presented_credential(exchange)
-    owner = None if credential is None else await check(exchange, devices.registry, credential)
+    owner = None if credential is None else await verify_credential(exchange, devices.registry, credential)
     if not settings.provisioning:
         raise HttpError(403, "provisioning is switched off for this product")
     if settings.auth == "certificate":
@@ -37,7 +37,7 @@ async def activate(exchange: Exchange, devices: Devices) -> web.StreamResponse:
     outcome, token = await devices.registry.provision_token(
         settings.id, identity, register=settings.self_registration, replacing=_current_digest(owner)
     )
-    refuse_unless_done(exchange, outcome, owner)
+    expect_provisioned(exchange, outcome, owner)
     _emit(exchange, identity)
     return reply(200, token)
 
@@ -54,7 +54,7 @@ async def set_password(
     outcome = await devices.registry.provision_password(
         settings.id, identity, password, register=settings.self_registration, replacing=_current_digest(owner)
     )
-    refuse_unless_done(exchange, outcome, owner)
+    expect_provisioned(exchange, outcome, owner)
     _emit(exchange, identity)
     return nothing(exchange.context.wire)
 
@@ -78,7 +78,7 @@ async def replace_certificate(
     outcome = await devices.registry.provision_certificate(
         owner.product, owner.identity, der, register=False, replacing=_current_digest(owner)
     )
-    refuse_unless_done(exchange, outcome, owner)
+    expect_provisioned(exchange, outcome, owner)
     _emit(exchange, owner.identity)
     return nothing(exchange.context.wire)
 
@@ -105,7 +105,7 @@ def _current_digest(owner: Device | None) -> bytes | None:
     return None if owner is None else owner.digest
 
 
-def refuse_unless_done(exchange: Exchange, outcome: Outcome, owner: Device | None) -> None:
+def expect_provisioned(exchange: Exchange, outcome: Outcome, owner: Device | None) -> None:
     """Raise the HttpError of an outcome other than `provisioned`."""
     if outcome == "provisioned":
         return

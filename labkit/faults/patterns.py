@@ -1,4 +1,4 @@
-"""Wildcard patterns with `*`, matched in time linear in the text for every pattern."""
+"""Wildcard patterns with `*`, matched without backtracking."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ class KnownHead:
     """Cached results for one head of one connection; they depend on nothing else, or are stored with their key.
 
     host: its Host header, once the listener found that it is the connection's host and that the head needs no
-    other handling by the listener; credential: settings of the product that authenticated it, and the
-    credential found.
+    other handling by the listener; credential: settings of the product that looked for one, and the credential
+    that it found.
     """
 
     __slots__ = ("credential", "host")

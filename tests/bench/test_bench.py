@@ -73,7 +73,7 @@ def test_the_help_lists_every_measure() -> None:
 def test_more_polls_than_the_system_has_descriptors_for_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda kind: (1024, 4096))
     with pytest.raises(BenchError, match=r"4200 descriptors.*lets one have 4096.*LimitNOFILE"):
-        bench.run(["polls"], held=4000)
+        bench.run(["polls"], poll_count=4000)
     polls.check_descriptors(3000)
     monkeypatch.setattr(resource, "getrlimit", lambda kind: (1024, resource.RLIM_INFINITY))
     polls.check_descriptors(10**6)
