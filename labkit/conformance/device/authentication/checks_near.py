@@ -31,7 +31,7 @@ def basic(identity: str, password: str) -> tuple[str, str]:
     return "Authorization", f"Basic {base64.b64encode(f'{identity}:{password}'.encode()).decode()}"
 
 
-@check("DEV-AUTH-5 DEV-AUTH-7 DEV-PROV-17", "tokens, passwords and identities that are nearly right")
+@check("DEV-AUTH-5 DEV-AUTH-7 DEV-PROV-17", "near misses of tokens, passwords and identities are refused")
 async def near_credentials(target: Target) -> None:
     device = await target.activated(PRODUCTS["token"])
     expect.status(await device_client.write(device, {"text": "mine"}), 204)
@@ -65,7 +65,7 @@ async def near_credentials(target: Target) -> None:
     expect.status(await WRITE.send_from(keeper, [basic(identity, PASSWORD)]), 204)
 
 
-@check("DEV-PROV-11 DEV-PROV-12 DEV-CERT-5", "identities that are nearly whitelisted")
+@check("DEV-PROV-11 DEV-PROV-12 DEV-CERT-5", "near misses of a whitelisted identity are refused")
 async def near_whitelisted(target: Target) -> None:
     for product in ("token-closed", "password-closed", "certificate-closed"):
         listed = target.whitelisted(product)
@@ -86,7 +86,7 @@ async def near_whitelisted(target: Target) -> None:
 
 @check(
     "DEV-AUTH-7 DEV-ALIAS-4 DEV-ALIAS-12 DEV-READ-3",
-    "aliases and identities that are nearly those that hold a value",
+    "near misses of aliases and identities with a value have none",
 )
 async def near_values(target: Target) -> None:
     # a digest, since a near miss of a counted identity is the identity of another check
@@ -110,7 +110,7 @@ async def near_values(target: Target) -> None:
     expect.equal("the value at last", await device_client.value(device, "number"), "7")
 
 
-@check("DEV-CONT-7 DEV-CONT-3 DEV-CONT-20 DEV-PROV-4", "ids that are nearly those of a content")
+@check("DEV-CONT-7 DEV-CONT-3 DEV-CONT-20 DEV-PROV-4", "near misses of a content's id are unknown")
 async def near_contents(target: Target) -> None:
     device = await target.activated("content")
     for kind, wrong in near_misses(CONTENT, but=EMPTY):
@@ -125,7 +125,7 @@ async def near_contents(target: Target) -> None:
             endpoints.client_error(response)
 
 
-@check("DEV-TLS-2 DEV-TLS-3", "names of hosts that are nearly those of a product")
+@check("DEV-TLS-2 DEV-TLS-3", "near misses of a product's host name are not served")
 async def near_hosts(target: Target) -> None:
     domain = target.product("token-open").domain
     label, _, rest = domain.partition(".")
@@ -156,7 +156,7 @@ async def near_hosts(target: Target) -> None:
             pass
 
 
-@check("DEV-HTTP-5 DEV-HTTP-13 DEV-HTTP-7", "paths that are nearly those of an endpoint")
+@check("DEV-HTTP-5 DEV-HTTP-13 DEV-HTTP-7", "near misses of an endpoint's path are answered 404")
 async def near_paths(target: Target) -> None:
     device = await target.activated("content")
     for path in (TIMESTAMP, ALIAS, DOWNLOAD, ACTIVATE, device_client.RECORD):

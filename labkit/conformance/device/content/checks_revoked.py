@@ -20,7 +20,11 @@ SIZE = 16 * 2**20  # bytes, more than the buffers at both ends of a connection
 SOME = 2**16
 
 
-@check("DEV-CONT-22", "a download whose device is locked, removed or given another token", needs={"settings"})
+@check(
+    "DEV-CONT-22",
+    "a download breaks off if its device is locked, removed or given another token",
+    needs={"settings"},
+)
 async def revoked(target: Target) -> None:
     id = target.identity()
     product: Product = await target.in_lab(target.lab.product, id, resources={"text": "string"})
@@ -39,7 +43,7 @@ async def revoked(target: Target) -> None:
         await target.in_lab(product.content.remove, "large")
 
 
-@check("DEV-CONT-23", "a download of what is replaced or removed meanwhile", needs={"settings"})
+@check("DEV-CONT-23", "a download breaks off if its content is replaced or removed", needs={"settings"})
 async def changed_meanwhile(target: Target) -> None:
     id = target.identity()
     product: Product = await target.in_lab(target.lab.product, id, resources={"text": "string"})
