@@ -202,9 +202,8 @@ class _Search:
 
         played = given(self.sequences)(play)
         try:
-            with suppress(
-                _DifferenceFound, Flaky, _SearchEnded
-            ):  # a difference that does not recur counts too
+            # Flaky: a difference that does not recur counts too
+            with suppress(_DifferenceFound, Flaky, _SearchEnded):
                 seed(self.target.seed("sequences"))(chosen(played))()
             with suppress(_SearchEnded):
                 self._prune()

@@ -25,12 +25,12 @@ ODD = ("bytes=5", "bytes=a-b", "items=0-1", "bytes=0-0,2-3", "bytes 0-1", "bytes
 class Call:
     """A method of the game, with the number of the product and further arguments."""
 
-    does: str
+    action: str
     product: int
-    given: tuple[Any, ...] = ()
+    arguments: tuple[Any, ...] = ()
 
     async def __call__(self, game: Contents) -> None:
-        await getattr(game, self.does)(self.product, *self.given)
+        await getattr(game, self.action)(self.product, *self.arguments)
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ def commands() -> SearchStrategy[Any]:
     ranges = both.map(lambda each: f"bytes={each[0]}-{each[1]}")
     odd = one_of(ODD)
 
-    def call(does: str, *args: SearchStrategy[Any]) -> SearchStrategy[Call]:
-        return st.builds(Call, st.just(does), one_of([0, 0, 1]), st.tuples(*args))
+    def call(action: str, *args: SearchStrategy[Any]) -> SearchStrategy[Call]:
+        return st.builds(Call, st.just(action), one_of([0, 0, 1]), st.tuples(*args))
 
     return st.one_of(
         call("add", own, one_of(DATA), one_of(TYPES), one_of(DESCRIPTIONS)),

@@ -22,11 +22,11 @@ DATA: tuple[object, ...] = (None, 0, "text é😀", {"level": 1}, [1, "a"], True
 class Call:
     """A method of the game, with its arguments."""
 
-    does: str
-    given: tuple[Any, ...]
+    action: str
+    arguments: tuple[Any, ...]
 
     async def __call__(self, game: Subscriptions) -> None:
-        await getattr(game, self.does)(*self.given)
+        await getattr(game, self.action)(*self.arguments)
 
 
 def commands() -> SearchStrategy[Any]:
@@ -51,8 +51,8 @@ def commands() -> SearchStrategy[Any]:
     routes = one_of((None, (None,), ("go",), ("go",)))
     data, modes = one_of(DATA), one_of(("sync", "async", "default"))
 
-    def call(does: str, *args: SearchStrategy[Any]) -> SearchStrategy[Call]:
-        return st.builds(Call, just(does), tuples(*args))
+    def call(action: str, *args: SearchStrategy[Any]) -> SearchStrategy[Call]:
+        return st.builds(Call, just(action), tuples(*args))
 
     return st.one_of(
         call("call", who, one_of(("lights", "lights", "radio")), one_of(PLAIN)),

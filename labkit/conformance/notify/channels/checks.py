@@ -11,7 +11,7 @@ from labkit.conformance.notifications import FOUR_WEEKS, PUSH, Notify
 from labkit.conformance.probe import Table
 from labkit.conformance.target import Target
 
-SEEN = {"handsets"}
+HANDSETS = {"handsets"}
 CLOUD = ("fcm", "gcm")
 PHONES = ("sms", "chat-messenger")
 WORD = "a word that stands nowhere else"
@@ -35,7 +35,7 @@ def expect_absent(notify: Notify, payloads: dict[str, Table], *kinds: str) -> No
 # ---- Body, Title, Sound, Action
 
 
-@check("NTF-TEXT-1", "Body arrives under the name that each channel has for it", needs=SEEN)
+@check("NTF-TEXT-1", "Body arrives under the name that each channel has for it", needs=HANDSETS)
 async def body(target: Target) -> None:
     notify = Notify(target)
     for text in ("a body", "é漢😀 & <b> \"'\\ \n%20+", "0", "null", " "):
@@ -47,7 +47,7 @@ async def body(target: Target) -> None:
             notify.same(f"body of {kind}", found[kind].get("body"), text)
 
 
-@check("NTF-TEXT-2", "an SMS needs a body of some kind", needs=SEEN)
+@check("NTF-TEXT-2", "an SMS needs a body of some kind", needs=HANDSETS)
 async def sms_needs_body(target: Target) -> None:
     notify = Notify(target)
     made = [await notify.bound("sms"), await notify.bound()]
@@ -59,7 +59,7 @@ async def sms_needs_body(target: Target) -> None:
         await notify.reaches_without_body(f"{sms}", made, Identity=names, Sms=sms)
 
 
-@check("NTF-TEXT-3", "a chat-messenger message needs a body", needs=SEEN)
+@check("NTF-TEXT-3", "a chat-messenger message needs a body", needs=HANDSETS)
 async def chat_needs_body(target: Target) -> None:
     notify = Notify(target)
     made = [await notify.bound("chat-messenger"), await notify.bound()]
@@ -77,7 +77,9 @@ async def chat_needs_body(target: Target) -> None:
     notify.same("body", (await notify.messages(made[0]["address"]))[-1].payload.get("body"), "its own")
 
 
-@check("NTF-TEXT-4", "a missing body is an error of status 400 where a phone is to be reached", needs=SEEN)
+@check(
+    "NTF-TEXT-4", "a missing body is an error of status 400 where a phone is to be reached", needs=HANDSETS
+)
 async def body_needed(target: Target) -> None:
     notify = Notify(target)
     for kind in PHONES:
@@ -88,7 +90,7 @@ async def body_needed(target: Target) -> None:
     await notify.send(Identity=target.identity())
 
 
-@check("NTF-TEXT-5", "Title arrives on push channels alone", needs=SEEN)
+@check("NTF-TEXT-5", "Title arrives on push channels alone", needs=HANDSETS)
 async def title(target: Target) -> None:
     notify = Notify(target)
     found = await notify.payloads(Body="a body", Title=WORD)
@@ -99,7 +101,7 @@ async def title(target: Target) -> None:
     expect_absent(notify, found, *PHONES)
 
 
-@check("NTF-TEXT-6", "Sound arrives on push channels alone", needs=SEEN)
+@check("NTF-TEXT-6", "Sound arrives on push channels alone", needs=HANDSETS)
 async def sound(target: Target) -> None:
     notify = Notify(target)
     found = await notify.payloads(Body="a body", Sound=WORD)
@@ -109,7 +111,7 @@ async def sound(target: Target) -> None:
     expect_absent(notify, found, *PHONES)
 
 
-@check("NTF-TEXT-7", "Action arrives at gcm and apn", needs=SEEN)
+@check("NTF-TEXT-7", "Action arrives at gcm and apn", needs=HANDSETS)
 async def action(target: Target) -> None:
     notify = Notify(target)
     found = await notify.payloads(Body="a body", Action=WORD)
@@ -118,7 +120,7 @@ async def action(target: Target) -> None:
     expect_absent(notify, found, *PHONES)
 
 
-@check("NTF-TEXT-8", "fcm has nothing of Action", needs=SEEN)
+@check("NTF-TEXT-8", "fcm has nothing of Action", needs=HANDSETS)
 async def no_action(target: Target) -> None:
     notify = Notify(target)
     expect_absent(notify, await notify.payloads(Body="a body", Action=WORD), "fcm")
@@ -127,7 +129,7 @@ async def no_action(target: Target) -> None:
 # ---- Data, Priority, payloads
 
 
-@check("NTF-DATA-1", "Data is beside aps, and in data of fcm and gcm", needs=SEEN)
+@check("NTF-DATA-1", "Data is beside aps, and in data of fcm and gcm", needs=HANDSETS)
 async def data(target: Target) -> None:
     notify = Notify(target)
     own: Table = {
@@ -166,7 +168,7 @@ PRIORITIES: tuple[tuple[Table, str, str], ...] = (  # parameters, priority at fc
 )
 
 
-@check("NTF-DATA-2", "Priority has each push channel's own words", needs=SEEN)
+@check("NTF-DATA-2", "Priority has each push channel's own words", needs=HANDSETS)
 async def priority(target: Target) -> None:
     notify = Notify(target)
     bindings = await notify.bound_all()
@@ -182,7 +184,7 @@ async def priority(target: Target) -> None:
             expect.true(f"{kind} has none", not there, newest[kind].payload, notify.last)
 
 
-@check("NTF-DATA-3", "Ttl is the last second of apn, and time_to_live of fcm and gcm", needs=SEEN)
+@check("NTF-DATA-3", "Ttl is the last second of apn, and time_to_live of fcm and gcm", needs=HANDSETS)
 async def time_to_live(target: Target) -> None:
     notify = Notify(target)
     bindings = {kind: await notify.bound(kind) for kind in PUSH}
@@ -206,7 +208,7 @@ OWN: dict[str, tuple[str, Table]] = {
 }
 
 
-@check("NTF-DATA-4", "a channel's payload adds and overrides for its type alone", needs=SEEN)
+@check("NTF-DATA-4", "a channel's payload adds and overrides for its type alone", needs=HANDSETS)
 async def own_payload(target: Target) -> None:
     notify = Notify(target)
     generic: Table = {"Body": "a body", "Title": "a title", "Sound": "a sound", "Data": {"a": 1, "b": 1}}
@@ -229,7 +231,7 @@ async def own_payload(target: Target) -> None:
         notify.same(f"data of {kind}", [data.get("a"), data.get("b"), data.get("n")], [2, 1, 1])
 
 
-@check("NTF-DATA-5", "a channel's payload removes no field", needs=SEEN)
+@check("NTF-DATA-5", "a channel's payload removes no field", needs=HANDSETS)
 async def nothing_taken(target: Target) -> None:
     notify = Notify(target)
     generic: Table = {
@@ -261,7 +263,7 @@ def missing_names(before: Table, after: Table) -> list[str]:
     return absent
 
 
-@check("NTF-DATA-6", "Fcm and Gcm stand at the root", needs=SEEN)
+@check("NTF-DATA-6", "Fcm and Gcm stand at the root", needs=HANDSETS)
 async def root(target: Target) -> None:
     notify = Notify(target)
     for kind, name in (("fcm", "Fcm"), ("gcm", "Gcm")):
@@ -271,14 +273,13 @@ async def root(target: Target) -> None:
             "x-own": [1],
             "é": 12345678901234567890,
         }
-        found = await notify.payloads(
-            Body="a body", **{name: json.dumps(own)}
-        )  # as text: a Lua number cannot hold the last value
+        # as text: a Lua number cannot hold the last value
+        found = await notify.payloads(Body="a body", **{name: json.dumps(own)})
         for key, value in own.items():
             notify.same(f"{key} of {kind}", found[kind].get(key), value)
 
 
-@check("NTF-DATA-7", "Fcm and Gcm cannot say where a notification goes", needs=SEEN)
+@check("NTF-DATA-7", "Fcm and Gcm cannot say where a notification goes", needs=HANDSETS)
 async def target_keys(target: Target) -> None:
     notify = Notify(target)
     keys = ("to", "registration_ids", "notificationkey")
@@ -295,7 +296,7 @@ async def target_keys(target: Target) -> None:
         )
 
 
-@check("NTF-DATA-8", "null overrides nothing", needs=SEEN)
+@check("NTF-DATA-8", "null overrides nothing", needs=HANDSETS)
 async def null(target: Target) -> None:
     notify = Notify(target)
     plain = await notify.payloads(Body="a body", Data={"a": 1})
@@ -315,7 +316,7 @@ async def null(target: Target) -> None:
 # ---- SMS
 
 
-@check("NTF-SMS-1", "the fields of Sms are the message's", needs=SEEN)
+@check("NTF-SMS-1", "the fields of Sms are the message's", needs=HANDSETS)
 async def sms_fields(target: Target) -> None:
     notify = Notify(target)
     own: Table = {
@@ -335,7 +336,7 @@ async def sms_fields(target: Target) -> None:
     notify.same("to, body, price", seen, [made["address"], "a body", "0.5"])
 
 
-@check("NTF-SMS-2", "the messaging service is the sender, unless Sms names one", needs=SEEN)
+@check("NTF-SMS-2", "the messaging service is the sender, unless Sms names one", needs=HANDSETS)
 async def sender(target: Target) -> None:
     notify = Notify(target)
     service = target.messaging_service(0, 0).messaging_service
@@ -347,7 +348,7 @@ async def sender(target: Target) -> None:
     notify.same("messaging service", found.get("messaging_service_sid"), None)
 
 
-@check("NTF-SMS-3", "without messaging service an SMS needs a sender", needs=SEEN)
+@check("NTF-SMS-3", "without messaging service an SMS needs a sender", needs=HANDSETS)
 async def no_sender(target: Target) -> None:
     notify = Notify(target)
     service = {"ServiceSid": target.messaging_service(0, 1).sid}

@@ -12,13 +12,13 @@ from labkit.conformance.notifications import CHANNELS, FOUR_WEEKS, PUSH, Notify
 from labkit.conformance.probe import Table
 from labkit.conformance.target import Target
 
-SEEN = {"handsets"}
+HANDSETS = {"handsets"}
 
 
 # ---- recipients
 
 
-@check("NTF-SEND-1", "one send reaches a binding of each type at its address", needs=SEEN)
+@check("NTF-SEND-1", "one send reaches a binding of each type at its address", needs=HANDSETS)
 async def five_channels(target: Target) -> None:
     notify = Notify(target)
     made = await notify.bound_all()
@@ -29,7 +29,7 @@ async def five_channels(target: Target) -> None:
         notify.same("channel", message.channel, kind)
 
 
-@check("NTF-SEND-2", "a send by identities reaches all bindings of any of them", needs=SEEN)
+@check("NTF-SEND-2", "a send by identities reaches all bindings of any of them", needs=HANDSETS)
 async def by_identity(target: Target) -> None:
     notify = Notify(target)
     ann, bob, cat = [await notify.bound(kind) for kind in PUSH]
@@ -47,7 +47,7 @@ async def by_identity(target: Target) -> None:
     await reaches("in capitals", [upper], [ann["identity"].upper()])
 
 
-@check("NTF-SEND-3", "a send by tags reaches all bindings that have all of them", needs=SEEN)
+@check("NTF-SEND-3", "a send by tags reaches all bindings that have all of them", needs=HANDSETS)
 async def by_tag(target: Target) -> None:
     notify, tag = Notify(target), target.identity()
     red = await notify.bound(Tag=[tag, "red"])
@@ -69,7 +69,7 @@ async def by_tag(target: Target) -> None:
     await reaches("without the one that is deleted", [red], [tag, "red"])
 
 
-@check("NTF-SEND-4", "20 identities are reached, 21 are refused", needs=SEEN)
+@check("NTF-SEND-4", "20 identities are reached, 21 are refused", needs=HANDSETS)
 async def most_identities(target: Target) -> None:
     notify = Notify(target)
     made = [await notify.bound() for _ in range(21)]
@@ -78,7 +78,7 @@ async def most_identities(target: Target) -> None:
     await notify.reaches_nobody("21 identities", made, Identity=names, Body="a body")
 
 
-@check("NTF-SEND-5", "20 tags are accepted, 21 are refused", needs=SEEN)
+@check("NTF-SEND-5", "20 tags are accepted, 21 are refused", needs=HANDSETS)
 async def most_tags(target: Target) -> None:
     notify, tag = Notify(target), target.identity()
     tags = [tag, *(f"tag {number}" for number in range(20))]
@@ -88,7 +88,7 @@ async def most_tags(target: Target) -> None:
     await notify.reaches_nobody("21 tags", [made, less], Tag=tags, Body="a body")
 
 
-@check("NTF-SEND-6", "implicit tags reach every binding, or all of a type", needs=SEEN)
+@check("NTF-SEND-6", "implicit tags reach every binding, or all of a type", needs=HANDSETS)
 async def implicit(target: Target) -> None:
     notify, tag = Notify(target), target.identity()
     made = await notify.bound_all(Tag=tag)
@@ -179,7 +179,7 @@ async def sids_and_date(target: Target) -> None:
 # ---- parameters
 
 
-@check("NTF-SEND-10", "lists and objects are accepted, and one text as a list of one", needs=SEEN)
+@check("NTF-SEND-10", "lists and objects are accepted, and one text as a list of one", needs=HANDSETS)
 async def forms(target: Target) -> None:
     notify, tag = Notify(target), target.identity()
     made = await notify.bound("fcm", Tag=tag)
@@ -207,7 +207,9 @@ async def json_text(target: Target) -> None:
             expect.true("the error names it", name in text, text, notify.last)
 
 
-@check("NTF-SEND-12", "a send needs identities or tags; without matching bindings it succeeds", needs=SEEN)
+@check(
+    "NTF-SEND-12", "a send needs identities or tags; without matching bindings it succeeds", needs=HANDSETS
+)
 async def targets(target: Target) -> None:
     notify, tag = Notify(target), target.identity()
     one = await notify.bound(Tag=tag)
@@ -223,7 +225,7 @@ async def targets(target: Target) -> None:
     await notify.reaches("none", [], [one, two, three], Identity=two["identity"], Tag=target.identity())
 
 
-@check("NTF-SEND-13", "keys of Data that begin with twi are refused", needs=SEEN)
+@check("NTF-SEND-13", "keys of Data that begin with twi are refused", needs=HANDSETS)
 async def reserved(target: Target) -> None:
     notify = Notify(target)
     made = [await notify.bound(kind) for kind in PUSH]
@@ -237,7 +239,7 @@ async def reserved(target: Target) -> None:
     await notify.reaches("without", made[:1], [], Identity=made[0]["identity"], Data={"fine": 1})
 
 
-@check("NTF-SEND-14", "keys of Fcm and Gcm that begin with twi_ are refused", needs=SEEN)
+@check("NTF-SEND-14", "keys of Fcm and Gcm that begin with twi_ are refused", needs=HANDSETS)
 async def reserved_in_payloads(target: Target) -> None:
     notify = Notify(target)
     made = {"Fcm": await notify.bound("fcm"), "Gcm": await notify.bound("gcm")}
@@ -293,7 +295,7 @@ async def bounds(target: Target) -> None:
 # ---- lifetime
 
 
-@check("NTF-TTL-1", "Ttl is four weeks at most, and where it is left out", needs=SEEN)
+@check("NTF-TTL-1", "Ttl is four weeks at most, and where it is left out", needs=HANDSETS)
 async def four_weeks(target: Target) -> None:
     notify = Notify(target)
     made = await notify.bound()
@@ -322,7 +324,7 @@ async def texts_once_online(notify: Notify, target: Target, binding: Table) -> l
     return [each.text for each in await notify.messages(binding["address"])]
 
 
-@check("NTF-TTL-2", "a Ttl of 0 is one attempt, at once", needs=SEEN)
+@check("NTF-TTL-2", "a Ttl of 0 is one attempt, at once", needs=HANDSETS)
 async def one_attempt(target: Target) -> None:
     notify = Notify(target)
     for kind in PUSH:
@@ -344,7 +346,7 @@ async def one_attempt(target: Target) -> None:
 WAITS = ((60, 59.999, True), (60, 60, False), (60, 3600, False), (1, 0.5, True), (1, 1, False))
 
 
-@check("NTF-TTL-3", "a notification waits until its Ttl is over, and no longer", needs={*SEEN, "clock"})
+@check("NTF-TTL-3", "a notification waits until its Ttl is over, and no longer", needs={*HANDSETS, "clock"})
 async def waits(target: Target) -> None:
     notify = Notify(target)
     for kind in PUSH:
@@ -360,7 +362,9 @@ async def waits(target: Target) -> None:
 
 
 @check(
-    "NTF-TTL-4", "phones that were away get SMS and chat messages whatever the Ttl", needs={*SEEN, "clock"}
+    "NTF-TTL-4",
+    "phones that were away get SMS and chat messages whatever the Ttl",
+    needs={*HANDSETS, "clock"},
 )
 async def ignored(target: Target) -> None:
     notify = Notify(target)

@@ -29,9 +29,8 @@ FILTERS = (
     ("a,b",),
 )
 MORE_TAGS = ("x" * 101, "")
-FULL, TOO_MANY = (
-    tuple(f"t{number}" for number in range(count)) for count in (19, 20)
-)  # besides the game's own
+# besides the game's own tag
+FULL, TOO_MANY = (tuple(f"t{number}" for number in range(count)) for count in (19, 20))
 HALF_A_DAY = 12 * 3600 * 1024
 WRONG: tuple[tuple[str, dict[str, Any]], ...] = (
     ("NTF-SEND-13", {"Data": {"twi_x": 1}}),
@@ -50,12 +49,12 @@ WRONG: tuple[tuple[str, dict[str, Any]], ...] = (
 class Call:
     """A command: a method of the game, the number of a service, and the other arguments."""
 
-    does: str
+    action: str
     service: int
-    given: tuple[Any, ...]
+    arguments: tuple[Any, ...]
 
     async def __call__(self, game: Notifications) -> None:
-        await getattr(game, self.does)(self.service, *self.given)
+        await getattr(game, self.action)(self.service, *self.arguments)
 
 
 @dataclass(frozen=True)
@@ -92,8 +91,8 @@ def commands() -> SearchStrategy[Any]:
     many = one_of((19, 20, 21)).map(lambda count: ("ann", *(f"nobody {each}" for each in range(count - 1))))
     days = one_of((None, None, -1, 0, 1))
 
-    def call(does: str, *args: SearchStrategy[Any]) -> SearchStrategy[Call]:
-        return st.builds(Call, just(does), services, tuples(*args))
+    def call(action: str, *args: SearchStrategy[Any]) -> SearchStrategy[Call]:
+        return st.builds(Call, just(action), services, tuples(*args))
 
     create = call("create", identities, numbers(0, 9), types, handsets, some)
     send = call("send", several, tags, one_of((None, None, 0, 1, 90, FOUR_WEEKS)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from labkit.conformance.check import check
 from labkit.conformance.notifications import Notify
-from labkit.conformance.notify.send.checks import SEEN, offline_binding, texts_once_online
+from labkit.conformance.notify.send.checks import HANDSETS, offline_binding, texts_once_online
 from labkit.conformance.target import Target
 
 # Ttl, time_to_live of the channel's own payload, seconds until the device is back, channels that get it then
@@ -18,7 +18,9 @@ WAITS: tuple[tuple[int, int, float, set[str]], ...] = (
 )
 
 
-@check("NTF-TTL-6", "time_to_live of Fcm and Gcm counts for these, Ttl for others", needs={*SEEN, "clock"})
+@check(
+    "NTF-TTL-6", "time_to_live of Fcm and Gcm counts for these, Ttl for others", needs={*HANDSETS, "clock"}
+)
 async def own_time_to_live(target: Target) -> None:
     notify = Notify(target)
     for seconds, own, later, got in WAITS:

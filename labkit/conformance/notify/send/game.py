@@ -16,7 +16,7 @@ from labkit.conformance.target import Target
 SOLUTIONS = (PROBE, WITNESS)
 ADDRESSES = 3
 OWN_TAGS = ("red", "Red", "blue")  # prefixed in each game, so that few bindings have them
-SHOWN = ("identity", "endpoint", "binding_type", "address")
+COMPARED_FIELDS = ("identity", "endpoint", "binding_type", "address")
 
 
 class Notifications:
@@ -104,7 +104,7 @@ class Notifications:
 
         def create() -> dict[str, Any]:
             made.append(service.create(*given, own))
-            return dict(zip(SHOWN, given, strict=True))
+            return dict(zip(COMPARED_FIELDS, given, strict=True))
 
         def see(found: Any) -> Any:
             return (
@@ -120,9 +120,8 @@ class Notifications:
         """Create `count` bindings with their own endpoints, up to and beyond an identity's limit."""
         for number in range(100, 100 + count):
             await self.create(index, identity, number, "apn", 0, ("red",))
-        await self.create(
-            index, identity, 100, "fcm", 1, ()
-        )  # replaces the first of them, so the count stays
+        # replaces the first of them, so the count stays
+        await self.create(index, identity, 100, "fcm", 1, ())
 
     async def get(self, index: int, of: int, number: int) -> None:
         """Call getBinding for a binding that service `of` has or had."""
@@ -252,10 +251,12 @@ class Notifications:
             if operation == "deleteBinding":
                 return service.delete(bound)
             found = service.get(bound)
-            return dict(zip(SHOWN, (found.identity, found.endpoint, found.type, found.address), strict=True))
+            return dict(
+                zip(COMPARED_FIELDS, (found.identity, found.endpoint, found.type, found.address), strict=True)
+            )
 
         def see(found: Any) -> Any:
-            return {name: found.get(name) for name in SHOWN} if isinstance(found, dict) else found
+            return {name: found.get(name) for name in COMPARED_FIELDS} if isinstance(found, dict) else found
 
         self._compare(index, rule, operation, {"BindingSid": bound.sid or ""}, change, see)
 
@@ -279,7 +280,7 @@ class Notifications:
             found.get("notification_protocol_version"),
             version,
         )
-        return {name: found.get(name) for name in SHOWN}
+        return {name: found.get(name) for name in COMPARED_FIELDS}
 
     def _compare(
         self,

@@ -11,7 +11,7 @@ from fractions import Fraction
 from labkit.conformance.models.calls import Refused
 from labkit.conformance.notifications import CHANNELS, DAY, FOUR_WEEKS, PUSH
 
-MOST = 20  # tags of a binding and of a filter; identities of a send; bindings of an identity
+MAX_ITEMS = 20  # tags of a binding and of a filter; identities of a send; bindings of an identity
 IMPLICIT = ("all", *CHANNELS)
 NUMBER = re.compile(r"\+[1-9][0-9]{1,14}")
 
@@ -96,7 +96,7 @@ class Bindings:
         if phone and NUMBER.fullmatch(address) is None:
             raise Refused("NTF-BIND-8" if kind == "sms" else "NTF-BIND-9", 400, choice="NTF-BIND-9")
         others = [each for each in self.existing if each.endpoint != endpoint]
-        if sum(each.identity == identity for each in others) >= MOST:
+        if sum(each.identity == identity for each in others) >= MAX_ITEMS:
             raise Refused("NTF-BIND-20", 400)
         own = tuple(dict.fromkeys(each for each in tags if each not in IMPLICIT))
         made = Binding(len(self.created_so_far), identity, endpoint, kind, address, own, int(self.now))
@@ -146,7 +146,7 @@ class Bindings:
 
 def check_count(given: Sequence[str], rule: str, choice: str) -> None:
     """Raise Refused for more items than are allowed."""
-    if len(given) > MOST:
+    if len(given) > MAX_ITEMS:
         raise Refused(rule, 400, choice=choice)
 
 

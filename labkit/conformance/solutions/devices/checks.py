@@ -65,9 +65,8 @@ async def answers_polls(target: Target) -> None:
     device, namesake = await namesakes(target)
     neighbour = await target.activated(PRODUCT)
     poll = await device_client.begin(target, device, "number", since=0)
-    other = await device_client.begin(
-        target, device, "text"
-    )  # without a time: also values of the current second
+    # without a time: also values of the current second
+    other = await device_client.begin(target, device, "text")
     await poll.expect_pending()
     begun = await device_client.now(device)
     await Devices(target).set(device.identity, {"number": 21.5, "text": "on & off = ü"})

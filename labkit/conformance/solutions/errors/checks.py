@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from labkit.control.journal import Entry
 
 FAILING = ("/scripts/raises", "/scripts/throws")
-WILD = ("/scripts/endless", "/scripts/stubborn", "/scripts/hungry")
+RUNAWAY = ("/scripts/endless", "/scripts/stubborn", "/scripts/hungry")
 
 
 @check("SOL-ERR-1", "a script that raises is answered with a server error")
@@ -52,7 +52,7 @@ async def details(target: Target) -> None:
 async def wild(target: Target) -> None:
     probe, witness = Probe(target), Probe(target, WITNESS)
     device = await target.activated("token-open")
-    for path in WILD:
+    for path in RUNAWAY:
         running = target.start(probe.request("GET", path))
         expect.body(expect.status(await witness.request("GET", "/scripts/well"), 200), "well")
         expect.status(await device_client.write(device, {"text": path}), 204)

@@ -37,7 +37,7 @@ HANDLERS = {  # handler files of the service panels, and their events
 }
 NAMES = ("one", "two", "none")  # of folders of one solution
 GOOD: Files = {A: f"{ROUTE}return 1"}
-WRONG: Mapping[str, Files] = {
+INVALID_FOLDERS: Mapping[str, Files] = {
     "a section beside the folder": {
         PROJECT: f"{NEWER}endpoints: {{location: ../beside}}\n",
         "../beside/a.lua": f"{ROUTE}return 1",
@@ -88,7 +88,7 @@ WRONG: Mapping[str, Files] = {
         "b.lua": "return 1",
     },
 }
-TWICE: Mapping[str, tuple[Files, Files]] = {  # two folders of one solution, with a duplicate
+DUPLICATES: Mapping[str, tuple[Files, Files]] = {  # two folders of one solution, with a duplicate
     "a route in both": (GOOD, {"endpoints/b.lua": "--#ENDPOINT get /a/\nreturn 2"}),
     "a handler in both": (
         {"services/device_datapoint.lua": "return 1"},
@@ -98,7 +98,7 @@ TWICE: Mapping[str, tuple[Files, Files]] = {  # two folders of one solution, wit
     "an asset in both": ({"assets/a.txt": "a"}, {"assets/a.txt": "a"}),
     "a default page in both": ({"assets/index.html": "a"}, {"assets/index.html": "a"}),
 }
-RIGHT: Mapping[str, Files] = {  # each has a route GET /a that returns 1
+VALID_FOLDERS: Mapping[str, Files] = {  # each has a route GET /a that returns 1
     "the shortest": GOOD,
     "tags": {
         A: f"{ROUTE}--#SECURITY bearer\n--#RATELIMIT 60\n  --#TAGS a b\n--#SUMMARY\n--#SECURITYS a\nreturn 1"
@@ -184,11 +184,11 @@ async def wrong(target: Target) -> None:
 def _wrong(target: Target) -> None:
     id, other = target.identity(), target.identity()
     with folders() as root:
-        for number, (what, files) in enumerate(WRONG.items()):
+        for number, (what, files) in enumerate(INVALID_FOLDERS.items()):
             expect.true(
                 f"{what} is refused", load(target, id, write_folder(root, f"{number}", files)) is None, what
             )
-        for number, (what, both) in enumerate(TWICE.items()):
+        for number, (what, both) in enumerate(DUPLICATES.items()):
             paths = [write_folder(root, f"{number} {each}", files) for each, files in enumerate(both)]
             expect.true(f"{what} is refused", load(target, id, *paths) is None, what)
         elsewhere = write_folder(root, "elsewhere", {"a.lua": f"{ROUTE}return 1"})
@@ -213,7 +213,7 @@ async def right(target: Target) -> None:
 
 def _right(target: Target) -> None:
     with folders() as root:
-        for number, (what, files) in enumerate(RIGHT.items()):
+        for number, (what, files) in enumerate(VALID_FOLDERS.items()):
             solution = load(target, target.identity(), write_folder(root, f"{number}", files))
             expect.true(f"{what} loads", solution is not None, "a refusal")
             response = solution.get("/a") if solution else None
@@ -303,9 +303,8 @@ def _edited(target: Target) -> None:
             expect.equal("what the route gives", solution.get("/a").json(), wanted)
             expect.equal("what one gives that was added", solution.get("/added").text, "added")
         solution.Keystore.set(key="kept", value="before")
-        target.lab.solution(
-            solution.id, path=[str(folder)], replace=True
-        )  # keeps its data, not what cells added
+        # keeps its data, but no handlers added in cells
+        target.lab.solution(solution.id, path=[str(folder)], replace=True)
         expect.equal("what the route gives then", solution.get("/a").json(), 2)
         expect.equal("status of what was added", solution.get("/added").status_code, 404)
         expect.equal("what its services keep", solution.Keystore.get(key="kept"), {"value": "before"})

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from labkit.lab.lab import Lab
     from labkit.lab.solution import Solution
 
-PATIENCE = 20.0  # seconds of real time for a function of a check
-MANY = 20  # concurrent functions, more than there are threads
+WAIT_LIMIT = 20.0  # seconds of real time for a function of a check
+CONCURRENT = 20  # concurrent functions, more than there are threads
 
 
 @check(
@@ -53,11 +53,11 @@ def _many(target: Target) -> None:
     asks.route("GET", "/now/{number}", ask)
     asks.route("GET", "/later/{number}", ask_later)
     for path in ("/now", "/later"):
-        begun = [lab.begin(asks.get, f"{path}/{number}") for number in range(MANY)]
+        begun = [lab.begin(asks.get, f"{path}/{number}") for number in range(CONCURRENT)]
         for number, each in enumerate(begun):
             response = each.result()
             same(f"what {number} is given", response.json(), {"number": f"{number}"}, response)
-    for number in range(MANY):
+    for number in range(CONCURRENT):
         found = answers.Keystore.get(key=f"number {number}")
         expect.equal(f"what {number} has stored", found, {"value": f"{number}"})
 
@@ -94,12 +94,12 @@ def _globals(lab: Lab) -> None:
 def _running(lab: Lab) -> None:
     """A restart interrupts a running function; the next call runs normally."""
     solution = lab.solution("one")
-    began, goes_on, ended = threading.Event(), threading.Event(), threading.Event()
+    started, resume, ended = threading.Event(), threading.Event(), threading.Event()
     refused: list[bool] = []
 
     def slow(services: Any) -> None:
-        began.set()
-        goes_on.wait(PATIENCE)
+        started.set()
+        resume.wait(WAIT_LIMIT)
         try:
             services.Keystore.set(key="slow", value="x")
             refused.append(False)
@@ -110,11 +110,11 @@ def _running(lab: Lab) -> None:
     solution.route("POST", "/slow", slow)
     asking = threading.Thread(target=_post, args=(solution, "/slow"))
     asking.start()
-    began.wait(PATIENCE)
+    started.wait(WAIT_LIMIT)
     lab.restart()
-    goes_on.set()
-    ended.wait(PATIENCE)
-    asking.join(PATIENCE)
+    resume.set()
+    ended.wait(WAIT_LIMIT)
+    asking.join(WAIT_LIMIT)
     expect.equal("was the call of a service refused?", refused, [True])
     expect.equal("what is under its key", solution.Keystore.get(key="slow"), {})
     response = solution.post("/slow")
@@ -125,12 +125,12 @@ def _running(lab: Lab) -> None:
 def _waiting(lab: Lab) -> None:
     """A restart ends a function that waits for a service blocked by another solution's function."""
     asks, answers = lab.solution("asks"), lab.solution("answers")
-    began, goes_on, ended = threading.Event(), threading.Event(), threading.Event()
+    started, resume, ended = threading.Event(), threading.Event(), threading.Event()
     raised: list[bool] = []
 
     def ask() -> str:
-        began.set()
-        goes_on.wait(PATIENCE)
+        started.set()
+        resume.wait(WAIT_LIMIT)
         return "answered"
 
     def waits(services: Any) -> Any:
@@ -151,11 +151,11 @@ def _waiting(lab: Lab) -> None:
     asks.route("POST", "/waits", tells)
     asking = threading.Thread(target=_post, args=(asks, "/waits"))
     asking.start()
-    began.wait(PATIENCE)
+    started.wait(WAIT_LIMIT)
     lab.restart()
-    expect.equal("does the one that waited end?", ended.wait(PATIENCE), True)
-    goes_on.set()
-    asking.join(PATIENCE)
+    expect.equal("does the one that waited end?", ended.wait(WAIT_LIMIT), True)
+    resume.set()
+    asking.join(WAIT_LIMIT)
     expect.equal("was its call refused?", raised, [True])
     response = asks.post("/waits")
     same("what it gives afterwards", response.json(), {"found": "answered"}, response)

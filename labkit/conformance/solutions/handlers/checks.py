@@ -22,11 +22,8 @@ from labkit.fleet.device import VirtualDevice
 if TYPE_CHECKING:
     from labkit.control.journal import Entry
 
-TWO_WORDS, BY_WORD, BY_FILE = (
-    "token-open",
-    "by-word",
-    "by-file",
-)  # products, by the way that their handlers are named
+# products, by the way that their handlers are named
+TWO_WORDS, BY_WORD, BY_FILE = "token-open", "by-word", "by-file"
 CONTEXT = ("solution_id", "service", "event", "script_key", "tracking_id")
 
 

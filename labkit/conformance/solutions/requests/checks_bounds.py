@@ -10,9 +10,9 @@ from labkit.conformance.probe import JSON, PROBE, Probe, decoded
 from labkit.conformance.target import Target
 from labkit.fleet.device import FORM
 
-LARGEST = 2**20  # bytes of a body
-MOST = 10_000  # pairs of a form
-DEEPEST = 99  # nested lists or tables
+MAX_BODY = 2**20  # bytes of a body
+MAX_PAIRS = 10_000  # pairs of a form
+MAX_DEPTH = 99  # nested lists or tables
 
 
 @check("SOL-REQ-6", "a request that scripts cannot represent is answered 400")
@@ -28,14 +28,14 @@ async def unreadable(target: Target) -> None:
     ):
         response = await probe.request(method, path, content=content, headers={"Content-Type": kind})
         expect.status(response, 400)
-    for count, status in ((MOST, 200), (MOST + 1, 400)):
+    for count, status in ((MAX_PAIRS, 200), (MAX_PAIRS + 1, 400)):
         response = await probe.request(
             "POST", "/requests/form/a", content=b"&".join([b"x=1"] * count), headers={"Content-Type": FORM}
         )
         if expect.status(response, status).status_code == 200:
             probe.same("the values of a long form", decoded(response)["body"], {"x": ["1"] * count})
     for opening, closing in (("[", "]"), ('{"a":', "}")):
-        for depth, status in ((DEEPEST, 200), (DEEPEST + 1, 400), (5000, 400)):
+        for depth, status in ((MAX_DEPTH, 200), (MAX_DEPTH + 1, 400), (5000, 400)):
             deep = f"{opening * depth}1{closing * depth}"
             headers = {"Content-Type": JSON}
             response = await probe.request("POST", "/requests/json/a", content=deep.encode(), headers=headers)
@@ -43,7 +43,7 @@ async def unreadable(target: Target) -> None:
                 expect.status(response, status)
             else:
                 expect.status(response, 200, 500)  # 500: the probe's answer nests the body one level deeper
-    flat = json.dumps([[number] for number in range(DEEPEST + 50)]).encode()
+    flat = json.dumps([[number] for number in range(MAX_DEPTH + 50)]).encode()
     found = await probe.ask("POST", "/requests/json/a", content=flat, headers={"Content-Type": JSON})
     probe.same("what is wide alone", found.get("body"), json.loads(flat))
 
@@ -52,12 +52,12 @@ async def unreadable(target: Target) -> None:
 async def large_bodies(target: Target) -> None:
     probe = Probe(target)
     headers = {"Content-Type": "text/plain"}
-    for size in (0, 128 * 1024, 128 * 1024 + 1, LARGEST - 1, LARGEST):
+    for size in (0, 128 * 1024, 128 * 1024 + 1, MAX_BODY - 1, MAX_BODY):
         text = ("é0123456789" * (size // 12 + 1)).encode()[:size].decode(errors="replace")[: size // 2]
         text += "x" * (size - len(text.encode()))
         response = await probe.request("POST", "/responses/echo", content=text.encode(), headers=headers)
         expect.true(f"{size} bytes come back", expect.status(response, 200).text == text, len(response.text))
-    for size in (LARGEST + 1, LARGEST + 1024):
+    for size in (MAX_BODY + 1, MAX_BODY + 1024):
         expect.status(
             await probe.request("POST", "/responses/echo", content=b"x" * size, headers=headers), 413
         )

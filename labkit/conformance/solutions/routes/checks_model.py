@@ -113,12 +113,12 @@ CODES = (200, 200, 200, 201, 204, 299, 304, 404, 418, 500, 599, 199, 600, 0, 100
 class Ask:
     """A command: a method of the game, the number of the solution, and the other arguments."""
 
-    does: str
+    action: str
     solution: int
-    given: tuple[Any, ...]
+    arguments: tuple[Any, ...]
 
     async def __call__(self, game: Requests) -> None:
-        await getattr(game, self.does)(self.solution, *self.given)
+        await getattr(game, self.action)(self.solution, *self.arguments)
 
 
 def commands() -> SearchStrategy[Any]:
@@ -134,8 +134,8 @@ def commands() -> SearchStrategy[Any]:
     given = st.lists(one_of(HEADERS), max_size=2, unique_by=lambda each: each[0].lower()).map(tuple)
     sent = st.lists(one_of(SET_HEADERS), max_size=2, unique_by=lambda each: each[0].lower()).map(tuple)
 
-    def ask(does: str, *args: SearchStrategy[Any]) -> SearchStrategy[Ask]:
-        return st.builds(Ask, st.just(does), solutions, tuples(*args))
+    def ask(action: str, *args: SearchStrategy[Any]) -> SearchStrategy[Ask]:
+        return st.builds(Ask, st.just(action), solutions, tuples(*args))
 
     return st.one_of(
         ask("route", one_of(METHODS), paths, one_of(ENDS), queries),

@@ -154,7 +154,7 @@ def permit(role_id: str, *perm_ids: str) -> Act:
     return act("User.addRolePerm", "roles held", role_id=role_id, body=body)
 
 
-MADE = [
+FIRST_STORY = [
     *sign_up_and_activate("ann@example.com", "code-of-ann"),
     *sign_up_and_activate("bea@example.com", "code-of-bea"),
     sign_up("cid@example.com", "code-of-cid"),
@@ -186,7 +186,7 @@ MADE = [
     create_social("github"),
 ]  # fmt: skip
 
-CHANGED = [
+SECOND_STORY = [
     act("User.activateUser", "users", crossed=True, code="<code-of-cid>"),
     act("User.activateUser", "users", fails=True, code="<code-of-ann>"),
     login("cid@example.com", "third-session"),
@@ -245,7 +245,7 @@ def _story(file: Path) -> None:
     seen: list[dict[str, Any]] = []
     with Lab(1, **settings) as lab:
         both = _both(lab)
-        twins.play(both, MADE, VIEWS)
+        twins.play(both, FIRST_STORY, VIEWS)
         twins.store_views(both, VIEWS)
         lab.restart()
         twins.unchanged(both, VIEWS, "after a restart")
@@ -255,7 +255,7 @@ def _story(file: Path) -> None:
         for each, held, was in zip(both, secrets, seen, strict=True):
             each.secrets, each.seen = held, was
         twins.unchanged(both, VIEWS, "after a stop and a start")
-        twins.play(both, CHANGED, VIEWS)
+        twins.play(both, SECOND_STORY, VIEWS)
         twins.store_views(both, VIEWS)
         lab.restart()
         twins.unchanged(both, VIEWS, "after another restart")

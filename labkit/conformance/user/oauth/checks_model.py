@@ -30,11 +30,11 @@ TICKS = (SECOND, 599 * SECOND, SECOND // 2, 600 * SECOND, 9 * SECOND)
 class Call:
     """A command: a method of the game and its arguments."""
 
-    does: str
-    given: tuple[Any, ...] = ()
+    action: str
+    arguments: tuple[Any, ...] = ()
 
     async def __call__(self, game: OAuth) -> None:
-        await getattr(game, self.does)(*self.given)
+        await getattr(game, self.action)(*self.arguments)
 
 
 def commands() -> SearchStrategy[Any]:
@@ -45,8 +45,8 @@ def commands() -> SearchStrategy[Any]:
     two, newest, how = one_of([0, 0, 1]), one_of([0, 0, 0, 1, 2]), one_of(HOW)
     ttls = st.tuples(one_of([None, None, 10, 601]), one_of([None, None, 10, 601]))
 
-    def call(does: str, *args: SearchStrategy[Any]) -> SearchStrategy[Call]:
-        return st.builds(Call, st.just(does), st.tuples(*args))
+    def call(action: str, *args: SearchStrategy[Any]) -> SearchStrategy[Call]:
+        return st.builds(Call, st.just(action), st.tuples(*args))
 
     return st.one_of(
         call("approve", two, two),

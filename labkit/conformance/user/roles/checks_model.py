@@ -48,12 +48,12 @@ DEASSIGNMENTS = (
 class Call:
     """A command: a method of the game, the number of the solution, and the other arguments."""
 
-    does: str
+    action: str
     solution: int
-    given: tuple[Any, ...]
+    arguments: tuple[Any, ...]
 
     async def __call__(self, game: Roles) -> None:
-        await getattr(game, self.does)(self.solution, *self.given)
+        await getattr(game, self.action)(self.solution, *self.arguments)
 
 
 def commands() -> SearchStrategy[Any]:
@@ -75,8 +75,8 @@ def commands() -> SearchStrategy[Any]:
         unique_by=lambda each: each[0].lower(),
     ).map(tuple)
 
-    def call(does: str, *args: SearchStrategy[Any]) -> SearchStrategy[Call]:
-        return st.builds(Call, st.just(does), one_of([0, 0, 1]), tuples(*args))
+    def call(action: str, *args: SearchStrategy[Any]) -> SearchStrategy[Call]:
+        return st.builds(Call, st.just(action), one_of([0, 0, 1]), tuples(*args))
 
     return st.one_of(
         call("create", one_of(("t", *ROLES, *WRONG_ROLES)), several),

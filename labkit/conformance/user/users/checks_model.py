@@ -68,12 +68,12 @@ EXAMPLES = (
 class Call:
     """A command: a method of the game, the number of the solution, and the other arguments."""
 
-    does: str
+    action: str
     solution: int
-    given: tuple[Any, ...]
+    arguments: tuple[Any, ...]
 
     async def __call__(self, game: Users) -> None:
-        await getattr(game, self.does)(self.solution, *self.given)
+        await getattr(game, self.action)(self.solution, *self.arguments)
 
 
 @dataclass(frozen=True)
@@ -124,8 +124,8 @@ def commands() -> SearchStrategy[Any]:
     )
     some = st.lists(filters, min_size=1, max_size=2).map(tuple)
 
-    def call(does: str, *args: SearchStrategy[Any]) -> SearchStrategy[Call]:
-        return st.builds(Call, st.just(does), one_of([0, 0, 1]), tuples(*args))
+    def call(action: str, *args: SearchStrategy[Any]) -> SearchStrategy[Call]:
+        return st.builds(Call, st.just(action), one_of([0, 0, 1]), tuples(*args))
 
     listing = call("list", some, one_of((0, 0, 0, 1, 2, -1)), one_of((1000, 1000, 1, 2, 0)))
     logins = one_of("current current current old old case cut other".split())

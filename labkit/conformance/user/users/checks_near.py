@@ -67,10 +67,8 @@ async def near_clients(target: Target) -> None:
 async def near_values(target: Target) -> None:
     user = Access(target)
     path, value = f"GET/{target.identity()}/{{sn}}", "Ab12Cd"
-    role, id = (
-        f"{target.identity()}-Role",
-        await user.inactive_user(),
-    )  # ends in letters, since roles of other checks differ in their last digits only
+    # the role ends in letters, since roles of other checks differ in their last digits only
+    role, id = f"{target.identity()}-Role", await user.inactive_user()
     await user.table("createRole", role_id=role, parameter=named("sn"))
     await user.table("addRolePerm", role_id=role, body=[permission(path)])
     await user.assign(id, role, ("sn", value))

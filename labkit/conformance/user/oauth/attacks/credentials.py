@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from labkit.conformance.user.oauth.attacks.scenario import ELSEWHERE, Attack, Scenario, attack, attacks_in
+from labkit.conformance.user.oauth.attacks.scenario import (
+    MALLORYS_REDIRECT,
+    Attack,
+    Scenario,
+    attack,
+    attacks_in,
+)
 from labkit.conformance.user.oauth.client import CALLBACK, SECOND
 
 REUSE = "RFC 6749 4.1.2"  # a code used twice revokes its tokens
@@ -95,7 +101,9 @@ async def stolen_code_at_another_client(scenario: Scenario) -> object:
 @attack("codes", BINDING, 400, "invalid_grant")
 async def stolen_code_at_another_client_with_her_redirect(scenario: Scenario) -> object:
     """Exchange the honest client's code as Mallory's client, with her secret and her redirect."""
-    return await scenario.client.redeem(scenario.code, **scenario.other.credentials, redirect_uri=ELSEWHERE)
+    return await scenario.client.redeem(
+        scenario.code, **scenario.other.credentials, redirect_uri=MALLORYS_REDIRECT
+    )
 
 
 @attack("codes", INJECTION, 400, "invalid_grant")
@@ -107,7 +115,7 @@ async def injected_code(scenario: Scenario) -> object:
 @attack("codes", INJECTION, 400, "invalid_grant")
 async def injected_code_with_its_redirect(scenario: Scenario) -> object:
     """Inject a code of Mallory's client into the honest client, with the code's own redirect."""
-    return await scenario.client.redeem(await scenario.other.approve(), redirect_uri=ELSEWHERE)
+    return await scenario.client.redeem(await scenario.other.approve(), redirect_uri=MALLORYS_REDIRECT)
 
 
 @attack("codes", BINDING, 400, "invalid_grant")
@@ -119,7 +127,7 @@ async def code_with_the_other_redirect(scenario: Scenario) -> object:
 @attack("codes", BINDING, 400, "invalid_grant")
 async def code_with_a_foreign_redirect(scenario: Scenario) -> object:
     """Exchange a code with a redirect of Mallory's."""
-    return await scenario.client.redeem(scenario.code, redirect_uri=ELSEWHERE)
+    return await scenario.client.redeem(scenario.code, redirect_uri=MALLORYS_REDIRECT)
 
 
 @attack("codes", BINDING, 400, "invalid_grant")

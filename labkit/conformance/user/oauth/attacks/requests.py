@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from labkit.conformance.user.oauth.attacks.scenario import ELSEWHERE, Attack, Scenario, attack, attacks_in
+from labkit.conformance.user.oauth.attacks.scenario import (
+    MALLORYS_REDIRECT,
+    Attack,
+    Scenario,
+    attack,
+    attacks_in,
+)
 from labkit.conformance.user.oauth.client import CALLBACK, SECOND
 
-EXACT = "RFC 9700 4.1.3"
-NEAR_MISSES = {  # redirects that anything but an exact comparison could accept
+EXACT_REDIRECT = "RFC 9700 4.1.3"
+NEAR_REDIRECTS = {  # redirects that anything but an exact comparison could accept
     "a slash more": f"{CALLBACK}/",
     "a path below": f"{CALLBACK}/deeper",
     "a way out of the path": f"{CALLBACK}/../admin",
@@ -17,7 +23,7 @@ NEAR_MISSES = {  # redirects that anything but an exact comparison could accept
     "the path in capitals": CALLBACK.replace("callback", "Callback"),
     "the host in capitals": CALLBACK.replace("app.", "APP."),
     "a percent-encoded letter": CALLBACK.replace("callback", "c%61llback"),
-    "a query": f"{CALLBACK}?next={ELSEWHERE}",
+    "a query": f"{CALLBACK}?next={MALLORYS_REDIRECT}",
     "a fragment": f"{CALLBACK}#token",
     "plain http": CALLBACK.replace("https:", "http:"),
     "the port written out": CALLBACK.replace(".example/", ".example:443/"),
@@ -29,10 +35,10 @@ NEAR_MISSES = {  # redirects that anything but an exact comparison could accept
     "a space before": f" {CALLBACK}",
     "a line end": f"{CALLBACK}\n",
     "a pattern": "https://*",
-    "another client's": ELSEWHERE,
+    "another client's": MALLORYS_REDIRECT,
     "nothing in it": "",
 }
-UNFIT = {  # redirects that no client may register
+INVALID_REDIRECTS = {  # redirects that no client may register
     "a fragment": f"{CALLBACK}#here",
     "an empty fragment": f"{CALLBACK}#",
     "a path alone": "/callback",
@@ -173,7 +179,7 @@ async def access_token_of_a_deleted_client(scenario: Scenario) -> object:
 @attack("clients", "RFC 6749 2.2", 404, None)
 async def redirect_changed_by_another_user(scenario: Scenario) -> object:
     """Change the honest client's redirect as a user who does not own it."""
-    changes = {"client_id": scenario.client.id, "name": "honest", "redirect": ELSEWHERE}
+    changes = {"client_id": scenario.client.id, "name": "honest", "redirect": MALLORYS_REDIRECT}
     return await scenario.call("updateOauthClient", id=scenario.mallory.id, **changes)
 
 
@@ -231,10 +237,10 @@ async def code_grant_with_a_refresh_token(scenario: Scenario) -> object:
 
 ATTACKS = (
     *(
-        _authorize("redirects", f"redirect with {name}", EXACT, "invalid_request", redirect_uri=uri)
-        for name, uri in NEAR_MISSES.items()
+        _authorize("redirects", f"redirect with {name}", EXACT_REDIRECT, "invalid_request", redirect_uri=uri)
+        for name, uri in NEAR_REDIRECTS.items()
     ),
-    *(_register(name, redirect) for name, redirect in UNFIT.items()),
+    *(_register(name, redirect) for name, redirect in INVALID_REDIRECTS.items()),
     *attacks_in(globals()),
     *(_secret(name, change) for name, change in WRONG_SECRETS.items()),
     *(_grant(grant_type, rfc) for grant_type, rfc in GRANTS.items()),

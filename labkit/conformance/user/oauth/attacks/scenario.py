@@ -18,7 +18,7 @@ Advance = Callable[[float], Awaitable[object]]
 Play = Callable[["Scenario"], Awaitable[object]]
 Honest = Literal["unharmed", "revoked", "harmed"]
 
-ELSEWHERE = "https://mallory.example/callback"  # Mallory's redirect
+MALLORYS_REDIRECT = "https://mallory.example/callback"  # Mallory's redirect
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +95,9 @@ class Scenario:
     async def register_other(self) -> None:
         """Register a client of Mallory."""
         client = await OAuthClient.registered(
-            self.call, self.mallory.id, self.mallory.token, name="Mallory's", redirect=ELSEWHERE
+            self.call, self.mallory.id, self.mallory.token, name="Mallory's", redirect=MALLORYS_REDIRECT
         )
-        self.other = replace(client, redirect_uri=ELSEWHERE)
+        self.other = replace(client, redirect_uri=MALLORYS_REDIRECT)
 
     async def delete_other(self) -> dict[str, object]:
         """Delete Mallory's client, register another, and return the credentials of the deleted one."""

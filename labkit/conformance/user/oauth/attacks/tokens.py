@@ -11,9 +11,9 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from labkit.conformance.jwts import decode, encode
 from labkit.conformance.user.oauth.attacks.scenario import Attack, Scenario, attack, attacks_in
 
-SHOWN = "RFC 6750 3.1"
-FORGED = "RFC 6750 5.2"
-CONFUSED = "RFC 8725 3.1"  # algorithms must be verified
+PRESENTED = "RFC 6750 3.1"
+FORGERY = "RFC 6750 5.2"
+ALGORITHM_CONFUSION = "RFC 8725 3.1"  # algorithms must be verified
 
 
 def with_claims(token: str, **changes: object) -> str:
@@ -46,15 +46,15 @@ def altered(token: str) -> str:
 
 
 FORGERIES: dict[str, tuple[str, Callable[[str], str]]] = {
-    "with a changed signature": (FORGED, altered),
-    "without signature": (FORGED, without_signature),
-    "that says it needs no signature": (CONFUSED, unsigned),
-    "that is signed with a key of its own": (CONFUSED, signed_by_mallory),
-    "of another user": (FORGED, lambda token: with_claims(token, sub="1000000000")),
-    "of a longer life": (FORGED, lambda token: with_claims(token, exp=2**40)),
-    "with its parts cut": (FORGED, lambda token: token.rpartition(".")[0]),
-    "that is empty": (SHOWN, lambda token: ""),
-    "that is no token": (SHOWN, lambda token: "none.of.these"),
+    "with a changed signature": (FORGERY, altered),
+    "without signature": (FORGERY, without_signature),
+    "that says it needs no signature": (ALGORITHM_CONFUSION, unsigned),
+    "that is signed with a key of its own": (ALGORITHM_CONFUSION, signed_by_mallory),
+    "of another user": (FORGERY, lambda token: with_claims(token, sub="1000000000")),
+    "of a longer life": (FORGERY, lambda token: with_claims(token, exp=2**40)),
+    "with its parts cut": (FORGERY, lambda token: token.rpartition(".")[0]),
+    "that is empty": (PRESENTED, lambda token: ""),
+    "that is no token": (PRESENTED, lambda token: "none.of.these"),
 }
 
 
@@ -77,14 +77,14 @@ def _bearer(name: str, rfc: str, forge: Callable[[str], str]) -> Attack:
 # --- access tokens ------------------------------------------------------------------------------------------
 
 
-@attack("access tokens", CONFUSED, 401, None)
+@attack("access tokens", ALGORITHM_CONFUSION, 401, None)
 async def access_token_signed_with_the_secret(scenario: Scenario) -> object:
     """Show an access token that the client signed itself, with its secret (HS256)."""
     _, claims, _ = decode(scenario.tokens["access_token"])
     return await scenario.client.user_of(jwt.encode(claims, scenario.client.secret, "HS256"))
 
 
-@attack("access tokens", SHOWN, 401, None)
+@attack("access tokens", PRESENTED, 401, None)
 async def access_token_of_before_a_refresh(scenario: Scenario) -> object:
     """Show an access token whose set was refreshed."""
     former = scenario.tokens
@@ -92,7 +92,7 @@ async def access_token_of_before_a_refresh(scenario: Scenario) -> object:
     return await scenario.client.user_of(former["access_token"])
 
 
-@attack("access tokens", SHOWN, 401, None)
+@attack("access tokens", PRESENTED, 401, None)
 async def access_token_of_a_former_set(scenario: Scenario) -> object:
     """Show an access token whose set was replaced by that of a later code."""
     former = scenario.tokens
@@ -101,7 +101,7 @@ async def access_token_of_a_former_set(scenario: Scenario) -> object:
     return await scenario.client.user_of(former["access_token"])
 
 
-@attack("access tokens", SHOWN, 401, None, clock=True)
+@attack("access tokens", PRESENTED, 401, None, clock=True)
 async def access_token_too_late(scenario: Scenario) -> object:
     """Show an access token at the last second of its lifetime."""
     late = await scenario.expect_success(scenario.client.redeem(scenario.code, access_token_ttl=1))
@@ -112,13 +112,13 @@ async def access_token_too_late(scenario: Scenario) -> object:
     return refused
 
 
-@attack("access tokens", SHOWN, 401, None)
+@attack("access tokens", PRESENTED, 401, None)
 async def refresh_token_as_access_token(scenario: Scenario) -> object:
     """Show a refresh token as if it were an access token."""
     return await scenario.client.user_of(scenario.tokens["refresh_token"])
 
 
-@attack("access tokens", SHOWN, 401, None)
+@attack("access tokens", PRESENTED, 401, None)
 async def code_as_access_token(scenario: Scenario) -> object:
     """Show a code as if it were an access token."""
     return await scenario.client.user_of(scenario.code)
@@ -133,19 +133,19 @@ async def access_token_that_approves(scenario: Scenario) -> object:
     return await scenario.client.approve(token=scenario.tokens["access_token"], scope="everything")
 
 
-@attack("bearer", SHOWN, 401, "invalid_token")
+@attack("bearer", PRESENTED, 401, "invalid_token")
 async def refresh_token_that_approves(scenario: Scenario) -> object:
     """Approve a client with a refresh token."""
     return await scenario.client.approve(token=scenario.tokens["refresh_token"])
 
 
-@attack("bearer", SHOWN, 401, "invalid_token")
+@attack("bearer", PRESENTED, 401, "invalid_token")
 async def code_that_approves(scenario: Scenario) -> object:
     """Approve a client with a code."""
     return await scenario.client.approve(token=scenario.code)
 
 
-@attack("bearer", SHOWN, 400, None)
+@attack("bearer", PRESENTED, 400, None)
 async def no_token_that_approves(scenario: Scenario) -> object:
     """Approve a client without any token."""
     return await scenario.client.approve(token=None)
