@@ -160,11 +160,11 @@ class Platform:
             self.edge.listen_in(down)
 
     async def reset(self) -> None:
-        """Clear devices, datapoints, content, Keystore, users, mails, handsets, histories of providers, and the
-        journal.
+        """Clear all devices, data, users, mails, handsets, histories of providers, and the journal.
 
-        Products, solutions, providers and subscriptions return to their settings. A virtual clock goes back to
-        its start and identifiers begin anew, so that a seeded run repeats exactly.
+        Datapoints, content and Keystore are cleared too. Products, solutions, providers and subscriptions
+        return to their settings. A virtual clock goes back to its start and identifiers begin anew, so that a
+        seeded run repeats exactly.
         """
         self.context.clock.expect_undriven()
         await self.settle()
@@ -175,8 +175,9 @@ class Platform:
             await component.refill()
 
     async def add_product(self, settings: ProductSettings) -> Product:
-        """Add a product. Raises SettingsError, and adds nothing, where id or domain is in use, or content is
-        unreadable.
+        """Add a product.
+
+        Raises SettingsError, and adds nothing, where id or domain is in use, or content is unreadable.
         """
         return await add_product(settings, self.devices, self.context)
 

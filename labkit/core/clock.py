@@ -193,9 +193,7 @@ class Clock:
 
     @property
     def driven(self) -> bool:
-        """Whether this virtual clock is under the control of a driver (`drive`), which moves it from instant to
-        instant.
-        """
+        """Whether this virtual clock is under the control of a driver (see `drive`)."""
         return self._driver is not None
 
     @contextmanager

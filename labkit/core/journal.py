@@ -127,7 +127,9 @@ class Journal:
     def __init__(
         self, micros: Callable[[], int], capacity: int = CAPACITY, field: int = FIELD, per_run: int = PER_RUN
     ) -> None:
-        """capacity: records; field: characters of a summary or of a text in a detail; per_run: records that one
+        """Make an empty journal.
+
+        capacity: records; field: characters of a summary or of a text in a detail; per_run: records that one
         run of a handler may cause while it is running.
         """
         self._per_run = per_run

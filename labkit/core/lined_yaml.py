@@ -58,8 +58,9 @@ class _TooLarge(Exception):
 
 
 def _check_events(text: str) -> None:
-    """Raise _TooLarge for a document that must not become nodes: libyaml makes them by recursion, without a
-    limit on the stack.
+    """Raise _TooLarge for a document that must not be parsed into nodes.
+
+    libyaml makes them by recursion, without a limit on the stack.
     """
     depth = nodes = 0
     for event in yaml.parse(text, Loader=LOADER):

@@ -21,7 +21,7 @@ class Marks:
     """The newest marks of a lab, oldest first."""
 
     def __init__(self, now: Callable[[], float]) -> None:
-        """now: returns lab time in seconds."""
+        """Make an empty list. now: returns lab time in seconds."""
         self._now = now
         self._marks: deque[Mark] = deque(maxlen=MAX_MARKS)
         self._watchers: tuple[Callable[[Mark], object], ...] = ()

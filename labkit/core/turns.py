@@ -143,10 +143,10 @@ class Turns:
                 await turn.wait()
 
     async def gather(self, works: Sequence[Callable[[], Coroutine[Any, Any, T]]]) -> list[T]:
-        """Run functions as branches and return their results in order: concurrently, or in turn where the
-        caller has a turn.
+        """Run functions as branches and return their results in order.
 
-        Each counts as pending work until it ends. Raises the first exception.
+        They run concurrently, or in turn where the caller has a turn. Each counts as pending work until it
+        ends. Raises the first exception.
         """
         turn = current()
         if turn is None:

@@ -49,9 +49,9 @@ class ProductSite(Site):
         return self._product.settings.auth == "certificate"
 
     async def connected(self, connection: Connection) -> None:
-        """Provision by certificate: a device's first connection pins its certificate, whatever it then asks.
+        """Provision by certificate: pin the certificate of a device's first connection, before any request.
 
-        A CN that the product does not take creates nothing; its requests get 401.
+        A CN that violates the product's format creates no device; its requests get 401.
         """
         settings = self._product.settings
         identity, certificate = connection.common_name, connection.certificate
@@ -123,15 +123,16 @@ class ProductSite(Site):
 
 
 def _path(raw: str) -> str:
-    """The path of a request target that is not an endpoint as it stands: percent-encoded, or a whole URL."""
+    """Return the path of a request target that is no endpoint as written: percent-encoded, or an absolute URL."""
     if not raw.startswith("/") and "://" in raw:  # RFC 9112 3.2.2
         raw = "/" + raw.partition("://")[2].partition("/")[2]
     return unquote_to_bytes(raw.encode("utf-8", "surrogateescape")).decode("utf-8", "replace")
 
 
 async def add_product(settings: ProductSettings, devices: Devices, context: Context) -> Product:
-    """Add a product at its domain. Raises SettingsError, and adds nothing, where its id or domain is taken, or a
-    content file cannot be read.
+    """Add a product at its domain.
+
+    Raises SettingsError, and adds nothing, where its id or domain is in use, or a content file cannot be read.
     """
     product = Product(settings, settings.domain or f"{settings.id}.m2.{context.settings.domain}")
     site = ProductSite(product, devices, context)

@@ -86,8 +86,9 @@ def device_data(ip: str, connection_id: str, type: str, identity: str, micros: i
 def data_in(
     ip: str, connection_id: str, identity: str, micros: int, points: Sequence[Datapoint], live: bool
 ) -> Payload:
-    """Return the payload of data_in, with an entry for each timestamp: {timestamp (microseconds), values
-    {alias: value}}.
+    """Return the payload of data_in.
+
+    Its `payload` has an entry for each timestamp: {timestamp (microseconds), values {alias: value}}.
     """
     ordered = points if live else sorted(points, key=lambda point: point.timestamp)
     entries = [

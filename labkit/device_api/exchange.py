@@ -103,7 +103,7 @@ class Exchange:
             self.add_detail(unknown_aliases=unknown)
 
     def query(self) -> list[tuple[str, str | None]]:
-        """The pairs of the query. Raises HttpError 400."""
+        """Return the pairs of the query. Raises HttpError 400."""
         if not self.raw_query:
             return []
         if not self.raw_query.isascii() and forms.SURROGATE.search(self.raw_query):
@@ -114,7 +114,7 @@ class Exchange:
             raise HttpError(400, f"query: {error}") from None
 
     async def form(self) -> list[tuple[str, str]]:
-        """The pairs of the form body. Raises HttpError 400, 408, 413 or 415."""
+        """Return the pairs of the form body. Raises HttpError 400, 408, 413 or 415."""
         self.expect_type(FORM)
         try:
             return forms.parse_body(await self.body())
@@ -122,7 +122,7 @@ class Exchange:
             raise HttpError(400, f"body: {error}") from None
 
     def expect_type(self, expected: str) -> None:
-        """Raises HttpError 415 unless the body is declared as `expected`, in UTF-8, or not at all."""
+        """Raise HttpError 415 unless the body is declared as `expected`, in UTF-8, or not at all."""
         declared = self.request.headers.get("Content-Type")
         if declared is None or declared in (expected, f"{expected}; charset=utf-8"):  # as nearly always
             return
@@ -133,5 +133,5 @@ class Exchange:
             raise HttpError(415, "Content-Type: expected charset=utf-8")
 
     def body(self) -> Awaitable[bytes]:
-        """The body. Raises HttpError 413 beyond 64 KiB, 408 when it does not arrive, 400 when it breaks off."""
+        """Return the body. Raises HttpError 413 beyond 64 KiB, 408 when it does not arrive, 400 when it breaks off."""
         return read_body(self.request, BODY_LIMIT, self.context.settings.guard.body)

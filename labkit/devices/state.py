@@ -83,11 +83,11 @@ class Stored(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """The datapoints that answer a poll: those later than `since` (Unix seconds) and, where `same`, the value
-    of that second.
+    """Condition for the datapoints that answer a poll.
 
-    The latter unless it counts as seen or, where `last` is the number of the value of that second that was last
-    sent to the poll's client, if its number is larger than `last`.
+    since: a datapoint later than this second (Unix) answers. same: the value of that second answers too, unless
+    it counts as seen; last: where the client already got a value of that second, its number: then only a newer
+    value answers, seen or not.
     """
 
     since: int
@@ -191,10 +191,9 @@ class State:
     async def due(
         self, key: Key, polls: Sequence[Waiting], now: int
     ) -> tuple[list[Stored | None], int | None]:
-        """Return for each poll of an alias the earliest datapoint that answers it, and the time of the next one
-        ahead of `now`.
+        """Return for each poll of an alias the earliest datapoint that answers it, and the time of the next one.
 
-        now: Unix seconds.
+        The next one is the first ahead of `now` (Unix seconds), None without one.
         """
         return await self._database.read(_due, key, polls, now, self.seen.marks.get(key, {}))
 

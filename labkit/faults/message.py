@@ -37,9 +37,7 @@ def is_of_body(path: str) -> bool:
 
 @dataclass
 class Message:
-    """Headers, body text, path and query of a message. text: None where the body is missing or not
-    readable.
-    """
+    """Headers, body text, path and query of a message. text: None for a missing or unreadable body."""
 
     headers: CIMultiDict[str]
     text: str | None = None

@@ -52,8 +52,9 @@ class ProviderFaults(Generic[S]):
         self._remove = remove
 
     def add(self, name: str, step: str | None = None) -> None:
-        """Let a fault hit the next request of a step; letter case is ignored. Raises LabError for an unknown
-        name or step.
+        """Let a fault hit the next request of a step; letter case is ignored.
+
+        Raises LabError for an unknown name or step.
         """
         found, hit = find_provider_fault(self.known, name, step)
         self._add(FaultSettings(where=f"provider {self.provider} {hit}", does=found, first=1))
