@@ -1,4 +1,4 @@
-"""What cells hand to handles: looked at before anything is sent."""
+"""Checks of the arguments that cells pass to handles, before anything is sent."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FILE_NAME = re.compile(r"[\w .~:/\\-]*\.\w{1,8}")  # what a text looks like that
 
 
 def value_texts(values: Mapping[Any, Any] | None, more: Mapping[str, Any], of: str = "") -> dict[Any, Any]:
-    """The values to store, by alias (`of` an alias: by timestamp). Raises LabError for what is no value."""
+    """Return the values to store by alias; with `of` (an alias), by timestamp. Raises LabError for an invalid value."""
     if values is not None and not isinstance(values, Mapping):
         raise LabError(f"write: expected temperature=21.5 or {{'temperature': 21.5}}, not {values!r}")
     given = {**(values or {}), **more}
@@ -38,7 +38,7 @@ def _value(alias: str, value: Any) -> Any:
 
 
 def timed_values(points: Any) -> dict[str, dict[float, Any]]:
-    """Values by alias and timestamp. Raises LabError for another form, and for what is no value."""
+    """Return values by alias and timestamp. Raises LabError for another structure or an invalid value."""
     check_points(points)
     return {
         alias: {
@@ -50,7 +50,7 @@ def timed_values(points: Any) -> dict[str, dict[float, Any]]:
 
 
 def alias_texts(aliases: Iterable[object]) -> list[str]:
-    """The aliases named, one by one or in lists. Raises LabError where there is none, or one is no text."""
+    """Return the given aliases, single ones and lists, as one list. Raises LabError without any or for another type."""
     named = texts(aliases, "aliases such as 'temperature'")
     if not named:
         raise LabError("expected at least one alias: read('temperature')")
@@ -58,7 +58,7 @@ def alias_texts(aliases: Iterable[object]) -> list[str]:
 
 
 def texts(given: Iterable[object], expected: str) -> list[str]:
-    """The texts named, one by one or in lists. Raises LabError where one is no text."""
+    """Return the given texts, single ones and lists, as one list. Raises LabError for another type."""
     named: list[str] = []
     for each in given:
         if isinstance(each, str):
@@ -71,7 +71,7 @@ def texts(given: Iterable[object], expected: str) -> list[str]:
 
 
 def duration(value: object, name: str) -> float:
-    """Seconds. Raises LabError for what is no number of 0 or more."""
+    """Return a number of seconds. Raises LabError unless it is a number of 0 or more."""
     expected = "expected a number of seconds"
     seconds = number_of(value, name, expected)
     if seconds < 0:
@@ -80,9 +80,9 @@ def duration(value: object, name: str) -> float:
 
 
 def content_bytes(data: object) -> bytes:
-    """The bytes of content: as they are, of a text, or of the file that a Path names.
+    """Return the bytes of content, given as bytes, as a text or as the Path of a file.
 
-    Raises LabError for a file that cannot be read, and for a text that looks like the name of one.
+    Raises LabError for a file that cannot be read, and for a text that looks like a file's name.
     """
     if isinstance(data, str):
         if FILE_NAME.fullmatch(data) and "\n" not in data:
@@ -102,7 +102,7 @@ def content_bytes(data: object) -> bytes:
 
 
 def made(model: type[M], what: str, values: Mapping[str, Any]) -> M:
-    """Settings of what was named. Raises SettingsError that says whose they are."""
+    """Return settings built from values. Raises SettingsError that begins with `what`."""
     try:
         return build(model, values, "")
     except SettingsError as error:
@@ -110,9 +110,9 @@ def made(model: type[M], what: str, values: Mapping[str, Any]) -> M:
 
 
 def given(model: type[BaseModel], what: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings that were given, which are those that are not None; those of several things as lists.
+    """Return the settings that are not None, with a list for each setting that takes several values.
 
-    Raises SettingsError for a key that the model does not have.
+    Raises SettingsError, beginning with `what`, for a key that the model does not have.
     """
     named = {name: value for name, value in values.items() if value is not None}
     for name, value in named.items():
@@ -128,6 +128,6 @@ def given(model: type[BaseModel], what: str, values: Mapping[str, Any]) -> dict[
 
 
 def several(value: Any) -> list[Any]:
-    """Return a list of what was given, one thing or several."""
+    """Return a list of one or several given values."""
     one = isinstance(value, str | Mapping) or not isinstance(value, Iterable)
     return [value] if one else list(value)

@@ -26,42 +26,43 @@ class Browser:
 
     @property
     def page(self) -> httpx.Response:
-        """The answer that is shown; its `history` holds the redirects on the way to it."""
+        """The current page; its `history` holds the redirects that led to it."""
         return self._browser.page
 
     @property
     def cookies(self) -> httpx.Cookies:
-        """The cookies of all hosts."""
+        """Cookies of all hosts."""
         return self._browser.cookies
 
     @property
     def forms(self) -> list[fleet.Form]:
-        """The forms of the page that is shown."""
+        """Forms of the current page."""
         return self._browser.forms
 
     def request(self, method: str, url: str, *, follow: bool = True, **options: Any) -> httpx.Response:
-        """Visit a URL, absolute or relative to the page that is shown; `options` as httpx takes them.
+        """Visit a URL, absolute or relative to the current page, and return the response.
 
-        follow: go where redirects lead, as long as they stay in the lab.
+        follow: whether to follow redirects, as long as they stay in the lab. options: further arguments of httpx's
+        `request`.
         """
         self._look_around()
         return self._runtime.run(self._browser.request, method, url, follow=follow, **options)
 
     def get(self, url: str, **options: Any) -> httpx.Response:
-        """GET a URL."""
+        """Send a GET request to a URL."""
         return self.request("GET", url, **options)
 
     def post(self, url: str, **options: Any) -> httpx.Response:
-        """POST to a URL: `post("/api/session/login", json={…})`."""
+        """Send a POST request to a URL: `post("/api/session/login", json={…})`."""
         return self.request("POST", url, **options)
 
     def submit(self, form: str | None = None, /, **values: object) -> httpx.Response:
-        """Send a form of the page that is shown, with these values in it; by name where there are several."""
+        """Submit a form of the current page with these field values. form: its name, if the page has several forms."""
         self._look_around()
         return self._runtime.run(self._browser.submit, form, **values)
 
     def _look_around(self) -> None:
-        """Learn which hosts the lab serves now."""
+        """Update the set of hosts that the lab serves."""
         self._hosts = frozenset(self._runtime.run(self._runtime.control.addresses.hosts))
 
     def __repr__(self) -> str:

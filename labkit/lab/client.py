@@ -1,4 +1,4 @@
-"""Requests to a solution's domain, over HTTPS."""
+"""HTTPS clients of a solution."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class SiteClient:
-    """Speaks HTTPS to one host of a lab. cookies: are those that come kept for the next requests?"""
+    """HTTPS client of one host of a lab. cookies: whether to keep the cookies of responses for later requests."""
 
     def __init__(self, runtime: Runtime, domain: str, cookies: bool) -> None:
         self._runtime = runtime
@@ -24,35 +24,38 @@ class SiteClient:
 
     @property
     def domain(self) -> str:
-        """The domain that it speaks to."""
+        """Host name to which requests are sent."""
         return self._domain
 
     def url(self, path: str = "") -> str:
-        """The URL of a path at this domain."""
+        """Return the URL of a path at this domain."""
         return self._runtime.address.url(self._domain, rooted(path) if path else "")
 
     def request(self, method: str, path: str, **options: Any) -> httpx.Response:
-        """Send a request to a path, or to a URL of this domain; `options` as httpx takes them."""
+        """Send a request to a path, or to a URL of this domain, and return the response.
+
+        options: further arguments of httpx's `request`, such as `json=…` or `headers=…`.
+        """
         return ask(self._runtime, self._domain, self._flow.request, method, self._path(path), **options)
 
     async def ask_here(self, method: str, path: str, **options: Any) -> httpx.Response:
-        """As `request`, on the lab's own loop."""
+        """Send a request like `request`, from the lab's own loop."""
         return await self._flow.request(method, self._path(path), **options)
 
     def get(self, path: str, **options: Any) -> httpx.Response:
-        """GET a path."""
+        """Send a GET request to a path."""
         return self.request("GET", path, **options)
 
     def post(self, path: str, **options: Any) -> httpx.Response:
-        """POST to a path: `post("/session", json={…})`."""
+        """Send a POST request to a path: `post("/session", json={…})`."""
         return self.request("POST", path, **options)
 
     def put(self, path: str, **options: Any) -> httpx.Response:
-        """PUT to a path."""
+        """Send a PUT request to a path."""
         return self.request("PUT", path, **options)
 
     def delete(self, path: str, **options: Any) -> httpx.Response:
-        """DELETE at a path."""
+        """Send a DELETE request to a path."""
         return self.request("DELETE", path, **options)
 
     def _path(self, path: str) -> str:
@@ -67,7 +70,7 @@ class SiteClient:
 
 
 class Session(SiteClient):
-    """A client that keeps the cookies that it is given, as a person's browser does."""
+    """A client of a solution that keeps cookies, as a person's browser does."""
 
     def __init__(self, runtime: Runtime, domain: str) -> None:
         super().__init__(runtime, domain, cookies=True)
@@ -77,5 +80,5 @@ class Session(SiteClient):
 
 
 def rooted(path: str) -> str:
-    """A path that begins with a slash."""
+    """Return a path with a leading slash."""
     return path if path.startswith("/") else f"/{path}"

@@ -9,7 +9,7 @@ from labkit.lab.runtime import Runtime
 
 
 class LabClock:
-    """Lab time; on a virtual clock it moves only when `advance` moves it."""
+    """The lab's clock. A virtual clock moves only by `advance` and by runs of fleets."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -17,7 +17,7 @@ class LabClock:
 
     @property
     def time(self) -> float:
-        """Lab time in seconds since 1970."""
+        """Lab time in Unix seconds."""
         return self._state().time
 
     @property
@@ -27,25 +27,28 @@ class LabClock:
 
     @property
     def rate(self) -> float:
-        """Seconds of lab time for each real second; 0 on a virtual clock."""
+        """Seconds of lab time per real second; 0 on a virtual clock."""
         return self._state().rate
 
     def advance(
         self, seconds: float = 0, *, minutes: float = 0, hours: float = 0, days: float = 0
     ) -> datetime:
-        """Move a virtual clock on; all that is due on the way happens at its own time."""
+        """Move a virtual clock forward, and return the new time. Everything due on the way happens at its time.
+
+        Raises LabError on a running clock.
+        """
         return _datetime(self._runtime.run(self._control.advance, seconds, minutes, hours, days))
 
     def advance_to(self, when: Moment) -> datetime:
-        """Move a virtual clock on to a datetime, Unix seconds, or an ISO 8601 text (UTC unless it says else)."""
+        """Move a virtual clock forward to a datetime, Unix seconds, or an ISO 8601 text (UTC without an offset)."""
         return _datetime(self._runtime.run(self._control.advance_to, when))
 
     def freeze(self) -> datetime:
-        """Stop a running clock where it is; from now on it is virtual."""
+        """Stop a running clock, and return its time; from now on it is virtual."""
         return _datetime(self._runtime.run(self._control.freeze))
 
     def run(self, rate: float = 1.0) -> None:
-        """Let a stopped clock run on from where it is."""
+        """Start a virtual clock from its present time. rate: seconds of lab time per real second."""
         self._runtime.run(self._control.run, rate)
 
     def _state(self) -> ClockState:

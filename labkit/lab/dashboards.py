@@ -1,4 +1,4 @@
-"""What the dashboards know of a lab, of a fleet and of its runs."""
+"""Data sources of the live dashboards: a lab, a fleet and its runs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ D = TypeVar("D", bound=Dashboard)
 
 
 class _RunSource:
-    """A run, as its dashboard sees it."""
+    """Data of a run for its dashboard."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -125,7 +125,7 @@ class _RunSource:
 
 
 class _FleetSource:
-    """A fleet, as its dashboard sees it. how: the arguments of the runs that it starts."""
+    """Data of a fleet for its dashboard. how: arguments of the runs that the dashboard starts."""
 
     def __init__(self, runtime: Runtime, fleet: Fleet, how: Mapping[str, Any]) -> None:
         self._runtime = runtime
@@ -189,7 +189,7 @@ class _FleetSource:
 
 
 class _LabSource:
-    """A lab, as its dashboard sees it."""
+    """Data of a lab for its dashboard."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -216,7 +216,7 @@ class _LabSource:
 
 
 class _Closing(Client):
-    """Ends a dashboard with its lab."""
+    """Closes a dashboard when its lab is closed."""
 
     def __init__(self, dashboard: Dashboard) -> None:
         self._dashboard = dashboard
@@ -226,19 +226,21 @@ class _Closing(Client):
 
 
 def fleet_dashboard(runtime: Runtime, fleet: Fleet, how: Mapping[str, Any]) -> FleetDashboard:
-    """A live view of a fleet, until its lab ends. Raises LabError where Jupyter's libraries are missing, and for what
-    no run of a fleet can be told."""
+    """Return a live view of a fleet, which ends with its lab.
+
+    Raises LabError without Jupyter's libraries, and for arguments that no run accepts.
+    """
     RunOptions.of(how)  # a run is begun by a button, long after the mistake was made
     return _kept(FleetDashboard(_FleetSource(runtime, fleet, how)), runtime)
 
 
 def lab_dashboard(runtime: Runtime) -> LabDashboard:
-    """A live view of a lab, until it ends. Raises LabError where Jupyter's libraries are missing."""
+    """Return a live view of a lab, which ends with it. Raises LabError without Jupyter's libraries."""
     return _kept(LabDashboard(_LabSource(runtime)), runtime)
 
 
 def _kept(dashboard: D, runtime: Runtime) -> D:
-    """Have it end with its lab, unless it was closed before."""
+    """Register a dashboard to be closed with its lab, until it is closed itself."""
     closing = _Closing(dashboard)
     runtime.keep(closing)
     dashboard.at_end(lambda: runtime.forget(closing))

@@ -1,4 +1,4 @@
-"""Calls of handles that a fault delays: begun without waiting for their end, or refused where none would come."""
+"""Calls that a fault may delay: run them in the background, or refuse a wait that would never end."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ BEGUN: ContextVar[bool] = ContextVar("begun by Lab.begin", default=False)
 def ask(
     runtime: Runtime, actor: str, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs
 ) -> T:
-    """The result of a request of an actor (`product/identity`, or a solution).
+    """Return the result of an actor's request (`product/identity`, or a solution).
 
-    Raises LabError where a fault delays it on a clock that stands still, since only the clock could end that.
+    Raises LabError if a fault delays it while the clock stands still, since only the clock could end the delay.
     """
 
     async def answer() -> T:
@@ -48,7 +48,7 @@ def ask(
 
 
 class PendingCall(Generic[T]):
-    """A call of a handle that goes on in a thread of its own."""
+    """A call of a handle that runs in a background thread: see `Lab.begin`."""
 
     def __init__(self, runtime: Runtime, call: Callable[[], T]) -> None:
         self._runtime = runtime
@@ -62,13 +62,13 @@ class PendingCall(Generic[T]):
 
     @property
     def done(self) -> bool:
-        """Has it ended, with a result or an error?"""
+        """Whether the call has ended, with a result or an error."""
         return self.future.done()
 
     def result(self) -> T:
-        """Wait for its end: what it gives, or what it raises.
+        """Wait for the end of the call; return its result, or raise its error.
 
-        Raises LabError on a virtual clock where a fault delays it still, since nothing would end the wait.
+        Raises LabError if a fault still delays it on a virtual clock, since nothing would end the wait.
         """
         if not self.done:
             self._runtime.run(self._moves)

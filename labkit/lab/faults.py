@@ -19,7 +19,7 @@ SHOWN = ("name", "where", "does", "often", "whom", "seen", "hits")
 
 
 class Fault:
-    """A fault that was added."""
+    """A fault of a lab: see `lab.faults.add`."""
 
     def __init__(self, runtime: Runtime, name: str) -> None:
         self._runtime = runtime
@@ -28,21 +28,21 @@ class Fault:
 
     @property
     def info(self) -> FaultInfo:
-        """What it is, and how often it hit. Raises LabError where it was taken out."""
+        """Description of the fault, with its counts. Raises LabError after it was removed."""
         return self._runtime.run(self._control.get, self.name)
 
     @property
     def hits(self) -> int:
-        """How often it hit."""
+        """Number of times that the fault hit."""
         return self.info.hits
 
     @property
     def seen(self) -> int:
-        """How much it could have hit."""
+        """Number of requests, calls or events that the fault could have hit."""
         return self.info.seen
 
     def remove(self) -> None:
-        """Take it out."""
+        """Remove the fault."""
         self._runtime.run(self._control.remove, self.name)
 
     def __repr__(self) -> str:
@@ -57,7 +57,7 @@ class Fault:
 
 
 class LabFaults:
-    """The named faults of a lab: what goes wrong on purpose, where, how often, for whom."""
+    """The named faults of a lab: deliberate failures at a place, for some devices or solutions, at some rate."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -65,35 +65,36 @@ class LabFaults:
 
     @shows_keywords(FaultKeywords, FaultSettings)
     def add(self, where: str, **settings: Unpack[FaultKeywords]) -> Fault:
-        """Put a fault on the lab: `lab.faults.add("POST /onep:v1/stack/alias", status=503, first=2)`.
+        """Add a fault to the lab, and return it: `lab.faults.add("POST /onep:v1/stack/alias", status=503, first=2)`.
 
-        where: a request (`POST /path`), a service operation (`User.listUsers`, `Keystore.*`), an event
-        (`device datapoint`), an outgoing request (`https://example.com/path`) or a provider's step
-        (`provider google token`, with `does="slow"`); `*` stands for any characters.
+        where: a request (`POST /path`), a service operation (`User.listUsers`, `Keystore.*`), an event (`device
+        datapoint`), an outgoing request (`https://example.com/path`) or a provider's step (`provider google token`,
+        with `does="slow"`); `*` matches any characters.
 
-        Fields: `users.email`; `.` is the whole; of a request or an answer `@Name` is a header, of a request `?name` a
-        part of its query and `/` its path.
+        Paths of fields: `users.email`; `.` is the whole body. In requests and answers `@Name` is a header; in
+        requests `?name` is a query parameter and `/` the URL's path.
 
-        Raises SettingsError for what cannot be, LabError for what is not there.
+        Raises SettingsError for a wrong or impossible setting, LabError for a product, solution or provider that does
+        not exist.
         """
         named = given(FaultSettings, "fault", settings)
         fault = made(FaultSettings, f"fault at {where!r}", {"where": where, **named})
         return Fault(self._runtime, self._runtime.run(self._control.add, fault).name)
 
     def get(self, name: str) -> Fault:
-        """The fault of this name. Raises LabError naming those that are there."""
+        """Return the fault with this name. Raises LabError, listing the existing names, if there is none."""
         return Fault(self._runtime, self._runtime.run(self._control.get, name).name)
 
     def remove(self, name: str) -> None:
-        """Take a fault out. Raises LabError naming those that are there."""
+        """Remove a fault. Raises LabError, listing the existing names, if there is none with this name."""
         self._runtime.run(self._control.remove, name)
 
     def clear(self) -> None:
-        """Take all out, those of lab.yaml too, until the next reset; events that are late never come."""
+        """Remove all faults; those of lab.yaml return at the next reset. Delayed events never arrive."""
         self._runtime.run(self._control.clear)
 
     def frame(self) -> pandas.DataFrame:
-        """The faults, a row each, indexed by name: where, does, often, whom, seen, hits, origin."""
+        """Return a DataFrame of the faults, indexed by name: where, does, often, whom, seen, hits, origin."""
         return of_faults(self._all())
 
     def __iter__(self) -> Iterator[Fault]:

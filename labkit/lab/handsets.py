@@ -1,4 +1,4 @@
-"""The handles of handsets: what device tokens, phone numbers and messenger ids got."""
+"""The handles of handsets: simulated phones and messenger accounts that receive notifications."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LISTED = 20  # of the others whose addresses are named
 
 
 class Handset:
-    """A device, phone or messenger account of the people whom a lab's solutions notify."""
+    """A simulated device, phone or messenger account that a lab's solutions notify."""
 
     def __init__(self, runtime: Runtime, address: str) -> None:
         self._runtime = runtime
@@ -28,33 +28,34 @@ class Handset:
 
     @property
     def messages(self) -> list[Message]:
-        """What reached it, in the order in which it did."""
+        """The delivered messages, in the order of delivery."""
         return self._runtime.run(self._control.received, self.address)
 
     @property
     def waiting(self) -> list[Message]:
-        """What waits until it is back online."""
+        """The messages that wait until the handset is online again."""
         return self._runtime.run(self._control.messages, self.address, "waiting")
 
     @property
     def is_online(self) -> bool:
+        """Whether the handset is online."""
         return self._runtime.run(self._control.get, self.address).online
 
     @property
     def dropped(self) -> int:
-        """How many messages of it were let go for lack of room."""
+        """Number of its messages that were deleted for lack of space."""
         return self._runtime.run(self._control.get, self.address).dropped
 
     def offline(self) -> None:
-        """Turn it off: what is sent to it waits for as long as its ttl says."""
+        """Turn the handset off: messages wait for it until their ttl ends."""
         self._runtime.run(self._control.switch, self.address, False)
 
     def online(self) -> None:
-        """Turn it on again: it gets what waits and has not expired."""
+        """Turn the handset on: it receives the waiting messages that have not expired."""
         self._runtime.run(self._control.switch, self.address, True)
 
     def frame(self) -> pandas.DataFrame:
-        """All that was sent to it, also what did not reach it, as a DataFrame, a row a message."""
+        """Return a DataFrame of all messages to this handset, delivered or not."""
         return of_messages(self._runtime.run(self._control.messages, self.address))
 
     def __repr__(self) -> str:
@@ -71,9 +72,10 @@ class Handset:
 
 
 class LabHandsets(Mapping[str, Handset]):
-    """All handsets, by device token, phone number or messenger id. One is there from its first delivery.
+    """All handsets of a lab, by device token, phone number or messenger id.
 
-    `lab.handsets["+15550001"]` also gives one that has got nothing yet, where a binding names it.
+    A handset exists from its first message on. `lab.handsets["+15550001"]` also returns a handset that has received
+    nothing yet, if a binding names its address.
     """
 
     def __init__(self, runtime: Runtime) -> None:
@@ -81,11 +83,11 @@ class LabHandsets(Mapping[str, Handset]):
         self._control = runtime.control.handsets
 
     def frame(self) -> pandas.DataFrame:
-        """All that was sent to handsets, also what did not reach them, as a DataFrame, a row a message."""
+        """Return a DataFrame of all messages to handsets, delivered or not."""
         return of_messages(self._runtime.run(self._control.messages))
 
     def clear(self) -> None:
-        """Forget them all, and what they got."""
+        """Delete all handsets and their messages."""
         self._runtime.run(self._control.clear)
 
     def __getitem__(self, address: str) -> Handset:
@@ -95,7 +97,7 @@ class LabHandsets(Mapping[str, Handset]):
         return address in list(self)
 
     def get(self, address: str, default: Any = None) -> Any:
-        """The handset, or `default` where there is none."""
+        """Return the handset at this address, or `default` if there is none."""
         try:
             return self[address]
         except LabError:

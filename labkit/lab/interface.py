@@ -1,4 +1,4 @@
-"""Handles of what a solution publishes, and of its subscriptions to others."""
+"""The handles of a solution's published interface, and of its subscriptions to other solutions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class PublishedService:
-    """What a solution publishes: its operations and events for others, and who subscribes to them."""
+    """The published interface of a solution: its operations and events, and its subscribers."""
 
     def __init__(self, runtime: Runtime, info: PublishedInfo) -> None:
         self._runtime = runtime
@@ -22,7 +22,7 @@ class PublishedService:
 
     @property
     def subscribers(self) -> pandas.DataFrame:
-        """Who subscribes, a row each: service, parameters, quota, triggers, calls of today and of this month."""
+        """DataFrame of the subscriptions: service, parameters, quota, triggers, calls of today and of this month."""
         return of_subscriptions(
             self._runtime.run(self._runtime.control.interface.subscribers, self.info.solution)
         )
@@ -48,7 +48,7 @@ class PublishedService:
 
 
 class Subscription:
-    """A solution's subscription to the interface of another: `home.subscribe(lights)`."""
+    """A solution's subscription to the interface of another solution: `home.subscribe(lights)`."""
 
     def __init__(self, runtime: Runtime, info: SubscriptionInfo) -> None:
         self._runtime = runtime
@@ -57,28 +57,32 @@ class Subscription:
 
     @property
     def info(self) -> SubscriptionInfo:
-        """All of it, as it is now."""
+        """The subscription as it is now, with its counts of calls."""
         return self._runtime.run(self._control.get, self.subscriber, self.publisher)
 
     @property
     def id(self) -> str:
+        """Id of the subscription."""
         return self.info.id
 
     @property
     def service(self) -> str:
-        """The name of the service at the subscriber."""
+        """Name of the service at the subscriber."""
         return self.info.service
 
     @property
     def parameters(self) -> dict[str, Any]:
+        """Configured values of the service, by name."""
         return self.info.parameters
 
     @property
     def quota(self) -> dict[str, int]:
+        """Limits of the number of calls: calls_daily, calls_monthly."""
         return self.info.quota
 
     @property
     def triggers(self) -> dict[str, Any]:
+        """Handlers of single events, by the event's name."""
         return self.info.triggers
 
     def update(
@@ -89,13 +93,13 @@ class Subscription:
         triggers: Mapping[str, Any] | None = None,
         script_key: str | None = None,
     ) -> Self:
-        """Change what is named, entry by entry; a quota or trigger of None is forgotten. The publisher hears of it."""
+        """Change the given entries, and notify the publisher; None removes a quota or trigger. Other entries stay."""
         changes = (parameters, quota, triggers, script_key)
         self._runtime.run(self._control.update, self.subscriber, self.publisher, *changes)
         return self
 
     def remove(self) -> None:
-        """End it. The publisher hears of it, and the subscriber has the service no more."""
+        """Remove the subscription with its service at the subscriber, and notify the publisher."""
         self._runtime.run(self._control.remove, self.subscriber, self.publisher)
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Files with a row for each interval of a run, which grow while it runs."""
+"""Files with a row for each interval of a run, updated while it runs."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ OFTEN = 0.5  # real seconds between two writes: a virtual clock has hundreds of 
 
 
 class IntervalFile:
-    """A file of intervals. option: by which it was given.
+    """A file of intervals. option: the command-line option that named it.
 
-    A write that fails ends it, and `end` raises what was wrong: the run goes on.
+    After a failed write nothing more is written and the run continues; `end` raises the error.
     """
 
     def __init__(self, option: str, path: Path) -> None:
@@ -30,12 +30,12 @@ class IntervalFile:
             raise SettingsError(f"{option}: {path}: there is no folder {path.parent}")
 
     def update(self, ticks: Sequence[Tick]) -> None:
-        """Write the intervals that the file lacks, unless it was written a moment ago or is a device."""
+        """Write the missing intervals, unless the file was written less than half a second ago or is a device."""
         if not self._device and time.monotonic() - self._last >= OFTEN:
             self._update(ticks)
 
     def end(self, ticks: Sequence[Tick]) -> None:
-        """Write all that the file lacks. Raises SettingsError where it could not be written."""
+        """Write all missing intervals. Raises SettingsError if a write failed."""
         self._update(ticks)
         if self._error is not None:
             reason = self._error.strerror or self._error
@@ -51,11 +51,11 @@ class IntervalFile:
         self._written, self._last = len(ticks), time.monotonic()
 
     def _write(self, ticks: Sequence[Tick], written: int) -> None:
-        """Write these intervals, of which the file has the first `written`."""
+        """Write intervals, of which the file already has the first `written`."""
         raise NotImplementedError
 
     def _replace(self, write: Callable[[Path], object]) -> None:
-        """Write a file beside this one, and put it in its place: whoever reads finds a whole one."""
+        """Write a temporary file and rename it, so that readers always find a complete one."""
         target = self._path.resolve()
         beside = target.with_name(f".{target.name}.new")
         write(beside)
@@ -63,7 +63,7 @@ class IntervalFile:
 
 
 class CsvFile(IntervalFile):
-    """A CSV file: rows are appended; a column that is new, of an error's first kind, writes it anew.
+    """A CSV file, to which rows are appended; the first error of a new kind adds a column, so the file is rewritten.
 
     Raises LabError without pandas.
     """
@@ -90,8 +90,9 @@ class CsvFile(IntervalFile):
 
 
 class ParquetFile(IntervalFile):
-    """A Parquet file, whole at each moment: its table of contents is at its end. Raises LabError without pandas
-    and pyarrow.
+    """A Parquet file, rewritten as a whole since its table of contents is at its end.
+
+    Raises LabError without pandas and pyarrow.
     """
 
     def __init__(self, path: Path) -> None:

@@ -15,38 +15,41 @@ if TYPE_CHECKING:
 
 
 class LabJournal:
-    """All that happened in a lab."""
+    """All records of what happened in a lab: requests, events, script runs, calls and more."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._control = runtime.control.journal
 
     def frame(self, kind: str | None = None, actor: str | None = None) -> pandas.DataFrame:
-        """The records as a DataFrame, a row each; of one kind or one actor if asked."""
+        """Return a DataFrame of the records, of one kind or one actor if given."""
         return of_entries(self.select(kind, actor))
 
     def canonical(self) -> str:
-        """The records as text that two runs of one seeded story share byte for byte."""
+        """Return the records as text that is equal, byte for byte, for two runs with the same seed."""
         return self._runtime.run(self._control.canonical)
 
     def select(self, kind: str | None = None, actor: str | None = None) -> list[Entry]:
-        """The records of one kind, of one actor, or of both."""
+        """Return the records, of one kind or one actor if given."""
         return self._runtime.run(self._control.select, kind, actor)
 
     def trace(self, record: Entry | int) -> pandas.DataFrame:
-        """What led to a record (or its sequence number) and what followed from it, a row each."""
+        """Return a DataFrame of the records that led to a record, and of all that followed from them.
+
+        record: a record or its sequence number.
+        """
         sequence = record.sequence if isinstance(record, Entry) else record
         if not isinstance(sequence, int):
             raise LabError(f"record: expected a record of the journal or its sequence number, not {record!r}")
         return of_entries(self._runtime.run(self._control.trace, sequence))
 
     def clear(self) -> None:
-        """Forget what happened so far."""
+        """Delete all records."""
         self._runtime.run(self._control.clear)
 
     @property
     def dropped(self) -> int:
-        """How many records the journal has dropped because it was full."""
+        """Number of records that were deleted because the journal was full."""
         return self._runtime.run(self._control.state).dropped
 
     def __len__(self) -> int:

@@ -10,7 +10,7 @@ from labkit.lab.show import table
 
 
 class LabMailbox:
-    """All mail that the lab's solutions sent, oldest first."""
+    """All mail that the lab's solutions have sent, oldest first."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -19,12 +19,15 @@ class LabMailbox:
     def find(
         self, to: str | None = None, subject: str | None = None, solution: str | None = None
     ) -> list[Mail]:
-        """The mails to an address (to, cc or bcc; letter case does not count), whose subject holds a text, or
-        of a solution; all that is given must hold."""
+        """Return the mails that match all given conditions, oldest first.
+
+        to: an address in to, cc or bcc, in any letter case; subject: a part of the subject; solution: id of the
+        sender.
+        """
         return self._runtime.run(self._control.find, to, subject, solution)
 
     def clear(self) -> None:
-        """Throw all mail away."""
+        """Delete all mail."""
         self._runtime.run(self._control.clear)
 
     def __len__(self) -> int:

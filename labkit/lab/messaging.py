@@ -12,7 +12,7 @@ from labkit.lab.show import card
 
 
 class Account(dict[str, str]):
-    """AccountSid, AuthToken and ServiceSid: the configuration of Notify for a solution. It shows no token."""
+    """Configuration of a solution's Notify service: AccountSid, AuthToken and ServiceSid. Its repr hides the token."""
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name!r}: {'…' if name == 'AuthToken' else repr(self[name])}" for name in self)
@@ -26,7 +26,7 @@ class Account(dict[str, str]):
 
 
 class LabMessaging:
-    """The provider of push, SMS and chat: a real server, which the Notify service and any SDK can talk to."""
+    """The provider of push, SMS and chat: a real server for the Notify service and any SDK."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -36,40 +36,40 @@ class LabMessaging:
 
     @property
     def domain(self) -> str:
-        """The provider's own host name."""
+        """Host name of the provider."""
         return self._info.domain
 
     @property
     def outside(self) -> str | None:
-        """The base URL of the server that the Notify service uses instead, if one is set."""
+        """Base URL of an external server that the Notify service uses instead, None without one."""
         return self._info.outside
 
     @property
     def account(self) -> Account:
-        """The account that is always there: `lab.solution("home", services={"Notify": lab.messaging.account})`."""
+        """The default account: `lab.solution("home", services={"Notify": lab.messaging.account})`."""
         return self.accounts[0]
 
     @property
     def accounts(self) -> list[Account]:
-        """All accounts, each with the first of its services."""
+        """All accounts, each with its first service."""
         return [_account(each) for each in self._runtime.run(self._control.accounts)]
 
     @property
     def faults(self) -> list[str]:
-        """The faults that have not hit yet."""
+        """The pending faults: those that have not hit a request or delivery yet."""
         return self._runtime.run(self._control.faults)
 
     def fault(self, name: str, step: str | None = None) -> None:
-        """Let a fault hit one request, or one delivery: the next of its step.
+        """Make the next request or delivery of a step fail.
 
-        credential rejected, rate limited, slow, down, malformed JSON, server error: at the step request (unless you
-        say otherwise), bindings or notifications. token unregistered, delivered twice: at the step delivery, where a
-        credential can be rejected, too.
+        name: credential rejected, rate limited, slow, down, malformed JSON or server error, with the step request
+        (the default), bindings or notifications; or token unregistered, delivered twice or credential rejected, with
+        the step delivery.
         """
         self._runtime.run(self._control.fault, name, step)
 
     def url(self, path: str = "") -> str:
-        """The URL of a path at the provider."""
+        """Return the URL of a path at the provider."""
         return self._info.url + (rooted(path) if path else "")
 
     def __repr__(self) -> str:

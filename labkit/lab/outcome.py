@@ -1,4 +1,4 @@
-"""What `labkit fleet` was asked for, and the result of its run as plain data."""
+"""Options and result of `labkit fleet` as plain data."""
 
 from __future__ import annotations
 
@@ -24,9 +24,12 @@ FEW = 7  # of these that are told even if they are 0
 
 @dataclass(frozen=True)
 class Order:
-    """What was asked for. seconds: of lab time; prefix: of identities, "" for the usual one; accounts: follow what
-    devices count, which counters ask for themselves; arrivals: of each device; thresholds:
-    of its measures; watch: as `fleet_run` has it."""
+    """The run that `labkit fleet` was asked for.
+
+    seconds: of lab time; prefix: of identities, "" for the default; accounts: whether to follow the numbers that
+    devices count (always for `Counter`); arrivals: rate of each device; thresholds: limits on its measures; watch: as
+    in `fleet_run`.
+    """
 
     product: str
     devices: int
@@ -41,12 +44,12 @@ class Order:
 
     @property
     def counted(self) -> bool:
-        """Whether accounts are kept, where the lab is ours."""
+        """Whether the run keeps accounts, in a lab of its own."""
         return self.accounts or isinstance(self.behaviour, Counter)
 
 
 class FailedDevice(NamedTuple):
-    """A device that failed, and when in lab time."""
+    """A device that failed. time: lab time of the failure."""
 
     time: float
     identity: str
@@ -55,8 +58,10 @@ class FailedDevice(NamedTuple):
 
 @dataclass(frozen=True)
 class Outcome:
-    """Result of a run. latency: from the due time, in lab time; sending: from sending, in real time; seconds: of lab
-    time; accounts: the sums of its losses, empty without; interrupted: it was ended early.
+    """Result of a run.
+
+    latency: from the due time, in lab time; sending: from sending, in real time; seconds: lab time that it lasted;
+    accounts: sums of its losses, empty without; interrupted: whether it was ended early.
     """
 
     order: Order
@@ -76,13 +81,13 @@ class Outcome:
 
     @property
     def errors(self) -> dict[str, int]:
-        """By kind."""
+        """Number of errors by kind."""
         kinds = sorted({kind for tick in self.ticks for kind in tick.errors})
         return {kind: sum(tick.errors.get(kind, 0) for tick in self.ticks) for kind in kinds}
 
     @property
     def measured(self) -> Measured:
-        """The measures that thresholds may name."""
+        """The measures that thresholds can limit."""
         requests = self.requests
         counts = {
             "requests": Counted(requests),
@@ -103,13 +108,14 @@ class Outcome:
 
     @property
     def good(self) -> bool:
-        """Whether no threshold was crossed and, unless one is for devices that failed, no device failed."""
+        """Whether no threshold was crossed, and no device failed unless a threshold is for failed devices."""
         judged = any(each.measure == "failed" for each in self.order.thresholds)
         return not self.crossed and (judged or not self.failed)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data, for JSON. Latencies from the due time are in seconds of lab time, all other durations in real
-        ones.
+        """Return the result as plain data for JSON.
+
+        Latencies from the due time are in seconds of lab time, all other durations in real seconds.
         """
         return {
             "product": self.order.product,
@@ -129,7 +135,7 @@ class Outcome:
         }
 
     def text(self) -> str:
-        """The run for a terminal: a line, and one of the accounts where they were kept."""
+        """Return the result as text for a terminal: a line, and a second one with the accounts if they were kept."""
         if not self.accounts:
             return self.line()
         told = [
@@ -140,7 +146,7 @@ class Outcome:
         return f"{self.line()}\naccounts: {', '.join(told)}; handled by a handler that the run added"
 
     def line(self) -> str:
-        """The run in one line."""
+        """Return the result in one line."""
         errors = ", ".join(f"{count} × {kind}" for kind, count in self.errors.items())
         rate = self.timings["requests per second"]
         early = "interrupted: " if self.interrupted else ""
@@ -151,7 +157,7 @@ class Outcome:
         )
 
     def problems(self, most: int = 10) -> list[str]:
-        """A line for each device that failed, up to `most`, and for each threshold that was crossed."""
+        """Return a line for each failed device, up to `most`, and for each crossed threshold."""
         lines = [
             f"{each.identity} failed at {_when(each.time)}: {' '.join(each.error.split())}"
             for each in self.failed[:most]
@@ -161,7 +167,7 @@ class Outcome:
 
 
 def _percentiles(latency: Latency) -> dict[str, float] | None:
-    """Percentiles in seconds, None where nothing was counted."""
+    """Return percentiles in seconds; None without any values."""
     taken = latency.percentiles(list(PERCENTILES.values()))
     return dict(zip(PERCENTILES, taken, strict=True)) if latency.count else None
 

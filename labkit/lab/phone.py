@@ -1,6 +1,6 @@
-"""A picture of a handset: its lock screen with what it got, as HTML with styles inline, and nothing from elsewhere.
+"""HTML picture of a handset's lock screen with its messages, with inline styles and no external resources.
 
-Everything that was sent is escaped, cut to a length, and cannot turn the direction of what stands beside it.
+Message contents are escaped and shortened, and cannot change the text direction of their surroundings.
 """
 
 from __future__ import annotations
@@ -77,13 +77,13 @@ BAR = "width:96px;height:4px;border-radius:2px;background:rgba(30,34,42,.55);mar
 
 
 def phones(pictures: Iterable[str], note: str = "") -> str:
-    """Several side by side, as many as there is room for; below them a note."""
+    """Return several pictures side by side, as many as fit, with a note below."""
     row = _div("display:flex;flex-wrap:wrap;gap:18px;padding:4px 2px 16px", "".join(pictures))
     return row + (_div(MUTED, escape(note)) if note else "")
 
 
 def phone(handset: Handset, messages: Sequence[Message]) -> str:
-    """The lock screen of a handset. messages: all that was sent to it, oldest first."""
+    """Return the picture of a handset's lock screen. messages: all messages to it, oldest first."""
     received = [each for each in messages if each.state == "delivered"]
     received.sort(key=lambda each: each.ended or each.time)
     cards = "".join(_card(each) for each in received[: -SHOWN - 1 : -1])
@@ -132,7 +132,7 @@ def _card(message: Message) -> str:
 
 
 def _extras(message: Message) -> tuple[list[str], str]:
-    """What else there is to see of a message, in words, and what a button would say."""
+    """Return further facts of a message as words, and the label of its button."""
     payload = message.payload
     sound = action = None
     if message.channel == "apn":
@@ -152,7 +152,7 @@ def _extras(message: Message) -> tuple[list[str], str]:
 
 
 def _foot(handset: Handset, messages: Sequence[Message]) -> str:
-    """What did not reach it."""
+    """Return the counts of messages that were not delivered."""
     counts = {state: sum(each.state == state for each in messages) for state in ENDINGS}
     lines = [f"{count} {ENDINGS[state]}" for state, count in counts.items() if count]
     if handset.dropped:

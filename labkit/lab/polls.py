@@ -1,4 +1,4 @@
-"""Waits of a device's: long polls, and until the lab holds some."""
+"""Long polls of a device, and waits until the platform holds a number of them open."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Waiting:
-    """The requests of a device that may be held as polls."""
+    """Requests of a device that the platform may hold open as long polls."""
 
     def __init__(self, runtime: Runtime, product: str, identity: str) -> None:
         self.runtime = runtime
@@ -25,13 +25,13 @@ class Waiting:
         self._polls: list[tuple[str, Task[Point | None]]] = []
 
     def stands_still(self) -> bool:
-        """Is the clock virtual?"""
+        """Return whether the clock is virtual."""
         return self.runtime.run(self.runtime.control.clock.state).rate == 0
 
     def begin(
         self, alias: str, function: Callable[P, Awaitable[Point | None]], *args: P.args, **kwargs: P.kwargs
     ) -> HeldPoll:
-        """Begin a poll of an alias."""
+        """Start a poll of an alias."""
         self._polls = [each for each in self._polls if not each[1].done]
         task = self.runtime.begin(function, *args, **kwargs)
         self._polls.append((alias, task))
@@ -40,7 +40,7 @@ class Waiting:
     def begin_held(
         self, alias: str, function: Callable[P, Awaitable[Point | None]], *args: P.args, **kwargs: P.kwargs
     ) -> HeldPoll:
-        """As `begin`; returns once the lab holds the poll, or has answered it, or a fault delays it."""
+        """Start a poll like `begin`; return once the platform holds or has answered it, or a fault delays it."""
         polls = self.runtime.control.polls
         count = self.runtime.run(polls.count, self.product, self.identity, alias)
         poll = self.begin(alias, function, *args, **kwargs)
@@ -48,15 +48,15 @@ class Waiting:
         return poll
 
     async def held(self, alias: str, count: int) -> None:
-        """Return once the lab holds `count` polls of this alias."""
+        """Return once the platform holds `count` polls of this alias open."""
         await self.runtime.control.polls.held(self.product, self.identity, alias, count)
 
     async def count(self, alias: str) -> int:
-        """How many polls of this alias the lab holds."""
+        """Return the number of polls of this alias that the platform holds open."""
         return await self.runtime.control.polls.count(self.product, self.identity, alias)
 
     async def held_count(self, alias: str) -> int:
-        """How many requests of the device wait: polls of this alias, and what faults delay."""
+        """Return the number of the device's requests that wait: polls of this alias, and requests that faults delay."""
         delayed = await self.runtime.control.faults.delayed(f"{self.product}/{self.identity}")
         return await self.count(alias) + delayed
 
@@ -68,14 +68,14 @@ class Waiting:
             each.cancel()
 
     async def _delayed(self) -> None:
-        """Return once a fault delays something of this device, or does already."""
+        """Return once a fault delays a request of this device."""
         faults = self.runtime.control.faults
         actor = f"{self.product}/{self.identity}"
         if not await faults.delayed(actor):
             await faults.another(actor)
 
     async def answered(self, alias: str, task: Task[Point | None]) -> None:
-        """Return once a poll is answered. Raises LabError where only a clock that stands still could end it."""
+        """Return once a poll is answered. Raises LabError if only a clock that stands still could end the wait."""
         control = self.runtime.control
         while task in (under_way := self._under_way(alias)):
             if (await control.clock.state()).rate == 0:
@@ -97,7 +97,7 @@ class Waiting:
         return [each for name, each in self._polls if name == alias and not each.done]
 
     def answer(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
-        """The result of any request. Raises LabError where it becomes a poll that only the clock could end."""
+        """Return the result of any request. Raises LabError if it becomes a long poll that only the clock could end."""
 
         async def ask() -> T:
             return await function(*args, **kwargs)
@@ -125,7 +125,7 @@ class Waiting:
 
 
 class HeldPoll:
-    """A long poll under way."""
+    """A long poll in progress: see `Device.start_poll`."""
 
     def __init__(self, waiting: Waiting, alias: str, task: Task[Point | None]) -> None:
         self._waiting = waiting
@@ -134,19 +134,19 @@ class HeldPoll:
 
     @property
     def done(self) -> bool:
-        """Has the platform answered?"""
+        """Whether the platform has answered."""
         return self.task.done
 
     def result(self) -> str | None:
-        """Wait for the answer: the value that came, or None when none came in time (304).
+        """Wait for the answer, and return the new value; None if no value came in time (304).
 
-        Raises LabError on a virtual clock where nothing has answered yet, since nothing would end the wait.
+        Raises LabError on a virtual clock if nothing has answered the poll yet, since nothing would end the wait.
         """
         point = self.point()
         return None if point is None else point.value
 
     def point(self) -> Point | None:
-        """As `result`, with the alias and Last-Modified."""
+        """Wait like `result`, and return the value with its alias and Last-Modified."""
         try:
             self._waiting.runtime.run(self._waiting.answered, self._alias, self.task)
         except KeyboardInterrupt:
@@ -159,7 +159,7 @@ class HeldPoll:
 
 
 class PollWait:
-    """Waits until the lab holds polls of an alias: in a cell by `result()`, on a loop of one's own by `await`."""
+    """A wait until the platform holds polls of an alias open: `result()` in a cell, `await` in async code."""
 
     def __init__(self, waiting: Waiting, alias: str, count: int, within: float) -> None:
         self._waiting = waiting
@@ -169,15 +169,15 @@ class PollWait:
 
     @property
     def done(self) -> bool:
-        """Does the lab hold them now?"""
+        """Whether the platform holds enough polls now."""
         return self._waiting.runtime.run(self._waiting.count, self._alias) >= self._count
 
     def result(self) -> None:
-        """Return once the lab holds them. Raises LabError after the seconds of real time that it was given."""
+        """Return once the platform holds enough polls. Raises LabError after the wait's limit of real time."""
         self._waiting.runtime.run(self._held)
 
     def __await__(self) -> Generator[Any, None, None]:
-        """As `result`, without blocking the loop; who is cancelled waits no more, here and in the lab."""
+        """Wait like `result`, without blocking the loop. Cancellation ends the wait, in the lab as well."""
         return asyncio.wrap_future(self._waiting.runtime.begin(self._held).future).__await__()
 
     async def _held(self) -> None:
@@ -192,7 +192,7 @@ class PollWait:
             ) from None
 
     def __bool__(self) -> bool:
-        """Raise LabError: the wait itself says nothing, and an assert of it would always hold."""
+        """Raise LabError: a wait is neither true nor false, and an assert of it would always hold."""
         raise LabError(
             "held(…) is a wait, neither true nor false; use held(…).result() to wait, or held(…).done"
         )

@@ -1,4 +1,4 @@
-"""From a notebook's thread to the lab's own: the loop that the platform runs on lives in a background thread."""
+"""Bridge from synchronous code (a notebook's thread) to the lab's event loop, which runs in a background thread."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ T = TypeVar("T")
 
 
 class Task(Generic[T]):
-    """Something under way on the lab's loop."""
+    """A coroutine that runs on the lab's loop."""
 
     def __init__(self, future: Future[T]) -> None:
         self.future = future
 
     @property
     def done(self) -> bool:
+        """Whether the task has ended."""
         return self.future.done()
 
     def result(self) -> T:
@@ -35,18 +36,18 @@ class Task(Generic[T]):
             raise
 
     async def ended(self) -> None:
-        """On the lab's loop: return once it is done, with whatever result or error."""
+        """Return once the task has ended, with a result or an error. For the lab's own loop."""
         loop, done = asyncio.get_running_loop(), asyncio.Event()
         self.future.add_done_callback(lambda _: loop.call_soon_threadsafe(done.set))
         await done.wait()
 
     def cancel(self) -> None:
-        """End it. Nothing happens where it is done."""
+        """Cancel the task, if it has not ended yet."""
         self.future.cancel()
 
 
 class Portal:
-    """Runs functions on the lab's loop, and waits for them."""
+    """Runs functions on the lab's loop, and waits for their results."""
 
     def __init__(self) -> None:
         from anyio.from_thread import start_blocking_portal
@@ -59,11 +60,11 @@ class Portal:
         self._thread = self._portal.call(threading.get_ident)
 
     def run(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
-        """The result of an async function. Raises LabError on a closed lab or from the loop's own thread."""
+        """Return the result of an async function. Raises LabError on a closed lab or from the loop's own thread."""
         return self.begin(function, *args, **kwargs).result()
 
     def call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """The result of a plain function, called on the loop's thread."""
+        """Return the result of a synchronous function, called on the loop's thread."""
 
         async def call() -> T:
             return function(*args, **kwargs)
@@ -87,7 +88,7 @@ class Portal:
 
     @property
     def here(self) -> bool:
-        """Is this the loop's own thread?"""
+        """Whether this is the loop's own thread."""
         return threading.get_ident() == self._thread
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""A progress bar over a run of a fleet."""
+"""Progress bar of a fleet's run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from labkit.fleet.measures import Tick
 
 
 class Lasting(Protocol):
-    """What a bar needs to know of a run. began: lab time; lasting: seconds, None where it has no end."""
+    """A run that a progress bar can show. began: lab time; lasting: its length in seconds, None without an end."""
 
     @property
     def began(self) -> float: ...
@@ -23,7 +23,7 @@ class Lasting(Protocol):
 
 
 class Progress:
-    """A bar with the lab time of a run, while it is waited for."""
+    """Progress bar over the lab time of a run, shown while the run is waited for."""
 
     def __init__(self, run: Lasting, wanted: bool | None) -> None:
         self._run = run
@@ -49,7 +49,7 @@ class Progress:
         self._last = tick.time
 
     def __enter__(self) -> None:
-        """Shown from now on."""
+        """Show the bar from now on."""
 
     def __exit__(self, *_: object) -> None:
         self._bar.close()

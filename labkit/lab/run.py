@@ -232,11 +232,10 @@ class Run:
         return self._noted(of_requests(kept))
 
     def figures(self) -> dict[str, float]:
-        """Return measurements in real time, which differ from run to run: real, cpu, requests per second,
-        percentiles.
+        """Return measurements in real time, which differ from run to run: durations in seconds, requests per second.
 
-        Durations are in seconds. p50, p90, p99 and max are of all answers except those of long polls, from the
-        sending of the request. Workers report theirs when they are done.
+        real, cpu and requests per second are of the whole run; p50, p90, p99 and max of all answers except those of
+        long polls, from the sending of the request. Workers report theirs when they are done.
         """
         return self._play.timings.figures(self._play.total.requests)
 
@@ -264,7 +263,7 @@ class Run:
 
     @property
     def losses(self) -> pandas.DataFrame:
-        """DataFrame of the accounts: the numbers that each device sent in each epoch, and how many were lost.
+        """DataFrame of the accounts: the count of numbers that each device sent in each epoch, and of those lost.
 
         Columns: sent, acknowledged, stored, handled, lost, doubled, reordered and others (`Accounts.losses`). During
         the run, numbers still on their way count as lost, and `stored` is read anew; after it, `stored` is as at its

@@ -1,4 +1,4 @@
-"""Options of the run of a fleet, checked before anything begins."""
+"""Options of a fleet's run, checked before the run begins."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class RunOptions:
 
     @classmethod
     def of(cls, arguments: Mapping[str, Any]) -> Self:
-        """Of arguments for later. Raises LabError for those that no run takes."""
+        """Return options from a mapping of arguments. Raises LabError for an unknown or wrong one."""
         known = [each.name for each in fields(cls)]
         for name in arguments:
             if name not in known:
@@ -102,18 +102,18 @@ class RunOptions:
 
     @property
     def spread(self) -> bool:
-        """Is it played by other processes?"""
+        """Whether other processes run the devices."""
         return self.workers is not None or self.cluster is not None
 
     @property
     def lasting(self) -> float | None:
-        """Seconds of lab time; None where no time was given."""
+        """Length of the run in seconds of lab time; None if no time was given."""
         given = {"seconds": self.seconds, "minutes": self.minutes, "hours": self.hours, "days": self.days}
         times = [number_of(each, name) * UNITS[name] for name, each in given.items() if each is not None]
         return sum(times) if times else None
 
     def check_clock(self, rate: float) -> None:
-        """Raises LabError where a clock of this rate cannot run so."""
+        """Raise LabError if these options do not fit a clock of this rate."""
         if rate:
             return
         if self.spread:
@@ -126,7 +126,7 @@ class RunOptions:
             raise LabError("this clock stands still: say for how long, as in run(days=1)")
 
     def interval(self, rate: float) -> float:
-        """Seconds of lab time of a tick, on a clock of this rate."""
+        """Return the length of an interval in seconds of lab time, on a clock of this rate."""
         if self.every is not None:
             return float(self.every)
         if self.lasting is None:
@@ -135,5 +135,5 @@ class RunOptions:
 
 
 def interval(lasting: float) -> float:
-    """Seconds of a tick, of which a run that lasts so long has some hundred."""
+    """Return an interval in seconds that divides a run of this length into about 300 or fewer."""
     return float(next((each for each in INTERVALS if lasting / each <= TICKS), INTERVALS[-1]))

@@ -1,4 +1,4 @@
-"""What a lab and its handles share: the thread of the platform, its operations, and the clients that are open."""
+"""Shared state of a lab and its handles: the platform's thread, its operations, and the open clients."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ T = TypeVar("T")
 
 
 class Client(Protocol):
-    """Something that holds connections."""
+    """A holder of connections that is closed with its lab."""
 
     async def close(self) -> None: ...
 
 
 class Runtime:
-    """A platform on a thread of its own, until `close`, until nobody holds a handle, or to the process's end.
+    """A running platform on its own thread, until `close`, until no handle is left, or until the process ends.
 
-    start: starts it, or resumes one that was suspended, on the loop of that thread; seed: the one that it has.
-    Raises SettingsError or LabError, and leaves nothing behind, where the platform cannot start.
+    start: starts or resumes the platform on the loop of that thread; seed: of the platform. Raises SettingsError or
+    LabError, and leaves nothing behind, if the platform cannot start.
     """
 
     def __init__(self, start: Callable[[], Awaitable[Control]], seed: int | None = None) -> None:
@@ -45,7 +45,7 @@ class Runtime:
         self.http_port = listening.http_port
 
     def run(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
-        """The result of an async function. Raises LabError on a closed lab or from the loop's own thread."""
+        """Return the result of an async function. Raises LabError on a closed lab or from the loop's own thread."""
         return self._portal.run(function, *args, **kwargs)
 
     def begin(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> Task[T]:
@@ -53,16 +53,16 @@ class Runtime:
         return self._portal.begin(function, *args, **kwargs)
 
     def keep(self, client: Client) -> None:
-        """Close this client with the lab."""
+        """Register a client to be closed with the lab."""
         self._clients.append(client)
 
     def forget(self, client: Client) -> None:
-        """It was closed already."""
+        """Remove a client that is closed already."""
         if client in self._clients:
             self._clients.remove(client)
 
     def close(self) -> None:
-        """End connections, platform and thread. A second call does nothing."""
+        """Close connections, platform and thread. A second call does nothing."""
         self._finish()
 
     @property

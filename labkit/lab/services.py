@@ -1,4 +1,4 @@
-"""Service operations by their own names: `solution.Keystore.get(key="x")`."""
+"""Service operations as Python methods: `solution.Keystore.get(key="x")`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 
 class Catalogue:
-    """The services of a solution with their operations, read anew after they have changed."""
+    """The services of a solution with their operations, updated when they have changed."""
 
     def __init__(self, runtime: Runtime, solution: str) -> None:
         self._runtime = runtime
@@ -75,7 +75,7 @@ class ServiceHandle:
 
     @property
     def __doc__(self) -> str:  # type: ignore[override]
-        """Each operation with its arguments and what it does: what `help(home.Lights)` and `home.Lights?` show."""
+        """Text of `help(home.Lights)` and `home.Lights?`: the operations, their arguments and descriptions."""
         lines = [f"The service {self._name} of solution {self._solution}."]
         for name, declared in self._operations().items():
             lines += [
@@ -93,7 +93,7 @@ class ServiceHandle:
 
 
 class CustomService:
-    """A service that stands in for one that the platform does not have."""
+    """A service that was added to a lab with `Lab.service`."""
 
     def __init__(self, runtime: Runtime, name: str, operations: Iterable[OperationInfo]) -> None:
         self._runtime = runtime
@@ -102,12 +102,12 @@ class CustomService:
 
     @property
     def calls(self) -> pandas.DataFrame:
-        """The calls of it, of whatever solution, a row each."""
+        """DataFrame of the calls of this service, from all solutions."""
         called = self._runtime.run(self._runtime.control.journal.select, "call")
         return of_entries(each for each in called if each.summary.startswith(f"{self.name}."))
 
     def remove(self) -> None:
-        """Take it out again: calls of it are 404 error objects then."""
+        """Remove the service: later calls get a 404 error object."""
         self._runtime.run(self._runtime.control.functions.remove_service, self.name)
 
     def __repr__(self) -> str:
@@ -120,7 +120,7 @@ class CustomService:
 
 
 def call(runtime: Runtime, solution: str, service: str, operation: str, parameters: Any) -> Any:
-    """The result of a service operation, or the error object; warns of arguments that it ignores."""
+    """Return the result of a service operation, or the error object; warn of arguments that the operation ignores."""
     result = ask(runtime, solution, runtime.control.services.call, solution, service, operation, parameters)
     for note in result.notes:
         warnings.warn(note, LabWarning, stacklevel=3)
@@ -128,7 +128,7 @@ def call(runtime: Runtime, solution: str, service: str, operation: str, paramete
 
 
 def signature(operation: OperationInfo) -> inspect.Signature:
-    """What Python shows of an operation: types by their names, and a keyword (`from_`) with an underscore."""
+    """Return the Python signature of an operation, with type names, and `from_` for the argument `from`."""
     parameters = [
         inspect.Parameter(
             f"{each.name}_" if keyword.iskeyword(each.name) else each.name,
@@ -144,7 +144,7 @@ def signature(operation: OperationInfo) -> inspect.Signature:
 
 
 class _Name(str):
-    """A name of a type, which signatures show without quotes."""
+    """Name of a type, shown without quotes in signatures."""
 
     __slots__ = ()
     __repr__ = str.__str__

@@ -1,4 +1,4 @@
-"""How handles look in a notebook."""
+"""HTML and DataFrames with which handles appear in a notebook."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ARRIVED = ("time", "method", "path", "parameters", "status", "answer", "fault")
 
 
 def card(title: str, facts: Mapping[str, object]) -> str:
-    """A small HTML table of facts below a title."""
+    """Return a small HTML table of facts below a title."""
     rows = "".join(
         f"<tr><th style='text-align:left'>{escape(name)}</th><td style='text-align:left'>{escape(str(value))}</td></tr>"
         for name, value in facts.items()
@@ -40,14 +40,14 @@ def card(title: str, facts: Mapping[str, object]) -> str:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """An HTML table of texts."""
+    """Return an HTML table of texts."""
     heads = "".join(f"<th>{escape(each)}</th>" for each in columns)
     lines = "".join(f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in row)}</tr>" for row in rows)
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table>"
 
 
 def of_entries(entries: Iterable[Entry]) -> pandas.DataFrame:
-    """Records of the journal, a row each, indexed by sequence; `time` is a UTC timestamp."""
+    """Return a DataFrame of journal records, indexed by sequence; `time` is a UTC timestamp."""
     with needs("tables"):
         import pandas
 
@@ -59,7 +59,7 @@ def of_entries(entries: Iterable[Entry]) -> pandas.DataFrame:
 
 
 def of_subscriptions(found: Iterable[SubscriptionInfo]) -> pandas.DataFrame:
-    """Subscriptions, a row each, indexed by the subscriber."""
+    """Return a DataFrame of subscriptions, indexed by the subscriber."""
     with needs("tables"):
         import pandas
 
@@ -68,7 +68,7 @@ def of_subscriptions(found: Iterable[SubscriptionInfo]) -> pandas.DataFrame:
 
 
 def of_lines(lines: Iterable[LogLine]) -> pandas.DataFrame:
-    """Lines of a solution's log, a row each, indexed by the record's sequence; `time` is a UTC timestamp."""
+    """Return a DataFrame of a solution's log, indexed by the record's sequence; `time` is a UTC timestamp."""
     with needs("tables"):
         import pandas
 
@@ -80,7 +80,7 @@ def of_lines(lines: Iterable[LogLine]) -> pandas.DataFrame:
 
 
 def of_arrived(arrived: Iterable[Arrived]) -> pandas.DataFrame:
-    """Requests that arrived at a provider, a row each; `time` is a UTC timestamp."""
+    """Return a DataFrame of the requests that a provider received; `time` is a UTC timestamp."""
     with needs("tables"):
         import pandas
 
@@ -91,7 +91,7 @@ def of_arrived(arrived: Iterable[Arrived]) -> pandas.DataFrame:
 
 
 def of_faults(faults: Iterable[FaultInfo]) -> pandas.DataFrame:
-    """Faults, a row each, indexed by name."""
+    """Return a DataFrame of faults, indexed by name."""
     with needs("tables"):
         import pandas
 
@@ -100,7 +100,7 @@ def of_faults(faults: Iterable[FaultInfo]) -> pandas.DataFrame:
 
 
 def of_messages(messages: Iterable[Message]) -> pandas.DataFrame:
-    """Messages to handsets, a row each; `time` and `ended` are UTC timestamps."""
+    """Return a DataFrame of messages to handsets; `time` and `ended` are UTC timestamps."""
     with needs("tables"):
         import pandas
 
@@ -112,7 +112,7 @@ def of_messages(messages: Iterable[Message]) -> pandas.DataFrame:
 
 
 def of_requests(rows: Iterable[Row]) -> pandas.DataFrame:
-    """Requests of a run, a row each; `time` is a UTC timestamp."""
+    """Return a DataFrame of a run's requests; `time` is a UTC timestamp."""
     with needs("tables"):
         import pandas
 
@@ -122,7 +122,7 @@ def of_requests(rows: Iterable[Row]) -> pandas.DataFrame:
 
 
 def of_failures(failures: Iterable[Failure]) -> pandas.DataFrame:
-    """Devices that failed, a row each, indexed by identity; `time` is a UTC timestamp."""
+    """Return a DataFrame of devices that failed, indexed by identity; `time` is a UTC timestamp."""
     with needs("tables"):
         import pandas
 
@@ -132,7 +132,7 @@ def of_failures(failures: Iterable[Failure]) -> pandas.DataFrame:
 
 
 def of_devices(rows: Iterable[Mapping[str, object]]) -> pandas.DataFrame:
-    """Devices of a run, a row each, indexed by identity."""
+    """Return a DataFrame of a run's devices, indexed by identity."""
     with needs("tables"):
         import pandas
 
@@ -140,7 +140,7 @@ def of_devices(rows: Iterable[Mapping[str, object]]) -> pandas.DataFrame:
 
 
 def of_workers(rows: Iterable[Mapping[str, object]]) -> pandas.DataFrame:
-    """Workers of a run, a row each; `died` is a UTC timestamp."""
+    """Return a DataFrame of a run's workers; `died` is a UTC timestamp."""
     with needs("tables"):
         import pandas
 
@@ -150,7 +150,7 @@ def of_workers(rows: Iterable[Mapping[str, object]]) -> pandas.DataFrame:
 
 
 def of_selected(selected: Table) -> pandas.DataFrame:
-    """Rows of a SELECT; the attribute `hidden` of the frame names the columns that count as NULL in it."""
+    """Return a DataFrame of the rows of a SELECT; its attribute `hidden` lists the columns that are read as NULL."""
     with needs("tables"):
         import pandas
 
@@ -160,7 +160,7 @@ def of_selected(selected: Table) -> pandas.DataFrame:
 
 
 def moments(seconds: pandas.Series[Any]) -> pandas.Series[Any]:
-    """Return Unix seconds as UTC timestamps, to the microsecond: nanoseconds would end in 2262."""
+    """Return Unix seconds as UTC timestamps with microseconds, since nanoseconds would end in 2262."""
     with needs("tables"):
         import pandas
 

@@ -59,7 +59,7 @@ class Solution(SiteClient):
         content_type: str = JSON,
         replace: bool = False,
     ) -> Any:
-        """Add a route: a Lua script (`lua="…"`) or a Python function; without either, return a decorator.
+        """Add a route: a Lua script (`lua="…"`) or a Python function; without either, a decorator.
 
         The function, sync or async, gets the arguments that it names out of: request, response, services, context,
         log, now. content_type: of the request bodies that the route accepts. replace: replace any existing route of
@@ -86,7 +86,7 @@ class Solution(SiteClient):
         lua: str | None = None,
         replace: bool = False,
     ) -> Any:
-        """Handle an event: `on("device", "datapoint", lua="…")`, or a Python function; without either, return a
+        """Add an event handler: `on("device", "datapoint", lua="…")`, or a Python function; without either, a
         decorator.
 
         replace: replace any existing handler of this event. Without it, only the same script or a function of the

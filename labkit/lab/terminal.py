@@ -1,4 +1,4 @@
-"""`labkit fleet`: from what was typed to a run, and what came of it as plain data."""
+"""The command `labkit fleet`: turns its options into a run, and the run into plain data."""
 
 from __future__ import annotations
 
@@ -60,8 +60,10 @@ def fleet_run(
     fail_if: Sequence[str] = (),
     watch: Watch = lambda ticks: None,
 ) -> Outcome:
-    """Run what `labkit fleet` asks for. watch: is called with the intervals so far as each ends, on the thread that the
-    devices live on. Raises LabError or SettingsError.
+    """Run a fleet with the options of `labkit fleet`, and return the result.
+
+    watch: called with the intervals so far at the end of each, on the thread of the devices. Raises LabError or
+    SettingsError for a wrong option.
     """
     lasting = seconds + 60 * minutes + 3600 * hours + 86_400 * days
     if not lasting:
@@ -90,7 +92,10 @@ def fleet_run(
 
 
 def behaviour_of(name: str, parameters: Sequence[str]) -> Behaviour:
-    """A behaviour by its name, or as `module:Class`, with `NAME=VALUE` parameters. Raises LabError."""
+    """Return a behaviour with its parameters.
+
+    name: of a built-in behaviour, or `module:Class`. parameters: texts `NAME=VALUE`. Raises LabError for wrong ones.
+    """
     found = _class(name)
     declared = found.parameters()
     return found(**dict(_parameter(each, declared) for each in parameters))
@@ -118,7 +123,11 @@ def _class(name: str) -> type[Behaviour]:
 def in_a_lab(
     order: Order, config: Path, speed: float, workers: int | None, *, bar: bool | None = None
 ) -> Outcome:
-    """A run in a lab of its own. speed: seconds of lab time for each real one, 0 for the virtual clock."""
+    """Run a fleet in a new lab.
+
+    speed: seconds of lab time per real second, 0 for a virtual clock. bar: whether to show a progress bar; None: only
+    in a terminal.
+    """
     known = [each.id for each in load(config).products]
     if order.product not in known:
         raise LabError(
@@ -161,7 +170,7 @@ def against(
     *,
     bar: bool | None = None,
 ) -> Outcome:
-    """A run against a platform elsewhere, on the wall clock. Its devices provision themselves first."""
+    """Run a fleet against a platform elsewhere, in real time. Its devices provision themselves first."""
     there = elsewhere(target, order.product, ca_file)
     seed = fresh_seed() if order.seed is None else order.seed
     members = [
@@ -195,8 +204,9 @@ def against(
 
 
 def _interrupted(live: Callable[[], Awaitable[None]], watched: Watched) -> bool:
-    """Let the devices of a run live on a thread of its own, where no signal reaches them. Return whether an interrupt
-    ended it early; raise KeyboardInterrupt where it came before the run began.
+    """Run devices on a separate thread, which no signal reaches. Return whether an interrupt ended the run early.
+
+    Raises KeyboardInterrupt for an interrupt before the run has begun.
     """
     portal = Portal()
     task = portal.begin(live)
@@ -215,7 +225,10 @@ def _interrupted(live: Callable[[], Awaitable[None]], watched: Watched) -> bool:
 
 
 def _fresh_identities(order: Order, format: Format, length: int | None = None) -> list[str]:
-    """Never one from before, unless the prefix says so: the others have no room for letters, and begin anywhere."""
+    """Return identities that no earlier run has used, unless the prefix determines them.
+
+    Formats that have no room for a prefix start at a random number.
+    """
     most = None if length is None else DIGITS.get(format, 0) ** length - 1
     if most is not None and most < order.devices:
         why = (
@@ -237,7 +250,7 @@ def _fresh_identities(order: Order, format: Format, length: int | None = None) -
 
 
 class Watched:
-    """A progress bar over a run that begins later."""
+    """A progress bar for a run that begins later."""
 
     def __init__(self, lasting: float, wanted: bool | None, watch: Watch) -> None:
         self.lasting = lasting
@@ -248,7 +261,7 @@ class Watched:
         self._bar: Progress | None = None
 
     def watch(self, play: Play) -> None:
-        """Show how far it is, and have each interval watched."""
+        """Show the progress of a run, and report each interval."""
         self.play, self.began = play, play.began
         play.on_tick(lambda _: self._watch(play.ticks))
         self._bar = Progress(self, self._wanted)
@@ -273,7 +286,10 @@ def _rate(text: str) -> Shape:
 
 
 def _parameter(text: str, declared: Mapping[str, Any]) -> tuple[str, Any]:
-    """A parameter's name and value: as JSON, or the text itself where it is none, or where a string is wanted."""
+    """Return the name and value of a parameter.
+
+    The value is read as JSON. It stays a text if it is not JSON, or if the parameter is declared as a string.
+    """
     name, equals, value = text.partition("=")
     name = name.strip()
     if not equals:

@@ -1,4 +1,4 @@
-"""Thresholds of a run's measures, as `labkit fleet --fail-if "p99>250ms"` takes them."""
+"""Limits on the measures of a run, for `labkit fleet --fail-if "p99>250ms"`."""
 
 from __future__ import annotations
 
@@ -60,15 +60,17 @@ WHOLE = "requests", "rate", "sent"  # of which no share is taken
 
 
 class Counted(NamedTuple):
-    """A number. whole: of which it is a part, None where it is none."""
+    """A count. whole: the total of which it is a part, None if it has no total."""
 
     number: float
     whole: float | None = None
 
 
 class Measured(NamedTuple):
-    """The measures of a run. due, sending: latencies from the due time and from sending; durations: in seconds, by
-    name; counts: by name."""
+    """The measures of a run that thresholds can limit.
+
+    due, sending: latencies from the due time and from sending; durations: in seconds, by name; counts: by name.
+    """
 
     due: Latency
     sending: Latency
@@ -78,7 +80,7 @@ class Measured(NamedTuple):
 
 @dataclass(frozen=True)
 class Threshold:
-    """A limit that a measure of a run must not cross. limit: seconds, a count or, where `share`, a part of 1."""
+    """A limit that a measure of a run must not cross. limit: seconds, a count or, if `share`, a fraction of 1."""
 
     text: str
     measure: str
@@ -88,9 +90,9 @@ class Threshold:
 
     @classmethod
     def of(cls, text: str, accounts: bool = True) -> Threshold:
-        """Read `MEASURE SIGN NUMBER UNIT`, such as `p99>250ms`, `failed>0.1%` or `requests<1000`.
+        """Parse `MEASURE SIGN NUMBER UNIT`, such as `p99>250ms`, `failed>0.1%` or `requests<1000`.
 
-        accounts: whether the run keeps them. Raises LabError, which lists the measures where it is one that is wrong.
+        accounts: whether the run has accounts. Raises LabError, which lists the measures if the measure is unknown.
         """
         found = PARTS.fullmatch(text)
         if found is None:
@@ -117,7 +119,7 @@ class Threshold:
         return cls(text, measure, found["sign"], number * factor, unit == "%")
 
     def value(self, measured: Measured) -> float:
-        """Return the measure's value, in the unit of `limit`; NaN where it has none."""
+        """Return the measure's value in the unit of `limit`; NaN without a value."""
         latency = PERCENTILE.fullmatch(self.measure)
         if latency is not None:
             percent = 100.0 if latency["percent"] is None else float(latency["percent"])
@@ -130,7 +132,10 @@ class Threshold:
         return counted.number / counted.whole if counted.whole else math.nan
 
     def crossed(self, measured: Measured) -> str | None:
-        """Return a line that says how it is crossed, None where it is not. A measure without a value crosses it."""
+        """Return a line that describes how the limit is crossed; None if it is not.
+
+        A measure without a value crosses its limit.
+        """
         value = self.value(measured)
         if math.isnan(value):
             return f"--fail-if {self.text}: {self.measure} has no value"
@@ -147,7 +152,7 @@ class Threshold:
 
 
 def listed() -> list[tuple[str, str]]:
-    """Return each measure with its meaning."""
+    """Return the names of all measures with their descriptions."""
     return [
         *DURATIONS.items(),
         *COUNTS.items(),
