@@ -256,9 +256,16 @@ class BenchCommand(click.Command):
     type=click.Path(path_type=Path, dir_okay=False),
     help="Draw what `growth` finds, as a PNG.",
 )
+@click.option(
+    "--calls",
+    "counts_calls",
+    is_flag=True,
+    help="Count function calls a request instead: steady on any machine.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 def bench(
     names: tuple[str, ...],
+    counts_calls: bool,
     rounds: int,
     seconds: float,
     polls: int,
@@ -271,12 +278,15 @@ def bench(
     """Measure speed as ratios to a bare server beside the lab, or to the least that a call must do.
 
     NAMES are the measures to take; without one, all but the soak, and but `fleet` without Locust. With
-    --json, each has its value, its reference and their ratio.
+    --json, each has its value, its reference and their ratio. With --calls, NAMES are works whose function calls are
+    counted: write, read, write-durable, write-lua, bare-write, bare-read, simulated-write, simulated-lua.
     """
     from labkit.bench import bench as measures
+    from labkit.bench import counts
+    from labkit.bench.measures import Result
     from labkit.core.bars import progress_bar
 
-    names = names or measures.EVERYDAY
+    names = names or (() if counts_calls else measures.EVERYDAY)
     if chart_file is not None:
         if "growth" not in names:
             raise SettingsError("--chart: only the measure growth has a chart")
@@ -287,20 +297,24 @@ def bench(
             bar.set_description_str(text)
             bar.update()
 
-        results = measures.run(
-            names,
-            count=rounds,
-            seconds=seconds,
-            poll_count=polls,
-            minutes=minutes,
-            whole_growth=whole_growth,
-            sizes=sizes,
-            progress=progress,
+        results = (
+            counts.measure(names, progress)
+            if counts_calls
+            else measures.run(
+                names,
+                count=rounds,
+                seconds=seconds,
+                poll_count=polls,
+                minutes=minutes,
+                whole_growth=whole_growth,
+                sizes=sizes,
+                progress=progress,
+            )
         )
     if chart_file is not None:
         from labkit.bench.chart import growth_chart
 
-        [grown] = [result for result in results if result.name == "growth"]
+        [grown] = [each for each in results if isinstance(each, Result) and each.name == "growth"]
         try:
             chart_file.write_bytes(growth_chart(grown))
         except OSError as error:
@@ -309,13 +323,7 @@ def bench(
         click.echo(json.dumps([result.as_dict() for result in results], indent=2))
         return
     for result in results:
-        click.echo(f"{result.title}")
-        click.echo(f"  {result.value:.1f} {result.unit}, reference {result.reference:.1f}")
-        required = ""
-        if result.required is not None:
-            required = f", required {result.required:.2f}: {'met' if result.met else 'NOT MET'}"
-        click.echo(f"  ratio {result.ratio:.2f}{required}; rounds void: {result.void}")
-        click.echo("  " + ", ".join(f"{name} {value:,.2f}" for name, value in result.details.items()))
+        click.echo(str(result))
 
 
 @main.command(short_help="Run the notebooks as a conformance report.")

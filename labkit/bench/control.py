@@ -8,7 +8,7 @@ import os
 import resource
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from labkit.core.errors import LabkitError
@@ -24,13 +24,17 @@ class BenchError(LabkitError):
 class Child:
     """A child process, pinned to a core."""
 
-    def __init__(self, module: str, *args: str, core: int) -> None:
+    def __init__(
+        self, module: str, *args: str, core: int, environment: Mapping[str, str] | None = None
+    ) -> None:
+        """environment: variables that differ from those of this process; an empty value removes one."""
         self.name = module.rpartition(".")[2]
         self._process = subprocess.Popen(
             [sys.executable, "-m", module, str(core), *args],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
+            env=None if environment is None else _merged(environment),
         )
         self.ready = self._answer()
 
@@ -63,6 +67,11 @@ class Child:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _merged(changed: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of this process with some variables changed, and without those that are empty."""
+    return {name: value for name, value in {**os.environ, **changed}.items() if changed.get(name, value)}
 
 
 def prepare(core: int) -> None:

@@ -142,6 +142,20 @@ class Load:
         busy = (time.process_time() - cpu) / elapsed
         return {"requests": statuses[expected], "seconds": elapsed, "busy": busy}
 
+    async def series(
+        self, method: str, body: str, query: str, expected: int, count: int, pause: float = 0.0
+    ) -> Answer:
+        """Send requests on the first connection, one after the other. pause: seconds after each answer."""
+        path = ALIAS + (f"?{query}" if query else "")
+        request = self.request(method, path, self._tokens[0], body)
+        for _ in range(count):
+            status, _ = await self._wires[0].ask(request)
+            if status != expected:
+                raise BenchError(f"expected status {expected}, got {status}")
+            if pause:
+                await asyncio.sleep(pause)
+        return {"requests": count}
+
     async def poll(self, writers: int) -> Answer:
         """Start a long poll on every connection except the first `writers`, which are reserved for writes."""
         self._poll_tokens = self._tokens[writers:]
@@ -211,6 +225,7 @@ async def serve() -> None:
     commands: dict[str, Callable[..., Awaitable[Answer]]] = {
         "connect": load.connect,
         "hammer": load.hammer,
+        "series": load.series,
         "poll": load.poll,
         "wake": load.wake,
         "script": load.script,

@@ -81,6 +81,16 @@ class Result:
         """Return the result as plain data, for JSON."""
         return asdict(self)
 
+    def __str__(self) -> str:
+        required = ""
+        if self.required is not None:
+            required = f", required {self.required:.2f}: {'met' if self.met else 'NOT MET'}"
+        details = ", ".join(f"{name} {value:,.2f}" for name, value in self.details.items())
+        return (
+            f"{self.title}\n  {self.value:.1f} {self.unit}, reference {self.reference:.1f}\n"
+            f"  ratio {self.ratio:.2f}{required}; rounds void: {self.void}\n  {details}"
+        )
+
 
 TWO = "text=hello&number=21.5"
 TRAFFIC = [

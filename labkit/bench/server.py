@@ -18,6 +18,7 @@ from typing import Any
 import psutil
 from aiohttp import web
 
+from labkit.bench.call_counter import CallCounter
 from labkit.bench.control import Answer, prepare, run, serve_commands
 from labkit.bench.handlers import DOMAIN, certificate
 from labkit.edge.certificates import Authority
@@ -62,7 +63,7 @@ async def reference(settings: dict[str, Any]) -> None:
     await site.start()
     ready["port"] = runner.addresses[0][1]
     try:
-        await serve_commands(ready, {"usage": usage})
+        await serve_commands(ready, {"usage": usage, **CallCounter().commands()})
     finally:
         await runner.cleanup()
 
@@ -87,7 +88,13 @@ async def lab(settings: dict[str, Any]) -> None:
             "ca": platform.context.address.ca_pem,
             "domain": DOMAIN,
         }
-        await serve_commands(ready, {"usage": usage, "settle": settle, "wait_for_polls": wait_for_polls})
+        commands = {
+            "usage": usage,
+            "settle": settle,
+            "wait_for_polls": wait_for_polls,
+            **CallCounter().commands(),
+        }
+        await serve_commands(ready, commands)
 
 
 def main() -> None:

@@ -1,19 +1,23 @@
 """The process that simulates a fleet: `python -m labkit.bench.simulated CORE KIND DEVICES [RECORDS]`.
 
-KIND is write or lua; RECORDS is the capacity of the journal.
+KIND is write or lua; RECORDS is the capacity of the journal. With the environment variable COUNT_CALLS=1 each run also
+returns its calls of Python and of C functions, and takes several times as long.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 from typing import Any
 
 import psutil
 
+from labkit.bench.call_counter import CallCounter
 from labkit.bench.control import prepare
 from labkit.bench.measures import COUNT
 from labkit.core.memory import serve_for_long
@@ -43,6 +47,9 @@ def main() -> None:
     journal = {"records": int(more[0]) if more else RECORDS}
     prepare(int(core))
     serve_for_long()
+    counter = CallCounter() if os.environ.get("COUNT_CALLS") else None
+    if counter is not None:
+        threading.setprofile(counter.profile)  # before the lab starts its thread
     with tempfile.TemporaryDirectory() as folder, Lab(seed=7, journal=journal, datapoints=POINTS) as lab:
         product = lab.product("bench", resources=RESOURCES)
         if kind == "lua":
@@ -55,15 +62,18 @@ def main() -> None:
         while line := sys.stdin.readline():
             command = json.loads(line)
             try:
-                _say(_play(fleet, command["writes"]))
+                _say(_play(fleet, command["writes"], counter))
             except Exception as error:  # noqa: BLE001  reported to the parent process
                 _say({"error": f"{type(error).__name__}: {error}"})
 
 
-def _play(fleet: Any, writes: int) -> dict[str, float]:
+def _play(fleet: Any, writes: int, counter: CallCounter | None) -> dict[str, float]:
     """Simulate at least `writes` writes; return CPU seconds of the whole process, and its resident memory in bytes."""
     began, cpu = time.perf_counter(), time.process_time()
+    if counter is not None:
+        counter.start()
     run = fleet.run(seconds=EVERY * -(-writes // len(fleet)))
+    counts = {} if counter is None else counter.stop()
     if run.latency.count < writes or len(run.failures):
         raise RuntimeError(f"expected {writes} writes, got: {run.summary}")
     return {
@@ -71,6 +81,7 @@ def _play(fleet: Any, writes: int) -> dict[str, float]:
         "cpu": time.process_time() - cpu,
         "seconds": time.perf_counter() - began,
         "memory": psutil.Process().memory_info().rss,
+        **counts,
     }
 
 

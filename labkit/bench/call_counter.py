@@ -1,0 +1,51 @@
+"""Counter of function calls in this process, by Python's profiling hook."""
+
+from __future__ import annotations
+
+import sys
+from types import FrameType
+from typing import Any
+
+from labkit.bench.control import Answer
+
+
+class CallCounter:
+    """Counts calls of Python functions and of C functions, between `start` and `stop`.
+
+    `profile` is installed on the thread that calls `start`, or by `threading.setprofile` on threads yet to begin.
+    """
+
+    def __init__(self) -> None:
+        self._counting = False
+        self._python = self._c = 0
+
+    def profile(self, frame: FrameType, event: str, argument: object) -> None:
+        if self._counting:
+            if event == "call":
+                self._python += 1
+            elif event == "c_call":
+                self._c += 1
+
+    def start(self) -> None:
+        self._python = self._c = 0
+        self._counting = True
+
+    def stop(self) -> dict[str, int]:
+        """Stop counting, and return the numbers of calls: python and c."""
+        self._counting = False
+        return {"python": self._python, "c": self._c}
+
+    def commands(self) -> dict[str, Any]:
+        """Return the commands of a child process (`control.serve_commands`) that count calls on its event loop."""
+
+        async def count() -> Answer:
+            sys.setprofile(self.profile)
+            self.start()
+            return {}
+
+        async def counted() -> Answer:
+            found = self.stop()
+            sys.setprofile(None)
+            return found
+
+        return {"count": count, "counted": counted}

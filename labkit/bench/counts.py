@@ -1,0 +1,133 @@
+"""Calls of Python functions and of C functions a request: a cost that does not depend on the machine's speed.
+
+One connection sends one request at a time, so that the count does not depend on which requests share an iteration of
+the event loop. A count is that of 2N requests less that of N, divided by N: calls that do not belong to requests cancel
+out. It repeats within 0.1 % on one version of Python. It does not show the cost of caches, memory and the kernel: the
+ratios of the other measures stay the measure of speed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from labkit.bench.control import BenchError, Child
+from labkit.bench.measures import TRAFFIC, Traffic
+
+REQUESTS = 60  # 300 give the same counts
+DEVICES = 32
+WRITES = 12  # of each device; the counts of simulated writes depend on it
+WARM_UP = 100  # requests
+SCRIPT = 0.003  # seconds between two requests that start a script, so that it has run before the next request
+QUIET_ENVIRONMENT = {"PYTHONHASHSEED": "0", "PYTHONPROFILEIMPORTTIME": "", "COVERAGE_PROCESS_START": ""}
+
+
+@dataclass(frozen=True, slots=True)
+class CallCount:
+    """Calls of Python functions and of C functions that one request takes."""
+
+    name: str
+    title: str
+    python: float
+    c: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the counts as plain data, for JSON."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return f"{self.name:16} {self.python:7.1f} Python calls {self.c:7.1f} C calls  {self.title}"
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Requests whose calls are counted. traffic: to a server, `bare` to the reference; else `simulated` writes."""
+
+    name: str
+    title: str
+    traffic: Traffic | None = None
+    bare: bool = False
+    simulated: str = ""
+
+
+_TRAFFIC = {each.name: each for each in TRAFFIC}
+WORKS = {
+    work.name: work
+    for work in (
+        *(
+            Work(f"bare-{name}", f"{name} at a bare aiohttp handler", _TRAFFIC[name], bare=True)
+            for name in ("write", "read")
+        ),
+        *(Work(each.name, each.title, each) for each in TRAFFIC),
+        Work("simulated-write", "write of a simulated device", simulated="write"),
+        Work("simulated-lua", "write of a simulated device, counted in Lua", simulated="lua"),
+    )
+}
+
+
+def measure(names: Sequence[str], progress: Callable[[str], object]) -> list[CallCount]:
+    """Count calls a request, each work in a process of its own. names: all works if empty.
+
+    Raises BenchError for an unknown name.
+    """
+    unknown = [name for name in names if name not in WORKS]
+    if unknown:
+        raise BenchError(f"no work {unknown[0]!r} to count, there are: {', '.join(WORKS)}")
+    found = []
+    for name in names or WORKS:
+        work = WORKS[name]
+        few, many, requests = (
+            _of_fleet(work.simulated) if work.traffic is None else _of_server(work, work.traffic)
+        )
+        counts = {kind: (many[kind] - few[kind]) / requests for kind in ("python", "c")}
+        found.append(CallCount(name, work.title, **counts))
+        progress(f"calls of {name}")
+    return found
+
+
+def _of_server(work: Work, traffic: Traffic) -> tuple[dict[str, int], dict[str, int], int]:
+    """Return the counts of N and of 2N requests, and N."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(TemporaryDirectory()))
+        kind = ("reference",) if work.bare else ("lab", traffic.settings(folder))
+        server = stack.enter_context(
+            Child("labkit.bench.server", *kind, core=0, environment=QUIET_ENVIRONMENT)
+        )
+        load = stack.enter_context(Child("labkit.bench.load", core=1))
+        load.ask("connect", **server.ready, connections=1, activate=not work.bare)
+        settle = "usage" if work.bare else "settle"
+
+        def play(count: int, **more: Any) -> None:
+            asked = {"body": traffic.body, "query": traffic.query, "expected": traffic.status, **more}
+            pause = SCRIPT if traffic.lua else 0.0
+            load.ask("series", **{"method": traffic.method, "count": count, "pause": pause, **asked})
+            server.ask(settle)
+
+        if traffic.prepare and not work.bare:
+            play(1, method="POST", body=traffic.prepare, query="", expected=204)
+        play(WARM_UP)
+        found = []
+        for count in (REQUESTS, 2 * REQUESTS):
+            server.ask("count")
+            play(count)
+            found.append(server.ask("counted"))
+        return found[0], found[1], REQUESTS
+
+
+def _of_fleet(kind: str) -> tuple[dict[str, int], dict[str, int], int]:
+    """Return the counts of about N and of about 2N simulated writes, and the difference of the numbers of writes."""
+    writes = DEVICES * WRITES
+    with Child(
+        "labkit.bench.simulated",
+        kind,
+        str(DEVICES),
+        core=0,
+        environment={**QUIET_ENVIRONMENT, "COUNT_CALLS": "1"},
+    ) as process:
+        process.ask("play", writes=writes)
+        few, many = (process.ask("play", writes=count) for count in (writes, 2 * writes))
+    return few, many, many["writes"] - few["writes"]
