@@ -197,7 +197,7 @@ class Core(Component):
         clock, database = self._context.clock, self._context.database
         database.start(metadata)
         self._context.identifiers.start = database.starts
-        clock.begin_after(database.ended_at)
+        clock.continue_from(database.ended_at)
         if clock.ahead > STEP:
             self._warn(f"the host's clock is {_span(clock.ahead)} behind the end of the data file")
         clock.watch_host(self._report_step)

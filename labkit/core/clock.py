@@ -103,13 +103,13 @@ class Clock:
         """Seconds by which lab time is ahead of the host's clock; 0 for a clock that does not follow it."""
         return 0.0 if self._host is None else self._host.ahead
 
-    def begin_after(self, when: float) -> None:
+    def continue_from(self, when: float) -> None:
         """Set lab time to `when`, unless it is later already."""
         missing = min(when, LATEST) - self.now()
         if missing <= 0:
             return
         if self._host is not None:
-            self._host.begin_after(min(when, LATEST))
+            self._host.continue_from(min(when, LATEST))
         else:
             self._lab += missing
 

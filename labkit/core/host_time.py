@@ -62,7 +62,7 @@ class HostTime:
         """Seconds by which this time is ahead of the host's clock."""
         return max(self.now() - self._wall(), 0.0)
 
-    def begin_after(self, when: float) -> None:
+    def continue_from(self, when: float) -> None:
         """Continue from `when`, which is later than now."""
         self._latest = when
         self._ahead = _Observation(when, self._wall(), self._steady())

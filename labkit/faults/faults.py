@@ -20,9 +20,9 @@ from labkit.faults.delays import Delays
 from labkit.faults.events import EventFaults
 from labkit.faults.fault import ActiveFault, Origin
 from labkit.faults.lanes import Lanes
-from labkit.faults.named import ProviderFaults, find_provider_fault
 from labkit.faults.outgoing import Outgoing
 from labkit.faults.patterns import ANY, Pattern
+from labkit.faults.provider_faults import ProviderFaults, find_provider_fault
 from labkit.faults.requests import Requests
 from labkit.faults.runs import Runs
 from labkit.faults.tools import Tools

@@ -103,9 +103,9 @@ def test_other_running_clocks_do_not_depend_on_how_the_host_is_set(
 
 def test_it_goes_on_where_data_ended(host: Host) -> None:
     for clock in (Clock(real=host.real), Clock(60, real=host.real), Clock(0, real=host.real)):
-        clock.begin_after(clock.now() - 5)  # earlier: as it is
+        clock.continue_from(clock.now() - 5)  # earlier: as it is
         begun = clock.now()
-        clock.begin_after(begun + 1000)
+        clock.continue_from(begun + 1000)
         assert clock.now() == begun + 1000
         host.run(10)
         assert clock.now() == begun + 1000 + {1: 9.5, 60: 600, 0: 0}[int(clock.rate)]
@@ -113,7 +113,7 @@ def test_it_goes_on_where_data_ended(host: Host) -> None:
 
 def test_it_ends_where_lab_time_does(host: Host) -> None:
     clock = Clock(real=host.real)
-    clock.begin_after(LATEST + 10)
+    clock.continue_from(LATEST + 10)
     host.run(10)
     assert clock.now() == LATEST
 
