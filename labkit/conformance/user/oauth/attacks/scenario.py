@@ -42,7 +42,7 @@ class Attack:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Result of an attack. status, code: of the error object; None if the answer was none."""
+    """Result of an attack. status, code: of the error object; None if the answer was no error object."""
 
     attack: Attack
     status: int | None
