@@ -109,8 +109,8 @@ class Calls:
     ) -> None:
         """Queue a call whose result must equal the model's.
 
-        change: applies the call to the model and returns the expected result, or raises Refused; see: reduces the
-        actual result to the part that is compared.
+        change: called at once, applies the call to the model and returns the expected result, or raises Refused; see:
+        reduces the actual result to the part that is compared.
         """
         refused: Refused | None = None
         wanted: object = None

@@ -87,7 +87,7 @@ class Notifications:
         """Finish pending calls and deliveries before the platform restarts."""
         await self._settle()
 
-    # ---- what commands do
+    # ---- commands
 
     async def create(
         self, index: int, identity: str, endpoint: int, kind: str, address: int, tags: Sequence[str]

@@ -57,7 +57,7 @@ async def namesakes(target: Target) -> tuple[VirtualDevice, VirtualDevice]:
     return both
 
 
-# ---- their state
+# ---- state
 
 
 @check("SOL-DEV-1", "a set value answers the device's poll and read, and no other device's")
@@ -229,7 +229,7 @@ async def newer(target: Target) -> None:
         expect.equal("that of the other alias", state["measured"]["timestamp"], begun * MICROS)
 
 
-# ---- their identities
+# ---- identities
 
 
 @check("SOL-DEV-6", "identities are added, and provisioned then")
@@ -336,7 +336,7 @@ async def removed(target: Target) -> None:
     expect.equal("what its namesake reads", await device_client.stored(namesake, "text"), {"text": "before"})
 
 
-# ---- their products
+# ---- products
 
 
 @check("SOL-DEV-9", "of several products one is named, and no other's")

@@ -124,7 +124,7 @@ async def twins(target: Target) -> None:
     expect.equal("the last but one", shown["lua"][-3][2][:18], '{"dailyCount":"24"')
 
 
-# ---- what is shown
+# ---- helpers
 
 
 async def _metrics(target: Target) -> Table:

@@ -48,7 +48,7 @@ class Requests(RequestGame):
 
     default = "SOL-ROUTE-3"
 
-    # ---- what commands do
+    # ---- commands
 
     async def route(self, index: int, method: str, segments: Sequence[str], end: str, query: str) -> None:
         """Send a request for a path below /tree."""

@@ -41,7 +41,7 @@ async def info_as_seen_by(guide: Guide, caller: Person, person: Person) -> Any:
     return decoded(expect.status(await info(guide, person.email, await guide.login(caller)), 200))
 
 
-# ---- what a role lets be seen
+# ---- access to information by role
 
 
 @check("USR-GUIDE-17 USR-GUIDE-18", "the set-up creates the two roles, may run again, and assigns no role")
@@ -113,7 +113,7 @@ async def taken_or_available(target: Target) -> None:
             expect.true(f"the message says {word}", word in message and other not in message, message)
 
 
-# ---- what a role lets be done
+# ---- access to actions by role
 
 
 @check("USR-GUIDE-24 USR-GUIDE-25", "a device is open to the readers that its keeper assigns")
@@ -148,7 +148,7 @@ async def devices(target: Target) -> None:
             expect.status(await guide.request(method, readers, headers=headers, **unknown), 404)
 
 
-# ---- what a client may ask for
+# ---- access of clients
 
 
 @check("USR-GUIDE-26", "a client's wishes for lifetimes have no effect")

@@ -20,7 +20,7 @@ REFRESH_LIFETIME = 31_104_000
 UNFIT_LIFETIMES = (0, -1, 1.5, "soon", True)
 
 
-# ---- what a set is
+# ---- token sets
 
 
 @check("USR-OAUTH-18", "a token set has its four fields, from a code and from a refresh token")
@@ -87,7 +87,7 @@ async def sets_apart(target: Target) -> None:
     await shop.expect_valid(elsewhere)
 
 
-# ---- what is exchanged for it
+# ---- exchanges
 
 
 @check("USR-OAUTH-22 USR-OAUTH-23", "grant_type decides what is exchanged, whatever else is sent")

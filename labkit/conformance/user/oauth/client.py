@@ -59,7 +59,7 @@ class OAuthClient:
         """Id and secret, as parameters."""
         return {"client_id": self.id, "client_secret": self.secret}
 
-    # ---- the parameters of what it asks for
+    # ---- parameters of its requests
 
     def approval(self, **changes: object) -> Parameters:
         """Return the parameters of getOauthAuthorizeApproved."""
@@ -82,7 +82,7 @@ class OAuthClient:
         given = {"grant_type": "refresh_token", "refresh_token": refresh_token}
         return _changed({**self.credentials, **given}, changes)
 
-    # ---- what it asks for
+    # ---- requests
 
     async def approve(self, **changes: object) -> Any:
         """Return a code that the user approves."""

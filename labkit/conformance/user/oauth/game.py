@@ -78,7 +78,7 @@ class OAuth:
         """Finish pending calls before the platform restarts."""
         await self._calls.send()
 
-    # ---- what commands do
+    # ---- commands
 
     async def approve(self, user: int, client: int) -> None:
         """Have a user approve its own or the other's client."""

@@ -106,7 +106,7 @@ class Roles:
         """Finish pending calls before the platform restarts."""
         await self._calls.send()
 
-    # ---- what commands do
+    # ---- commands
 
     async def create(self, index: int, role: str, names: Sequence[str]) -> None:
         """Call createRole."""

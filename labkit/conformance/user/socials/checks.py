@@ -10,7 +10,7 @@ from labkit.conformance.probe import Table
 from labkit.conformance.socials import GOOGLE, MISSING, TWITTER, Socials, query
 from labkit.conformance.target import Target
 
-# ---- the whole way
+# ---- whole logins
 
 
 @check("USR-SOC-1 USR-SOC-8 USR-SOC-9 USR-SOC-10", "a person logs in by OAuth 2")
@@ -285,7 +285,7 @@ async def request_token_dies(target: Target) -> None:
             await user.refused("getSocialLoginUrl", 400, consumer=TWITTER, reqToken=token)
 
 
-# ---- what a callback brings, and what a provider says
+# ---- callbacks and the answers of providers
 
 
 @check("USR-SOC-20", "other parameters are ignored, and missing ones are named")

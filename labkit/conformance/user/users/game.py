@@ -91,7 +91,7 @@ class Users:
         """Finish pending calls before the platform restarts."""
         await self._calls.send()
 
-    # ---- what commands do
+    # ---- commands
 
     async def sign_up(self, index: int, email: str, name: str, password: str) -> None:
         """Call createUser and read the new user's id."""
