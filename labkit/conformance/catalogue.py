@@ -71,8 +71,8 @@ class Statement:
     """One statement of a document.
 
     reference: section reference and item (`1/endpoints/write/3`); document, section: their titles; item: a
-    bare number where the document numbers it, else `row-2`, `header-1` or `rule-1`; gist: what it says, in
-    our words; nothing_to_test: why no requirement tests it, if none does.
+    bare number where the document numbers it, else `row-2`, `header-1` or `rule-1`; gist: its content, in our
+    words; nothing_to_test: why no requirement tests it, if none does.
     """
 
     reference: str

@@ -24,6 +24,7 @@ class Exchange:
 
     @property
     def status_code(self) -> int:
+        """The status of the answer."""
         return self.answer.status_code
 
     @property

@@ -25,6 +25,7 @@ class Covered:
 
     @property
     def id(self) -> str:
+        """The id of the requirement."""
         return self.requirement.id
 
     def as_dict(self) -> dict[str, Any]:

@@ -130,7 +130,7 @@ class Poll:
         if "clock" in self._target.offers:
             await self._target.advance(seconds)
 
-    async def leave(self) -> None:
+    async def disconnect(self) -> None:
         """Cancel the poll, as a client that disconnects: its connection is closed."""
         self._task.cancel()
         await asyncio.wait({self._task})

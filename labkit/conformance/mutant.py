@@ -76,6 +76,7 @@ class Trial:
 
     @property
     def killed(self) -> bool:
+        """Whether every requirement was noticed, the smoke check passed, and nothing was broken."""
         return not self.survived and self.smoke_passed and not self.broken
 
     def as_dict(self) -> dict[str, Any]:

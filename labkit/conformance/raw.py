@@ -97,7 +97,7 @@ class Raw:
         except OSError:
             return b""  # a reset ends the connection too
 
-    def leave(self) -> None:
+    def abort(self) -> None:
         """End the connection by FIN, without close_notify."""
         self._writer.transport.abort()
 
@@ -106,7 +106,7 @@ class Raw:
         self._writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
         self._writer.transport.abort()
 
-    async def finish(self) -> None:
+    async def close(self) -> None:
         """End the connection as TLS does: send close_notify, and wait until the server has closed too."""
         self._writer.close()
         with suppress(OSError):
@@ -152,7 +152,7 @@ async def connect(
     try:
         yield raw
     finally:
-        raw.leave()
+        raw.abort()
 
 
 @asynccontextmanager
@@ -164,7 +164,7 @@ async def connect_plainly(target: Target, name: str) -> AsyncIterator[Raw]:
     try:
         yield raw
     finally:
-        raw.leave()
+        raw.abort()
 
 
 def unreadable(path: str, host: str | None) -> dict[str, tuple[str, int]]:

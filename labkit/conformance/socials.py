@@ -45,6 +45,7 @@ class Socials(User):
         return social
 
     async def url(self, consumer: str, **given: object) -> str:
+        """Return the login URL of a consumer, from getSocialLoginUrl."""
         return await self.text("getSocialLoginUrl", consumer=consumer, **given)
 
     async def callback(self, consumer: str = GOOGLE) -> Table:

@@ -47,6 +47,7 @@ class TargetProduct:
 
     @property
     def id(self) -> str:
+        """The product id of lab.yaml."""
         return self.settings.id
 
 
@@ -217,6 +218,7 @@ class Target:
         return self._pools[id]
 
     async def password(self, length: int) -> str:
+        """Return a new password of random letters and digits."""
         return self._identifiers.alphanumeric("password", length)
 
     async def activated(self, product: str) -> VirtualDevice:

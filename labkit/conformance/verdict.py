@@ -87,4 +87,5 @@ class Verdict:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Verdict:
+        """Return the verdict that `as_dict` described."""
         return cls(**{**data, "requirements": tuple(data["requirements"])})

@@ -17,10 +17,12 @@ PASSWORD = "a password that nobody has"
 
 
 def basic(identity: str, password: str) -> tuple[str, str]:
+    """Return the header of Basic authorization."""
     return ("Authorization", "Basic " + base64.b64encode(f"{identity}:{password}".encode()).decode())
 
 
 def encoded(data: bytes) -> str:
+    """Return bytes as base64 text."""
     return base64.b64encode(data).decode()
 
 

@@ -35,6 +35,8 @@ class Call:
 
 @dataclass(frozen=True)
 class Advance:
+    """Let time pass."""
+
     ticks: int  # of which a second has 1024
 
     async def __call__(self, game: Contents) -> None:

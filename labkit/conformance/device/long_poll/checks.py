@@ -357,7 +357,7 @@ async def not_woken_by_the_past(target: Target) -> None:
 async def client_leaves(target: Target) -> None:
     device = await target.activated(PRODUCT)
     stamp = await device_client.now(device) - 1
-    await (await device_client.begin(target, device, "text", since=stamp)).leave()
+    await (await device_client.begin(target, device, "text", since=stamp)).disconnect()
     expect.status(await device_client.write(device, {"text": "meanwhile"}), 204)
     poll = await device_client.begin(target, device, "text", since=stamp)
     expect.body(expect.status(await poll.answer(), 200), "text=meanwhile")

@@ -40,9 +40,9 @@ async def two_clients(target: Target) -> None:
         for value, order in (("v1", (0, 1)), ("v2", (0, 1)), ("v3", (1, 0)), ("v4", (1, 0))):
             await values.set(value)
             for each in order:
-                await clients[each].gets(value)
-                await clients[each].gets_nothing()
-        await clients[0].gets_nothing()
+                await clients[each].expect_value(value)
+                await clients[each].expect_nothing()
+        await clients[0].expect_nothing()
 
 
 @check("DEV-POLL-27", "values of other aliases and devices that a connection received do not count as seen")
@@ -51,16 +51,16 @@ async def by_alias_and_device(target: Target) -> None:
     other = Values(await target.activated(PRODUCT), int(values.second))
     async with pollers(target, values.device, 2) as (client, witness):
         await values.set("v1")
-        await client.gets("v1")
+        await client.expect_value("v1")
         await values.set("v2")
-        await witness.gets("v2")
+        await witness.expect_value("v2")
         for each, alias in ((values, "Text"), (other, "text")):  # newer values, of the same second
             await each.set("another", alias)
             headers = [("X-Platform-CIK", str(each.device.token)), *client.headers("0")[2:]]
             path = f"{device_client.ALIAS}?{alias}"
             expect.status(await (await client.connection()).ask("GET", path, headers), 200)
-        await client.gets("v2")
-        await client.gets_nothing()
+        await client.expect_value("v2")
+        await client.expect_nothing()
 
 
 @check(
@@ -72,12 +72,12 @@ async def of_another_second(target: Target) -> None:
     later = Values(values.device, int(values.second) + 100)
     async with pollers(target, values.device, 2) as (client, witness):
         await later.set("later")
-        await client.gets("later")
+        await client.expect_value("later")
         await values.set("v1")
         witness.since = str(int(values.second) - 1)
-        await witness.gets("v1")
+        await witness.expect_value("v1")
         client.since = values.second
-        await client.gets("later")
+        await client.expect_value("later")
 
 
 @check("DEV-POLL-28", "a value whose answer is lost in a reset, or in silence, answers again")
@@ -85,15 +85,15 @@ async def lost_answers(target: Target) -> None:
     values = await begin(target)
     async with pollers(target, values.device, 1) as (client,):
         await values.set("v1")
-        await client.gets("v1")
+        await client.expect_value("v1")
         for value in ("v2", "v3"):
             await values.set(value)
             expect.body(expect.status(await client.ask(), 200), f"text={value}")
             await client.reset()
             expect.body(expect.status(await client.ask(), 200), f"text={value}")
             client.fall_silent()
-            await client.gets(value)
-            await client.gets_nothing()
+            await client.expect_value(value)
+            await client.expect_nothing()
 
 
 @check(
@@ -106,11 +106,11 @@ async def answered_another(target: Target) -> None:
         for value, since in (("v1", int(values.second) - 1), ("v2", 0)):
             await values.set(value)
             client.since = str(since)
-            await client.gets(value)
+            await client.expect_value(value)
             await client.reset()  # the answer was lost, but the client polls from an earlier time
             client.since, other.since = str(since), values.second
-            await other.gets_nothing()
-            await client.gets(value)
+            await other.expect_nothing()
+            await client.expect_value(value)
 
 
 @check(
@@ -125,7 +125,7 @@ async def answered_live(target: Target) -> None:
     response = expect.status(await poll.answer(), 200)
     async with pollers(target, values.device, 1) as (client,):
         client.since = str(response.headers.get("Last-Modified"))
-        await client.gets_nothing()
+        await client.expect_nothing()
 
 
 @check("DEV-POLL-30", "a further request, FIN and TLS's close_notify each confirm a value")
@@ -135,14 +135,14 @@ async def confirmed(target: Target) -> None:
         for number, how in enumerate(("request", "fin", "close_notify")):
             await values.set(f"v{number}")
             client.since = other.since = values.second
-            await client.gets(f"v{number}")
-            await other.gets(f"v{number}")  # no request has confirmed it
+            await client.expect_value(f"v{number}")
+            await other.expect_value(f"v{number}")  # no request has confirmed it
             await other.reset()
             if how == "request":
                 await client.ask("number")
             else:
-                await client.leave(goodbye=how == "close_notify")
-            await other.gets_nothing()
+                await client.end_connection(goodbye=how == "close_notify")
+            await other.expect_nothing()
             await other.reset()
 
 
@@ -152,10 +152,10 @@ async def ended_in_order(target: Target) -> None:
     async with pollers(target, values.device, 1) as (client,):
         for value in ("v1", "v2", "v3"):
             await values.set(value)
-            await client.gets(value)
-            await client.leave()
-            await client.gets_nothing()
-            await client.leave()
+            await client.expect_value(value)
+            await client.end_connection()
+            await client.expect_nothing()
+            await client.end_connection()
 
 
 @check("DEV-POLL-31", "a request that was pipelined, and an end that the server makes, confirm nothing")
@@ -171,7 +171,7 @@ async def not_confirmed(target: Target) -> None:
         response = expect.status(await client.ask("text", None, ("Connection", "close")), 200)
         expect.body(response, "text=v2")
         await (await client.connection()).rest()
-        await client.leave()
+        await client.end_connection()
         await _again(other, "v2")
 
 
@@ -184,13 +184,13 @@ async def five_times(target: Target) -> None:
             await values.set(value)
             for _ in range(ANSWERS):
                 await _again(client, value)
-            await client.gets_nothing()
-            await client.leave()
+            await client.expect_nothing()
+            await client.end_connection()
 
 
 async def _again(client: Poller, value: str) -> None:
     """Receive a value and lose it by a reset."""
-    await client.gets(value)
+    await client.expect_value(value)
     await client.reset()
 
 

@@ -41,13 +41,13 @@ class Poller:
         times = [("Request-Timeout", "0"), ("If-Modified-Since", self.since if since is None else since)]
         return [("Accept", FORM), ("X-Platform-CIK", str(self._device.token)), *times]
 
-    async def gets(self, value: str) -> None:
+    async def expect_value(self, value: str) -> None:
         """Poll, and store Last-Modified. Raises Mismatch unless the answer is this value."""
         response = expect.status(await self.ask(), 200)
         expect.body(response, f"text={value}")
         self.since = str(response.headers.get("Last-Modified"))
 
-    async def gets_nothing(self) -> None:
+    async def expect_nothing(self) -> None:
         """Poll. Raises Mismatch unless the answer is 304."""
         expect.status(await self.ask(), 304)
 
@@ -63,13 +63,13 @@ class Poller:
             connection.reset()
             await self._elsewhere()
 
-    async def leave(self, goodbye: bool = False) -> None:
+    async def end_connection(self, goodbye: bool = False) -> None:
         """End the connection in order, by FIN. goodbye: send TLS's close_notify first."""
         if (connection := self._taken()) is not None:
             if goodbye:
-                await connection.finish()
+                await connection.close()
             else:
-                connection.leave()
+                connection.abort()
             await self._elsewhere()
 
     def fall_silent(self) -> None:

@@ -63,7 +63,7 @@ class Client:
 
     async def _rest(self) -> None:
         if not self.habits.keeps:
-            await self.poller.leave(goodbye=self.chance.random() < 0.5)
+            await self.poller.end_connection(goodbye=self.chance.random() < 0.5)
 
 
 async def play(

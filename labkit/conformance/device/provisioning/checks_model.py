@@ -39,6 +39,8 @@ PASSWORDS = (
 
 @dataclass(frozen=True)
 class Activate:
+    """Activate a device."""
+
     product: int
     device: int
     shows: str
@@ -52,6 +54,8 @@ class Activate:
 
 @dataclass(frozen=True)
 class Both:
+    """Activate a device twice concurrently."""
+
     product: int
     device: int
     passwords: tuple[str, str]
@@ -62,6 +66,8 @@ class Both:
 
 @dataclass(frozen=True)
 class Use:
+    """Write with a credential."""
+
     product: int
     device: int
     shows: str
@@ -74,6 +80,8 @@ class Use:
 
 @dataclass(frozen=True)
 class Read:
+    """Read a device's value."""
+
     product: int
     device: int
 
@@ -83,6 +91,8 @@ class Read:
 
 @dataclass(frozen=True)
 class Connect:
+    """Write on a connection with a client certificate."""
+
     device: int
     certificate: int
 
@@ -92,6 +102,8 @@ class Connect:
 
 @dataclass(frozen=True)
 class Replace:
+    """Replace a device's certificate."""
+
     device: int
     certificate: int
     by_device: int

@@ -309,10 +309,12 @@ class Credentials:
 
 
 def as_token(secret: str) -> tuple[str, str]:
+    """Return the header of a token."""
     return "X-Platform-CIK", secret
 
 
 def as_password(identity: str, secret: str) -> tuple[str, str]:
+    """Return the header of Basic authorization."""
     pair = base64.b64encode(f"{identity}:{secret}".encode()).decode()
     return "Authorization", f"Basic {pair}"
 

@@ -19,6 +19,7 @@ class Holder:
     value: str | None = None  # the value that it wrote last
 
     def give(self, secret: str) -> None:
+        """Set the current credential; the former one becomes old."""
         if self.current is not None:
             self.old.append(self.current)
         self.current = secret
@@ -46,6 +47,7 @@ class Product:
     allowed: set[str] = field(default_factory=set)
 
     def device(self, identity: str) -> Holder:
+        """Return the device with this identity, which may have no credential yet."""
         return self.devices.setdefault(identity, Holder())
 
     def owner(self, shown: str | None, identity: str) -> str | None:
@@ -108,5 +110,6 @@ class Certificates:
         return False, "DEV-CERT-4" if number in self.old.get(identity, ()) else "DEV-CERT-8"
 
     def replace(self, identity: str, number: int) -> None:
+        """Make another certificate the current one of an identity."""
         self.old.setdefault(identity, set()).add(self.current[identity])
         self.current[identity] = number

@@ -127,6 +127,8 @@ class Restarts:
 
 @dataclass(frozen=True)
 class One:
+    """A command of another model."""
+
     model: str
     command: Any
 
@@ -136,6 +138,8 @@ class One:
 
 @dataclass(frozen=True)
 class Restart:
+    """A restart of the platform."""
+
     async def __call__(self, game: Restarts) -> None:
         await game.restart()
 

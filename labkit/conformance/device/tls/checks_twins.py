@@ -46,6 +46,7 @@ class Side:
         self.solution.on("device", "datapoint", self.heard)
 
     def heard(self, data: Any) -> None:
+        """Store an event that the solution received."""
         self.told.append((data["device_sn"], data["alias"], data["value"][1], data["pid"]))
 
     def each(self, do: Callable[[Device], object]) -> None:

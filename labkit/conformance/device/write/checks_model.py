@@ -38,6 +38,8 @@ TICKS = (1024, 1, 512, 1023, 2048, 5120, 128, 61440)
 
 @dataclass(frozen=True)
 class Write:
+    """Write pairs; with aliases to read, by a hybrid request."""
+
     device: int
     pairs: Pairs
     read: tuple[str, ...] = ()
@@ -48,6 +50,8 @@ class Write:
 
 @dataclass(frozen=True)
 class AtOnce:
+    """Write to all devices concurrently."""
+
     first: int
     pairs: Pairs
 
@@ -57,6 +61,8 @@ class AtOnce:
 
 @dataclass(frozen=True)
 class Read:
+    """Read aliases. equals: in the form a=&b=."""
+
     device: int
     aliases: tuple[str, ...]
     equals: bool
@@ -67,6 +73,8 @@ class Read:
 
 @dataclass(frozen=True)
 class Record:
+    """Record points."""
+
     device: int
     groups: tuple[Group, ...]
 
@@ -76,6 +84,8 @@ class Record:
 
 @dataclass(frozen=True)
 class Poll:
+    """Begin polls of one alias, over successive connections."""
+
     device: int
     alias: str
     since: tuple[str | None, ...]  # one for each of several polls
@@ -88,15 +98,19 @@ class Poll:
 
 
 @dataclass(frozen=True)
-class Leave:
+class CancelPoll:
+    """Cancel a pending poll."""
+
     poll: int
 
     async def __call__(self, game: Values) -> None:
-        await game.leave(self.poll)
+        await game.cancel_poll(self.poll)
 
 
 @dataclass(frozen=True)
 class HangUp:
+    """End an idle connection."""
+
     device: int
     by: int
     reset: bool
@@ -107,6 +121,8 @@ class HangUp:
 
 @dataclass(frozen=True)
 class Ask:
+    """Send a request that is no poll over an idle connection."""
+
     device: int
     by: int
 
@@ -134,6 +150,8 @@ class Again:
 
 @dataclass(frozen=True)
 class Advance:
+    """Let time pass."""
+
     ticks: int  # of 1/1024 s
 
     async def __call__(self, game: Values) -> None:
@@ -187,7 +205,7 @@ def commands() -> SearchStrategy[Any]:
         records,
         st.builds(Write, devices, pairs | plain, aliases),
         st.builds(AtOnce, devices, plain),
-        st.builds(Leave, st.integers(0, 3)),
+        st.builds(CancelPoll, st.integers(0, 3)),
         st.builds(HangUp, devices, by, st.booleans()),
         st.builds(Ask, devices, by),
         again,

@@ -49,6 +49,7 @@ class Request:
         return [[stamp, values] for stamp, values in entries.items()]
 
     def data_in(self) -> str:
+        """Return its data_in as JSON text, for comparison."""
         return json.dumps([self.micros, self.payload()], sort_keys=True)
 
     def datapoints(self) -> list[list[Any]]:

@@ -172,7 +172,7 @@ class Values(TrackedDevices):
             held.cancel()
         await self.compare_polls()  # its answer affects the next poll
 
-    async def leave(self, number: int) -> None:
+    async def cancel_poll(self, number: int) -> None:
         """Cancel a poll, as a client that disconnects."""
         if not self._polls:
             return
@@ -209,7 +209,7 @@ class Values(TrackedDevices):
         """Prepare for an abrupt restart: end all polls, and allow for states in which seen values are forgotten."""
         self.restarted()
         while self._polls:
-            await self.leave(0)
+            await self.cancel_poll(0)
         self._lines.renumber()
         for tracked in self.devices:
             states, tracked.states = tracked.states, []

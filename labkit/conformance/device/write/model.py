@@ -77,6 +77,7 @@ class Device:
     unconfirmed: dict[int, list[tuple[str, int, int]]] = field(default_factory=dict)  # by connection
 
     def copy(self) -> Device:
+        """Return an independent copy of the state."""
         return deepcopy(self)
 
     def restarted(self) -> list[Device]:

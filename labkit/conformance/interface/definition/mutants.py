@@ -20,6 +20,7 @@ Change = Callable[[Any], Any]
 
 
 def without(key: str) -> Callable[[Table], Table]:
+    """Return a change of a table that drops a key."""
     return lambda table: {name: each for name, each in table.items() if name != key}
 
 
@@ -44,6 +45,7 @@ def _with(plain: Any, path: list[str], change: Change, kind: type) -> Any:
 
 
 def cut(length: int) -> Text:
+    """Return a change that cuts a text to a length."""
     return lambda text: text[:length]
 
 
@@ -59,10 +61,12 @@ def only(fits: Callable[[str], object]) -> Text:
 
 
 def most(length: int) -> Text:
+    """Return a change that refuses texts longer than `length`."""
     return only(lambda text: len(text) <= length)
 
 
 def other(pattern: str, by: str) -> Text:
+    """Return a change that replaces a pattern in a text."""
     return lambda text: re.sub(pattern, by, text)
 
 

@@ -34,9 +34,11 @@ class Subscribed:
 
     @property
     def effective(self) -> Table:
+        """The parameters, with defaults for those that were not set."""
         return DEFAULTS | self.parameters
 
     def shown(self) -> Table:
+        """Return the fields that listSubscribers shows."""
         triggers = {} if self.route is None else {"changed": {"service": "scripts", "event": self.route}}
         return {"parameters": self.effective, "quota": self.quota, "triggers": triggers}
 
@@ -58,15 +60,18 @@ class Interfaces:
     now: Fraction = Fraction(0)
 
     def of(self, publisher: str) -> list[tuple[str, Subscribed]]:
+        """Return the subscriptions of a publisher, with their subscribers, in order."""
         return [(who, each) for (who, whose), each in self.all.items() if whose == publisher]
 
     def by_key(self, subscriber: str, key: str) -> tuple[str, Subscribed] | None:
+        """Return the publisher and the subscription with a key, in any letter case; None without one."""
         for (who, publisher), each in self.all.items():
             if who == subscriber and each.key.lower() == key.lower():
                 return publisher, each
         return None
 
     def hear(self, kind: str, who: str, publisher: str) -> None:
+        """Store an event about a subscriber for its publisher."""
         told = {"event": kind, "solution": who, "parameters": dict(self.all[who, publisher].effective)}
         self.heard.setdefault(publisher, []).append(told)
 
@@ -92,6 +97,7 @@ class Interfaces:
         quota: Table,
         route: tuple[str | None] | None = None,
     ) -> None:
+        """Change a subscription, and store the event if anything changed. Raises Refused."""
         found = self.all.get((who, publisher))
         if found is None:
             raise Refused("IFC-SUB-12", 404)
@@ -115,10 +121,12 @@ class Interfaces:
         return {"parameters": found[1].effective}
 
     def remove(self, who: str, publisher: str) -> None:
+        """End a subscription, and store the event."""
         self.hear(REMOVED, who, publisher)
         del self.all[who, publisher]
 
     def call(self, who: str, key: str, arguments: Table) -> Table:
+        """Return the data that the handler of a call returns. Raises Refused."""
         found = self.by_key(who, key)
         if found is None or service(found[1].key) != service(key):
             raise Refused("IFC-CALL-11", 404)
@@ -155,6 +163,7 @@ class Interfaces:
             yield who, made
 
     def listed(self, publisher: str, wanted: Table, offset: int, limit: int) -> Table:
+        """Return the result of listSubscribers. Raises Refused."""
         if offset < 0 or not 1 <= limit <= 1000:
             raise Refused("IFC-SUB-10", 400)
         found = [
@@ -171,5 +180,6 @@ def service(key: str) -> str:
 
 
 def valid(parameters: Mapping[str, Any]) -> bool:
+    """Return whether parameters have the types that the publishers declare."""
     texts = all(isinstance(parameters.get(name, ""), str) for name in ("region", "zone"))
     return texts and isinstance(parameters.get("floor", 0), int)

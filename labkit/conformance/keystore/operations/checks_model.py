@@ -23,6 +23,8 @@ TICKS = (1024, 1024, 128, 896, 2048, 3072, 512)
 
 @dataclass(frozen=True)
 class Command:
+    """Run a command on a key."""
+
     solution: int
     command: str
     key: str
@@ -34,6 +36,8 @@ class Command:
 
 @dataclass(frozen=True)
 class Operation:
+    """Call get, set or delete."""
+
     solution: int
     operation: str
     key: str
@@ -45,6 +49,8 @@ class Operation:
 
 @dataclass(frozen=True)
 class AtOnce:
+    """Run incrby from several clients concurrently."""
+
     solution: int
     key: str
     numbers: tuple[int, ...]
@@ -55,6 +61,8 @@ class AtOnce:
 
 @dataclass(frozen=True)
 class Several:
+    """Call mset, mget or mdelete."""
+
     solution: int
     operation: str
     pairs: tuple[tuple[str, str], ...]
@@ -65,6 +73,8 @@ class Several:
 
 @dataclass(frozen=True)
 class Listed:
+    """List all keys."""
+
     solution: int
 
     async def __call__(self, game: Store) -> None:
@@ -73,6 +83,8 @@ class Listed:
 
 @dataclass(frozen=True)
 class Clear:
+    """Clear the keys that begin with a text."""
+
     solution: int
     match: str
 
@@ -82,6 +94,8 @@ class Clear:
 
 @dataclass(frozen=True)
 class Advance:
+    """Let time pass."""
+
     ticks: int  # of 1/1024 s
 
     async def __call__(self, game: Store) -> None:

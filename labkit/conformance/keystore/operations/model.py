@@ -95,7 +95,7 @@ def integer(text: bytes) -> int:
     return number
 
 
-def added(keys: Keys, key: str, number: int) -> int:
+def incrby(keys: Keys, key: str, number: int) -> int:
     before = keys.text(key)
     sum = within((0 if before is None else integer(before)) + number)  # an empty text is no number
     keys.put(key, str(sum).encode(), keep=True)
@@ -109,7 +109,7 @@ def within(sum: int) -> int:
     return sum
 
 
-def part(items: Sequence[bytes], words: Sequence[bytes]) -> list[bytes]:
+def lrange(items: Sequence[bytes], words: Sequence[bytes]) -> list[bytes]:
     """Return the items from start to stop, both included; negative positions count from the end."""
     start, stop = (integer(each) for each in words)
     start = max(0, start + len(items) if start < 0 else start)
@@ -117,9 +117,9 @@ def part(items: Sequence[bytes], words: Sequence[bytes]) -> list[bytes]:
     return list(items[start : stop + 1]) if stop >= start else []
 
 
-def stretch(text: bytes, words: Sequence[bytes]) -> bytes:
-    """Return bytes as `part` does; but an end before the first byte is the first one, unless it is before the given
-    start.
+def getrange(text: bytes, words: Sequence[bytes]) -> bytes:
+    """Return bytes as `lrange` returns items; but an end before the first byte counts as the first one, unless it is
+    before the given start.
     """
     start, stop = (integer(each) for each in words)
     if start < 0 and stop < 0 and start > stop:
@@ -128,7 +128,7 @@ def stretch(text: bytes, words: Sequence[bytes]) -> bytes:
     return text[start : stop + 1]
 
 
-def pushed(keys: Keys, key: str, words: Sequence[bytes], *, head: bool, known: bool = False) -> int:
+def push(keys: Keys, key: str, words: Sequence[bytes], *, head: bool, known: bool = False) -> int:
     items = keys.items(key)
     if known and not items:
         return 0
@@ -138,23 +138,23 @@ def pushed(keys: Keys, key: str, words: Sequence[bytes], *, head: bool, known: b
     return len(items)
 
 
-def popped(keys: Keys, key: str, index: int) -> bytes | None:
+def pop(keys: Keys, key: str, index: int) -> bytes | None:
     items = keys.items(key)
     return items.pop(index) if items else None
 
 
-def trimmed(keys: Keys, key: str, words: Sequence[bytes]) -> str:
+def ltrim(keys: Keys, key: str, words: Sequence[bytes]) -> str:
     if items := keys.items(key):
-        keys.kept[key] = part(items, words)
+        keys.kept[key] = lrange(items, words)
     return "OK"
 
 
-def indexed(keys: Keys, key: str, words: Sequence[bytes]) -> bytes | None:
+def lindex(keys: Keys, key: str, words: Sequence[bytes]) -> bytes | None:
     items, index = keys.items(key), integer(words[0])
     return items[index] if -len(items) <= index < len(items) else None
 
 
-def replaced(keys: Keys, key: str, words: Sequence[bytes]) -> str:
+def lset(keys: Keys, key: str, words: Sequence[bytes]) -> str:
     items, index = keys.items(key), integer(words[0])
     if not items:
         raise Refused(NO_KEY)
@@ -164,7 +164,7 @@ def replaced(keys: Keys, key: str, words: Sequence[bytes]) -> str:
     return "OK"
 
 
-def unlisted(keys: Keys, key: str, words: Sequence[bytes]) -> int:
+def lrem(keys: Keys, key: str, words: Sequence[bytes]) -> int:
     items, count = keys.items(key), integer(words[0])
     places = [place for place, item in enumerate(items) if item == words[1]]
     places = places[count:] if count < 0 else places[: count or None]
@@ -173,7 +173,7 @@ def unlisted(keys: Keys, key: str, words: Sequence[bytes]) -> int:
     return len(places)
 
 
-def inserted(keys: Keys, key: str, words: Sequence[bytes]) -> int:
+def linsert(keys: Keys, key: str, words: Sequence[bytes]) -> int:
     items = keys.items(key)
     if not items:
         return 0
@@ -183,21 +183,21 @@ def inserted(keys: Keys, key: str, words: Sequence[bytes]) -> int:
     return len(items)
 
 
-def included(keys: Keys, key: str, words: Sequence[bytes]) -> int:
+def sadd(keys: Keys, key: str, words: Sequence[bytes]) -> int:
     members = keys.members(key)
     count = len(set(words) - members)
     keys.kept[key] = members | set(words)
     return count
 
 
-def excluded(keys: Keys, key: str, words: Sequence[bytes]) -> int:
+def srem(keys: Keys, key: str, words: Sequence[bytes]) -> int:
     members = keys.members(key)
     count = len(members & set(words))
     members -= set(words)
     return count
 
 
-def field_set(keys: Keys, key: str, words: Sequence[bytes], *, new: bool = False) -> int:
+def hset(keys: Keys, key: str, words: Sequence[bytes], *, new: bool = False) -> int:
     fields = keys.fields(key)
     fresh = words[0] not in fields
     if fresh or not new:
@@ -206,7 +206,7 @@ def field_set(keys: Keys, key: str, words: Sequence[bytes], *, new: bool = False
     return int(fresh)
 
 
-def field_added(keys: Keys, key: str, words: Sequence[bytes]) -> int:
+def hincrby(keys: Keys, key: str, words: Sequence[bytes]) -> int:
     fields = keys.fields(key)
     try:
         number = integer(fields.get(words[0], b"0"))
@@ -217,30 +217,30 @@ def field_added(keys: Keys, key: str, words: Sequence[bytes]) -> int:
     return int(fields[words[0]])
 
 
-def fields_removed(keys: Keys, key: str, words: Sequence[bytes]) -> int:
+def hdel(keys: Keys, key: str, words: Sequence[bytes]) -> int:
     fields = keys.fields(key)
     return sum(fields.pop(each, None) is not None for each in words)
 
 
-def text_set_anew(keys: Keys, key: str, words: Sequence[bytes]) -> int:
+def setnx(keys: Keys, key: str, words: Sequence[bytes]) -> int:
     if key in keys.kept:
         return 0
     keys.put(key, words[0])
     return 1
 
 
-def exchanged(keys: Keys, key: str, words: Sequence[bytes]) -> bytes | None:
+def getset(keys: Keys, key: str, words: Sequence[bytes]) -> bytes | None:
     before = keys.text(key)
     keys.put(key, words[0])
     return before
 
 
-def appended(keys: Keys, key: str, words: Sequence[bytes]) -> int:
+def append(keys: Keys, key: str, words: Sequence[bytes]) -> int:
     keys.put(key, (keys.text(key) or b"") + words[0], keep=True)
     return len(keys.text(key) or b"")
 
 
-def ending(keys: Keys, key: str, words: Sequence[bytes], now: int, scale: int, since: int) -> int:
+def expire_after(keys: Keys, key: str, words: Sequence[bytes], now: int, scale: int, since: int) -> int:
     """Set a key's expiry to a number of units of `scale` milliseconds after `since`; remove the key if that is past.
 
     Options: NX only if it has none, XX only if it has one, GT or LT only if the new one is later or earlier, where
@@ -271,20 +271,20 @@ def ending(keys: Keys, key: str, words: Sequence[bytes], now: int, scale: int, s
     return 1
 
 
-def persisted(keys: Keys, key: str, words: Sequence[bytes]) -> int:
+def persist(keys: Keys, key: str, words: Sequence[bytes]) -> int:
     return int(keys.ends.pop(key, None) is not None)
 
 
-def left(keys: Keys, key: str, now: int) -> int:
+def pttl(keys: Keys, key: str, now: int) -> int:
     return -2 if key not in keys.kept else -1 if key not in keys.ends else keys.ends[key] - now
 
 
-def seconds_left(keys: Keys, key: str, now: int) -> int:
-    found = left(keys, key, now)
+def ttl(keys: Keys, key: str, now: int) -> int:
+    found = pttl(keys, key, now)
     return found if found < 0 else (found + 500) // 1000
 
 
-def text_until(keys: Keys, key: str, words: Sequence[bytes], now: int, scale: int) -> str:
+def setex(keys: Keys, key: str, words: Sequence[bytes], now: int, scale: int) -> str:
     end = moment(words[0], scale, now)
     keys.put(key, words[1])
     keys.ends[key] = end
@@ -299,7 +299,7 @@ def moment(amount: bytes, scale: int, since: int) -> int:
     return since + number * scale
 
 
-def text_stored(keys: Keys, key: str, words: Sequence[bytes], now: int) -> str | bytes | None:
+def set_text(keys: Keys, key: str, words: Sequence[bytes], now: int) -> str | bytes | None:
     """Run SET with its options, in any order and letter case."""
     flags, end, left = set[bytes](), None, [*words[1:]]
     while left:
@@ -326,62 +326,62 @@ def text_stored(keys: Keys, key: str, words: Sequence[bytes], now: int) -> str |
     return before if b"GET" in flags else "OK"
 
 
-def kind(keys: Keys, key: str, words: Sequence[bytes]) -> str:
+def type_name(keys: Keys, key: str, words: Sequence[bytes]) -> str:
     return NAMES[type(keys.kept[key])] if key in keys.kept else "none"
 
 
 Function = Callable[[Keys, str, Sequence[bytes]], Result]
 COMMANDS: dict[str, Function] = {
     "get": lambda keys, key, words: keys.text(key),
-    "setnx": text_set_anew,
-    "getset": exchanged,
-    "append": appended,
+    "setnx": setnx,
+    "getset": getset,
+    "append": append,
     "strlen": lambda keys, key, words: len(keys.text(key) or b""),
-    "getrange": lambda keys, key, words: stretch(keys.text(key) or b"", words),
-    "incr": lambda keys, key, words: added(keys, key, 1),
-    "incrby": lambda keys, key, words: added(keys, key, integer(words[0])),
-    "decr": lambda keys, key, words: added(keys, key, -1),
-    "decrby": lambda keys, key, words: added(keys, key, -integer(words[0])),
+    "getrange": lambda keys, key, words: getrange(keys.text(key) or b"", words),
+    "incr": lambda keys, key, words: incrby(keys, key, 1),
+    "incrby": lambda keys, key, words: incrby(keys, key, integer(words[0])),
+    "decr": lambda keys, key, words: incrby(keys, key, -1),
+    "decrby": lambda keys, key, words: incrby(keys, key, -integer(words[0])),
     "del": lambda keys, key, words: keys.remove(key),
     "exists": lambda keys, key, words: int(key in keys.kept),
-    "type": kind,
-    "lpush": lambda keys, key, words: pushed(keys, key, words, head=True),
-    "rpush": lambda keys, key, words: pushed(keys, key, words, head=False),
-    "lpushx": lambda keys, key, words: pushed(keys, key, words, head=True, known=True),
-    "rpushx": lambda keys, key, words: pushed(keys, key, words, head=False, known=True),
-    "lpop": lambda keys, key, words: popped(keys, key, 0),
-    "rpop": lambda keys, key, words: popped(keys, key, -1),
-    "lrange": lambda keys, key, words: part(keys.items(key), words),
-    "ltrim": trimmed,
+    "type": type_name,
+    "lpush": lambda keys, key, words: push(keys, key, words, head=True),
+    "rpush": lambda keys, key, words: push(keys, key, words, head=False),
+    "lpushx": lambda keys, key, words: push(keys, key, words, head=True, known=True),
+    "rpushx": lambda keys, key, words: push(keys, key, words, head=False, known=True),
+    "lpop": lambda keys, key, words: pop(keys, key, 0),
+    "rpop": lambda keys, key, words: pop(keys, key, -1),
+    "lrange": lambda keys, key, words: lrange(keys.items(key), words),
+    "ltrim": ltrim,
     "llen": lambda keys, key, words: len(keys.items(key)),
-    "lindex": indexed,
-    "lset": replaced,
-    "lrem": unlisted,
-    "linsert": inserted,
-    "sadd": included,
-    "srem": excluded,
+    "lindex": lindex,
+    "lset": lset,
+    "lrem": lrem,
+    "linsert": linsert,
+    "sadd": sadd,
+    "srem": srem,
     "scard": lambda keys, key, words: len(keys.members(key)),
     "smembers": lambda keys, key, words: sorted(keys.members(key)),
     "sismember": lambda keys, key, words: int(words[0] in keys.members(key)),
-    "hset": field_set,
-    "hsetnx": lambda keys, key, words: field_set(keys, key, words, new=True),
+    "hset": hset,
+    "hsetnx": lambda keys, key, words: hset(keys, key, words, new=True),
     "hget": lambda keys, key, words: keys.fields(key).get(words[0]),
-    "hdel": fields_removed,
+    "hdel": hdel,
     "hgetall": lambda keys, key, words: dict(keys.fields(key)),
     "hlen": lambda keys, key, words: len(keys.fields(key)),
     "hexists": lambda keys, key, words: int(words[0] in keys.fields(key)),
     "hmget": lambda keys, key, words: [keys.fields(key).get(each) for each in words],
-    "hincrby": field_added,
-    "persist": persisted,
+    "hincrby": hincrby,
+    "persist": persist,
 }
 TIMED: dict[str, Callable[[Keys, str, Sequence[bytes], int], Result]] = {
-    "set": text_stored,
-    "expire": lambda keys, key, words, now: ending(keys, key, words, now, 1000, now),
-    "pexpire": lambda keys, key, words, now: ending(keys, key, words, now, 1, now),
-    "expireat": lambda keys, key, words, now: ending(keys, key, words, now, 1000, 0),
-    "pexpireat": lambda keys, key, words, now: ending(keys, key, words, now, 1, 0),
-    "ttl": lambda keys, key, words, now: seconds_left(keys, key, now),
-    "pttl": lambda keys, key, words, now: left(keys, key, now),
-    "setex": lambda keys, key, words, now: text_until(keys, key, words, now, 1000),
-    "psetex": lambda keys, key, words, now: text_until(keys, key, words, now, 1),
+    "set": set_text,
+    "expire": lambda keys, key, words, now: expire_after(keys, key, words, now, 1000, now),
+    "pexpire": lambda keys, key, words, now: expire_after(keys, key, words, now, 1, now),
+    "expireat": lambda keys, key, words, now: expire_after(keys, key, words, now, 1000, 0),
+    "pexpireat": lambda keys, key, words, now: expire_after(keys, key, words, now, 1, 0),
+    "ttl": lambda keys, key, words, now: ttl(keys, key, now),
+    "pttl": lambda keys, key, words, now: pttl(keys, key, now),
+    "setex": lambda keys, key, words, now: setex(keys, key, words, now, 1000),
+    "psetex": lambda keys, key, words, now: setex(keys, key, words, now, 1),
 }
