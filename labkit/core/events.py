@@ -226,7 +226,7 @@ class Events(Component):
         """Resume the first caller that waits for a source, if there is capacity; it then resumes the next one."""
         waiting = self._waiting.get(source)
         if waiting and not waiting[0].done() and self._load.get(source, 0) < self._capacity:
-            self._holding.end(source)  # from here on there is work to do, though the task has yet to run
+            self._holding.end(source)  # the work counts as pending from here on, before its task runs
             waiting[0].set_result(None)
 
     async def stop(self) -> None:

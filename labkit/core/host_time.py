@@ -76,7 +76,7 @@ class HostTime:
         first, wall, steady = self._steady(), self._wall(), self._steady()
         self._observed = _Observation(self.now(), wall, steady)
         step = (wall - before.wall) - (steady - before.steady)
-        waited = steady - first  # this process may have been held up between the two
+        waited = steady - first  # this process may have been paused between the two readings
         return step if abs(step) > STEP + waited else 0.0
 
     def _time_ahead(self, wall: float) -> float:

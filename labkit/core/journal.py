@@ -26,7 +26,7 @@ Detail = Mapping[str, object]
 
 
 class Record:
-    """One event in the life of a lab.
+    """One entry of the journal.
 
     time: lab time in microseconds; cause: sequence number of the earlier record that led to this one; count:
     the actor's own, from 1; longest: characters of the summary and of a text in the detail. The detail may be a

@@ -230,7 +230,7 @@ class Polls:
     def _answer(self, poll: Poll, stored: Stored | None) -> None:
         if poll.future.done():
             return
-        if poll.waiting:  # from here on there is work to do, though the request's task has yet to run
+        if poll.waiting:  # the request counts as pending from here on, before its task runs
             poll.waiting = False
             self._holding.end(poll.actor)
         poll.future.set_result(stored)

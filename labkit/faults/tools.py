@@ -63,7 +63,7 @@ class Tools:
         turn = current()
         held = True
 
-        def go_on() -> None:  # from here on there is work to do, though the task has yet to run
+        def resume() -> None:  # the work counts as pending from here on, before its task runs
             nonlocal held
             held = False
             self.delays.end(actor)
@@ -71,7 +71,7 @@ class Tools:
             if not reached.done():
                 reached.set_result(None)
 
-        timer = self.clock.call_at(when, go_on)
+        timer = self.clock.call_at(when, resume)
         self.runs.begin(actor, run, turn)
         self.delays.begin(fault.name, actor)
         try:

@@ -32,7 +32,7 @@ class OutgoingFaults(Protocol):
         ...
 
 
-class AwaitedAnswers(Protocol):
+class AnswerRegistry(Protocol):
     """Registry of awaited answers: `expect` yields the headers that name one in its request."""
 
     def expect(
@@ -48,7 +48,7 @@ class InjectionPoints(Protocol):
     @property
     def requests(self) -> object | None: ...
     @property
-    def awaited(self) -> AwaitedAnswers: ...
+    def awaited(self) -> AnswerRegistry: ...
 
 
 class OutboundClient(Component):
