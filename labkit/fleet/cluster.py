@@ -1,8 +1,8 @@
-"""A fleet over several processes or machines: its devices are dealt to the workers of a dask cluster.
+"""Coordinator of a fleet whose devices run on the workers of a dask cluster, in several processes or machines.
 
-What is here lives beside the lab: it hands out shares, adds up what the workers tell, and when a worker dies has its
-devices start elsewhere, in a new epoch. Nothing goes through the queue of tasks, which would start a share again
-unasked: a share begins by a call in the worker's process, and plays in a thread of its own.
+It runs in the lab's process: it assigns shards, adds up the workers' reports, and restarts the devices of a dead worker
+on another one, in a new epoch. Shards do not go through dask's task queue, which would restart them on its own: a shard
+starts by a call in the worker's process, and runs in its own thread.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from labkit.fleet.workers import Message, Noted, Share, begin, command, ready
 if TYPE_CHECKING:
     from distributed import Client
 
-LOOKED = 0.5  # real seconds between two looks at who is alive
-PATIENCE = 60.0  # real seconds: for a worker to be there, and for shares to end once they should
-REPORTED = 1.0  # real seconds: so often a worker tells, at least
+LIVENESS_INTERVAL = 0.5  # real seconds between two checks for dead workers
+PATIENCE = 60.0  # real seconds to wait for a worker, and for shards to end after the run
+REPORT_INTERVAL = 1.0  # real seconds between two reports of a worker, at most
 
 
 class ClusterPlay:
-    """A run of devices on the workers of a cluster; it is used as a Play is.
+    """A run of devices on the workers of a cluster, with the interface of `Play`.
 
-    shares: into how many the devices are dealt; close: called when the run is over.
+    shares: number of shards; close: called when the run is over.
     """
 
     def __init__(
@@ -55,11 +55,11 @@ class ClusterPlay:
         self.rows: list[Row] = []
         self.deaths: list[Death] = []
         self.total = Measures()
-        self.marks: list[Mark] = []  # of the lab while it lasted
+        self.marks: list[Mark] = []  # that the lab set during the run
         self.rate: float | None = clock.rate  # of lab time; None once it has changed
         self.accounts = Accounts()
         self.arrivals = None if plan.arrivals is None else Dial(plan.arrivals)
-        self.lag: Callable[[], float | None] = lambda: None  # of handlers, since it was asked last
+        self.lag: Callable[[], float | None] = lambda: None  # of handlers since the last call, in lab seconds
         self.timings = WorkerTimings()
         self.began = clock.now()
         self.until: float | None = None
@@ -70,50 +70,50 @@ class ClusterPlay:
         self._subscribers: list[Callable[[Tick], object]] = []
         self._intervals = Intervals(self.began, plan.every)
         self._shown: dict[int, dict[str, object]] = {}
-        self._held: dict[int, Credentials] = {}
+        self._credentials: dict[int, Credentials] = {}
         self._error: str | None = None
         self._stopped = False
         self._changed = asyncio.Event()
         self._finished = asyncio.Event()
         count = min(shares, len(plan.members))
         others = {member.identity: member.credentials for member in plan.members}
-        dealt = replace(plan, every=self._reported(), others=others)
+        dealt = replace(plan, every=self._report_interval(), others=others)
         self._shares = [
             Dealt(number, replace(dealt, members=tuple(plan.members[number::count])))
             for number in range(count)
         ]
 
-    # --- as a Play
+    # --- interface of Play
 
     def on_tick(self, callback: Callable[[Tick], object]) -> None:
-        """Call `callback` with each tick, on the lab's loop."""
+        """Call `callback` with each tick, on the lab's event loop."""
         self._subscribers.append(callback)
 
     async def prepare(self) -> None:
-        """Have the workers ready to play, so that their start takes nothing of a run's time."""
-        with suppress(OSError):  # one died; who looks for the dead finds it
+        """Have the workers import their modules, so that this takes no time of the run."""
+        with suppress(OSError):  # a worker died, which _check_workers finds
             await self._ask(ready, within=PATIENCE)
 
     async def run(self, until: float | None) -> None:
-        """Have the devices live until lab time reaches `until`, all have ended, or `stop`.
+        """Run the devices until lab time reaches `until`, all have ended, or `stop` is called.
 
-        Raises LabError where a share cannot be played, or no worker is there for a minute.
+        Raises LabError if a shard cannot be run, or if there is no worker for a minute.
         """
         self.began, self.until, self.timings = self._clock.now(), until, WorkerTimings()
         self._intervals = Intervals(self.began, self.plan.every)
         loop = asyncio.get_running_loop()
 
-        def told(event: tuple[float, bytes]) -> None:  # on a thread of dask's
+        def receive(event: tuple[float, bytes]) -> None:  # on a thread of dask
             with suppress(RuntimeError):  # the lab was closed
-                loop.call_soon_threadsafe(self._told, event[1])
+                loop.call_soon_threadsafe(self._receive, event[1])
 
         try:
-            await asyncio.to_thread(self._client.subscribe_topic, self._topic, told)
-            await self._oversee()
+            await asyncio.to_thread(self._client.subscribe_topic, self._topic, receive)
+            await self._supervise()
         finally:
-            self.timings.end()  # a cluster of its own takes seconds to end
+            self.timings.end()  # closing the cluster may take seconds
             await asyncio.to_thread(self._end)
-            self._tell_rest()
+            self._emit_rest()
             self._finished.set()
         if self._error is not None:
             raise LabError(f"workers: {self._error}")
@@ -124,39 +124,39 @@ class ClusterPlay:
         self._changed.set()
 
     def pause(self) -> None:
-        """Let no device go on."""
+        """Pause all devices."""
         self.paused = True
         self._changed.set()
 
     def resume(self) -> None:
-        """Let the devices go on."""
+        """Resume all devices."""
         self.paused = False
         self._changed.set()
 
     def scale_arrivals(self, factor: float) -> None:
-        """As Play.scale_arrivals."""
+        """Multiply the arrival rate by `factor`: see Play.scale_arrivals."""
         scaled(self.arrivals, factor)
         self._changed.set()
 
     async def finished(self) -> None:
-        """Return once the run is over and all is cleaned up."""
+        """Return once the run is over and cleaned up."""
         await self._finished.wait()
 
     def shown(self, number: int) -> dict[str, object]:
-        """State, epoch and notes of a device, as its worker told last."""
+        """Return state, epoch and notes of a device, as its worker reported last."""
         return self._shown.get(number, {"state": "waiting", "epoch": 0})
 
     def epochs(self) -> dict[int, int]:
-        """The last epoch of each device that has begun, by number."""
-        found = self._epochs()
+        """Return the last epoch of each device that has begun, by number."""
+        found = self._known_epochs()
         return {each.number: found[each.identity] for each in self.plan.members if each.identity in found}
 
     def credentials(self) -> dict[int, Credentials]:
-        """What each device holds after the run, by number."""
-        return dict(self._held)
+        """Return the credentials of each device after the run, by number."""
+        return dict(self._credentials)
 
     def workers(self) -> list[dict[str, object]]:
-        """A row for each share as it is now, and for each worker that died."""
+        """Return a row for each shard, and one for each worker that died."""
         rows: list[dict[str, object]] = [
             {"worker": each.worker, "pid": each.pid, "devices": len(each.plan.members), "died": None}
             for each in self._shares
@@ -167,14 +167,14 @@ class ClusterPlay:
         ]
         return rows
 
-    # --- shares
+    # --- shards
 
-    async def _oversee(self) -> None:
-        """Start shares, start those of dead workers again, and pass on commands, until all are over."""
-        passed, factor = (False, False), 1.0
-        waited = time.monotonic()  # for a worker to be there, or for the shares to end
+    async def _supervise(self) -> None:
+        """Start shards, restart the shards of dead workers, and send commands, until all shards are over."""
+        sent, factor = (False, False), 1.0
+        waited = time.monotonic()  # for a worker, or for the shards to end
         while not all(share.done for share in self._shares):
-            alive = await self._look()
+            alive = await self._check_workers()
             over = self._stopped or (self.until is not None and self._clock.now() >= self.until)
             orphans = [share for share in self._shares if share.worker is None and not share.done]
             if over:
@@ -183,39 +183,39 @@ class ClusterPlay:
             elif alive:
                 for share in orphans:
                     await self._start(share, min(alive, key=self._load))
-            wanted = (self._stopped, self.paused)
-            if wanted != passed:
+            requested = (self._stopped, self.paused)
+            if requested != sent:
                 await self._command("stop" if self._stopped else "pause" if self.paused else "resume")
-                passed = wanted
+                sent = requested
             if self.arrivals is not None and self.arrivals.factor != factor:
                 factor = self.arrivals.factor
                 await self._command("scale_arrivals", factor)
             if not over and not orphans and alive is not None:
                 waited = time.monotonic()
             elif time.monotonic() - waited > PATIENCE:
-                there = "the scheduler is gone" if alive is None else f"{len(alive)} workers are there"
-                self._error = self._error or f"no answer for {PATIENCE:.0f} s, {there}"
+                state = "the scheduler is gone" if alive is None else f"{len(alive)} workers are there"
+                self._error = self._error or f"no answer for {PATIENCE:.0f} s, {state}"
                 return
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._changed.wait(), LOOKED)
+                await asyncio.wait_for(self._changed.wait(), LIVENESS_INTERVAL)
             self._changed.clear()
 
-    async def _look(self) -> Collection[str] | None:
-        """Bury the workers that are missing from two answers of the scheduler, some time apart.
+    async def _check_workers(self) -> Collection[str] | None:
+        """Reassign the shards of workers that are missing from two successive answers of the scheduler.
 
-        Return the addresses of those that are alive, None while the scheduler does not answer.
+        Return the addresses of the live workers, None while the scheduler does not answer.
         """
         alive = await asyncio.to_thread(addresses, self._client)
         missing = self._missing(alive)
         if missing:
-            await asyncio.sleep(LOOKED)
+            await asyncio.sleep(LIVENESS_INTERVAL)
             alive = await asyncio.to_thread(addresses, self._client)
             for share in missing & self._missing(alive):
-                self._bury(self._shares[share])
+                self._reassign(self._shares[share])
         return alive
 
     def _missing(self, alive: Collection[str] | None) -> set[int]:
-        """The numbers of the shares whose workers are not among these."""
+        """Return the numbers of the running shards whose workers are not in `alive`."""
         if alive is None:
             return set()
         playing = (share for share in self._shares if share.worker is not None and not share.done)
@@ -224,32 +224,32 @@ class ClusterPlay:
     def _load(self, address: str) -> int:
         return sum(share.worker == address for share in self._shares if not share.done)
 
-    def _bury(self, share: Dealt) -> None:
-        """Take its share from a worker that died: the devices begin elsewhere in an epoch that none has seen."""
+    def _reassign(self, share: Dealt) -> None:
+        """Release the shard of a dead worker: another worker starts its devices in a new epoch."""
         assert share.worker is not None
-        epochs, members = self._epochs(), []
+        epochs, members = self._known_epochs(), []
         for member in share.plan.members:
             state = str(self.shown(member.number)["state"])
             known = epochs.get(member.identity, 0)
-            begins = replace(member, epoch=max(known + 1, member.epoch))
-            members.append(replace(member, state=state) if state in OVER else begins)
+            restarted = replace(member, epoch=max(known + 1, member.epoch))
+            members.append(replace(member, state=state) if state in OVER else restarted)
             if known and not members[-1].over:
                 self.accounts.broken(member.identity, known)
-        going = sum(not member.over for member in members)
-        share.death = Death(self._clock.now(), share.worker, share.pid, going)
+        unfinished = sum(not member.over for member in members)
+        share.death = Death(self._clock.now(), share.worker, share.pid, unfinished)
         self.deaths.append(share.death)
         share.plan = replace(share.plan, members=tuple(members))
         share.worker, share.states = None, Counter(member.state for member in members)
-        share.done = not going
+        share.done = not unfinished
 
-    def _epochs(self) -> dict[str, int]:
-        """The last epoch of each device that anybody knows of."""
+    def _known_epochs(self) -> dict[str, int]:
+        """Return the last known epoch of each device, by identity."""
         found = self.accounts.epochs()
         for member in self.plan.members:
-            told = self._shown.get(member.number, {}).get("epoch", 0)
-            assert isinstance(told, int)
-            if told:
-                found[member.identity] = max(found.get(member.identity, 0), told)
+            reported = self._shown.get(member.number, {}).get("epoch", 0)
+            assert isinstance(reported, int)
+            if reported:
+                found[member.identity] = max(found.get(member.identity, 0), reported)
         return found
 
     async def _start(self, share: Dealt, worker: str) -> None:
@@ -267,9 +267,9 @@ class ClusterPlay:
         share.worker, share.states = worker, Counter(member.state for member in plan.members)
         try:
             answers = await self._ask(begin, payload, worker=worker)
-        except OSError:  # it died before it began; who looks for the dead finds it
+        except OSError:  # the worker died, which _check_workers finds
             return
-        except Exception as error:  # noqa: BLE001  of the user's own classes, where they arrive
+        except Exception as error:  # noqa: BLE001  a user's class may raise anything when it is unpickled
             self._error, share.done, self._stopped = f"{type(error).__name__}: {error}", True, True
             return
         share.pid = answers[worker]
@@ -281,12 +281,12 @@ class ClusterPlay:
             await self._command("scale_arrivals", self.arrivals.factor)
 
     async def _command(self, name: str, *args: float) -> None:
-        asked = [
+        calls = [
             self._ask(command, (self._topic, share.number), name, args, worker=share.worker)
             for share in self._shares
             if share.worker is not None and not share.done
         ]
-        await asyncio.gather(*asked, return_exceptions=True)  # who looks for the dead finds those that died
+        await asyncio.gather(*calls, return_exceptions=True)  # _check_workers finds the dead
 
     async def _ask(
         self,
@@ -295,10 +295,9 @@ class ClusterPlay:
         worker: str | None = None,
         within: float = ANSWERED,
     ) -> Any:
-        """Call a function in a worker, or in all of them; the results by address. Raises OSError where none comes."""
-        ask = partial(
-            self._client.sync, self._client._run, callback_timeout=within
-        )  # `run` would wait for ever
+        """Call a function in one worker or in all, and return the results by address. Raises OSError on a timeout."""
+        # not `run`, which has no timeout
+        ask = partial(self._client.sync, self._client._run, callback_timeout=within)
         return await asyncio.to_thread(ask, function, *args, workers=None if worker is None else [worker])
 
     def _end(self) -> None:
@@ -306,9 +305,9 @@ class ClusterPlay:
             self._client.unsubscribe_topic(self._topic)
         self._close()
 
-    # --- what the workers tell
+    # --- reports of the workers
 
-    def _told(self, data: bytes) -> None:
+    def _receive(self, data: bytes) -> None:
         message: Message = pickle.loads(data)  # from our own workers
         share = self._shares[message.share]
         self.failures += message.failures
@@ -321,34 +320,34 @@ class ClusterPlay:
             tick = Tick.decode(message.tick)
             counted = Measures(tick.requests, Counter(tick.errors), tick.latency)
             self.total.merge(counted)
-            since = share.last if message.attempt == share.attempt else tick.time - self._reported()
+            since = share.last if message.attempt == share.attempt else tick.time - self._report_interval()
             self._intervals.add(counted, since, tick.time)
             if message.attempt == share.attempt:
                 share.last, share.states = max(share.last, tick.time), tick.devices
         if self.plan.faults is not None:
             self.plan.faults.put(message.faults)
-        # what a dead worker said late counts, but says nothing of what is now
+        # late figures of a dead worker are added up, but its states are outdated
         if message.attempt == share.attempt:
             for each, shown in message.shown.items():
                 self._shown[each] = {name: Noted.opened(value) for name, value in shown.items()}
-            self._held.update(message.credentials)
+            self._credentials.update(message.credentials)
             if message.final:
                 share.done = True
                 self._error = self._error or message.error
                 if message.error is not None:
                     self._stopped = True
                 self._changed.set()
-        self._tell()
+        self._emit_complete()
 
-    def _tell(self) -> None:
-        """Tell the intervals that every share has told."""
+    def _emit_complete(self) -> None:
+        """Emit the intervals that every running shard has reported."""
         while going := [share for share in self._shares if not share.done]:
             when = self._intervals.due
             if any(share.worker is None or share.last < when for share in going):
                 return
             self._emit(when, self._intervals.take())
 
-    def _tell_rest(self) -> None:
+    def _emit_rest(self) -> None:
         now = self._clock.now()
         for when, measures in self._intervals.rest(now if self.until is None else min(self.until, now)):
             self._emit(when, measures)
@@ -365,13 +364,13 @@ class ClusterPlay:
         for callback in tuple(self._subscribers):
             callback(tick)
 
-    def _reported(self) -> float:
-        """Seconds of lab time between two messages of a worker."""
-        return min(self.plan.every, REPORTED * self._clock.rate)
+    def _report_interval(self) -> float:
+        """Return the seconds of lab time between two reports of a worker."""
+        return min(self.plan.every, REPORT_INTERVAL * self._clock.rate)
 
 
 class WorkerTimings(Timings):
-    """Real durations; CPU time is that of all workers."""
+    """Real durations of a run on a cluster; CPU time is the sum of all workers."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Clients of a dask cluster, and how a share of a fleet travels to its workers."""
+"""Clients of a dask cluster, and serialization of a shard for its workers."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 GUARD = (
     "each worker imports the script that wants it, so a script does this below `if __name__ == '__main__':`"
 )
-ANSWERED = 10.0  # real seconds in which a scheduler or worker that is alive answers
-CONNECTED = 5  # real seconds until a scheduler has to be there
+ANSWERED = 10.0  # real seconds in which a live scheduler or worker answers
+CONNECTED = 5  # real seconds in which a scheduler has to accept the connection
 WITHOUT_PAGES: dict[str, Any] = {  # dask listens for HTTP all the same
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
@@ -29,9 +29,9 @@ WITHOUT_PAGES: dict[str, Any] = {  # dask listens for HTTP all the same
 
 
 def by_value(share: Share) -> bytes:
-    """A share as bytes; classes of its behaviours that a worker may not be able to import travel whole.
+    """Return the shard pickled; behaviour classes that a worker may be unable to import are pickled by value.
 
-    Raises LabError for a behaviour that cannot travel.
+    Raises LabError for a behaviour that cannot be pickled.
     """
     import cloudpickle
 
@@ -39,14 +39,14 @@ def by_value(share: Share) -> bytes:
     with _travelling(cloudpickle, modules):
         try:
             payload: bytes = cloudpickle.dumps(share)
-        except Exception as error:  # whatever an object of the user's raises when it is pickled
+        except Exception as error:  # pickling a user's object may raise anything
             raise LabError(f"workers: a behaviour cannot travel to another process: {error}") from error
     return payload
 
 
 @contextmanager
 def _travelling(cloudpickle: Any, names: set[str]) -> Iterator[None]:
-    """Have classes of these modules pickled by value: all but labkit's, which every worker has."""
+    """Pickle the classes of these modules by value, except labkit's, which every worker has."""
     found = []
     for name in names:
         module = sys.modules.get(name)
@@ -65,24 +65,24 @@ def _travelling(cloudpickle: Any, names: set[str]) -> Iterator[None]:
 def local(count: int) -> tuple[Client, Callable[[], object]]:
     """Return a client of `count` worker processes on this machine, and a function that closes client and workers.
 
-    Scheduler and workers run whatever code a client sends, so each cluster has a key of its own, in memory, without
-    which nothing connects. Raises LabError where no process starts.
+    Scheduler and workers run any code that a client sends, so each cluster has its own key, in memory, which every
+    connection must present. Raises LabError if no process starts.
     """
     import dask
     from distributed import Client, LocalCluster
     from distributed.security import Security
 
     if parent_process() is not None and getattr(current_process(), "_inheriting", False):
-        raise LabError(GUARD)  # this is such a process, and it imports the script that wants it
+        raise LabError(GUARD)  # this is a worker, and it imports the script that starts the cluster
     try:
-        with dask.config.set(WITHOUT_PAGES):  # workers get it, too
+        with dask.config.set(WITHOUT_PAGES):  # also applies to the workers
             cluster = LocalCluster(
                 n_workers=count,
                 threads_per_worker=1,
                 processes=True,
                 security=Security.temporary(),
                 dashboard_address=None,
-                scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # None would be port 8787
+                scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # None would choose port 8787
                 memory_limit=0,
                 silence_logs=50,
                 preload=[workers.__name__],
@@ -101,11 +101,10 @@ def local(count: int) -> tuple[Client, Callable[[], object]]:
 def addresses(client: Client) -> Collection[str] | None:
     """Ask the scheduler for the addresses of its workers. Return None while it does not answer.
 
-    `Client.scheduler_info` returns what its client got last, which may be an answer to another question, without
-    workers.
+    `Client.scheduler_info` returns a cached answer, which may lack the workers.
     """
     scheduler = client.scheduler
-    if scheduler is None:  # the client connects again
+    if scheduler is None:  # the client is reconnecting
         return None
     ask = partial(scheduler.identity, n_workers=-1)
     try:
@@ -116,7 +115,10 @@ def addresses(client: Client) -> Collection[str] | None:
 
 
 def of_cluster(given: Any) -> tuple[Client, Callable[[], object]]:
-    """A client of what is given: a client, a cluster, or the address of a scheduler. Raises LabError for others."""
+    """Return a client of a given dask client, cluster or scheduler address, and a function that closes it.
+
+    A given client is not closed. Raises LabError for anything else, and if no scheduler answers.
+    """
     from distributed import Client
 
     if isinstance(given, Client):
@@ -133,12 +135,13 @@ def of_cluster(given: Any) -> tuple[Client, Callable[[], object]]:
 
 
 def _connected(given: Any) -> Client:
-    """A client of a cluster or of an address. Raises OSError or ValueError where there is no scheduler."""
+    """Return a new client of a cluster or of an address. Raises OSError or ValueError if no scheduler answers."""
     from distributed import Client
 
     class Connected(Client):
-        """Closed where it cannot begin. Else it is when it is forgotten: perhaps by its own loop, which then would
-        have to wait for itself.
+        """A client that closes itself if it cannot connect.
+
+        Else the garbage collector closes it, possibly on its own loop, which would then wait for itself.
         """
 
         def __init__(self) -> None:

@@ -1,7 +1,7 @@
-"""One keep-alive HTTPS connection of a virtual device, which costs little: for fleets.
+"""Keep-alive HTTPS connection of a fleet's device, made for low cost.
 
-It tells apart how a request can get no answer, and never sends one again: a connection that ended while it was idle
-is opened anew before anything is sent.
+Its errors distinguish the ways in which a request gets no answer. It never repeats a request: a connection that ended
+while idle is reopened before anything is sent.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from labkit.fleet.channel import Channel, NoAnswerError
 from labkit.fleet.flow import PATIENCE, LabAddress
 from labkit.fleet.transport import connected
 
-HANDSHAKES = 32  # at once; more would only wait at the server
-REFUSALS = 3  # of a shared TLS session in a row, after which none is kept
+HANDSHAKES = 32  # concurrent ones; more would only wait at the server
+REFUSALS = 3  # of a shared TLS session in a row, until no session is kept
 
 
 class Server:
-    """Where the devices of a fleet connect: one address, one name, one TLS context for all of them.
+    """Server of a fleet's devices: one address, one name and one TLS context for all of them.
 
-    shares_session: its devices share one TLS session, so that only the first connection needs a whole handshake; else
-    each device resumes its own.
+    shares_session: share one TLS session, so that only the first connection needs a full handshake; else each device
+    resumes its own.
     """
 
     def __init__(self, address: LabAddress, domain: str, *, shares_session: bool = False) -> None:
@@ -45,8 +45,8 @@ class Server:
     ) -> Wire:
         """Open a connection. Raises NoAnswerError.
 
-        session: the device's own, of the last one; who shows a certificate resumes none (RFC 8446 4.6.1: it would stand
-        for the certificate of then).
+        session: of the device's last connection; not resumed with a client certificate, since it would imply the
+        certificate of its first handshake (RFC 8446 4.6.1).
         """
         if certificate is not None:
             context, session = self.address.context(certificate), None
@@ -65,8 +65,10 @@ class Server:
         return Wire(agreed, self._repeated, offered=session, resumable=certificate is None)
 
     def session_after(self, wire: Wire) -> ssl.SSLSession | None:
-        """Return the TLS session for the device's next connection, after the first answer on a new one: by then the
-        server has sent it. A session that was resumed is kept, since reading another costs time and memory.
+        """Return the TLS session for the device's next connection.
+
+        Called after the first answer on a new connection, when the server has sent the session. A resumed session is
+        kept, since reading another costs time and memory.
         """
         if not wire.resumable:
             return None
@@ -76,7 +78,7 @@ class Server:
         if not self.shares_session:
             return wire.session()
         self._refusals += wire.offered is not None
-        if self._refusals > REFUSALS:  # a server that resumes none, as where client certificates count
+        if self._refusals > REFUSALS:  # the server resumes none, as with client certificates
             self._session = None
         elif wire.offered is self._session:  # no other connection has replaced it meanwhile
             self._session = wire.session()
@@ -86,8 +88,8 @@ class Server:
 class Wire(Channel):
     """An open connection to a fleet's server.
 
-    offered: the TLS session that it was to resume; resumed: whether it did. resumable: whether another connection may
-    resume its session.
+    offered: the TLS session offered to the server; resumed: whether the server resumed it; resumable: whether another
+    connection may resume this one's session.
     """
 
     def __init__(
@@ -106,25 +108,25 @@ class Wire(Channel):
 
 
 class DeviceConnection:
-    """What a device of a fleet asks by: one request at a time, over one connection that is kept."""
+    """HTTP client of a fleet's device: one request at a time over one persistent connection."""
 
     def __init__(self, server: Server, certificate: KeyPair | None = None) -> None:
         self.server = server
         self.certificate = certificate
-        self.opened = 0  # connections so far
-        self.answered = 0  # requests so far
-        self.last: Answer | None = None  # that came
-        self.stuck = 0.0  # seconds of real time for which the next answer is not read
-        self.took = 0.0  # seconds of real time, for the last answer since its request was written
-        self.on_sent: Callable[[], object] | None = None  # called once the next request was written
+        self.opened = 0  # number of connections so far
+        self.answered = 0  # number of requests so far
+        self.last: Answer | None = None  # the last answer, repeated requests aside
+        self.stall_seconds = 0.0  # real seconds for which the next answer is not read
+        self.took = 0.0  # real seconds from writing the last request to its answer
+        self.on_sent: Callable[[], object] | None = None  # called once the next request is written
         self._sent: tuple[bytes, str, float | None] | None = (
             None  # the last request, with its method and patience
         )
         self._wire: Wire | None = None
         self._session: ssl.SSLSession | None = None  # for the next connection
         self._asking = False
-        self._asked: tuple[str, str, Mapping[str, str] | None, int] | None = None  # last
-        self._head = b""  # of that
+        self._head_of: tuple[str, str, Mapping[str, str] | None, int] | None = None  # the request of `_head`
+        self._head = b""  # encoded head of the last request
         self._host = f"Host: {server.domain}\r\n"
 
     @property
@@ -141,8 +143,8 @@ class DeviceConnection:
         patience: float | None = PATIENCE,
         **others: object,
     ) -> Coroutine[Any, Any, Answer]:
-        """Send a request and read the whole answer. Raises NoAnswerError; LabError while another is under way,
-        and for an option that there is not.
+        """Send a request and read the whole answer. Raises NoAnswerError; LabError for an unknown option and
+        while another request is pending.
 
         patience: seconds of real time to wait for an answer; None waits for ever.
         """
@@ -152,13 +154,13 @@ class DeviceConnection:
             )
         body = content.encode() if isinstance(content, str) else content
         asked = (method, path, headers, len(body))
-        if asked != self._asked:  # devices ask for the same again and again
-            self._head = self._made(*asked)
-            self._asked = (method, path, dict(headers or {}), len(body))
+        if asked != self._head_of:  # devices repeat the same request
+            self._head = self._encode_head(*asked)
+            self._head_of = (method, path, dict(headers or {}), len(body))
         return self._send(self._head + body, method, patience)
 
-    def _made(self, method: str, path: str, headers: Mapping[str, str] | None, length: int) -> bytes:
-        """The head of a request with a body of so many bytes. Raises LabError for what would be more lines."""
+    def _encode_head(self, method: str, path: str, headers: Mapping[str, str] | None, length: int) -> bytes:
+        """Return the head of a request with a body of `length` bytes. Raises LabError for a line end in a field."""
         lines = [f"{method} {path} HTTP/1.1\r\n{self._host}"]
         for name, value in (headers or {}).items():
             lines.append(f"{name}: {value}\r\n")
@@ -171,7 +173,7 @@ class DeviceConnection:
         return head.encode("utf-8", "surrogateescape")
 
     async def again(self) -> Answer:
-        """Send the last request once more, on the connection that there is. Raises as `request` does."""
+        """Repeat the last request on the open connection. Raises as `request` does."""
         if self._sent is None:
             raise LabError("nothing was sent yet")
         return await self._send(*self._sent, again=True)
@@ -196,8 +198,8 @@ class DeviceConnection:
                 wire.limit(patience)
                 if self.on_sent is not None:
                     self.on_sent()
-                if self.stuck:
-                    seconds, self.stuck = self.stuck, 0.0
+                if self.stall_seconds:
+                    seconds, self.stall_seconds = self.stall_seconds, 0.0
                     wire.stall(seconds)
                 began = time.perf_counter()
                 came = await answer
@@ -209,19 +211,19 @@ class DeviceConnection:
                     self.last = came
                 return came
             except asyncio.CancelledError:
-                self.abort()  # an answer that nobody waits for would come before the next one
+                self.abort()  # else the pending answer would be taken for the next one
                 raise
         finally:
             self._asking = False
             self.on_sent = None
 
-    def wait_for_ever(self) -> None:
-        """The answer that is due may take as long as it will: the server holds the request."""
+    def disable_timeout(self) -> None:
+        """Wait for the pending answer without a timeout, because the server is delaying it."""
         if self._wire is not None:
             self._wire.limit(None)
 
     async def lost(self) -> None:
-        """Return once no connection is open."""
+        """Return once the connection has ended."""
         if self._wire is not None:
             await self._wire.lost()
 
@@ -232,5 +234,5 @@ class DeviceConnection:
             wire.abort(reset=reset)
 
     async def close(self) -> None:
-        """As `abort`."""
+        """End the connection at once: see `abort`."""
         self.abort()

@@ -1,4 +1,4 @@
-"""The file descriptors that the connections of a fleet take."""
+"""File descriptors for the connections of a fleet."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from pathlib import Path
 
 from labkit.core.errors import LabError
 
-ENDS = 2  # of a connection, both in the lab's own process
+ENDS = 2  # descriptors of a connection, whose both ends are in the lab's process
 SPARE = 64  # for files, the journal's readers and other clients
 
 
 def provide(devices: int, *, strict: bool) -> None:
-    """Raise this process' limit of open files, as far as the system allows, so that so many devices can be connected.
+    """Raise this process' limit of open files for `devices` connections, as far as the system allows.
 
-    strict: raise LabError where it allows too few; else the devices may do with fewer, as those that end early.
+    strict: raise LabError if it allows too few; else fewer may do, as devices that end early free theirs.
     """
     try:
         import resource
@@ -26,7 +26,7 @@ def provide(devices: int, *, strict: bool) -> None:
     allowed = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
-    except (OSError, ValueError):  # the system has a limit of its own
+    except (OSError, ValueError):  # the system has a lower limit
         allowed = soft
     if strict and allowed < needed:
         raise LabError(
@@ -36,7 +36,7 @@ def provide(devices: int, *, strict: bool) -> None:
 
 
 def _in_use() -> int:
-    """Return the number of descriptors that are open, 0 where the system does not say."""
+    """Return the number of open descriptors, 0 if the system does not list them."""
     try:
         return sum(1 for _ in Path("/dev/fd").iterdir())
     except OSError:

@@ -1,22 +1,25 @@
-"""How the lives of devices end: in time, or left behind; and what is said of an error."""
+"""Cancellation of device tasks, and texts of errors that user code raised."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
 
-GRACE = 0.5  # seconds of real time for what a device still does in a `finally`
-PATIENCE = 0.05  # and then, until one that has not ended is cancelled again
-CANCELLED = 20  # how often it is in all
-# Behind. Whom nobody holds would be told to end once more, which it catches: so these are held as long as the process.
-LEFT: set[asyncio.Task[None]] = set()
+GRACE = 0.5  # real seconds for a device to finish its `finally` clauses
+PATIENCE = 0.05  # real seconds until a device that has not ended is cancelled again
+CANCELLATIONS = 20  # of one device, at most
+# Tasks that never ended. The garbage collector would throw GeneratorExit into them, which they catch too.
+ABANDONED: set[asyncio.Task[None]] = set()
 
 Lives = Mapping[int, asyncio.Task[None]]
 
 
 async def end(lives: Lives) -> Lives:
-    """Cancel all of them, and return once they have gone from `lives`. Gives those that catch it time and again."""
-    for number in range(CANCELLED):
+    """Cancel all tasks and return once they have been removed from `lives`.
+
+    Return the tasks that keep catching the CancelledError; they are abandoned.
+    """
+    for number in range(CANCELLATIONS):
         if not lives:
             return {}
         tasks = list(lives.values())
@@ -25,19 +28,19 @@ async def end(lives: Lives) -> Lives:
         await asyncio.wait(tasks, timeout=PATIENCE if number else GRACE)
     left = dict(lives)
     for task in left.values():
-        LEFT.add(task)
-        asyncio._unregister_task(task)  # or who closes the loop would wait for it
+        ABANDONED.add(task)
+        asyncio._unregister_task(task)  # else closing the loop would wait for it
     return left
 
 
 def error_text(error: BaseException) -> str:
-    """Kind and text of any error."""
+    """Return the type and text of an error."""
     return f"{type(error).__name__}: {text_of(error)}"
 
 
 def text_of(value: object, text: Callable[[object], str] = str) -> str:
-    """A text of anything, also of what has none."""
+    """Return `text(value)`, or a placeholder if that raises."""
     try:
         return text(value)
-    except Exception:  # noqa: BLE001  its class is not ours
+    except Exception:  # noqa: BLE001  a user's class may raise anything
         return "<its text cannot be made>"

@@ -1,4 +1,4 @@
-"""One device of a fleet: what a behaviour's `run` is given."""
+"""The device of a fleet that a behaviour's `run` controls."""
 
 from __future__ import annotations
 
@@ -21,31 +21,30 @@ if TYPE_CHECKING:
     from labkit.fleet.plan import DeviceFaults
     from labkit.fleet.play import Play
 
-MOST_AT_ONCE = 10_000  # requests of a device at one instant of a virtual clock
+INSTANT_REQUEST_LIMIT = 10_000  # requests of a device at one instant of a virtual clock
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-
-SHOWN = frozenset({"identity", "behaviour", "state", "epoch"})  # what a run's table has of each device
+OWN_COLUMNS = frozenset({"identity", "behaviour", "state", "epoch"})  # columns of a run's table of devices
 NUMBERS = "expected a number, not a text or another thing"
-LAST_WORDS = 20  # requests of a device that is taken offline
-EXCHANGE_ERRORS = (DeviceError, NoAnswerError)  # what comes of a request that does not succeed
+SHUTDOWN_REQUEST_LIMIT = 20  # requests that a device may still make when it is taken offline
+EXCHANGE_ERRORS = (DeviceError, NoAnswerError)  # errors of a request
 
 
 class Reboot(BaseException):
-    """The device begins anew. No `except Exception` of a behaviour catches it."""
+    """Raised to restart the device. An `except Exception` of a behaviour does not catch it."""
 
 
 class FleetDevice:
-    """A device of a fleet. It does one thing at a time; what it asks for raises DeviceError where the platform refuses,
-    and NoAnswerError where no answer comes.
+    """A device of a fleet, which makes one request or sleeps once at a time.
 
-    Only what a device does itself takes lab time: asyncio's own sleeps and timeouts count real time.
+    A request raises DeviceError if the platform refuses it, and NoAnswerError if it gets no answer. Only the methods of
+    the device take lab time: asyncio's own sleeps and timeouts count real time.
 
-    number: in the fleet, from 1; epoch: how often it has begun, from 1; state: as in a run's frame; notes: what it has
-    to say of itself; memory: what it keeps over a reboot, within a run; clock_error: seconds by which its
-    own clock is wrong; has_arrivals: does the run have a rate, by which `arrivals` goes?
+    number: in the fleet, from 1; epoch: number of its starts, from 1; state: as in a run's frame; notes: values for the
+    run's table; memory: values that survive a reboot, within a run; clock_error: seconds by which its own clock is
+    wrong; has_arrivals: whether the run has a rate, which `arrivals` follows.
     """
 
     def __init__(
@@ -55,14 +54,14 @@ class FleetDevice:
         self.identity = identity
         self.number = number
         self.actor = f"{plan.product}/{identity}"
-        self.epoch = self.first_epoch = 1  # the latter of this run
-        self.random = chance(plan.seed, "device", number)  # of all its lives in this run
+        self.epoch = self.first_epoch = 1  # first_epoch: of this run
+        self.random = chance(plan.seed, "device", number)  # shared by all epochs of this run
         self.state = "waiting"
         self.notes: dict[str, object] = {}
         self.memory: dict[str, Any] = {}
         self.clock_error = 0.0
-        self.alive = False  # what it left behind when it ended changes its state no more
-        self.refused: int | None = None  # how often it went on since it was taken offline; None: it is online
+        self.alive = False  # tasks that outlive the device do not change its state
+        self.refused: int | None = None  # actions since it was taken offline; None: online
         self.asking = False
         self.asks_as = self.actor
         self.connection = connection
@@ -77,23 +76,23 @@ class FleetDevice:
         self._faults: DeviceFaults | None = plan.faults
         self._intended: float | None = None
         self.has_arrivals = plan.arrivals is not None
-        self._unasked = self.has_arrivals  # it has yet to ask for the arrivals of the run
-        self._seen: dict[str, str] = {}  # Last-Modified of what its polls brought, by alias
-        self._counted: tuple[int, int] | None = None  # epoch and number, of its last count
-        self._instant = -1.0  # of lab time, of its last request
-        self._at_instant = 0  # requests then
-        self._remote: DeviceConnection | None = None  # by which it writes as others
+        self._ignores_arrivals = self.has_arrivals  # it has not iterated over the arrivals of the run yet
+        self._seen: dict[str, str] = {}  # Last-Modified of the last polled value, by alias
+        self._counted: tuple[int, int] | None = None  # epoch and number of its last count
+        self._instant = -1.0  # lab time of its last request
+        self._at_instant = 0  # requests at that instant
+        self._remote: DeviceConnection | None = None  # for requests as another device
 
     # --- time
 
     def now(self) -> float:
-        """The device's own clock: lab time in Unix seconds, unless a fault makes it wrong."""
+        """Return the device's own clock: lab time in Unix seconds, unless a fault makes it wrong."""
         return self._clock.now() + self.clock_error
 
     def sleep(
         self, seconds: float = 0, *, minutes: float = 0, hours: float = 0, days: float = 0
     ) -> Coroutine[Any, Any, None]:
-        """Do nothing for a while of lab time."""
+        """Sleep for this much lab time."""
         try:
             length = seconds + 60 * minutes + 3600 * hours + 86400 * days
             return self._sleep_until(self._clock.now() + length)
@@ -101,7 +100,7 @@ class FleetDevice:
             raise LabError(f"sleep: {NUMBERS}") from None
 
     async def sleep_until(self, when: float) -> None:
-        """Do nothing until the device's clock shows `when` (Unix seconds)."""
+        """Sleep until the device's clock shows `when` (Unix seconds)."""
         try:
             when -= self.clock_error
         except TypeError:
@@ -110,7 +109,7 @@ class FleetDevice:
 
     async def _sleep_until(self, when: float) -> None:
         if self._play.over or (self.refused is not None and self._refuses("sleep")):
-            await self._play.ended(self)
+            await self._play.block_ended(self)
         if when != when:
             raise LabError("sleep: expected a number, not nan")
         self.enter("sleeping")
@@ -120,12 +119,12 @@ class FleetDevice:
             await self._faults.woken(self)
 
     async def arrivals(self, shape: Shape | None = None) -> AsyncIterator[float]:
-        """The times at which requests of an open load are due, each once it has come (Unix seconds of lab time).
+        """Yield the arrival times of an open load as each is reached (Unix seconds of lab time).
 
-        shape: the rate, in requests a second; without one that of the run. The latency of the first request after each
-        counts from then, however late it is sent.
+        shape: the rate in requests per second; None takes the run's. The latency of the first request after an arrival
+        counts from the arrival, however late it is sent.
         """
-        self._unasked = False
+        self._ignores_arrivals = False
         rate = shape if shape is not None else self._play.arrivals
         if rate is None:
             raise LabError(
@@ -142,7 +141,7 @@ class FleetDevice:
     # --- requests
 
     async def activate(self) -> None:
-        """Provision, or replace the credentials that the device has."""
+        """Provision the device, or replace its credentials."""
         await self._exchange("activate", self.virtual.activate)
 
     def write(
@@ -152,9 +151,9 @@ class FleetDevice:
         return self._exchange("write", self.virtual.write, written_values(values, more))
 
     async def count(self, again: bool = False) -> int:
-        """Write this device's next number to the alias `count`, for the accounts of the run (`run.losses`).
+        """Write this device's next number to the alias `count`, for the accounts of the run (`run.losses`). Return it.
 
-        again: write the one before once more, of which no answer came.
+        again: repeat the last number, which got no answer.
         """
         accounts = self._play.accounts
         if not again or self._counted is None:
@@ -162,7 +161,7 @@ class FleetDevice:
         epoch, number = self._counted
         try:
             await self._exchange("write", self.virtual.write, {ALIAS: stamp(epoch, number)})
-        except Reboot:  # by a fault, before anything was sent
+        except Reboot:  # by a fault, before the request was sent
             if not again:
                 accounts.unsent(self.identity, epoch, number)
             raise
@@ -170,7 +169,7 @@ class FleetDevice:
         return number
 
     async def write_to(self, identity: str, /, **values: object) -> None:
-        """Write as another device of the fleet, with its credentials, as an app on a phone does that controls it."""
+        """Write as another device of the fleet, with its credentials, like a phone app that controls it."""
         other = self._play.other(identity)
         if self._remote is None:
             self._remote = self._play.connection(other.certificate)
@@ -190,11 +189,11 @@ class FleetDevice:
             self.asks_as = self.actor
 
     async def read(self, *aliases: str) -> dict[str, str]:
-        """The newest value of each alias that has one."""
+        """Return the newest value of each alias that has one."""
         return await self._exchange("read", self.virtual.read, read_aliases(aliases))
 
     async def write_and_read(self, values: Mapping[str, object], *aliases: str) -> dict[str, str]:
-        """Hybrid: store, then read."""
+        """Store values, then read aliases, in one hybrid request. Return as `read`."""
         ask = self.virtual.write_and_read
         return await self._exchange("write and read", ask, written_values(values, {}), read_aliases(aliases))
 
@@ -204,11 +203,11 @@ class FleetDevice:
         await self._exchange("record", self.virtual.record, points)
 
     async def wait_for(self, alias: str, timeout: float = 300) -> str | None:
-        """The next value of an alias, or None when none came within `timeout` seconds of lab time (long poll).
+        """Return the next value of an alias, or None after `timeout` seconds of lab time without one (long poll).
 
-        A value that came since the last one that this device waited for is not missed; of several in one second the
-        resource keeps the last. A value whose answer is lost is sent again, up to five times; where other clients poll
-        the same alias, a device that has reconnected can miss what they were given (labkit.devices.polls).
+        Values since this device's last poll are not missed, but the resource keeps only the last of several in one
+        second. A value whose answer is lost is sent again, up to five times; if other clients poll the alias, a device
+        that has reconnected can miss values that they received (labkit.devices.polls).
         """
         if type(timeout) not in (int, float) or not 0 <= timeout < math.inf:
             raise LabError(f"poll: timeout: expected seconds, not {timeout!r:.100}")
@@ -218,94 +217,92 @@ class FleetDevice:
         last = self.connection.last
         if point is not None:
             self._seen[alias] = point.modified
-        elif last is not None and "date" in last.headers:  # so that nothing is missed until the next poll
+        elif last is not None and "date" in last.headers:  # so that the next poll misses nothing
             self._seen[alias] = last.headers["date"]
         return None if point is None else point.value
 
     async def poll(self, alias: str, timeout: float = 300) -> AsyncIterator[str]:
-        """The values of an alias as they come, for ever. timeout: seconds of lab time that each poll waits."""
+        """Yield the values of an alias as they are written, for ever. timeout: lab seconds that each poll waits."""
         while True:
             value = await self.wait_for(alias, timeout)
             if value is not None:
                 yield value
 
     async def content(self) -> list[str]:
-        """The ids of the content that the product offers."""
+        """Return the ids of the product's content items."""
         return await self._exchange("list", self.virtual.content)
 
     async def content_info(self, id: str) -> str:
-        """`content type,bytes,updated,description` of a content item."""
+        """Return the info line of a content item: `content type,bytes,updated,description`."""
         return await self._exchange("info", self.virtual.content_info, id)
 
     async def download(self, id: str, range: str | None = None) -> bytes:
-        """A content item, or the part that `range` names: `bytes=0-99`."""
+        """Return a content item, or a byte range of it (`bytes=0-99`)."""
         if range is not None and not isinstance(range, str):
             raise LabError(f"download: range: expected a text such as 'bytes=0-99', not {range!r:.100}")
         return await self._exchange("download", self.virtual.download, id, range)
 
     async def timestamp(self) -> int:
-        """The server's clock in Unix seconds."""
+        """Return the server's clock in Unix seconds."""
         return await self._exchange("timestamp", self.virtual.timestamp)
 
     async def reboot(self, seconds: float = 0) -> None:
-        """Lose the connection and begin anew, with the next epoch, after so many seconds of lab time."""
+        """Close the connection and restart the behaviour, in the next epoch, after `seconds` of lab time."""
         self.disconnect()
         if seconds:
             await self.sleep(seconds)
         raise Reboot
 
     def note(self, text: str | None = None, /, **values: object) -> None:
-        """Have the run's table of devices show something: `note("updating")`, `note(progress=0.4)`. Raises LabError for
-        the name of a column that the table has anyway.
+        """Show values in the run's table of devices: `note("updating")`, `note(progress=0.4)`. Raises LabError for the
+        name of one of its own columns.
         """
-        if not SHOWN.isdisjoint(values):
+        if not OWN_COLUMNS.isdisjoint(values):
             raise LabError(
-                f"note: {', '.join(sorted(SHOWN & set(values)))}: the run shows that itself; name it otherwise"
+                f"note: {', '.join(sorted(OWN_COLUMNS & set(values)))}: the run shows that itself; name it otherwise"
             )
         if text is not None:
             self.notes["note"] = text
         self.notes.update(values)
 
-    # --- what a run and the faults call
+    # --- for the run and the faults
 
     async def send_again(self) -> None:
-        """Send the last request once more, and look at no answer of it. Raises NoAnswerError."""
+        """Repeat the last request and ignore its answer. Raises NoAnswerError."""
         await self._ask(self.connection.again)
 
     @property
     def credentials(self) -> Credentials:
-        """What it holds now."""
+        """The device's current credentials."""
         return self.virtual.credentials
 
     @property
     def connected(self) -> bool:
-        """Is its own connection open?"""
+        """Whether the device's own connection is open."""
         return self.connection.open
 
     @property
     def answered(self) -> int:
-        """How many of the requests on connections of its own were answered."""
+        """Number of answered requests on the device's own connection."""
         return self.connection.answered
 
     @property
     def simulated(self) -> bool:
-        """Does it live on a virtual clock?"""
+        """Whether the device runs on a virtual clock."""
         return not self._clock.rate
 
     async def read_slowly(self, seconds: float) -> None:
-        """Take so much lab time for an answer: on a clock that runs the next one, on a virtual one, where nothing may
-        wait for real time, that which has come.
-        """
+        """Take lab time to read an answer: the next one on a running clock, the arrived one on a virtual clock."""
         if self.simulated:
             await self.sleep(seconds)
         else:
-            self.connection.stuck = seconds / self._clock.rate
+            self.connection.stall_seconds = seconds / self._clock.rate
 
-    def wait_for_ever(self) -> None:
-        """The answer that is due may take as long as it will: the platform holds the request."""
-        self.connection.wait_for_ever()
+    def disable_timeout(self) -> None:
+        """Wait for the pending answer without a timeout, because the platform is delaying it."""
+        self.connection.disable_timeout()
         if self._remote is not None:
-            self._remote.wait_for_ever()
+            self._remote.disable_timeout()
 
     def __repr__(self) -> str:
         return f"<device {self.actor}, {self.state}>"
@@ -313,19 +310,20 @@ class FleetDevice:
     async def _exchange(
         self, action: str, ask: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Ask for something, and count it. Goes on when it is the device's turn."""
+        """Make a request with its faults, count it, and return its result when it is the device's turn."""
         if self._play.over or (self.refused is not None and self._refuses(action)):
-            await self._play.ended(self)
-        if self._unasked:
-            self.expect_asked(action)
+            await self._play.block_ended(self)
+        if self._ignores_arrivals:
+            self.expect_arrivals_used(action)
         faults, now = self._faults, self._clock.now()
         intended = now if self._intended is None else self._intended
         self._intended = None
         if now != self._instant:
             self._instant, self._at_instant = now, 0
         self._at_instant += 1
-        if self._at_instant > MOST_AT_ONCE and self.simulated:
-            await self._play.stuck(self, last=self._at_instant > MOST_AT_ONCE + LAST_WORDS)
+        if self._at_instant > INSTANT_REQUEST_LIMIT and self.simulated:
+            last = self._at_instant > INSTANT_REQUEST_LIMIT + SHUTDOWN_REQUEST_LIMIT
+            await self._play.reject_runaway(self, last=last)
         error: Exception | None = None
         result: Any = None
         try:
@@ -334,7 +332,7 @@ class FleetDevice:
             if self.state != "running":
                 self._pace.awake(self)
                 self.enter("running")
-            if action == "poll":  # which begins with what is sent: not before the connection stands
+            if action == "poll":  # the device polls from the time the request is sent
                 self.connection.on_sent = partial(self.enter, "polling")
             result = await self._ask(ask, *args, **kwargs)
             if faults is not None:
@@ -347,10 +345,10 @@ class FleetDevice:
         self._play.count(self, action, intended, error)
         if error is not None:
             raise error
-        return result  # type: ignore[no-any-return]  # without a call for what `cast` costs
+        return result  # type: ignore[no-any-return]  # `cast` would cost a call
 
     async def _ask(self, ask: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Ask, and go on when it is the device's turn, whatever came of it."""
+        """Make a request, and return its result or raise its error when it is the device's turn."""
         if self.asking:
             raise LabError("a device asks for one thing at a time: await the answer first")
         self.asking = True
@@ -361,24 +359,24 @@ class FleetDevice:
             if self._pace.waits_for_turn(self):
                 await self._pace.turn(self)
             raise
-        finally:  # also when the device is ended meanwhile
+        finally:  # also if the device is cancelled meanwhile
             self.asking = False
         if self._pace.waits_for_turn(self):
             await self._pace.turn(self)
         return result
 
     def _refuses(self, action: str) -> bool:
-        """Offline: does the run end this? What a `finally` still has to say is let through, a life that goes on not."""
+        """Return whether an offline device may not act: it may still make a few requests, as in a `finally`."""
         self.refused = (self.refused or 0) + 1
-        return action in ("sleep", "poll") or self.refused > LAST_WORDS
+        return action in ("sleep", "poll") or self.refused > SHUTDOWN_REQUEST_LIMIT
 
-    def expect_asked(self, action: str) -> None:
-        """Raise LabError where the run has arrivals that this device has yet to ask for."""
-        if self._unasked and action != "activate":
-            self._play.unasked(self, action)
+    def expect_arrivals_used(self, action: str) -> None:
+        """Raise LabError if the run has arrivals that this device has not iterated over."""
+        if self._ignores_arrivals and action != "activate":
+            self._play.reject_ignored_arrivals(self, action)
 
     def enter(self, state: str) -> None:
-        """Be in this state, as the run's frame counts it."""
+        """Change the state and the run's count of devices by state."""
         if state != self.state and self.alive:
             states = self._play.states
             states[self.state] -= 1
@@ -386,14 +384,14 @@ class FleetDevice:
             self.state = state
 
     def disconnect(self) -> None:
-        """End its connections at once."""
+        """Close the device's connections at once."""
         self.connection.abort()
         if self._remote is not None:
             self._remote.abort()
             self._remote = None
 
     async def disconnected(self) -> None:
-        """Return once it knows that the platform has ended its connections."""
+        """Return once the device has seen the platform close its connections."""
         await self.connection.lost()
         if self._remote is not None:
             await self._remote.lost()

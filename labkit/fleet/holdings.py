@@ -1,4 +1,4 @@
-"""What the devices of a product's fleets hold."""
+"""Credentials and epochs of the devices of a product's fleets."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from labkit.fleet.plan import Member
 
 
 class Holdings:
-    """Credentials by identity, and the epoch in which each device begins next.
+    """Store of the credentials and the last epoch of each device.
 
-    Fleets with an identity in common share what it holds: it is one device, which lives in one run at a time.
+    Fleets that have an identity in common share it: it is one device, which can be in one run at a time.
     """
 
     def __init__(self) -> None:
         self._credentials: dict[str, Credentials] = {}
-        self._epochs: dict[str, int] = {}  # those that are over
+        self._epochs: dict[str, int] = {}  # the last epoch, by identity
         self._playing: set[str] = set()
 
     def hand_out(self, credentials: Mapping[str, Credentials]) -> None:
-        """The platform gave these, which replace those from before; a device that gets them begins from epoch 1."""
+        """Store new credentials by identity; their devices begin again from epoch 1."""
         self._credentials.update(credentials)
         for identity in credentials:
             self._epochs.pop(identity, None)
 
     def get(self, identity: str) -> Credentials | None:
-        """Return what a device of a fleet holds, None where no fleet has it."""
+        """Return the credentials of a device, None if no fleet has it."""
         return self._credentials.get(identity)
 
     def clear(self) -> None:
-        """The platform knows nobody any more."""
+        """Forget all devices, after a reset of the platform."""
         self._credentials.clear()
         self._epochs.clear()
 
     def free(self, identities: Iterable[str]) -> None:
-        """Raises LabError where one of these devices is in a run."""
+        """Raise LabError if one of these devices is in a run."""
         for identity in identities:
             if identity in self._playing:
                 raise LabError(
@@ -46,9 +46,9 @@ class Holdings:
                 )
 
     def begin(self, members: Sequence[Member]) -> tuple[Member, ...]:
-        """The members of a run as they begin; they are in it until `end`.
+        """Return the members of a new run with current credentials and epochs, and reserve them until `end`.
 
-        Raises LabError where one holds nothing since the lab was reset, or is in another run.
+        Raises LabError if one has lost its credentials to a reset of the lab, or is in another run.
         """
         identities = [member.identity for member in members]
         self.free(identities)
@@ -70,7 +70,7 @@ class Holdings:
     def end(
         self, members: Sequence[Member], held: Mapping[int, Credentials], epochs: Mapping[int, int]
     ) -> None:
-        """The run of these is over. held, epochs: by number, of those that have begun."""
+        """Release the members of a run. held, epochs: of the devices that have begun, by number."""
         for member in members:
             self._playing.discard(member.identity)
             if member.identity in self._credentials:  # the lab may have been reset meanwhile

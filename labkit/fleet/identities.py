@@ -1,17 +1,18 @@
-"""The identities of a fleet's devices. That of a number is the same however many devices there are."""
+"""Identities of a fleet's devices, which depend on the number of the device and not on the fleet's size."""
 
 from __future__ import annotations
 
 from typing import Literal
 
 Format = Literal["opaque", "base10", "base16", "uuid", "mac"]
-DIGITS = 3  # at least
+DIGITS = 3  # of a number, at least
 MAC = 0x02_00_00_00_00_00  # locally administered (IEEE 802)
 
 
 def identity(number: int, format: Format, prefix: str, length: int, upper: bool) -> str:
-    """The identity of a device. format, length (characters after the prefix, 0 for any): as the product asks;
-    upper: its letters are capitals.
+    """Return the identity of a device.
+
+    format, length (characters after the prefix, 0 for any): as the product requires; upper: use capital letters.
     """
     if format == "uuid":
         text = f"{0x4000_8000_0000_0000_0000 << 0 | number:032x}"

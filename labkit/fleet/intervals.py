@@ -1,4 +1,4 @@
-"""What several processes measure, each in intervals of its own, in the intervals of one run."""
+"""Merges the measurements of several processes, taken at their own intervals, into the intervals of one run."""
 
 from __future__ import annotations
 
@@ -7,41 +7,41 @@ from collections.abc import Iterator
 
 from labkit.fleet.measures import Measures
 
-INSTANT = 1e-6  # seconds: what two rows are apart, at least
+INSTANT = 1e-6  # seconds between two rows, at least
 
 
 class Intervals:
-    """The intervals of a run that are not told yet. began: of the run; every: how long one lasts (lab time)."""
+    """Intervals of a run that have not been emitted. began: start of the run; every: length of one (lab time)."""
 
     def __init__(self, began: float, every: float) -> None:
         self._began = began
         self._every = every
-        self._told = 0
-        self._last = began  # the end of the one that was told last
+        self._emitted = 0
+        self._last = began  # end of the last emitted interval
         self._bins: dict[int, Measures] = {}  # by number, from 1
 
     @property
     def due(self) -> float:
-        """When the next one ends."""
-        return self._began + self._every * (self._told + 1)
+        """Lab time at which the next interval ends."""
+        return self._began + self._every * (self._emitted + 1)
 
     def add(self, measures: Measures, begin: float, end: float) -> None:
-        """Count what somebody has measured from `begin` to `end`, in the interval in which most of that lies."""
+        """Add measurements from `begin` to `end` to the interval that contains most of that time."""
         middle = (min(begin, end) + end) / 2
-        number = max(math.floor((middle - self._began) / self._every) + 1, self._told + 1)
+        number = max(math.floor((middle - self._began) / self._every) + 1, self._emitted + 1)
         self._bins.setdefault(number, Measures()).merge(measures)
 
     def take(self) -> Measures:
-        """The next one, which is told herewith."""
-        self._told, self._last = self._told + 1, self.due
-        return self._bins.pop(self._told, Measures())
+        """Remove and return the next interval."""
+        self._emitted, self._last = self._emitted + 1, self.due
+        return self._bins.pop(self._emitted, Measures())
 
     def rest(self, end: float) -> Iterator[tuple[float, Measures]]:
-        """What is left of a run that ended at `end`: when each ends, and what was counted."""
+        """Yield end and measurements of the remaining intervals of a run that ended at `end`."""
         while self._bins and self.due < end:
             when = self.due
             yield when, self.take()
-        if self._bins:  # also what others, by clocks of their own, say of later
+        if self._bins:  # clocks of other processes may be ahead of `end`
             last = Measures()
             for each in self._bins.values():
                 last.merge(each)

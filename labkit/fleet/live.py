@@ -1,4 +1,4 @@
-"""The pace of a fleet on a clock that runs, wall or scaled: devices live side by side."""
+"""Scheduler of a fleet on a running clock (wall or scaled), where devices run concurrently."""
 
 from __future__ import annotations
 
@@ -9,41 +9,41 @@ from labkit.fleet.pace import Paced
 
 
 class Live:
-    """Each device goes on when its own time has come."""
+    """Scheduler that runs each device as soon as its sleep or request is over."""
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
-        self._open = asyncio.Event()  # not while the run is paused
+        self._open = asyncio.Event()  # cleared while the run is paused
         self._open.set()
         self._over = asyncio.Event()
 
     def join(self, device: Paced) -> None:
-        """It begins at once."""
+        """Do nothing: a device starts at once."""
 
     def leave(self, device: Paced) -> None:
-        """Nobody else minds."""
+        """Do nothing: devices do not depend on each other."""
 
     def cancel(self, device: Paced, life: asyncio.Task[None]) -> None:
         life.cancel()
 
     async def begin(self, device: Paced) -> None:
-        await self._hold(device)
+        await self._wait_if_paused(device)
 
     async def sleep_until(self, device: Paced, when: float) -> None:
         if when <= self.clock.now():
-            await asyncio.sleep(0)  # the others too
+            await asyncio.sleep(0)  # lets the other devices run
         else:
             await self.clock.sleep_until(when)
-        await self._hold(device)
+        await self._wait_if_paused(device)
 
     def awake(self, device: Paced) -> None:
-        """Nobody waits for it to come to rest."""
+        """Do nothing: sleeping devices are not checked."""
 
     def waits_for_turn(self, device: Paced) -> bool:
         return not self._open.is_set()
 
     async def turn(self, device: Paced) -> None:
-        await self._hold(device)
+        await self._wait_if_paused(device)
 
     async def play(self, until: float | None) -> bool:
         timer = None if until is None else self.clock.call_at(until, self._over.set)
@@ -64,9 +64,9 @@ class Live:
         self._open.set()
 
     async def close(self) -> None:
-        """Nothing to wait for: on a running clock a lab learns of ended connections when it does."""
+        """Do nothing: on a running clock nothing depends on when the lab sees that connections ended."""
 
-    async def _hold(self, device: Paced) -> None:
+    async def _wait_if_paused(self, device: Paced) -> None:
         """Return once the run is not paused."""
         if not self._open.is_set():
             device.enter("paused")

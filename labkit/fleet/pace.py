@@ -1,4 +1,4 @@
-"""The time that a fleet lives in: on a clock that runs, or from instant to instant of a virtual one."""
+"""Interfaces of schedulers for the devices of a fleet, on a running or a virtual clock."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from labkit.core.clock import Clock
 
 
 class Paced(Protocol):
-    """What a pace needs to know of a device.
+    """A device as its scheduler sees it.
 
-    actor: as the journal names it; number: in its fleet, from 1; asking: is a request of it under way? asks_as: whose
-    actor that request has; connected: is its connection open? answered: requests that were, on connections of its own.
+    actor: its name in the journal; number: in its fleet, from 1; asking: whether a request of it is pending; asks_as:
+    the actor of that request; connected: whether its connection is open; answered: number of answered requests on its
+    own connection.
     """
 
     @property
@@ -28,48 +29,52 @@ class Paced(Protocol):
     @property
     def answered(self) -> int: ...
     def enter(self, state: str) -> None:
-        """Be in this state, as the run's frame counts it."""
+        """Change the state of the device."""
 
-    def wait_for_ever(self) -> None:
-        """The answer that is due may take as long as it will: the request is held."""
+    def disable_timeout(self) -> None:
+        """Wait for the pending answer without a timeout, because the platform is delaying it."""
 
 
 class Pace(Protocol):
-    """Lets devices live."""
+    """Scheduler of a fleet's devices."""
 
     clock: Clock
 
     def join(self, device: Paced) -> None:
-        """A device is about to begin; `begin` has to be the first thing that it waits for."""
+        """Add a device. The first thing that it awaits has to be `begin`."""
 
     def leave(self, device: Paced) -> None:
-        """A device has ended."""
+        """Remove a device that has ended."""
 
     def cancel(self, device: Paced, life: asyncio.Task[None]) -> None:
-        """Cancel the life of a device, when it is its turn."""
+        """Cancel the task of a device when it is its turn."""
 
     async def begin(self, device: Paced) -> None:
-        """Return when the device may go on for the first time."""
+        """Return when the device may start."""
 
     async def sleep_until(self, device: Paced, when: float) -> None:
-        """Return once lab time has reached `when`, and the device may go on. May raise LabError for a device that does
-        something else meanwhile.
+        """Return once lab time has reached `when` and it is the device's turn.
+
+        May raise LabError for a device that does something else meanwhile.
         """
 
     def awake(self, device: Paced) -> None:
-        """May raise LabError for a device that sleeps."""
+        """Check that the device is not sleeping. May raise LabError."""
 
     def waits_for_turn(self, device: Paced) -> bool:
-        """An answer, or the end of a connection, has come to the device: does it have to await `turn`?"""
+        """Return whether a device whose request has just finished must await `turn`."""
 
     async def turn(self, device: Paced) -> None:
-        """Return when the device may go on after an answer."""
+        """Return when the device may continue after a request."""
 
     async def play(self, until: float | None) -> bool:
-        """Let the devices live until lab time reaches `until` (None: for ever), or `stop`. True if it was."""
+        """Run the devices until lab time reaches `until` (None: for ever) or `stop` is called.
+
+        Return whether lab time reached `until`.
+        """
 
     async def close(self) -> None:
-        """All devices have left, in whatever they did: return once the lab knows."""
+        """Return once the lab has processed the disconnection of all devices."""
 
     def pause(self) -> None: ...
     def resume(self) -> None: ...

@@ -1,4 +1,4 @@
-"""The passwords that a device of a fleet chooses."""
+"""Passwords of a fleet's devices."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from labkit.core.identifiers import ALPHANUMERIC
 
 
 class Passwords:
-    """New passwords of a device, drawn from the seed. Apart from the device, so that its client does not hold it."""
+    """Generator of a device's passwords from the seed, separate so that the device's client does not refer to it."""
 
     def __init__(self, seed: int, number: int) -> None:
         self._seed = seed
@@ -15,7 +15,7 @@ class Passwords:
         self._chance: Chance | None = None
 
     async def draw(self, length: int) -> str:
-        """Return the next password."""
+        """Return the next password of `length` characters."""
         if self._chance is None:
             self._chance = chance(self._seed, "password", self._number)
         return "".join(self._chance.choices(ALPHANUMERIC, k=length))

@@ -1,4 +1,4 @@
-"""The pauses of a run, which are no part of any latency."""
+"""Pauses of a run, which latencies exclude."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 
 class Pauses:
-    """Spans of lab time in which no device goes on."""
+    """Spans of lab time in which a run was paused."""
 
     def __init__(self) -> None:
         self._spans: list[tuple[float, float]] = []
@@ -15,17 +15,17 @@ class Pauses:
         return bool(self._spans)
 
     def begin(self, now: float) -> None:
-        """Begin a pause, unless one lasts."""
+        """Begin a pause, unless the run is paused."""
         if not self._spans or self._spans[-1][1] < math.inf:
             self._spans.append((now, math.inf))
 
     def end(self, now: float) -> None:
-        """End the pause that lasts, if one does."""
+        """End the current pause, if there is one."""
         if self._spans and self._spans[-1][1] == math.inf:
             self._spans[-1] = (self._spans[-1][0], now)
 
     def within(self, since: float, until: float) -> float:
-        """Return the seconds of pauses between two times."""
+        """Return the seconds of pause between two times."""
         paused = 0.0
         for began, ended in reversed(self._spans):
             if ended <= since:

@@ -1,4 +1,4 @@
-"""What it takes to play the devices of a fleet, in any process, and what comes of each of them."""
+"""Plain data that a process needs to run devices of a fleet, and the failures and requests that it reports."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from labkit.fleet.shapes import Shape
 if TYPE_CHECKING:
     from labkit.fleet.fleet_device import FleetDevice
 
-OVER = ("ended", "failed")  # states in which a device has nothing more to do
+OVER = ("ended", "failed")  # states in which a device has finished
 FaultKey = tuple[str, int]  # name of a fault of the devices, number of a device
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A device of a fleet, before it lives. epoch: the first of the run, counted over the life of the fleet; state: it
-    lives unless this is `ended` or `failed`, as it was elsewhere before.
+    """A device of a fleet before it starts.
+
+    epoch: its first in the run, counted over the life of the fleet; state: `ended` or `failed` for a device that is not
+    to start, because it finished on another worker.
     """
 
     number: int
@@ -37,7 +39,10 @@ class Member:
 
 
 class Restart(Protocol):
-    """A restart of the platform. after: the beginning of the run; seconds: for which it refuses connections."""
+    """A restart of the platform.
+
+    after: lab seconds from the beginning of the run; seconds: for how long it refuses connections.
+    """
 
     @property
     def name(self) -> str: ...
@@ -48,42 +53,43 @@ class Restart(Protocol):
 
 
 class DeviceFaults(Protocol):
-    """What can go wrong at a device, each of which may sleep on the device's own time, and raise as an exchange does;
-    and restarts of the platform, which are up to who plays the run.
+    """Faults that a run injects at its devices, and restarts of the platform, which the caller of the run carries out.
+
+    A hook may sleep on the device's clock, and raise the errors of a request.
     """
 
     @property
     def restarts(self) -> Sequence[Restart]: ...
     @property
     def titles(self) -> Sequence[str]:
-        """Each fault of devices in words."""
+        """Return a description of each device fault."""
         ...
 
     def restarted(self, fault: Any) -> None:
-        """The platform was restarted."""
+        """Count a restart of the platform."""
 
     async def before(self, device: FleetDevice, action: str) -> None:
-        """The device is about to send a request."""
+        """Apply faults before a request is sent."""
 
     async def after(self, device: FleetDevice, action: str) -> None:
-        """An answer has come, and the device has not looked at it."""
+        """Apply faults after an answer has arrived, before the device sees it."""
 
     async def woken(self, device: FleetDevice) -> None:
-        """A sleep of the device is over."""
+        """Apply faults after the device has slept."""
 
     def take(self) -> Mapping[FaultKey, tuple[int, int]]:
-        """How often each could have hit each device, and did, since this was asked last; it travels to `put`."""
+        """Return, by fault and device, how often it could have hit and did since the last call: input of `put`."""
 
     def put(self, taken: Mapping[FaultKey, tuple[int, int]]) -> None:
-        """Put in what was taken in another process."""
+        """Add counts that `take` returned in another process."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All that it takes to play devices, in any process.
+    """Everything a process needs to run devices.
 
-    every: seconds of lab time of a tick; requests: keep a row a request; devices: how many are online, all without it;
-    arrivals: the rate of `FleetDevice.arrivals`; others: what devices that play elsewhere hold, by identity.
+    every: seconds of lab time between ticks; requests: keep a row per request; devices: number of devices online (None:
+    all); arrivals: the rate of `FleetDevice.arrivals`; others: credentials of devices on other workers, by identity.
     """
 
     product: str
@@ -101,7 +107,7 @@ class Plan:
 
 
 class Failure(NamedTuple):
-    """A device that failed. time: lab time; seed: of the fleet, to repeat it alone; trace: where."""
+    """Failure of a device. time: lab time; seed: of the fleet, to repeat the failure alone; trace: traceback."""
 
     time: float
     identity: str
@@ -113,7 +119,7 @@ class Failure(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A request. time: lab time of the answer; status: None where none came; latency: seconds of lab time."""
+    """A request. time: lab time of the answer; status: None without an answer; latency: seconds of lab time."""
 
     time: float
     identity: str

@@ -1,4 +1,4 @@
-"""Plays the devices of a fleet in this process: starts, counts and ends them."""
+"""Runs devices of a fleet in this process: starts them, measures their requests and ends them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from labkit.fleet.channel import NoAnswerError
 from labkit.fleet.connection import DeviceConnection, Server
 from labkit.fleet.device import Credentials, DeviceError
 from labkit.fleet.ending import end, error_text
-from labkit.fleet.fleet_device import LAST_WORDS, MOST_AT_ONCE, FleetDevice, Reboot
+from labkit.fleet.fleet_device import INSTANT_REQUEST_LIMIT, SHUTDOWN_REQUEST_LIMIT, FleetDevice, Reboot
 from labkit.fleet.measures import Measures, Tick, Timings
 from labkit.fleet.pace import Pace
 from labkit.fleet.pauses import Pauses
@@ -29,7 +29,7 @@ TRACE = 12  # lines of a failure's traceback that are kept
 
 
 class Outcome(NamedTuple):
-    """What a run keeps of a device once it is over, as plain data."""
+    """Plain data that a finished run keeps of a device."""
 
     state: str
     epoch: int
@@ -46,46 +46,46 @@ class Play:
     """One run of devices in this process."""
 
     def __init__(self, plan: Plan, pace: Pace, server: Server | None = None) -> None:
-        """server: where the devices connect, if other runs have connected there too; its TLS session is resumed."""
+        """server: the server of earlier runs, whose TLS session is resumed; None creates one."""
         self.plan = plan
         self.pace = pace
         self.over = False  # nothing is sent any more
         self.paused = False
         self._pauses = Pauses()
         self._finished = asyncio.Event()
-        self.reached = False  # its end in lab time
+        self.reached = False  # whether the run reached its end in lab time
         self.began = pace.clock.now()
         self.ticks: list[Tick] = []
         self.failures: list[Failure] = []
         self.rows: list[Row] = []
         self.total = Measures()
-        self.marks: list[Mark] = []  # of the lab while it lasted
+        self.marks: list[Mark] = []  # that the lab set during the run
         self.rate: float | None = pace.clock.rate  # of lab time; None once it has changed
         self.accounts = Accounts()
         self.timings = Timings()
         self.states: Counter[str] = Counter(member.state for member in plan.members)
-        self.devices: dict[int, FleetDevice] = {}  # that have begun, until the run is over
-        self.begun: Mapping[int, FleetDevice | Outcome] = self.devices  # the same, also afterwards
+        self.devices: dict[int, FleetDevice] = {}  # devices that have begun; empty once the run is over
+        self.begun: Mapping[int, FleetDevice | Outcome] = self.devices  # their outcomes once the run is over
         self.arrivals = None if plan.arrivals is None else Dial(plan.arrivals)
-        self.lag: Callable[[], float | None] = lambda: None  # of handlers, since it was asked last
-        self._misuse: LabError | None = None  # a behaviour that leaves the arrivals of the run alone
+        self.lag: Callable[[], float | None] = lambda: None  # of handlers since the last call, in lab seconds
+        self._misuse: LabError | None = None  # of a behaviour that ignores the arrivals of the run
         self._server = server or Server(plan.address, plan.domain)
         self._members = {member.number: member for member in plan.members}
         self._numbers = {member.identity: member.number for member in plan.members}
         self._places = {member.number: place for place, member in enumerate(plan.members)}
         self._tasks: dict[int, asyncio.Task[None]] = {}
-        self._behind = False  # devices that have not ended by now are left behind
+        self._behind = False  # devices that have not ended are abandoned
         self._measures = Measures()
         self._subscribers: list[Callable[[Tick], object]] = []
         self._timers: list[Timer] = []
         self._online = 0
 
     def on_tick(self, callback: Callable[[Tick], object]) -> None:
-        """Call `callback` with each tick, on the loop that the devices live on."""
+        """Call `callback` with each tick, on the event loop of the devices."""
         self._subscribers.append(callback)
 
     async def run(self, until: float | None) -> None:
-        """Let the devices live until lab time reaches `until`, all have ended, or `stop`; then end them."""
+        """Run the devices until lab time reaches `until`, all have ended, or `stop` is called; then end them."""
         clock = self.pace.clock
         self.began, self.timings, self.rate = clock.now(), Timings(), clock.rate
         try:
@@ -95,7 +95,7 @@ class Play:
             else:
                 self._follow(online(self.plan.devices, len(self.plan.members), self.began))
             self._end_if_over()
-            # In a task of its own: each turn of the loop that a settling waits for goes through all that await it.
+            # In its own task: each loop turn that settling waits for would pass through every awaiting frame above it.
             self.reached = await asyncio.get_running_loop().create_task(self.pace.play(until))
         finally:
             await self._finish()
@@ -103,53 +103,54 @@ class Play:
             raise self._misuse
 
     def scale_arrivals(self, factor: float) -> None:
-        """Have so many times as many requests arrive as the shape of the run says, from each device's next one on.
+        """Multiply the arrival rate of the run's shape by `factor`, from each device's next request on.
 
         Raises LabError for a run without arrivals, and for a factor that is not above 0.
         """
         scaled(self.arrivals, factor)
 
     async def disconnected(self) -> None:
-        """Return once every device knows that the platform has ended all connections."""
+        """Return once every device has seen that the platform closed its connections."""
         for device in tuple(self.devices.values()):
             await device.disconnected()
 
     def stop(self) -> None:
-        """End the run as soon as the device that goes on has come to rest."""
+        """End the run as soon as the running device sleeps, waits or ends."""
         self.pace.stop()
 
     def pause(self) -> None:
-        """Let no device go on."""
+        """Pause all devices."""
         self.paused = True
         self._pauses.begin(self.pace.clock.now())
         self.pace.pause()
 
     def resume(self) -> None:
-        """Let the devices go on."""
+        """Resume all devices."""
         self.paused = False
         self._pauses.end(self.pace.clock.now())
         self.pace.resume()
 
     async def finished(self) -> None:
-        """Return once the run is over and all is cleaned up."""
+        """Return once the run is over and cleaned up."""
         await self._finished.wait()
 
-    async def ended(self, device: FleetDevice) -> None:
-        """What a device gets that would go on although the run is over, or it was taken offline: it is cancelled, again
-        and again, and in the end waits for ever.
+    async def block_ended(self, device: FleetDevice) -> None:
+        """Cancel a device that continues although the run is over or the device is offline.
+
+        A device that keeps catching the CancelledError is blocked for ever in the end.
         """
         for_ever = self._behind
         if not self.over:
             device.enter("waiting")
-            for_ever = (device.refused or 0) > LAST_WORDS
+            for_ever = (device.refused or 0) > SHUTDOWN_REQUEST_LIMIT
         if for_ever:
-            self.pace.leave(device)  # nobody waits for it
+            self.pace.leave(device)  # so that the pace no longer waits for it
             await asyncio.get_running_loop().create_future()
-        await asyncio.sleep(0)  # one that catches everything must not keep the loop to itself
+        await asyncio.sleep(0)  # a device that catches everything must not block the loop
         raise asyncio.CancelledError("the run is over")
 
-    def unasked(self, device: FleetDevice, action: str) -> None:
-        """Raise LabError for a device that has not asked for the arrivals of the run, and end the run with it."""
+    def reject_ignored_arrivals(self, device: FleetDevice, action: str) -> None:
+        """Raise LabError for a device that acts without the arrivals of the run, and end the run with this error."""
         name = type(self._members[device.number].behaviour).__name__
         error = LabError(
             f"arrivals: {name} does not ask for them (device {device.identity!r}: {action}): let {name}.run wait in "
@@ -159,14 +160,15 @@ class Play:
         self.stop()
         raise error
 
-    async def stuck(self, device: FleetDevice, *, last: bool) -> None:
-        """Raise LabError for a device that never lets a virtual clock move. last: it has caught that error again and
-        again, so it has failed and waits for the end of the run.
+    async def reject_runaway(self, device: FleetDevice, *, last: bool) -> None:
+        """Raise LabError for a device that keeps a virtual clock from advancing.
+
+        last: it kept catching that error, so it has failed and is blocked until the run ends.
         """
         name = type(self._members[device.number].behaviour).__name__
         error = LabError(
-            f"device {device.identity!r} sent {MOST_AT_ONCE:,} requests at one instant of lab time, which stands still "
-            f"while it goes on: let {name}.run sleep between requests, as in `await device.sleep(60)`"
+            f"device {device.identity!r} sent {INSTANT_REQUEST_LIMIT:,} requests at one instant of lab time, which "
+            f"stands still while it goes on: let {name}.run sleep between requests, as in `await device.sleep(60)`"
         )
         if not last:
             raise error
@@ -176,26 +178,26 @@ class Play:
         await asyncio.get_running_loop().create_future()
 
     def shown(self, number: int) -> dict[str, object]:
-        """State, epoch and notes of a device."""
+        """Return state, epoch and notes of a device."""
         device = self.begun.get(number)
         if device is None:
             return {"state": "waiting", "epoch": 0}
         return {"state": device.state, "epoch": device.epoch, **device.notes}
 
     def credentials(self) -> dict[int, Credentials]:
-        """What each device that has begun holds now, by number."""
+        """Return the current credentials of each device that has begun, by number."""
         return {number: device.credentials for number, device in self.begun.items()}
 
     def epochs(self) -> dict[int, int]:
-        """The last epoch of each device that has begun, by number."""
+        """Return the last epoch of each device that has begun, by number."""
         return {number: device.epoch for number, device in self.begun.items()}
 
     def connection(self, certificate: KeyPair | None) -> DeviceConnection:
-        """One that is not open yet."""
+        """Return a new connection to the server, not open yet."""
         return DeviceConnection(self._server, certificate)
 
     def other(self, identity: str) -> Credentials:
-        """What another device of the fleet holds. Raises LabError where there is none."""
+        """Return the credentials of another device of the fleet. Raises LabError if there is no such device."""
         number = self._numbers.get(identity)
         if number is None:
             if identity not in self.plan.others:
@@ -205,7 +207,7 @@ class Play:
         return self._members[number].credentials if device is None else device.credentials
 
     def count(self, device: FleetDevice, action: str, intended: float, error: Exception | None) -> None:
-        """Count a request of a device that has ended. intended: when it was due, in lab time."""
+        """Count a finished request. intended: lab time at which it was due."""
         now = self.pace.clock.now()
         taken = now - intended
         if self._pauses:
@@ -220,17 +222,17 @@ class Play:
             status = error.status if isinstance(error, DeviceError) else last.status_code if last else 200
             kind = None if error is None else str(status)
             if action == "poll" and error is None:
-                self._measures.requests += 1  # how long it waited is no latency
+                self._measures.requests += 1  # the wait of a poll is no latency
             else:
                 self._measures.answered(status, taken)
                 self.timings.latency.add(device.connection.took)
         if self.plan.requests:
             self.rows.append(Row(now, device.identity, action, status, taken, kind))
 
-    # --- lives
+    # --- starting and ending devices
 
     def _follow(self, changes: Iterator[tuple[float, int]]) -> None:
-        """Have as many devices online as a shape says, from change to change."""
+        """Set the number of online devices at each of the changes."""
         when, number = next(changes, (None, 0))
         while when is not None and when <= self.pace.clock.now():
             self._set_online(number)
@@ -264,7 +266,7 @@ class Play:
             device.epoch = device.first_epoch = member.epoch
             self.devices[member.number] = device
         elif member.number in self._tasks or device.state in OVER:
-            return  # one that has yet to go offline begins anew as soon as it has
+            return  # a device still going offline restarts when it has
         else:
             device.epoch += 1
         device.alive, device.refused = True, None
@@ -280,13 +282,13 @@ class Play:
             while True:
                 try:
                     await member.behaviour.for_device(device.random).run(device)
-                    device.expect_asked("end of its run")
+                    device.expect_arrivals_used("end of its run")
                     break
                 except Reboot:
                     device.disconnect()
                     device.epoch += 1
-                    await device.sleep()  # one that does nothing else leaves the others their turns
-        except BaseException as error:  # noqa: BLE001  whatever a behaviour raises, the others go on
+                    await device.sleep()  # a device that only reboots must let the others run
+        except BaseException as error:  # noqa: BLE001  a behaviour may raise anything; other devices continue
             if isinstance(error, asyncio.CancelledError) and (self.over or device.refused is not None):
                 state = device.state if self.over else "waiting"
             else:
@@ -299,7 +301,7 @@ class Play:
                 self._start(member)
 
     def _done(self, device: FleetDevice, member: Member, task: asyncio.Task[None]) -> None:
-        if self._tasks.get(member.number) is task:  # it was cancelled before it began
+        if self._tasks.get(member.number) is task:  # the task was cancelled before it began
             self._leave(device, member, "waiting")
             if self._places[member.number] < self._online and not self.over:
                 self._start(member)
@@ -345,7 +347,7 @@ class Play:
             callback(tick)
 
     async def _finish(self) -> None:
-        """End all devices, and return once the lab knows."""
+        """End all devices, and return once the lab has seen their connections close."""
         if self._unfinished(now := self.pace.clock.now()):
             self._emit(now)
         self.over = True
@@ -358,7 +360,7 @@ class Play:
         self._finished.set()
 
     def _unfinished(self, now: float) -> bool:
-        """Is there anything to say of the time since the last tick?"""
+        """Return whether the time since the last tick deserves a tick of its own."""
         if self._measures.requests or self._measures.errors:
             return True
         last = self.ticks[-1] if self.ticks else None
@@ -368,7 +370,7 @@ class Play:
         return any(last.devices.get(state, 0) != self.states[state] for state in ("failed", "ended"))
 
     async def _end_devices(self) -> None:
-        """End them all; those that will not are left behind as failed."""
+        """End all devices; abandon devices that do not end, as failed."""
         left = await end(self._tasks)
         self._behind = True
         for number in left:
@@ -378,9 +380,11 @@ class Play:
             self._leave(device, self._members[number], "failed")
 
     def _release_devices(self) -> None:
-        """Replace the devices by their outcomes, so that the handle of a run that is over keeps no connection, random
-        generator or coroutine of theirs. Devices hold the run: without this, only the garbage collector frees them.
+        """Replace the devices by their outcomes.
+
+        Else the handle of a finished run keeps their connections, random generators and coroutines: devices refer to
+        the run, so only the garbage collector would free them.
         """
         self.begun = {number: Outcome.of(device) for number, device in self.devices.items()}
         self.devices.clear()
-        self._subscribers.clear()  # some hold the handle of the run, as its progress bar does
+        self._subscribers.clear()  # some refer to the run's handle, as its progress bar does

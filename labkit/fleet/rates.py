@@ -1,4 +1,4 @@
-"""Rates of arrivals as text, for the terminal."""
+"""Parser of arrival rates on the command line."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ EXPECTED = (
 
 
 def rate_of(text: str) -> Shape:
-    """Return the shape that a text names: a rate, a ramp from one rate to another, a daily wave, or steps.
+    """Return the shape described by a text: a rate, a ramp between two rates, a daily wave, or steps.
 
-    Units: s, min, h, d. Raises LabError for another text.
+    Units: s, min, h, d. Raises LabError for any other text.
     """
     given = text.replace(" ", "")
     if found := RATE.fullmatch(given):

@@ -1,4 +1,4 @@
-"""Fleets against a platform elsewhere: nothing is known of it but its address, its CA and a product's name."""
+"""Fleets against a remote platform, given only its address, its CA and a product's name."""
 
 from __future__ import annotations
 
@@ -22,20 +22,22 @@ from labkit.fleet.live import Live
 from labkit.fleet.plan import Member, Plan
 from labkit.fleet.play import Play
 
-AT_ONCE = 32  # devices that are activated side by side
+AT_ONCE = 32  # devices that are activated concurrently
 HTTPS_PORT = 443
 
 
 class Elsewhere(NamedTuple):
-    """A product of a platform elsewhere."""
+    """A product of a remote platform."""
 
     address: LabAddress
     domain: str
 
 
 def elsewhere(target: str, product: str, ca_file: Path | None) -> Elsewhere:
-    """Where a product is served. target: the line that `labkit serve --json` prints, a file that holds it, or the URL
-    of the product, which takes the file of its CA's certificate. Raises SettingsError.
+    """Return address and domain of a product.
+
+    target: the line that `labkit serve --json` prints, a file that contains it, or the URL of the product; ca_file: the
+    CA's certificate, required with a URL. Raises SettingsError.
     """
     if target.startswith("https://"):
         if ca_file is None:
@@ -91,7 +93,7 @@ def _text(path: Path, name: str) -> str:
 
 
 async def provisioned(there: Elsewhere, auth: str, members: Sequence[Member]) -> list[Member]:
-    """The members with the credentials that each got by activating itself. Raises LabError where one cannot."""
+    """Activate all devices and return them with their credentials. Raises LabError if one cannot be activated."""
     server, gate, secrets = Server(*there), asyncio.Semaphore(AT_ONCE), Identifiers()
 
     async def one(member: Member) -> Member:
@@ -118,7 +120,7 @@ async def provisioned(there: Elsewhere, auth: str, members: Sequence[Member]) ->
 
 
 async def play_elsewhere(plan: Plan, seconds: float, watch: Callable[[Play], Any]) -> Play:
-    """Let the devices of a plan live for so long on the wall clock. watch: is called before they begin."""
+    """Run the devices of a plan for `seconds` on the wall clock. watch: called with the run before it begins."""
     clock = Clock()
     play = Play(plan, Live(clock))
     watch(play)

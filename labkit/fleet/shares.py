@@ -1,4 +1,4 @@
-"""The shares into which a fleet is dealt to workers, as whoever started it knows them."""
+"""The coordinator's record of which worker runs which devices."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from labkit.fleet.plan import Plan
 
 @dataclass(slots=True)
 class Death:
-    """A worker that died while it played. time: lab time; devices: how many had not ended; epoch: the highest in which
-    they go on, None as long as they do not."""
+    """Death of a worker during a run.
+
+    time: lab time; devices: number that had not ended; epoch: the highest in which they restart, None until they do.
+    """
 
     time: float
     worker: str
@@ -22,14 +24,14 @@ class Death:
 
 @dataclass(slots=True)
 class Dealt:
-    """A share, and what is known of it. last: lab time up to which its worker has told."""
+    """A shard of the fleet and its state. last: lab time up to which its worker has reported."""
 
     number: int
     plan: Plan
-    worker: str | None = None  # its address
+    worker: str | None = None  # address
     pid: int = 0
     attempt: int = 0
     last: float = 0.0
     states: Mapping[str, int] = field(default_factory=dict)
-    death: Death | None = None  # of the worker before
+    death: Death | None = None  # of the previous worker
     done: bool = False

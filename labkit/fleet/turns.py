@@ -1,4 +1,4 @@
-"""The turns of a behaviour: at an interval of its own or, in a run that has them, at arrivals."""
+"""Loops of behaviours: at a fixed interval, or at the arrivals of a run that has them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ T = TypeVar("T")
 async def turns(
     device: FleetDevice, every: float | Callable[[], float], first: float | None = None
 ) -> AsyncIterator[None]:
-    """Yield at each arrival of the run; in a run without arrivals, `every` seconds after each turn has ended.
+    """Yield at each arrival of the run; in a run without arrivals, `every` seconds after each turn ends.
 
-    every: seconds, or a function that draws them, also for the first turn; first: seconds until the first turn, which
-    without it is at once.
+    every: seconds, or a function that draws them, also for the first turn; first: seconds until the first turn (None:
+    at once).
     """
     if device.has_arrivals:
         async for _ in device.arrivals():
@@ -35,8 +35,9 @@ async def turns(
 async def scheduled(
     device: FleetDevice, items: Iterable[tuple[float, T]], speed: float = 1.0
 ) -> AsyncIterator[T]:
-    """Yield each item when it is due: so many seconds after now, divided by `speed`; in a run that has arrivals, one at
-    each of them.
+    """Yield each item its number of seconds after the call, divided by `speed`; or one per arrival of the run.
+
+    items: pairs of seconds and item.
     """
     if device.has_arrivals:
         waiting = iter(items)

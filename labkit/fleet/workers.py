@@ -1,7 +1,7 @@
-"""A share of a fleet in a worker process: what is asked of it, what it does, and what it tells meanwhile.
+"""Runs a shard of a fleet in a worker process and reports its measurements to the coordinator.
 
-A worker needs the lab's address and the certificate of its CA, and nothing else of the lab: devices bring their
-credentials along. It keeps lab time by its own system's clock. What it tells is plain data that adds up.
+A worker needs only the lab's address and the certificate of its CA: devices bring their credentials along. It keeps
+lab time by its own system's clock. Its reports are plain data that can be added up.
 """
 
 from __future__ import annotations
@@ -28,13 +28,16 @@ from labkit.fleet.plan import Failure, FaultKey, Plan, Row
 from labkit.fleet.play import Play
 
 PLAIN = frozenset({str, int, float, bool, type(None)})
-PLAYS = "labkit-fleets"  # the extension of a dask worker that holds what it plays
+PLAYS = "labkit-fleets"  # name of the dask worker's extension that holds its shards
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Devices for one worker. topic: under which it tells; number: of the share; attempt: from 1, one more each time
-    that a worker with it died; until: lab time; reading: of the lab's clock."""
+    """Devices for one worker.
+
+    topic: of its messages; number: of the shard; attempt: from 1, incremented whenever its worker dies; until: lab
+    time; reading: of the lab's clock.
+    """
 
     topic: str
     number: int
@@ -50,8 +53,10 @@ class Share:
 
 @dataclass(slots=True)
 class Message:
-    """What a worker tells of a share since it told last. shown: of devices whose state, epoch or notes changed; faults:
-    how often each could have hit each device, and did; error: why the whole share ended; final: nothing comes after.
+    """A worker's report on its shard since the previous one.
+
+    shown: state, epoch and notes of devices where they changed; faults: as DeviceFaults.take; error: why the shard
+    ended; final: the last report.
     """
 
     share: int
@@ -64,21 +69,21 @@ class Message:
     faults: Mapping[FaultKey, tuple[int, int]] = field(default_factory=dict)
     credentials: dict[int, Credentials] = field(default_factory=dict)
     cpu: float = 0.0
-    latency: bytes | None = None  # of answers, in real time, once it is over
+    latency: bytes | None = None  # of answers, in real time; in the final report
     error: str | None = None
     final: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """What a device noted, of any class. data: None where it cannot travel; text: which stands for it then."""
+    """A note of a device, of any class. data: pickled, None if it cannot be; text: shown in that case."""
 
     data: bytes | None
     text: str
 
     @classmethod
     def of(cls, value: object) -> object:
-        """The value itself where it is plain."""
+        """Return the value prepared for pickling; a plain value is returned unchanged."""
         if type(value) in PLAIN:
             return value
         try:
@@ -89,7 +94,7 @@ class Noted:
 
     @staticmethod
     def opened(value: object) -> object:
-        """What `of` was given, or its text."""
+        """Return the value given to `of`, or its text if it cannot be unpickled."""
         if not isinstance(value, Noted):
             return value
         try:
@@ -99,7 +104,7 @@ class Noted:
 
 
 class Report:
-    """Tells what a play has done, tick by tick."""
+    """Sends the reports of a shard, one per tick."""
 
     def __init__(self, share: Share, play: Play, tell: Callable[[bytes], object]) -> None:
         self._share = share
@@ -144,24 +149,24 @@ class Report:
 
 
 def dask_setup(worker: object) -> None:
-    """Ignore SIGINT and SIGTERM in a worker of a cluster of ours: dask calls this as it starts.
+    """Ignore SIGINT and SIGTERM in a worker of a local cluster: dask calls this when the worker starts.
 
-    A terminal, a kernel and a service manager send them to all processes of a lab, whose own process needs the workers
-    to end its run.
+    A terminal, a kernel and a service manager send them to all processes of a lab, but the lab's own process needs the
+    workers to end its run.
     """
     for each in SIGNALS:
         signal.signal(each, signal.SIG_IGN)
 
 
 def ready() -> int:
-    """Import in a worker what playing takes, which may last seconds; its process id."""
+    """Import the modules that a run needs, which may take seconds. Return the worker's process id."""
     import cloudpickle  # noqa: F401
 
     return os.getpid()
 
 
 def begin(payload: bytes, dask_worker: Any) -> int:
-    """Start to play a share in a thread of this worker; its process id. Runs on the worker's own loop."""
+    """Run a shard in a thread of this worker, and return the process id. Called on the worker's event loop."""
     import cloudpickle
 
     share: Share = cloudpickle.loads(payload)
@@ -176,22 +181,20 @@ def begin(payload: bytes, dask_worker: Any) -> int:
 
 
 def command(key: tuple[str, int], name: str, args: tuple[float, ...], dask_worker: Any) -> None:
-    """Have a share `stop`, `pause`, `resume` or `scale_arrivals`; nothing where it is over."""
+    """Call `stop`, `pause`, `resume` or `scale_arrivals` on a running shard; do nothing if it is over."""
     playing: Playing | None = dask_worker.extensions.get(PLAYS, {}).get(key)
     if playing is not None:
         playing.command(name, *args)
 
 
 class Playing:
-    """A share that is played, on a loop and a thread of its own."""
+    """A shard that runs on its own event loop and thread."""
 
     def __init__(self, share: Share, tell: Callable[[bytes], object]) -> None:
         self._share = share
         self._tell = tell
         self._lock = threading.Lock()
-        self._waiting: list[
-            tuple[str, tuple[float, ...]]
-        ] = []  # commands that came before the play was there
+        self._pending: list[tuple[str, tuple[float, ...]]] = []  # commands that came before the run existed
         self._play: Play | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -203,7 +206,7 @@ class Playing:
     def command(self, name: str, *args: float) -> None:
         with self._lock:
             if self._play is None or self._loop is None:
-                self._waiting.append((name, args))
+                self._pending.append((name, args))
             elif not self._loop.is_closed():
                 self._loop.call_soon_threadsafe(getattr(self._play, name), *args)
 
@@ -213,12 +216,12 @@ class Playing:
         report = Report(self._share, play, self._tell)
         with self._lock:
             self._play, self._loop = play, asyncio.get_running_loop()
-            for name, args in self._waiting:
+            for name, args in self._pending:
                 getattr(play, name)(*args)
         error = None
         try:
             await play.run(self._share.until)
-        except Exception as raised:  # noqa: BLE001  whatever it is, who started the fleet learns of it
+        except Exception as raised:  # noqa: BLE001  reported to the coordinator
             error = error_text(raised)
         finally:
             clock.close()
@@ -226,7 +229,7 @@ class Playing:
 
 
 def _allow_descriptors() -> None:
-    """Let this process have as many connections as the system allows at all."""
+    """Raise this process' limit of open files to the system's maximum."""
     try:
         import resource
     except ImportError:  # Windows has no such limit

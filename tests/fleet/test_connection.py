@@ -197,7 +197,7 @@ async def test_a_held_request_has_all_the_time_that_there_is(tmp_path: Path) -> 
     rig.answers = [OK, b""]
     async with listening(rig, tmp_path) as connection:
         await connection.request("GET", "/1")
-        connection.on_sent = connection.wait_for_ever
+        connection.on_sent = connection.disable_timeout
         request = asyncio.ensure_future(connection.request("GET", "/2", patience=0.05))
         done, _ = await asyncio.wait({request}, timeout=0.2)
         assert not done

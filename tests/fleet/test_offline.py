@@ -157,7 +157,7 @@ def test_what_cannot_be_asked_for_is_named(does: Does, said: str) -> None:
 def test_who_reboots_before_each_request_keeps_nobody_from_theirs(
     speed: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("labkit.fleet.simulated.CROWD", 500)
+    monkeypatch.setattr("labkit.fleet.simulated.COUNTED_FROM", 500)
     with Lab(seed=7) if speed is None else Lab(speed=speed) as lab:
         fleet = product_of(lab).fleet(3, Reports(every=600))
         fleet.faults.add("reboot", devices=[2])

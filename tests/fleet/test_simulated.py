@@ -25,7 +25,7 @@ class Device:
     def enter(self, state: str) -> None:
         pass
 
-    def wait_for_ever(self) -> None:
+    def disable_timeout(self) -> None:
         pass
 
 
