@@ -1,4 +1,4 @@
-"""Routes and event handlers of a solution, those that cells add among them."""
+"""Registration of a solution's routes and event handlers, from its folder and from notebook cells."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ ROUTE_NAMES = ("request", "response")
 
 
 class AddedHandlers:
-    """Base of a solution: what answers requests and events, and the way to add to it. `use_scripts` has to follow."""
+    """Base class of a solution: its routes and event handlers, and the methods that add some.
+
+    Call `use_scripts` before any is added.
+    """
 
     def __init__(self, id: str, context: Context, services: Services, workers: Workers) -> None:
         self.id = id
@@ -34,10 +37,10 @@ class AddedHandlers:
         self._services = services
         self._workers = workers
         self._added: dict[tuple[str, ...], Callable[..., object]] = {}  # beside the folder
-        self._replacing: set[tuple[str, ...]] = set()  # those of them that may replace what the folder has
+        self._replacing: set[tuple[str, ...]] = set()  # keys of handlers that may replace one of the folder
 
     def use_scripts(self, scripts: Scripts) -> None:
-        """Compile Lua with these."""
+        """Use `scripts` to compile Lua."""
         self._scripts = scripts
         self._handlers = Registrations(scripts.event)
 
@@ -72,10 +75,10 @@ class AddedHandlers:
     ) -> Any:
         """Answer `method path` with Lua or with a function; with neither, decorate a function.
 
-        The function, sync or async, gets by name what it asks for of: request, response, services, context,
-        log, now. A route of the same method and path gives way to the same text, to a function of the same name, and
-        with `replace` to any. content_type: of the bodies it takes. Raises SettingsError for a wrong method, path or
-        script, and where another handler is there; LabError for a function that asks for more.
+        The function, sync or async, may have any of these parameters: request, response, services, context,
+        log, now. A handler with the same text or a function of the same name replaces the route's present handler;
+        with `replace`, any handler does. content_type: of the bodies that the route accepts. Raises SettingsError for a
+        wrong method, path or script, and if the route has another handler; LabError for an unknown parameter.
         """
         if function is None and lua is None:
             return lambda given: self.route(method, path, given, content_type=content_type, replace=replace)
@@ -128,12 +131,13 @@ class AddedHandlers:
     ) -> Any:
         """Handle an event with Lua or with a function; with neither, decorate a function.
 
-        A script gets the event under its fixed name (events.py) and context, a function under that name or
-        `event`, and services, context, log, now. Where others name the event's argument (an operation of the
-        solution's interface, an event of one that it subscribes to), a function may give it any name. A handler of
-        the same service and event gives way to the same text, to a function of the same name, and with `replace` to
-        any. While a fleet is simulated, one handler works at a time, and one call of it (core/turns.py).
-        Raises SettingsError for a wrong script, and where another handler is there.
+        A script gets the event under its fixed name (events.py), and context; a function gets it under that name or
+        `event`, and may have the parameters services, context, log, now. For events whose argument another
+        solution names (an operation of the solution's interface, an event of an interface that it subscribes to), a
+        function may use any name. A handler with the same text or a function of the same name replaces the event's
+        present handler; with `replace`, any handler does. While a fleet is simulated, handlers run one at a time, and
+        so do the service calls of a handler (core/turns.py).
+        Raises SettingsError for a wrong script, and if the event has another handler.
         """
         if function is None and lua is None:
             return lambda given: self.on(service, event, given, replace=replace)
@@ -150,9 +154,9 @@ class AddedHandlers:
         return function
 
     def adopt_added(self, other: AddedHandlers) -> None:
-        """Add the routes and handlers that another solution has beside its folder.
+        """Add the routes and handlers that cells added to another solution.
 
-        Raises SettingsError where the folder has another handler at the place of one that was to replace none.
+        Raises SettingsError if the folder handles the same route or event, unless the handler was added with `replace`.
         """
         for key, add in other._added.items():
             add(self, replace=key in other._replacing)
@@ -164,13 +168,13 @@ class AddedHandlers:
         self._handlers.keep(service, event, script, names, Origin(script=script, place=place), replace)
 
     def _add(self, key: tuple[str, ...], add: Callable[..., object], replace: bool) -> None:
-        """Keep what was added beside the folder, for a reload. replace: in the place of whatever is there."""
+        """Remember an addition of a cell, for a reload. replace: it may replace any handler."""
         self._added[key] = add
         if replace:
             self._replacing.add(key)
 
     def _names_vary(self, service: str, event: str) -> bool:
-        """Are the names of an event's argument not known before it is raised?"""
+        """Return whether the names of an event's argument are known only once it is raised."""
         kind = self._context.events.kind(service, event)
         return event != "datapoint" and (kind is None or kind.any_name)
 

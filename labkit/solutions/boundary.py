@@ -14,7 +14,7 @@ from labkit.core.errors import SettingsError
 
 
 class Boundary:
-    """A folder, and where it resolves to."""
+    """A solution folder, with checks that paths resolve inside of it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -34,7 +34,8 @@ class Boundary:
     def place(self, key: str, name: str) -> Path:
         """Return the path of a file or folder that a project file names.
 
-        key: where it is named. Raises SettingsError for an absolute name, and for one that resolves outside.
+        key: of the entry with the name, for errors. Raises SettingsError for an absolute name, and for one that
+        resolves outside.
         """
         if PurePath(name).is_absolute():
             raise SettingsError(

@@ -1,4 +1,4 @@
-"""Cross-origin requests: which pages of other origins a browser lets talk to a solution (Fetch standard)."""
+"""Cross-origin requests: headers that let pages of other origins use a solution (Fetch standard, CORS protocol)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Names = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 
 
 class Cors(BaseModel):
-    """Settings of a solution. origin: True for all, or those allowed: http://localhost:*."""
+    """Cross-origin settings of a solution. origin: True allows all, a list the origins in it (http://localhost:*)."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -30,7 +30,7 @@ class Cors(BaseModel):
     expose_headers: Names = ()
 
     def allows(self, origin: str) -> bool:
-        """May pages of this origin read answers?"""
+        """Return whether pages of this origin may read responses."""
         if isinstance(self.origin, bool):
             return self.origin
         if len(origin) > LONGEST:
@@ -38,7 +38,7 @@ class Cors(BaseModel):
         return any(_fits(allowed.lower(), origin.lower()) for allowed in self.origin)
 
     def headers_for(self, request: Mapping[str, str], preflight: bool = False) -> dict[str, str]:
-        """The headers to add to the answer of a request with these headers."""
+        """Return the headers to add to the response to a request with these headers."""
         origin = request.get("Origin")
         if origin is None:
             return {}
@@ -56,7 +56,7 @@ class Cors(BaseModel):
 
 
 def _fits(allowed: str, origin: str) -> bool:
-    """Is this the origin that is meant? `*` stands for a port, or for any part of a host name."""
+    """Return whether an origin matches an allowed one, in which `*` is a port or any part of a host name."""
     ours, theirs = re.split("([/:])", allowed), re.split("([/:])", origin)
     if len(ours) != len(theirs):
         return False
@@ -70,7 +70,7 @@ def _fits(allowed: str, origin: str) -> bool:
 
 
 def _matches(pieces: list[str], text: str) -> bool:
-    """Does `text` consist of these pieces, with anything between them? In linear time."""
+    """Return, in linear time, whether `text` consists of these pieces with anything between them."""
     first, *others = pieces
     if not others:
         return text == first
@@ -87,5 +87,5 @@ def _matches(pieces: list[str], text: str) -> bool:
 
 
 def preflight(method: str, headers: Mapping[str, str]) -> bool:
-    """Is it a browser's question whether it may send a request?"""
+    """Return whether a request is a CORS preflight: a browser's question whether it may send another request."""
     return method == "OPTIONS" and "Origin" in headers and "Access-Control-Request-Method" in headers

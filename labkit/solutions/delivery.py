@@ -1,4 +1,4 @@
-"""Which handlers of which solutions get an event."""
+"""Delivery of events: the handlers of solutions that receive an event."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ Watcher = Callable[[Event, Any, Outcome], object]
 
 
 class Delivery:
-    """Finds the handlers of an event: of the solution that it concerns, or of all linked to its product."""
+    """Lookup of an event's handlers: of the solution that it concerns, or of all solutions linked to its product."""
 
     def __init__(self, solutions: Directory[Solution]) -> None:
         self.solutions = solutions
         self._watchers: dict[str, Watcher] = {}
 
     def watch(self, solution: str, watcher: Watcher) -> None:
-        """Call `watcher` with each event that a handler of the solution has handled from now on, with the payload and
-        how the handler ended. It replaces the watcher before.
+        """Call `watcher` with the event, its payload and the outcome after every handler run of a solution.
+
+        A solution has one watcher: a new one replaces it.
         """
         self._watchers[solution] = watcher
 
     def receivers(self, event: Event) -> list[tuple[str, Handler]]:
-        """Solution ids, each with the handler that the event's payload goes to."""
+        """Return the handlers that receive an event, as pairs of the solution's id and a function of the payload."""
         service, name = raised = event.kind.service, event.kind.event
         found: list[tuple[str, Handler]] = []
         for solution in self.concerned(event):
@@ -43,7 +44,7 @@ class Delivery:
         return found
 
     def concerned(self, event: Event) -> Iterable[Solution]:
-        """The solutions that an event is for."""
+        """Return the solutions that an event concerns: the one that it names, else all linked to its product."""
         if event.solution is not None:
             return (self.solutions.get(event.solution),)
         return [each for each in self.solutions.values() if event.product in each.products]

@@ -1,8 +1,8 @@
-"""Which handler an event means, and under which names a handler gets the event.
+"""Keys of event handlers: the keys under which an event's handler is looked up, and names of the event's argument.
 
 A handler is registered under a service and an event: `--#EVENT device datapoint`,
 `services/device_datapoint.lua`, `solution.on("device", "datapoint", …)`. Events of devices have an older and
-a newer form, and public solutions use several keys for them. The first in a row that has a handler gets it:
+a newer form, and public solutions use several keys for them. The first key in a row that has a handler is used:
 
     datapoint (one for each value stored)
         `<product id> datapoint`, `{product.id} datapoint`, `device datapoint`, `device2 datapoint`
@@ -27,8 +27,8 @@ DEVICE, DEVICE_DATA = "device", "device2"
 ANY_PRODUCT = "{product.id}"
 FALLBACK: Key = ("config", "fallback")
 
-# What solutions may handle and no service here raises (yet): the web server's own, and those of public folders.
-# `*` stands for every event of a service; both names are bound where scripts use two.
+# Events that solutions may handle and no service of labkit raises: the web server's, and those in public folders.
+# `*` is every event of a service. Where public scripts use two names for an argument, both are bound.
 EVENTS = (
     EventKind("webservice", "*", ("request",)),
     EventKind("websocket", "*", ("websocketInfo",)),
@@ -40,12 +40,12 @@ EVENTS = (
 
 
 def key(service: str, event: str) -> Key:
-    """What handlers are kept under."""
+    """Return the key under which the handler of an event is stored."""
     return service.lower(), event
 
 
 def candidates(service: str, event: str, product: str | None) -> Iterator[Key]:
-    """The keys that may handle an event, best first."""
+    """Return the keys under which the handler of an event may be stored, in order of preference."""
     if service not in (DEVICE, DEVICE_DATA):
         yield key(service, event)
         return
@@ -63,7 +63,7 @@ def candidates(service: str, event: str, product: str | None) -> Iterator[Key]:
 
 
 def arguments(known: Events, service: str, event: str) -> tuple[str, ...]:
-    """The names under which a handler gets the event: as it was declared, a datapoint of any product as `data`."""
+    """Return the names of a handler's argument: those declared for the event, `data` for a datapoint of any product."""
     if event == "datapoint":
         return ("data",)
     kind = known.kind(service, event)

@@ -24,7 +24,7 @@ from labkit.solutions.scripts import EndpointScript, EventScript, Script
 
 
 class Asset(NamedTuple):
-    """A static file of a folder, which is read anew for each request."""
+    """A static file of a solution folder, read again for every request."""
 
     file: Path
     boundary: Boundary
@@ -34,13 +34,13 @@ class Asset(NamedTuple):
         return self.file.name
 
     def read(self) -> bytes:
-        """Return its bytes. Raises SettingsError where it has become a link out of the folder, OSError."""
+        """Return the file's bytes. Raises SettingsError if it is a link out of the folder by now, and OSError."""
         return self.boundary.read(self.file)
 
 
 @dataclass
 class SolutionFolder:
-    """What a solution is made of. File names in scripts are relative to the folder.
+    """Contents of a solution folder. File names in scripts are relative to the folder.
 
     configuration: service (as the file names it) → parameters; assets: by URL path; hooks: the paths of
     GET routes to run once at the end of set-up, from older project files.
@@ -58,11 +58,11 @@ class SolutionFolder:
 
 
 def read(*paths: str | Path) -> SolutionFolder:
-    """Read the folders of a solution, of which later ones add to earlier ones.
+    """Read the folders of a solution and return their contents merged.
 
-    Scripts, modules and assets of one name stand in one of the folders only; of a service's parameters, and
-    of cors, the last folder that gives them wins.
-    `notebooks/…` is found from anywhere. Raises SettingsError naming folder, file and line.
+    A script, module or asset may be in one of the folders only; a service's parameters and cors come from
+    the last folder that sets them.
+    `notebooks/…` is found from any working directory. Raises SettingsError naming folder, file and line.
     """
     whole = SolutionFolder()
     for path in paths:
@@ -135,7 +135,7 @@ def _read_sections(root: Boundary, project: Project, found: SolutionFolder) -> N
 
 
 def _read_files(root: Boundary, project: Solutionfile, found: SolutionFolder) -> None:
-    """The older form names each file; a module is what its key says."""
+    """Read the files that an older project file lists; the key of a module is its name."""
     if project.routes:
         found.endpoints = scripts.endpoints(project.routes, _text(root, root.place("routes", project.routes)))
     for name, file in project.modules.items():
@@ -174,21 +174,24 @@ def _select(root: Boundary, section: Section) -> list[Path]:
 
 
 def _check_links(root: Boundary, base: Path, dropped: Collection[Path] = ()) -> None:
-    """Raise SettingsError for a linked folder below `base` that resolves outside, even where nothing of it matches."""
+    """Raise SettingsError for a linked folder below `base` that resolves outside, even if no file in it matches."""
     for path in base.rglob("*"):
         if path.is_symlink() and path.is_dir() and not any(each in dropped for each in (path, *path.parents)):
             root.check(path)
 
 
 def _matching(base: Path, patterns: Iterable[str]) -> Iterator[Path]:
-    """The files and folders below `base` that match a pattern; one without a slash counts at any depth."""
+    """Return the files and folders below `base` that match a pattern; one without a slash matches at any depth."""
     for pattern in patterns:
         yield from base.glob(pattern if "/" in pattern else f"**/{pattern}")
 
 
 def service_and_event(file: Path) -> tuple[str, str | None] | None:
-    """What a service file's name tells: `<service>/<event>.lua`, or `<service>_<event>.lua`, split at the
-    first underscore (a folder's name may be repeated in its files)."""
+    """Return the service and the event in the name of a service file, None where it has none.
+
+    The name is `<service>/<event>.lua`, or `<service>_<event>.lua`, split at the first underscore (files may repeat
+    the name of their folder).
+    """
     service, underscore, event = file.stem.partition("_")
     folder = file.parent.name
     if folder and not (underscore and service == folder):
@@ -197,7 +200,7 @@ def service_and_event(file: Path) -> tuple[str, str | None] | None:
 
 
 def _configuration(root: Boundary, base: Path) -> dict[str, dict[str, Any]]:
-    """`<service>.yaml` below the services folder: the service's parameters; an empty file is fine."""
+    """Return the parameters of services by service, from `<service>.yaml` below the services folder."""
     found: dict[str, dict[str, Any]] = {}
     for file in sorted(file for suffix in ("yaml", "yml") for file in base.glob(f"**/*.{suffix}")):
         values, _ = read_yaml(root.check(file))
@@ -208,7 +211,7 @@ def _configuration(root: Boundary, base: Path) -> dict[str, dict[str, Any]]:
 
 
 def _assets(root: Boundary, base: Path, files: Iterable[Path], default_page: str) -> dict[str, Asset]:
-    """The assets by URL path. The default page is what `/` shows too."""
+    """Return the assets by URL path. `/` is the default page."""
     found = {"/" + file.relative_to(base).as_posix(): Asset(root.check(file), root) for file in files}
     page = found.get("/" + default_page.lstrip("/"))
     return {**found, "/": page} if page else found

@@ -1,4 +1,4 @@
-"""Python functions as handlers, sync or async."""
+"""Handlers that are Python functions, sync or async."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HELPERS = ("services", "context", "log", "now")
 
 
 class Logger:
-    """`log.info("…")` and the other levels, into the journal."""
+    """The `log` argument of Python handlers: `log.info("…")` and the other levels write to the journal."""
 
     def __init__(self, write: Log) -> None:
         self._write = write
@@ -43,12 +43,12 @@ class Logger:
 
 
 class FunctionHandler:
-    """Calls a Python function with the arguments that it names.
+    """Handler that calls a Python function with the arguments that its parameters name.
 
-    names: those that this kind of handler has (`request`, `response`; `data` …); any_name: it may ask for the
-    first of them by one other name. Every function may also name services (to await in an async function; blocking
-    in a sync one, which runs in a worker's thread), context, log, and now (a function: lab time in seconds). Raises
-    LabError for one that wants anything else.
+    names: arguments of this kind of handler (`request`, `response`; `data` …); any_name: one parameter with
+    another name gets the first of them. Every function may also have the parameters services (awaited in an async
+    function; blocking in a sync one, which runs in a worker's thread), context, log, and now (a function: lab time in
+    seconds). Raises LabError for a function with any other parameter.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class FunctionHandler:
         if self._async:
             with Branches(self._turns) as branches:
                 function = self._bound(arguments, run, branches.call, partial(self._log, run))
-                # in a task, so in a context of its own: what it sets there is not for the next run
+                # A task has a context of its own, so that variables set by one run do not reach the next.
                 return await loop.create_task(function())
 
         def log(level: str, text: str) -> None:
@@ -90,7 +90,7 @@ class FunctionHandler:
     def _bound(
         self, arguments: Mapping[str, Any], run: Run, make: Callable[[Callable[[], Any]], Any], log: Log
     ) -> Callable[[], Any]:
-        """The function with what it asks for. make: makes a call of a service, by what begins it."""
+        """Return the function bound to its arguments. make: performs a service call that a function starts."""
 
         def call(service: str, operation: str, parameters: object) -> Any:
             return make(partial(self._services.call, run, service, operation, parameters))
@@ -112,7 +112,7 @@ class FunctionHandler:
 def _wanted(
     function: Callable[..., Any], offered: tuple[str, ...], any_name: bool
 ) -> tuple[list[str], str | None]:
-    """The arguments that a function asks for, and the one among them that is not offered by this name."""
+    """Return the names of a function's parameters, and the one among them that is not an offered name, or None."""
     wanted: list[str] = []
     other = None
     for parameter in inspect.signature(function).parameters.values():

@@ -1,4 +1,4 @@
-"""What every handler of a solution is, in whichever language."""
+"""Handlers of a solution, in Lua or Python: their interface, one run of them, and their errors."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Log = Callable[[str, str], None]  # level and text
 
 @dataclass(slots=True, kw_only=True)  # not frozen, at several times the cost with each event
 class Run(Caller):
-    """One run of a handler, which calls services.
+    """One run of a handler, in whose name services are called.
 
-    solution: whose; cause: the journal record of the run; context: what scripts see as `context`; measures:
-    what the handler measured of itself, for that record.
+    solution: id; cause: number of the run's journal record; context: the `context` of scripts; measures: numbers
+    that the handler measured of its run, for that record.
     """
 
     context: Mapping[str, object]
@@ -28,26 +28,26 @@ class Run(Caller):
 
 
 class Handler(Protocol):
-    """Answers a request or handles an event."""
+    """Function that answers a request or handles an event."""
 
     async def __call__(self, arguments: Mapping[str, Any], run: Run) -> object:
-        """Run with arguments by name. Returns plain data; raises whatever went wrong."""
+        """Run with arguments by name and return plain data. Raises any error of the handler."""
         ...
 
     def close(self) -> None:
-        """Forget what it holds: it never runs again."""
+        """Free the handler's resources: it never runs again."""
         ...
 
 
 class ScriptTimeError(LabkitError):
-    """A run of a handler took too long, and was ended."""
+    """A run of a handler was ended because it exceeded its time limit."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(f"time limit: the handler ran for more than {seconds:g} s (guard.script_time)")
 
 
 def explain(error: BaseException) -> str:
-    """An error in one line, for whoever called."""
+    """Return an error as one line of text, for the caller of the handler."""
     text = str(error)
     if isinstance(error, LabkitError) and text:
         return text
@@ -55,13 +55,13 @@ def explain(error: BaseException) -> str:
 
 
 def status_of(error: BaseException) -> int:
-    """The status that a handler's error means: 504 where it was ended for its time or its CPU time, else 500."""
+    """Return the HTTP status for a handler's error: 504 if it exceeded its time or CPU limit, else 500."""
     late = isinstance(error, ScriptTimeError) or (isinstance(error, LuaLimitError) and error.limit == "cpu")
     return 504 if late else 500
 
 
 def trace(error: BaseException) -> list[str]:
-    """Where an error comes from, without the folders of this machine."""
+    """Return the frames of an error's traceback as lines, without the folders of this machine."""
     if isinstance(error, LuaError):
         return error.traceback.splitlines()
     return [

@@ -1,4 +1,4 @@
-"""Where a handler comes from, which decides whether another one may take its place unasked."""
+"""Origin of a handler, which decides whether another handler may replace it without `replace=True`."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ CELL = "a cell"
 
 
 class Origin(NamedTuple):
-    """A script or a function. place: the file and line of a script, or `a cell`."""
+    """The script or the function of a handler. place: the file and line of a script, or `a cell`."""
 
     script: Script | None = None
     function: Callable[..., Any] | None = None
     place: str = CELL
 
     def is_same(self, other: Origin) -> bool:
-        """Return whether `other` is this one, come again: the same text, or a function of the same name.
+        """Return whether `other` has the same script text, or a function of the same module and name.
 
         Lambdas have no name, so their code has to be the same.
         """
@@ -43,13 +43,13 @@ class Origin(NamedTuple):
         return "a script of a cell" if self.place == CELL else self.place
 
 
-NOWHERE = Origin()  # of scripts that a service installs, which any handler goes before
+NOWHERE = Origin()  # of scripts that a service installs: any other handler takes precedence
 
 
 def check_place(what: str, present: Origin | None, given: Origin, replace: bool) -> None:
-    """Raise SettingsError where another handler is there, unless it is to be replaced.
+    """Raise SettingsError if there is another handler already, unless `replace`.
 
-    what: of what both are handlers, such as `device datapoint`.
+    what: the event or the route of both handlers, such as `device datapoint`.
     """
     if present is not None and not replace and not given.is_same(present):
         raise SettingsError(
@@ -64,7 +64,7 @@ def _plain(function: Any) -> Any:
 
 
 def _name(function: Any) -> str:
-    """The qualified name of a function; of an object that can be called, that of its class."""
+    """Return the qualified name of a function, or of a callable object's class."""
     return str(getattr(function, "__qualname__", type(function).__qualname__))
 
 

@@ -1,4 +1,4 @@
-"""The project file of a solution folder: which files it is made of.
+"""Project file of a solution folder, which selects the folder's endpoints, modules, event handlers and assets.
 
 Forms: a YAML file at the root that holds `formatversion` and `info` (`solution.yaml` by default), and the
 older `Solutionfile.json` 0.2 and 0.3. Without a project file the default folders apply.
@@ -25,9 +25,9 @@ SECTIONS = ("assets", "endpoints", "modules", "services")
 
 
 class Section(Model):
-    """Files of one purpose: those below `location` that match a pattern of `include` and none of `exclude`.
+    """Selection of the files below `location` that match a pattern of `include` and none of `exclude`.
 
-    A pattern without a slash counts at any depth.
+    A pattern without a slash matches at any depth.
     """
 
     location: str
@@ -36,7 +36,7 @@ class Section(Model):
 
 
 class Assets(Section):
-    """Static files; `default_page` is what `/` shows."""
+    """Static files; `/` is `default_page`."""
 
     location: str = "assets"
     include: Names = ("**/*",)
@@ -45,21 +45,27 @@ class Assets(Section):
 
 
 class Endpoints(Section):
-    """Routes; `cors` stands here or in a file that is named."""
+    """Routes; `cors` is given here, or as the name of a file."""
 
     location: str = "endpoints"
     cors: Cors | str = Cors()
 
 
 class Modules(Section):
+    """Lua modules for `require`."""
+
     location: str = "modules"
 
 
 class Services(Section):
+    """Event handlers, and configuration of services."""
+
     location: str = "services"
 
 
 class Info(BaseModel):
+    """Title of a project."""
+
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     name: str = ""
@@ -73,7 +79,7 @@ def _section(value: Any) -> Any:
 
 
 class Project(BaseModel):
-    """What a project file says. A section that is absent means that its files are ignored."""
+    """Contents of a project file. The files of an absent section are ignored."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
@@ -86,14 +92,14 @@ class Project(BaseModel):
     modules: Annotated[Modules | None, BeforeValidator(_section)] = None
     services: Annotated[Services | None, BeforeValidator(_section)] = None
     init_script: str | None = None
-    # Known, and without a meaning here: how to publish, what variables there are, what a product holds.
+    # Known keys that have no effect here: options of publishing, a schema of variables, a product's resources.
     options: Any = None
     env_schema: Any = None
     resources: Any = None
 
 
 class Solutionfile(BaseModel):
-    """The older project file. Names of 0.2 and 0.3 stand side by side; real folders leave much out."""
+    """Contents of the older project file, with the keys of 0.2 and of 0.3; public folders leave many out."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -130,7 +136,7 @@ def find(boundary: Boundary, warnings: list[str]) -> Project | Solutionfile:
 
 
 def cors(boundary: Boundary, given: Cors | str) -> Cors:
-    """Return the cors settings, read from the file that is named where they are not given."""
+    """Return the cors settings, reading them if `given` is the name of a file. Raises SettingsError."""
     if isinstance(given, Cors):
         return given
     values, lines = read_yaml(boundary.place("cors", given))
@@ -138,7 +144,7 @@ def cors(boundary: Boundary, given: Cors | str) -> Cors:
 
 
 def _yaml_projects(boundary: Boundary, warnings: list[str]) -> list[Path]:
-    """The files that are project files. Of one that cannot be read (another program's, perhaps), a warning."""
+    """Return the YAML files that are project files; add a warning for one that cannot be read."""
     found = []
     for file in sorted([*boundary.folder.glob("*.yaml"), *boundary.folder.glob("*.yml")]):
         boundary.check(file)
@@ -178,7 +184,7 @@ def _read(boundary: Boundary, file: Path, warnings: list[str]) -> Project:
 
 
 def _meant(key: str) -> str:
-    """The section that a misspelt key may have meant; then its files are ignored, which is seldom wanted."""
+    """Return a hint at the section whose name resembles an unknown key, since that section's files are ignored."""
     near = get_close_matches(key, (*SECTIONS, "routes", "init_script"), n=1)
     return f"; did you mean {near[0]}?" if near else ""
 
@@ -194,7 +200,7 @@ def _read_older(file: Path) -> Solutionfile:
 
 
 def _present(folder: Path, section: S, *others: str) -> S:
-    """`section` at its usual place, or at the first of the other usual places that is there."""
+    """Return `section` at its default folder, or else at the first of the other folders that exists."""
     for name in (section.location, *others):
         if (folder / name).is_dir():
             return section.model_copy(update={"location": name})

@@ -16,9 +16,9 @@ Call = Callable[[str, str, object], Any]
 class Services:
     """Every service that a solution may call, as an attribute.
 
-    operations: what there is; call: calls one, by service, operation and parameters. What `call` gives, the
-    caller gets: a result, or something to await. It never raises for a platform error: also an unknown
-    service or operation gives the error object, as it does in a script.
+    operations: returns the existing operations by service and name; call: calls an operation, given service, operation
+    and parameters, and returns its result or an awaitable. No platform error is raised: a failed call, and
+    one of an unknown service or operation, returns the error object, as in a script.
     """
 
     def __init__(self, operations: Operations, call: Call) -> None:
@@ -26,7 +26,7 @@ class Services:
         self._call = call
 
     def __getattr__(self, name: str) -> Service:
-        if not name[:1].isupper():  # what Python itself and notebooks probe for
+        if not name[:1].isupper():  # Python itself and notebooks look for such attributes
             raise AttributeError(unknown("service", name, self._operations()))
         return Service(name, self._operations, self._call)
 
@@ -38,7 +38,7 @@ class Services:
 
 
 class Service:
-    """One service: its operations as methods with keyword arguments, or one table of them."""
+    """One service: its operations as methods, with keyword arguments or one mapping of them."""
 
     def __init__(self, name: str, operations: Operations, call: Call) -> None:
         self._name = name

@@ -1,4 +1,4 @@
-"""The handlers of a solution, by the service and event that they are kept under."""
+"""Event handlers of a solution, by service and event."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Compile = Callable[[str, str, Script, Names], Handler]
 
 @dataclass(slots=True)
 class Registration:
-    """A handler under the service and event that it is kept under; another one may take its place.
+    """An event handler with the service and event that it handles; the handler may be replaced.
 
-    names: those that its argument has; script: what it was compiled of, None for a function; origin: where it comes
-    from.
+    names: of its argument; script: its source, None for a function; bound: the script compiled with other names of
+    its argument, by these names.
     """
 
     key: events.Key
@@ -31,21 +31,21 @@ class Registration:
     bound: dict[Names, Handler] = field(default_factory=dict)
 
     def close(self) -> None:
-        """Forget what it was compiled to."""
+        """Free the compiled handlers."""
         for each in (self.handler, *self.bound.values()):
             each.close()
 
 
 class Registrations:
-    """Handlers, one for each service and event, and below them the scripts that others install.
+    """Event handlers of a solution: one for each service and event, and scripts installed by services as defaults.
 
-    compile: makes a handler of service, event, script and the names of its argument; raises SettingsError.
+    compile: returns a handler for service, event, script and the names of its argument; raises SettingsError.
     """
 
     def __init__(self, compile: Compile) -> None:
         self._compile = compile
         self._kept: dict[events.Key, Registration] = {}
-        self._of_products: dict[tuple[str, str, str], Registration | None] = {}  # what `find` has found
+        self._of_products: dict[tuple[str, str, str], Registration | None] = {}  # results of `find`
         self._installed: dict[str, dict[events.Key, Registration]] = {}  # by the service
 
     def keep(
@@ -57,9 +57,9 @@ class Registrations:
         origin: Origin,
         replace: bool = False,
     ) -> None:
-        """Register a handler, in the place of the same one or, where `replace`, of any: what is queued goes to it.
+        """Register a handler. It replaces the same one, or with `replace` any, and gets the events queued for that.
 
-        Raises SettingsError for a script that does not compile, and where another handler is there.
+        Raises SettingsError for a script that does not compile, and if the event has another handler.
         """
         there = self._kept.get(events.key(service, event))
         check_place(f"{service} {event}", None if there is None else there.origin, origin, replace)
@@ -95,8 +95,10 @@ class Registrations:
                 registration.close()
 
     def find(self, service: str, event: str, product: str | None = None) -> Registration | None:
-        """What handles an event (of a device of `product`): its own handler, one that was installed, or the one
-        for events without any."""
+        """Return the handler of an event: its own, else an installed one, else the fallback, else None.
+
+        product: of the device, for a device's event.
+        """
         if product is None:
             return self._find(service, event, None)
         key = service, event, product
@@ -114,7 +116,7 @@ class Registrations:
         return self._kept.get(events.FALLBACK)
 
     def bound(self, registration: Registration, names: Names) -> Handler:
-        """The handler of a registration, with its argument under these names where it is a script."""
+        """Return a registration's handler. A script's argument has these names, a function's the function's own."""
         script = registration.script
         if script is None or names == registration.names:
             return registration.handler

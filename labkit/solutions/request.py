@@ -1,4 +1,4 @@
-"""What a route's handler sees of an HTTP request."""
+"""HTTP request as a route's handler gets it, and the parsing of queries, headers and bodies."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ MOST_PAIRS = 10_000  # of a form or a query
 class Request:
     """A request to a route.
 
-    uri: the full URL; route: the path template; parameters: those of the path and the query, where the path
+    uri: the full URL; route: the path template; parameters: of the path and the query, where the path
     wins and a repeated name gives a list; headers: names in lower case; body: see `decode`; timestamp: lab
-    time in microseconds. long: the body is, so what is made of it is made in a thread; scripts do not see this.
+    time in microseconds. long: the body is long, so a thread converts it; scripts do not get this field.
     """
 
     uri: str
@@ -38,7 +38,7 @@ class Request:
     long: bool = False
 
     def table(self) -> dict[str, Any]:
-        """The same for a script."""
+        """Return the request as a table for a script."""
         return {name: getattr(self, name) for name in _SHOWN}
 
 
@@ -46,7 +46,7 @@ _SHOWN = tuple(name for name in Request.__slots__ if name != "long")
 
 
 def query(text: str) -> dict[str, Any]:
-    """The parameters of a query. Raises HttpError 400 where they are not percent-encoded UTF-8."""
+    """Return the parameters of a query. Raises HttpError 400 if they are not percent-encoded UTF-8, or too many."""
     try:
         return collected(pairs(text))
     except ValueError as error:
@@ -54,11 +54,11 @@ def query(text: str) -> dict[str, Any]:
 
 
 def headers(given: CIMultiDictProxy[str]) -> dict[str, str]:
-    """Headers by lower-case name; repeated ones are joined (RFC 9110 5.3; RFC 6265 for cookies)."""
+    """Return headers by lower-case name; repeated ones are joined (RFC 9110 5.3; RFC 6265 for cookies)."""
     joined: dict[str, str] = {}
     for name, value in given.items():
         name = name.lower()
-        if not value.isascii():  # what is not UTF-8 counts as ISO-8859-1
+        if not value.isascii():  # bytes that are not UTF-8 are ISO-8859-1
             raw = value.encode("utf-8", "surrogateescape")
             value = text if isinstance(text := _text(raw), str) else raw.decode("latin-1")
         separator = "; " if name == "cookie" else ", "
@@ -67,12 +67,12 @@ def headers(given: CIMultiDictProxy[str]) -> dict[str, str]:
 
 
 def decode(data: bytes, expected: str, declared: str | None) -> Any:
-    """The body for a handler. expected: the route's content type; declared: the request's.
+    """Return a request's body as its handler gets it. expected: the route's content type; declared: the request's.
 
-    A JSON route gets what the JSON means; a form route gets a table, with a list for a repeated name; any
-    other route gets text. A body of another declared type stays text, except that a JSON route takes a table
-    in JSON whatever the declaration (curl's -d says it is a form). No body is an empty table. Text that is
-    not UTF-8 stays bytes. Raises HttpError 400 for a body that is not what it is declared to be.
+    A JSON route gets the parsed JSON; a form route gets a table, with a list for a repeated name; any
+    other route gets text. A body of another declared type stays text, except that a JSON route accepts an object
+    or array in JSON under any declared type (curl's -d declares a form). No body is an empty table. Text that is
+    not UTF-8 stays bytes. Raises HttpError 400 for a body that is not of its declared type.
     """
     if not data:
         return {}
@@ -94,15 +94,16 @@ def decode(data: bytes, expected: str, declared: str | None) -> Any:
 
 
 def pairs(text: str) -> list[tuple[str, str]]:
-    """The pairs of a form or a query. Raises ValueError where they are not percent-encoded UTF-8, or too many."""
+    """Return the pairs of a form or a query. Raises ValueError if they are not percent-encoded UTF-8, or too many."""
     if text.count("&") >= MOST_PAIRS:
         raise ValueError(f"more than {MOST_PAIRS:,} pairs")
     return parse_qsl(text, keep_blank_values=True, errors="strict")
 
 
 def parse_json(data: bytes) -> Any:
-    """What JSON text means (RFC 8259); null is an empty table. Raises HttpError 400, also where it is nested DEPTH
-    deep or deeper: no script could be given it.
+    """Return the value of JSON text (RFC 8259); null is an empty table.
+
+    Raises HttpError 400 for other text, and for JSON nested DEPTH deep or deeper, which no script could get.
     """
     try:
         value = json.loads(data.decode("utf-8-sig"), parse_constant=_no_constant)
@@ -114,7 +115,7 @@ def parse_json(data: bytes) -> Any:
 
 
 def _too_deep(value: Any) -> bool:
-    """Are there lists or tables within DEPTH - 1 others?"""
+    """Return whether a list or table is nested in DEPTH - 1 others."""
     level = [value]
     for _ in range(DEPTH - 1):
         level = [
@@ -129,16 +130,17 @@ def _too_deep(value: Any) -> bool:
 
 
 def media_type(content_type: str) -> str:
-    """`application/json` of `Application/JSON; charset=utf-8`."""
+    """Return a content type without parameters, in lower case: `application/json`."""
     return content_type.split(";", 1)[0].strip().lower()
 
 
 def is_json(media: str) -> bool:
+    """Return whether a media type is JSON: `application/json`, or with the suffix +json (RFC 6839)."""
     return media == "application/json" or media.endswith("+json")
 
 
 def collected(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """Pairs as a table; a repeated name gives a list."""
+    """Return pairs as a table; a repeated name gives a list."""
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name not in found:

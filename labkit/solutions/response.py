@@ -1,4 +1,4 @@
-"""What a handler's outcome becomes: status, headers and body."""
+"""HTTP response of a route's handler: status, headers and body."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from labkit.core.errors import LabkitError
 JSON = "application/json"
 TEXT = "text/plain; charset=utf-8"
 NOTHING = "OK"  # the body where a handler returns nothing and sets nothing
-EMPTY = frozenset({204, 304})  # never with a body (RFC 9110)
+EMPTY = frozenset({204, 304})  # statuses of responses without a body (RFC 9110)
 NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 UNSENDABLE = re.compile("[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
-# The server's own: what a script says about the framing of its answer is not heeded.
+# The server sets these: a script's own headers for the framing of its response are ignored.
 FRAMING = frozenset({"content-length", "transfer-encoding", "connection", "keep-alive", "upgrade", "trailer"})
 
 LUA_TYPES: tuple[tuple[tuple[type, ...], str], ...] = (
@@ -35,7 +35,7 @@ class ReplyError(LabkitError):
 
 @dataclass(slots=True)
 class Response:
-    """What a handler sets: `code`, `message` (or `body`; message wins) and `headers` by name.
+    """Response that a handler fills in: `code`, `message` (or `body`; message wins) and `headers` by name.
 
     A header's value may be a list, for several headers of one name.
     """
@@ -46,7 +46,7 @@ class Response:
     headers: dict[str, Any] = field(default_factory=dict)
 
     def take(self, table: Any) -> None:
-        """Take over what a script left in its `response`. Raises ReplyError if that is no table."""
+        """Set the fields from the `response` of a script that has ended. Raises ReplyError if it is no table."""
         if table == []:  # an empty table of a script may look like a list
             table = {}
         if not isinstance(table, Mapping):
@@ -57,9 +57,9 @@ class Response:
 
 
 def reply(result: Any, response: Response) -> web.Response:
-    """The HTTP response for what a handler returned and set.
+    """Return the HTTP response for the value that a handler returned and the response that it set.
 
-    The returned value wins over `response.message`, that over `response.body`; nothing at all is the text OK.
+    The returned value wins over `response.message`, that over `response.body`; without any, the body is OK.
     Text is text/plain, everything else JSON, unless a header says otherwise. Raises ReplyError.
     """
     status = response_status(response.code)
@@ -82,12 +82,12 @@ def reply(result: Any, response: Response) -> web.Response:
 
 
 def failure(status: int, text: str, headers: Mapping[str, str] | None = None) -> web.Response:
-    """A response that tells an error: JSON {error: text}."""
+    """Return an error response with the JSON body {error: text}."""
     return web.Response(status=status, body=encode({"error": text}), content_type=JSON, headers=headers)
 
 
 def encode(value: Any) -> bytes:
-    """JSON text, an empty list as [] and an empty table as {}. Raises ReplyError for what JSON cannot say."""
+    """Return JSON text, with [] for an empty list and {} for an empty table. Raises ReplyError for other values."""
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain)
     except (TypeError, ValueError, RecursionError) as error:
@@ -105,7 +105,7 @@ def _plain(value: object) -> object:
 
 
 def lua_type(value: object) -> str:
-    """What Lua calls the type of a value; for what Lua does not know, what Python does."""
+    """Return the name of a value's type in Lua, or in Python if Lua has no such type."""
     if value is None:
         return "nil"
     found = next((name for kinds, name in LUA_TYPES if isinstance(value, kinds)), None)
@@ -113,7 +113,10 @@ def lua_type(value: object) -> str:
 
 
 def response_status(code: Any) -> int:
-    """`response.code` as a status. 1xx is no final answer in HTTP (RFC 9110 15.2), so it is none here."""
+    """Return `response.code` as a status. Raises ReplyError unless it is from 200 to 599.
+
+    1xx is refused since it is not a final response (RFC 9110 15.2).
+    """
     status = code
     if isinstance(code, float) and code.is_integer():
         status = int(code)
@@ -126,6 +129,7 @@ def response_status(code: Any) -> int:
 
 
 def response_headers(given: Any) -> Iterator[tuple[str, str]]:
+    """Return `response.headers` as pairs of name and value, without framing headers. Raises ReplyError."""
     if not isinstance(given, Mapping):
         raise ReplyError(f"response.headers is a {lua_type(given)}, expected a table")
     for name, values in given.items():

@@ -1,4 +1,4 @@
-"""Which route a method and a path mean."""
+"""Routes of a solution: lookup of a route by method and path."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ SLASHES = re.compile("/{2,}")
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A method and a path template with what answers them.
+    """A method and a path template with the handler of their requests.
 
-    where: the file and line that say so; origin: where the handler comes from.
+    where: file and line of the route's definition; origin: of the handler.
     """
 
     method: str
@@ -35,26 +35,27 @@ class Route:
 
     @property
     def placeholders(self) -> list[str]:
+        """Names of the path's placeholders, in order."""
         return PLACEHOLDER.findall(self.path)
 
 
 @dataclass(slots=True)
 class Node:
-    """A place in the tree of paths: what may follow, and the routes that end here."""
+    """A node of the path tree: child nodes by segment, and the routes whose path ends here, by method."""
 
     exact: dict[str, Node] = field(default_factory=dict)
     any: Node | None = None
     routes: dict[str, Route] = field(default_factory=dict)
 
     def next(self, segment: str) -> Node:
-        """The place after a segment of a template, made if it is not there."""
+        """Return the child node for a segment of a template; create it if there is none."""
         if PLACEHOLDER.fullmatch(segment):
             self.any = self.any or Node()
             return self.any
         return self.exact.setdefault(unquote(segment), Node())
 
     def ends(self, segments: list[str], values: Values = ()) -> Iterator[tuple[Node, Values]]:
-        """The places that a path leads to, with the values of its placeholders; exact segments first."""
+        """Return the nodes that match a path, with the values of placeholders; exact segments come first."""
         if not segments:
             if self.routes:
                 yield self, values
@@ -68,7 +69,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """What a path means. route: None where there is none for the method; allowed: the methods it has."""
+    """Result of a lookup. route: None if the path has none for the method; allowed: methods that it has then."""
 
     route: Route | None
     parameters: dict[str, str]
@@ -78,33 +79,33 @@ class Match:
 class Routes:
     """The routes of a solution.
 
-    A placeholder stands for one non-empty segment, url-decoded; exact segments go before placeholders; a
-    slash at the end does not count, and doubled slashes count as one; HEAD falls back to GET.
+    A placeholder matches one non-empty segment, url-decoded; exact segments take precedence over placeholders; a
+    slash at the end is ignored, repeated slashes count as one; HEAD falls back to GET.
     """
 
     def __init__(self) -> None:
         self._root = Node()
 
     def add(self, route: Route) -> None:
-        """Raises SettingsError for a bad method or path, and for a route that is there already."""
+        """Add a route. Raises SettingsError for a bad method or path, and if a route has this method and path."""
         other = self._end(route).get(route.method)
         if other is not None:
             raise SettingsError(f"{route.where}: {route.method} {route.path} is in {other.where} too")
         self.replace(route)
 
     def at(self, route: Route) -> Route | None:
-        """Return the route at the place of another one. Raises SettingsError for a bad method or path."""
+        """Return the existing route with the same method and path. Raises SettingsError for a bad method or path."""
         return self._end(route).get(route.method)
 
     def replace(self, route: Route) -> Route | None:
-        """Add a route; gives the one whose place it takes. Raises SettingsError for a bad method or path."""
+        """Add a route; return the one that it replaces, if any. Raises SettingsError for a bad method or path."""
         routes = self._end(route)
         replaced = routes.get(route.method)
         routes[route.method] = route
         return replaced
 
     def _end(self, route: Route) -> dict[str, Route]:
-        """The routes by method at the place of a new one."""
+        """Return the routes, by method, that have the path of `route`."""
         if route.method not in METHODS:
             raise SettingsError(f"{route.where}: {route.method!r} is no method: {', '.join(sorted(METHODS))}")
         node = self._root
@@ -117,7 +118,7 @@ class Routes:
         return node.routes
 
     def match(self, method: str, path: str) -> Match:
-        """What a raw path means. Raises ValueError where it is not percent-encoded UTF-8."""
+        """Return the route for a method and a raw path. Raises ValueError if it is not percent-encoded UTF-8."""
         segments = [unquote(segment, errors="strict") for segment in segments_of(path)]
         ends = list(self._root.ends(segments))
         for wanted in (method, "GET") if method == "HEAD" else (method,):
@@ -136,10 +137,11 @@ class Routes:
 
 
 def single_slashes(path: str) -> str:
-    """A raw path with each run of slashes made one."""
+    """Return a raw path with repeated slashes replaced by one."""
     return SLASHES.sub("/", path) if "//" in path else path
 
 
 def segments_of(path: str) -> list[str]:
+    """Return the segments of a raw path, without empty ones at its ends."""
     path = single_slashes(path).strip("/")
     return path.split("/") if path else []

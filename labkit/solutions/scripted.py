@@ -1,4 +1,4 @@
-"""Lua scripts as handlers."""
+"""Handlers that are Lua scripts."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ SOCKET = ("websocketInfo", "context")
 
 
 class Scripts:
-    """The Lua of one solution: compiles scripts. A run has its globals to itself, and leaves them to later runs.
+    """Compiler of a solution's Lua scripts into handlers, and the LuaHost in which they run.
 
-    seed: of math.random, None for numbers that nobody can foretell; cpu: seconds between two service calls;
-    at_once: runs under way; aside: within it, one more waits for one of them to end.
+    seed: of math.random, None for unpredictable numbers; cpu: CPU seconds allowed between two service calls;
+    at_once: maximum of concurrent runs; aside: context in which a further run waits for one of them to end.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Scripts:
 
     @cached_property
     def _host(self) -> LuaHost:
-        """Made for the first script: a solution in Python needs none."""
+        """Host of the scripts, created for the first of them: a solution in Python needs none."""
         try:
             return LuaHost(
                 services=self._services,
@@ -67,15 +67,15 @@ class Scripts:
             raise SettingsError(str(error)) from None
 
     def endpoint(self, script: Script, method: str) -> Handler:
-        """A route's script: gets request, response, context. Raises SettingsError naming file and line."""
+        """Compile a route's script, which gets request, response, context. Raises SettingsError with file and line."""
         if method == WEBSOCKET:
             return ScriptHandler(self._host, self.load("websocket", script, SOCKET), SOCKET)
         return RouteHandler(self._host, self.load("endpoint", script, ROUTE, readback=("response",)))
 
     def event(self, service: str, event: str, script: Script, names: Sequence[str]) -> Handler:
-        """An event's script: the global function handle_<service>_<event>, with the event and context.
+        """Compile an event's script, published as the global function handle_<service>_<event>.
 
-        names: those that the event has.
+        It gets the event and context; names: of the event in the script.
         """
         name, *others = names
         function = self.load(
@@ -88,15 +88,15 @@ class Scripts:
         return ScriptHandler(self._host, function, (name, "context"))
 
     def plain(self, script: Script) -> Handler:
-        """A script that is given nothing but context."""
+        """Compile a script that gets only context."""
         return ScriptHandler(self._host, self.load("script", script, ("context",)), ("context",))
 
     def modules(self) -> Handler | None:
-        """Runs the modules; without it the first script does. None where there are none."""
+        """Return a handler that runs the modules (otherwise the first script does), None if there are no modules."""
         return ModulesHandler(self._host) if self._modules else None
 
     def clear(self) -> None:
-        """As if no script had run yet: their globals and the counts of random numbers are gone."""
+        """Forget the globals of all scripts and restart their random numbers, as if none had run yet."""
         if "_host" in self.__dict__:
             self._host.clear()
 
@@ -106,7 +106,7 @@ class Scripts:
             self._host.crash()
 
     def suspend(self) -> None:
-        """Hold nothing that belongs to this thread."""
+        """Free resources that are bound to the current thread."""
         if "_host" in self.__dict__:
             self._host.suspend()
 
@@ -124,6 +124,7 @@ class Scripts:
         aliases: Mapping[str, str] | None = None,
         publish: bool = False,
     ) -> LuaFunction:
+        """Compile a script; see LuaHost.load. Raises SettingsError with file and line."""
         try:
             return self._host.load(
                 name,
@@ -140,7 +141,7 @@ class Scripts:
 
 
 class ScriptHandler:
-    """Runs a Lua function with the arguments that it names."""
+    """Handler that runs a Lua function with the arguments that its parameters name."""
 
     def __init__(self, host: LuaHost, function: LuaFunction, parameters: Sequence[str]) -> None:
         self._host = host
@@ -155,12 +156,12 @@ class ScriptHandler:
         return result.value
 
     def close(self) -> None:
-        """Forget the script: another one takes its place."""
+        """Unload the script."""
         self._host.unload(self._function)
 
 
 class ModulesHandler:
-    """Runs the modules that have not run yet."""
+    """Handler that runs the modules that have not run yet."""
 
     def __init__(self, host: LuaHost) -> None:
         self._host = host
@@ -173,7 +174,7 @@ class ModulesHandler:
 
 
 class RouteHandler(ScriptHandler):
-    """Runs the Lua of a route, which may set `response`, or assign a table of its own to it."""
+    """Handler that runs the script of a route, which may set `response`, or assign a table of its own to it."""
 
     def __init__(self, host: LuaHost, function: LuaFunction) -> None:
         super().__init__(host, function, ROUTE)

@@ -1,4 +1,4 @@
-"""The headers that tell what the Lua of a file is for: `--#ENDPOINT` and `--#EVENT`."""
+"""Headers in Lua files that name the route or the event of a script: `--#ENDPOINT` and `--#EVENT`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TAG = re.compile(r"\s*--#(?P<name>SECURITY|RATELIMIT|TAGS|SUMMARY|DESCRIPTION)\b
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A piece of Lua: its file, the line (from 1) on which it begins there, and its text."""
+    """A Lua script: its file, the line (from 1) on which it begins there, and its text."""
 
     file: str
     line: int
@@ -29,14 +29,15 @@ class Script:
 
     @property
     def where(self) -> str:
+        """File and line."""
         return f"{self.file}:{self.line}"
 
 
 @dataclass(frozen=True, slots=True)
 class Tags:
-    """What the tag lines below an endpoint's header say.
+    """Values of the tag lines below an endpoint's header.
 
-    They are read and kept; nothing enforces `security` or `rate_limit` (requests a minute) yet.
+    `security` and `rate_limit` (requests a minute) are not enforced yet.
     """
 
     security: str | None = None
@@ -48,7 +49,7 @@ class Tags:
 
 @dataclass(frozen=True, slots=True)
 class EndpointScript:
-    """A route's script, as its header describes it."""
+    """A route's script, with the values of its header."""
 
     method: str
     path: str
@@ -59,7 +60,7 @@ class EndpointScript:
 
 @dataclass(frozen=True, slots=True)
 class EventScript:
-    """An event handler's script."""
+    """An event handler's script, with the service and the event that it handles."""
 
     service: str
     event: str
@@ -67,7 +68,7 @@ class EventScript:
 
 
 def endpoints(file: str, text: str) -> list[EndpointScript]:
-    """The routes of an endpoint file. What stands before the first header is ignored.
+    """Return the routes of an endpoint file. Text before the first header is ignored.
 
     `--#ENDPOINT METHOD /path content/type`; the content type defaults to application/json.
     Raises SettingsError naming file and line.
@@ -86,10 +87,10 @@ def endpoints(file: str, text: str) -> list[EndpointScript]:
 
 
 def events(file: str, text: str, named: tuple[str, str | None] | None) -> list[EventScript]:
-    """The event handlers of a service file.
+    """Return the event handlers of a service file.
 
-    `--#EVENT service event`, several in a file; with one word the service is the file's name. Without any
-    header the file's name tells both. named: what the file's name says, service and event.
+    `--#EVENT service event`, several in a file; with one word, that is the event, and the service is the file's
+    name. Without a header the file's name gives both. named: service and event in the file's name.
     Raises SettingsError naming file and line.
     """
     parts = _split(EVENT, file, text)
@@ -109,7 +110,7 @@ def events(file: str, text: str, named: tuple[str, str | None] | None) -> list[E
 
 
 def _split(mark: re.Pattern[str], file: str, text: str) -> list[tuple[re.Match[str], Script]]:
-    """Each header with its script, which runs from the header's line to the next one."""
+    """Return the headers with their scripts, which extend from the header's line to the next header."""
     lines = text.replace("\r\n", "\n").split("\n")
     starts = [(number, match) for number, line in enumerate(lines) if (match := mark.search(line))]
     bounds = [*(number for number, _ in starts), len(lines)]

@@ -1,4 +1,4 @@
-"""One solution: its routes and event handlers, and how they run."""
+"""One solution of a lab: its routes and event handlers, and the running of handlers."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ ROUTE_NAMES = ("request", "response")
 class Solution(AddedHandlers):
     """A solution of a lab, with the routes and handlers of its folder.
 
-    products: ids of those whose events it handles; environment: what scripts get by os.getenv; configured: what
-    cells configured for its services, beside folder and settings. Raises SettingsError naming file and line of a
-    script that does not compile.
+    products: ids of the products whose events it handles; environment: variables for os.getenv of scripts; configured:
+    parameters of its services that cells set, beside folder and settings. Raises SettingsError with file and line
+    of a script that does not compile.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Solution(AddedHandlers):
         self.folder = folder
         self.cors = folder.cors
         self.assets: Mapping[str, Asset] = folder.assets
-        self.warnings: list[str] = []  # of its folder, and of what ran at the end of set-up
+        self.warnings: list[str] = []  # of its folder, and of scripts that ran at the end of set-up
         seeded = context.identifiers.seed is not None
         self._time = context.settings.guard.script_time
         self.use_scripts(
@@ -97,31 +97,31 @@ class Solution(AddedHandlers):
     # ---- running
 
     def adopt(self, other: Solution) -> None:
-        """Add the routes, handlers and configuration that another one has beside its folder. Raises SettingsError."""
+        """Add the routes, handlers and configuration that cells added to another solution. Raises SettingsError."""
         self.adopt_added(other)
         self.configured = other.configured
 
     def install(self, service: str, scripts: Mapping[str, str], names: Mapping[str, Names]) -> None:
-        """Have these scripts handle events of a service that have no handler here, and no others.
+        """Set the scripts that handle those events of a service for which the solution has no handler of its own.
 
-        scripts, names (of the handler's argument): by event. Raises SettingsError, and changes nothing, where one
-        does not compile.
+        They replace the scripts installed before. scripts, names (of the handler's argument): by event. Raises
+        SettingsError, and changes nothing, if one does not compile.
         """
         named = {event: Script(f"{service} {event}", 1, source) for event, source in scripts.items()}
         self._handlers.install(service, named, names)
 
     def check_script(self, name: str, source: str) -> None:
-        """Raises SettingsError, beginning with the name, for a script that does not compile."""
+        """Raise SettingsError, beginning with the name, if a script does not compile."""
         self._scripts.plain(Script(name, 1, source)).close()
 
     def prepare(self) -> list[tuple[str, Handler]]:
-        """What `initialise` is to run: the modules, then the scripts. Raises SettingsError if they do not compile."""
+        """Compile the modules and scripts that `initialise` runs, in order. Raises SettingsError if one does not."""
         modules = self._scripts.modules()
         scripts = [(script.file, self._scripts.plain(script)) for script in self.folder.init_scripts]
         return [*([("modules", modules)] if modules else []), *scripts]
 
     async def initialise(self, prepared: Iterable[tuple[str, Handler]]) -> None:
-        """Run what was prepared; of what fails there is a warning."""
+        """Run the prepared handlers; warn of failed ones."""
         for name, handler in prepared:
             await self._initialise(name, handler)
             handler.close()
@@ -132,31 +132,31 @@ class Solution(AddedHandlers):
             self.warn(f"{what} failed at set-up: {outcome.error}")
 
     def warn(self, text: str) -> None:
-        """Keep what its author ought to know, here and in the journal."""
+        """Record a warning for the solution's author, here and in the journal."""
         self.warnings.append(text)
         self._context.journal.record("warning", self.id, text)
 
     def clear(self) -> None:
-        """Forget what its scripts keep, for a reset; routes and handlers stay."""
+        """Forget warnings and the state of scripts, for a reset; routes and handlers stay."""
         self.warnings.clear()
         self._scripts.clear()
 
     def suspend(self) -> None:
-        """Hold nothing that belongs to this thread; what its scripts keep stays."""
+        """Free resources that are bound to the current thread; the globals of scripts stay."""
         self._scripts.suspend()
 
     def crash(self) -> None:
-        """Lose the globals of its scripts."""
+        """Lose the globals of scripts."""
         self._scripts.crash()
 
     def close(self) -> None:
-        """Free the Lua of it."""
+        """Free the solution's Lua states."""
         self._scripts.close()
 
     async def answer(self, route: Route, request: Request, cause: int | None) -> web.Response:
-        """Run a route; gives the request its id.
+        """Run a route's handler and return its response; sets the request's id.
 
-        Raises what the handler raises, and ReplyError for an outcome that cannot be sent.
+        Raises the handler's errors, and ReplyError for an outcome that cannot be sent.
         """
         response = Response()
         context = self.context("webservice", "request")
@@ -171,7 +171,7 @@ class Solution(AddedHandlers):
         return reply(result, response)
 
     def find(self, service: str, event: str, product: str | None = None) -> Registration | None:
-        """What handles an event (of a device of `product`): its own handler, or the one for events without any."""
+        """Return the handler of an event (of a device of `product`): see Registrations.find."""
         return self._handlers.find(service, event, product)
 
     async def handle(
@@ -184,11 +184,11 @@ class Solution(AddedHandlers):
         names: Names | None = None,
         caller: str | None = None,
     ) -> Outcome:
-        """Run the handler of an event. Never raises for what a handler does.
+        """Run the handler of an event and return its outcome. Never raises an error of the handler.
 
-        raised: service and event as they were raised; context names them where they have no handler of their own.
-        names: those that its argument has beside the event's fixed ones; caller: the solution whose
-        call it is.
+        raised: service and event as they were raised; they stand in context if the fallback handles them.
+        names: of the argument, beside the event's fixed ones; caller: id of the solution that makes the
+        call.
         """
         key = registration.key
         context = self.context(*(raised if key == events.FALLBACK else key))
@@ -216,7 +216,7 @@ class Solution(AddedHandlers):
         context: Mapping[str, object],
         cause: int | None,
     ) -> object:
-        """Run a handler, with a record in the journal. Raises what it raises."""
+        """Run a handler, with a record in the journal. Raises the handler's errors, and ScriptTimeError."""
         record = self._context.journal.open("script", self.id, what, cause=cause)
         run = Run(self.id, record.sequence, context=context)
         detail: dict[str, object] = {}
@@ -248,7 +248,7 @@ class Solution(AddedHandlers):
         return result
 
     def context(self, service: str, event: str) -> dict[str, object]:
-        """What a handler sees as `context`."""
+        """Return the `context` argument of a handler."""
         return {
             "solution_id": self.id,
             "service": service,

@@ -26,31 +26,29 @@ T = TypeVar("T")
 
 
 class Solutions(Component):
-    """The solutions of a lab. They handle the events that others raise."""
+    """The solutions of a lab, which answer requests to their domains and handle events."""
 
     def __init__(self, context: Context, services: Services) -> None:
         self._context = context
         self._services = services
         self._workers = Workers(aside=context.turns.aside)
-        self._retiring: dict[
-            asyncio.Task[None], Solution
-        ] = {}  # those that were replaced, until they are idle
-        self._solutions = cast("Directory[Solution]", context.solutions)  # nobody else adds to it
+        self._retiring: dict[asyncio.Task[None], Solution] = {}  # replaced solutions, until they are idle
+        self._solutions = cast("Directory[Solution]", context.solutions)  # only this component adds to it
         context.events.declare(events.EVENTS)
         self.delivery = Delivery(self._solutions)
         context.events.set_receivers(self.delivery.receivers, self._solutions.values())
 
     async def add(self, settings: SolutionSettings) -> Solution:
-        """Add a solution, from its folder if it has one, and run what the folder runs at the end of set-up.
+        """Add a solution, from its folder if it has one, and run the folder's scripts for the end of set-up.
 
-        Raises SettingsError, and adds nothing, where a product is unknown, the id or the domain is taken, the
-        folder is wrong (names file and line), or a service refuses what is configured for it.
+        Raises SettingsError, and adds nothing, if a product is unknown, the id or the domain is in use, the
+        folder is wrong (with file and line), or a service refuses its configuration.
         """
         [solution] = await self.add_all([settings])
         return solution
 
     async def add_all(self, settings: Iterable[SolutionSettings]) -> list[Solution]:
-        """As `add`, for several: each knows of the others before the first is set up, whatever their order."""
+        """Add several solutions, as `add` does; all are registered before the first is set up, in any order."""
         added: list[Solution] = []
         try:
             for each in settings:
@@ -63,7 +61,7 @@ class Solutions(Component):
         return added
 
     def _take(self, settings: SolutionSettings) -> Solution:
-        """Make a solution, and have the lab know it."""
+        """Create a solution and register it with the lab."""
         solution = self._made(settings)
         try:
             self._solutions.add(solution.id, solution)
@@ -78,10 +76,10 @@ class Solutions(Component):
         return solution
 
     async def replace(self, settings: SolutionSettings, *, keep: bool = False) -> Solution:
-        """Put a solution of these settings in the place of the one that is there; what its services keep stays.
+        """Replace the solution of this id with one of these settings; the data in its services stays.
 
-        Its folder is read anew, and what scripts set of its services' parameters is forgotten. keep: it gets the routes
-        and handlers too that were added to the other one beside its folder. Runs of the other one end as they began.
+        Its folder is read again, and parameters of its services that scripts set are forgotten. keep: it also gets the
+        routes and handlers that cells added to the replaced one. Runs of the replaced one end with the old handlers.
         Raises SettingsError, and changes nothing, for another domain and as `add` does.
         """
         other = self.get(settings.id)
@@ -109,10 +107,10 @@ class Solutions(Component):
         return solution
 
     async def configure(self, id: str, service: str, parameters: Mapping[str, Any]) -> Solution:
-        """Set all that is configured for a solution's service beside its folder and settings; a reload keeps it.
+        """Set the parameters of a solution's service beside its folder and settings; a reload keeps them.
 
-        What scripts set of its parameters is forgotten.
-        Raises SettingsError, and changes nothing, where the service refuses it.
+        They replace those set before; parameters that scripts set are forgotten.
+        Raises SettingsError, and changes nothing, if the service refuses them.
         """
         solution = self.get(id)
         before = solution.configured
@@ -129,7 +127,7 @@ class Solutions(Component):
         return solution
 
     async def _retire(self, solution: Solution) -> None:
-        """Free the Lua of a solution that was replaced, once the runs and events that it has to do with ended."""
+        """Free the Lua states of a replaced solution once all its runs and events have ended."""
         await self._context.activity.idle()
         solution.close()
 
@@ -144,7 +142,7 @@ class Solutions(Component):
             raise SettingsError(f"{_folders(settings)}: {error}") from None
 
     async def remove(self, id: str) -> None:
-        """Take a solution out. Raises LabError where there is none of this id."""
+        """Remove a solution. Raises LabError if there is none of this id."""
         solution = self.get(id)
         await self._services.forget(id)
         await self._services.forget_set(id)
@@ -158,14 +156,14 @@ class Solutions(Component):
         solution.close()
 
     def get(self, id: str) -> Solution:
-        """Raises LabError naming those that are there."""
+        """Return a solution. Raises LabError, listing the existing ids, if there is none of this id."""
         return self._solutions.get(id)
 
     def __iter__(self) -> Iterator[Solution]:
         return iter(self._solutions)
 
     async def stop(self) -> None:
-        """End the handlers that run in threads, the threads, and Lua."""
+        """End handlers that run in threads, end the threads, and free the Lua states."""
         if not await self._workers.close():
             self._context.journal.record(
                 "error", "platform", "a Python handler runs on in its thread", status=500
@@ -176,17 +174,19 @@ class Solutions(Component):
             solution.close()
 
     async def suspend(self) -> None:
+        """End the threads and free resources that are bound to the current thread."""
         self._workers.suspend()
         for solution in self:
             solution.suspend()
 
     async def crash(self) -> None:
+        """Lose the globals of scripts, and cut Python handlers off from services."""
         self._workers.crash()
         for solution in self:
             solution.crash()
 
     async def recover(self) -> None:
-        """What settings, folders and cells configured is there again, and what scripts did, as it is stored."""
+        """Restore the services' configuration: from settings, folders and cells, and as scripts stored it."""
         if not self._context.database.durable:
             return
         self._context.configuration.clear()
@@ -195,17 +195,19 @@ class Solutions(Component):
         await self._services.set_up(*(each.id for each in self))
 
     async def clear(self) -> None:
+        """Forget the services' configuration and the state of scripts."""
         self._context.configuration.clear()
         for solution in self:
             solution.clear()
 
     async def refill(self) -> None:
+        """Configure and set up all solutions again."""
         await self._set_up(list(self))
 
     async def _set_up(self, solutions: Sequence[Solution]) -> None:
-        """Configure the services of solutions, and run what their folders run at the end of set-up.
+        """Configure the services of solutions, and run their folders' scripts for the end of set-up.
 
-        Raises SettingsError, before any of their scripts ran, where something cannot work.
+        Raises SettingsError, before any script runs, if a script does not compile or a service refuses a parameter.
         """
         prepared = []
         for solution in solutions:
@@ -222,11 +224,11 @@ class Solutions(Component):
                 await self._run_hook(solution, hook)
 
     def _check(self, solution: Solution) -> None:
-        """Raises SettingsError where a service refuses what settings and folder say."""
+        """Raise SettingsError if a service refuses its parameters from folder, settings and cells."""
         _of(partial(self._services.check, solution, self._layers(solution)), solution)
 
     async def _forget_unfit(self, solution: Solution) -> None:
-        """Forget what scripts set where a service refuses it, over what settings and folder say now."""
+        """Forget parameters that scripts set if a service refuses them together with the present configuration."""
         if kept := self._services.set_by_scripts(solution.id):
             try:
                 self._services.check(solution, self._layers(solution, kept))
@@ -235,7 +237,7 @@ class Solutions(Component):
                 await self._services.forget_set(solution.id)
 
     def _configure(self, solution: Solution, only: str | None = None) -> None:
-        """Set what settings, folder and scripts say of a solution's services, or of one of them."""
+        """Set the parameters of a solution's services, or of one of them, from all layers."""
         kept = self._context.configuration.setdefault(solution.id, {})
         layers = self._layers(solution, self._services.set_by_scripts(solution.id))
         for service, parameters in layers.items():
@@ -246,10 +248,10 @@ class Solutions(Component):
     def _layers(
         self, solution: Solution, by_scripts: Mapping[str, Mapping[str, Any]] | None = None
     ) -> dict[str, dict[str, Any]]:
-        """Parameters of a solution's services: of its folder, over them the settings', over these what cells set, and
-        over all what scripts did.
+        """Return the parameters of a solution's services.
 
-        Files name services in lower case.
+        Of a parameter's values the last one wins: from its folder, the settings, cells, and scripts. Files name
+        services in lower case.
         """
         names = {name.lower(): name for name in self._context.services.names()}
         found: dict[str, dict[str, Any]] = {}
@@ -264,7 +266,7 @@ class Solutions(Component):
         return found
 
     async def _run_hook(self, solution: Solution, path: str) -> None:
-        """Run an older folder's GET route once, at the end of set-up; it need not be there."""
+        """Run an older folder's GET route once, at the end of set-up, if it exists."""
         route = solution.routes.match("GET", path).route
         if route is None:
             return
@@ -281,7 +283,7 @@ class Solutions(Component):
 
 
 def _of(function: Callable[[], T], solution: Solution) -> T:
-    """What a function gives. A SettingsError that it raises says which solution it is about."""
+    """Return a function's result. A SettingsError that it raises begins with the solution's folders or id."""
     try:
         return function()
     except SettingsError as error:

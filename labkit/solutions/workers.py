@@ -1,7 +1,8 @@
-"""Threads for handlers that block: a few, and none left when the lab is closed.
+"""Thread pools for handlers that block, which end when the lab is closed.
 
-A handler that calls another solution waits for its handler, and holds a thread meanwhile. So each depth of calls
-has threads of its own: a run waits only for threads whose runs wait for deeper ones, and the deepest wait for none.
+A handler that calls another solution waits for that one's handler, and occupies a thread meanwhile. So every depth of
+calls has threads of its own, which prevents a deadlock: a run only waits for threads of deeper calls, and the deepest
+waits for none.
 """
 
 from __future__ import annotations
@@ -23,19 +24,19 @@ T = TypeVar("T")
 THREADS = 8
 GRACE = 2.0
 OVER = "this handler ran for too long (guard.script_time): it may call no service any more"
-MOST_GIVEN_UP = 64  # threads of a lab at a time whose functions do not end: no more of them are replaced
+MOST_GIVEN_UP = 64  # abandoned threads of a lab at a time: no more of them are replaced
 _WORK: ContextVar[Work | None] = ContextVar("work of this thread", default=None)
 
 
 class Pool(NamedTuple):
-    """Threads, each an executor of its own, those without work, and who may have one."""
+    """Threads of one depth (an executor each), the idle ones among them, and slots that limit their number."""
 
     threads: set[ThreadPoolExecutor]
     idle: list[ThreadPoolExecutor]
     slots: Slots
 
     def take(self) -> ThreadPoolExecutor:
-        """Return a thread without work, for who has a slot."""
+        """Return an idle or a new thread. The caller has acquired a slot."""
         if self.idle:
             return self.idle.pop()
         thread = ThreadPoolExecutor(1, thread_name_prefix=f"labkit-handler-{len(self.threads)}")
@@ -43,26 +44,26 @@ class Pool(NamedTuple):
         return thread
 
     def give_back(self, thread: ThreadPoolExecutor) -> None:
-        """Take back a thread whose work has ended, and its slot."""
+        """Return a thread whose work has ended to the pool, and release its slot."""
         if thread in self.threads:
             self.idle.append(thread)
             self.slots.release()
 
     def give_up(self, thread: ThreadPoolExecutor) -> None:
-        """Have another thread in the place of one whose work does not end; that one ends with its work."""
+        """Remove a thread whose work does not end, so that another may replace it; it ends with its work."""
         self.threads.discard(thread)
         thread.shutdown(wait=False)
         self.slots.release()
 
     def shutdown(self) -> None:
-        """End the threads, each once it has no work; who waits for one gets none."""
+        """End the threads once they are idle, and cancel the waits for a slot."""
         self.slots.cancel()
         for thread in self.threads:
-            thread.shutdown(wait=False)  # nothing waits there: each has one piece of work at most
+            thread.shutdown(wait=False)  # nothing is queued there: a thread has one function at a time
 
 
 class Work:
-    """A function in a thread. over: it took too long, and may call no service any more; call: that it waits for."""
+    """A function that runs in a thread. over: its time is over, it may call no service; call: its pending call."""
 
     def __init__(self, crashes: int) -> None:
         self.crashes = crashes
@@ -70,21 +71,21 @@ class Work:
         self.call: Future[Any] | None = None
 
     def end(self) -> None:
-        """On the loop: have what it waits for, and each further call of a service, raise LabError."""
+        """Make the pending and every further service call raise LabError. Call this on the loop's thread."""
         self.over = True
         if (call := self.call) is not None:
             call.cancel()
 
 
 class Workers:
-    """Runs functions in threads, at each depth of calls at most `threads` at once; more of them wait for their turn.
+    """Thread pools that run at most `threads` functions at once at each depth of calls; further ones wait.
 
-    grace: seconds of real time that `close` gives to functions which are still running; aside: within it, a run waits
-    for others to end.
+    grace: seconds of real time that `close` waits for running functions; aside: context in which a run waits for a
+    thread.
 
-    Nothing can end a Python thread from outside. A function whose time is over (core/time_limits.py) is left to itself:
-    its caller gets the error at once, each of its calls of a service raises LabError from then on, and another thread
-    takes its place, for at most MOST_GIVEN_UP such functions at a time.
+    Nothing can end a Python thread from outside. A function whose time is over (core/time_limits.py) is abandoned:
+    its caller gets the error at once, its service calls raise LabError from then on, and another thread
+    replaces its own, for at most MOST_GIVEN_UP such functions at a time.
     """
 
     def __init__(
@@ -105,7 +106,7 @@ class Workers:
         self._closed = False
 
     async def run(self, function: Callable[[], T]) -> T:
-        """Run `function` in a thread, in the caller's context. Raises what it raises, and LabError once closed."""
+        """Run `function` in a thread, in the caller's context. Raises its errors, and LabError once closed."""
         if self._closed:
             raise LabError("the lab is closed")
         pool = self._pool(nesting.depth())
@@ -127,7 +128,7 @@ class Workers:
                 self._leave(pool, thread, work, future)
 
     def _leave(self, pool: Pool, thread: ThreadPoolExecutor, work: Work, future: Future[Any]) -> None:
-        """Nobody waits for the work of a thread any more."""
+        """Handle that the caller of a thread's work stopped waiting: abandon the thread if its time is over."""
         limit = time_limits.current()
         if limit is None or not limit.expired or self._given_up >= MOST_GIVEN_UP:
             _once_done(future, partial(pool.give_back, thread))
@@ -146,9 +147,10 @@ class Workers:
         return self._pools[depth]
 
     def wait_for(self, call: Callable[[], Any], loop: asyncio.AbstractEventLoop) -> Any:
-        """From a worker's thread: run the coroutine that `call` makes on the loop, and wait for its result.
+        """Run the coroutine that `call` returns on the loop, wait for it, and return its result.
 
-        Raises LabError on the loop's own thread, where it would wait for itself, and once closed.
+        Call this on a worker's thread. Raises LabError on a loop's own thread, which would wait for itself, once
+        closed, after a crash, and if the time of the worker's function is over.
         """
         try:
             asyncio.get_running_loop()
@@ -179,7 +181,7 @@ class Workers:
             self._calls.discard(future)
 
     def crash(self) -> None:
-        """Nothing can end a Python thread from outside: what runs goes on, but it can call no service any more."""
+        """Let no running function call a service any more: nothing can end a Python thread from outside."""
         self._crashes += 1
         while self._pools:
             _, pool = self._pools.popitem()
@@ -189,15 +191,15 @@ class Workers:
             future.cancel()
 
     def suspend(self) -> None:
-        """End the threads, of which none works; new ones come when they are needed."""
+        """End the threads, all idle; new ones are created on demand."""
         while self._pools:
             for thread in self._pools.popitem()[1].threads:
                 thread.shutdown()
 
     async def close(self) -> bool:
-        """Let what runs end, and end the threads. False where a function did not end in time.
+        """Wait for running functions, and end the threads. Returns False if a function did not end in time.
 
-        Nothing can end a Python thread from outside: that one is left behind.
+        Its thread remains: nothing can end a Python thread from outside.
         """
         self._closed = True
         for pool in self._pools.values():
@@ -214,7 +216,7 @@ class Workers:
 
 
 def _once_done(future: Future[Any], then: Callable[[], object]) -> None:
-    """Call `then` on this loop once a thread's future is done, if the loop is still there."""
+    """Call `then` on this loop once a thread's future is done, unless the loop is closed."""
     loop = asyncio.get_running_loop()
 
     def done(_: object) -> None:
