@@ -17,8 +17,8 @@ from labkit.core.clock import VIRTUAL_START
 from labkit.core.errors import LabError, SettingsError
 from labkit.core.events import EventKind
 from labkit.fleet.flow import FlowClient, LabAddress
-from labkit.http.connection import Connection
-from labkit.http.sites import Site
+from labkit.http.error import HttpError
+from labkit.http.sites import Site, SiteExchange
 from labkit.platform import Platform
 from labkit.services.operation import Caller, Service, operation
 from labkit.settings import LabSettings, ProductSettings, SolutionSettings, build
@@ -96,11 +96,14 @@ class Counter(Service):
         return {"count": count}
 
 
-class Greeter(Site):
+class Greeter(Site[SiteExchange]):
     """A host that greets."""
 
-    async def handle(self, connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
-        return web.Response(text=f"Hello {request.path} at {connection.host}")
+    async def answer(self, exchange: SiteExchange) -> web.StreamResponse:
+        await exchange.acts_as()
+        if exchange.request.method != "GET":
+            raise HttpError(405, "only greetings here", {"Allow": "GET"})
+        return web.Response(text=f"Hello {exchange.path} at {exchange.connection.host}")
 
 
 async def test_a_service_is_added_from_outside_and_lives_as_the_others_do() -> None:
@@ -142,14 +145,22 @@ async def test_a_host_is_added_from_outside_and_has_a_certificate() -> None:
     async with Platform() as platform:
         hosts = ("hello.lab.localhost", "shop.localhost")
         for host in hosts:
-            platform.context.hosts.add(Greeter(host, "a test"))
+            platform.context.hosts.add(Greeter(host, "a test", "greeter", platform.context))
         address = platform.context.address
         client = LabAddress(address.host, address.https_port, address.ca_pem)
         for host in hosts:
             flow = FlowClient(client, host)
             answer = await flow.request("GET", "/you")
+            refused = await flow.request("PUT", "/you")
             await flow.close()
             assert (answer.status_code, answer.text) == (200, f"Hello /you at {host}")
+            assert (refused.status_code, refused.headers["Allow"], refused.text) == (
+                405,
+                "GET",
+                "only greetings here",
+            )
+        records = platform.context.journal.select("request", "greeter")
+        assert [(each.summary, each.status) for each in records] == [("GET /you", 200), ("PUT /you", 405)] * 2
         with pytest.raises(SettingsError, match=r"product 'p': domain shop.localhost is taken by a test"):
             await platform.add_product(ProductSettings(id="p", domain="shop.localhost"))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.way_of_a_write import picture, stored, trace
 
-FUNCTIONS = 21  # from a device's bytes to the first service call of a Lua handler
+FUNCTIONS = 20  # from a device's bytes to the first service call of a Lua handler
 INTO_LUA = 4  # from the script's handler to LuaJIT
 
 

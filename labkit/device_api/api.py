@@ -1,25 +1,21 @@
-"""The device API: which endpoint a request means, and the frame around each of them."""
+"""The host of a product: which endpoint of the device API a request means."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from urllib.parse import unquote_to_bytes
 
 from aiohttp import web
 
 from labkit.context import Context
-from labkit.core.errors import SettingsError, StorageError
+from labkit.core.errors import SettingsError
 from labkit.device_api import alias, content, emitted, provision, record, timestamp
-from labkit.device_api.authenticate import REVOKED
-from labkit.device_api.exchange import Exchange
-from labkit.device_api.wire import TEXT, Download, Reply, nothing, reply
+from labkit.device_api.exchange import BODY_LIMIT, Exchange
+from labkit.device_api.wire import TEXT, nothing, reply
 from labkit.devices.devices import Devices
 from labkit.devices.identities import identity_error
 from labkit.devices.products import Product
-from labkit.faults import FaultAnswer
 from labkit.http.connection import Connection
-from labkit.http.cut import ConnectionCut
 from labkit.http.error import HttpError
 from labkit.http.sites import Site
 from labkit.settings import ProductSettings
@@ -35,14 +31,17 @@ ENDPOINTS: dict[str, dict[str, Endpoint]] = {
 }
 
 
-class ProductSite(Site):
+class ProductSite(Site[Exchange]):
     """Answers the requests of devices to one product."""
 
+    body_limit = BODY_LIMIT
+    _context: Context
+
     def __init__(self, product: Product, devices: Devices, context: Context) -> None:
-        super().__init__(product.domain, f"product {product.id!r}")
+        super().__init__(product.domain, f"product {product.id!r}", product.id, context)
+        self.product = product.id
         self._product = product
         self._devices = devices
-        self._context = context
 
     @property
     def wants_client_certificates(self) -> bool:
@@ -67,59 +66,45 @@ class ProductSite(Site):
             cause = self._context.journal.record("connect", actor, "provisioned by certificate")
             emitted.provisioned(self._context, settings.id, connection, identity, cause)
 
-    async def handle(self, connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
-        """Answer one request. Every refusal is a short text/plain reason; the journal has each request."""
+    def exchange(self, connection: Connection, request: web.BaseRequest) -> Exchange:
         raw_path, _, raw_query = request.raw_path.partition("?")
         path = raw_path if raw_path in ENDPOINTS else _path(raw_path)
-        exchange = Exchange(self._context, self._product, connection, request, path, raw_query)
-        try:
-            try:
-                if self._context.faults.requests is not None:
-                    await exchange.be_changed()
-                response = await self.answer(exchange)
-            except HttpError as refusal:
-                exchange.add_detail(reason=refusal.reason)
-                response = reply(refusal.status, refusal.reason, TEXT, refusal.headers)
-                if refusal.closes:
-                    response.force_close()
-            except FaultAnswer as fault:
-                response = fault.response
-            if (faults := self._context.faults.requests) is not None:
-                response = await faults.after(exchange.request_for_faults(), response)
-        except ConnectionCut as cut:
-            exchange.add_detail(reason=str(cut))
-            self._context.journal.end(exchange.identify())
-            raise
-        except asyncio.CancelledError:
-            revoked = exchange.hold is not None and exchange.hold.revoked
-            exchange.add_detail(reason=REVOKED if revoked else "the connection ended before the answer")
-            self._context.journal.end(exchange.identify())
-            raise
-        except Exception as error:
-            # The edge answers, and tells what it was.
-            exchange.identify().status = error.status if isinstance(error, StorageError) else 500
-            self._context.journal.end(exchange.identify())
-            raise
-        finally:
-            self._devices.registry.release(exchange.hold)
-        entry = exchange.record or exchange.identify()
-        entry.status = response.status
-        entry.size = response.size if isinstance(response, Download | Reply) else response.content_length
-        self._context.journal.end(entry)
-        return response
+        return Exchange(
+            self._context,
+            self,
+            connection,
+            request,
+            path,
+            raw_query,
+            self._product,
+            self._devices.registry,
+        )
 
-    async def answer(self, exchange: Exchange) -> web.StreamResponse:
+    def answer(self, exchange: Exchange) -> Awaitable[web.StreamResponse]:
         methods = ENDPOINTS.get(exchange.path)
         if methods is None:
             raise HttpError(404, "unknown path")
         method = exchange.request.method
         endpoint = methods.get("GET" if method == "HEAD" else method)
-        if endpoint is not None:
-            return await endpoint(exchange, self._devices)
-        allow = {"Allow": ", ".join([*methods, *(["HEAD"] if "GET" in methods else []), "OPTIONS"])}
-        if method == "OPTIONS":
-            return nothing(self._context.wire, headers=allow)
-        raise HttpError(405, "wrong method for this path", allow)
+        if endpoint is None:
+            if method != "OPTIONS":
+                raise HttpError(405, "wrong method for this path", _allow(methods))
+            endpoint = _options
+        return endpoint(exchange, self._devices)
+
+    def refusal(self, exchange: Exchange, error: HttpError) -> web.StreamResponse:
+        """Return a short text/plain reason."""
+        return reply(error.status, error.reason, TEXT, error.headers)
+
+
+async def _options(exchange: Exchange, devices: Devices) -> web.StreamResponse:
+    """OPTIONS: the methods of a path."""
+    return nothing(exchange.context.wire, headers=_allow(ENDPOINTS[exchange.path]))
+
+
+def _allow(methods: Collection[str]) -> dict[str, str]:
+    """The header that names the methods of a path."""
+    return {"Allow": ", ".join([*methods, *(["HEAD"] if "GET" in methods else []), "OPTIONS"])}
 
 
 def _path(raw: str) -> str:

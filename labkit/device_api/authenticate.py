@@ -23,13 +23,12 @@ import base64
 import binascii
 from dataclasses import dataclass
 
-from labkit.device_api.exchange import Exchange
+from labkit.device_api.exchange import REVOKED, Exchange
 from labkit.devices.registry import Device, Registry
 from labkit.http.error import HttpError
 from labkit.http.known import KnownHead
 from labkit.settings import Auth
 
-REVOKED = "the credentials were replaced, or the device locked or removed, meanwhile"
 CHALLENGES = {
     "token": "Token",
     "password": 'Basic realm="device", charset="UTF-8"',
@@ -116,8 +115,7 @@ async def verify_credential(exchange: Exchange, registry: Registry, credential: 
         raise unauthorized(exchange, "this device is locked")
     if not settings.self_registration and not device.whitelisted:
         raise unauthorized(exchange, "this identity is not whitelisted")
-    if exchange.context.faults.requests is not None:
-        await exchange.meet_faults(device.identity)
+    await exchange.acts_as(device.identity)
     return device
 
 

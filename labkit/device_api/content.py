@@ -77,7 +77,7 @@ async def _send(
     status = 200 if part is None else exchange.context.wire.range_status
     response = Download(status, exchange.context.wire.download_framing, last - first + 1, headers)
     if (faults := exchange.context.faults.requests) is not None:  # the last moment to change it
-        changed = await faults.after(exchange.request_for_faults(), response)
+        changed = await faults.after(exchange, response)
         if not isinstance(changed, Download):
             return changed
     return await response.send(exchange.request, pieces())

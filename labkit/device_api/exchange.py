@@ -1,4 +1,4 @@
-"""One request on its way through the device API, and how it is refused."""
+"""One request on its way through the device API, and how it is read."""
 
 from __future__ import annotations
 
@@ -6,91 +6,39 @@ import re
 from collections.abc import Awaitable, Iterable
 from dataclasses import dataclass
 
-from aiohttp import web
-
 from labkit.context import Context
-from labkit.core.journal import Record
 from labkit.device_api import forms
 from labkit.devices.products import Product
-from labkit.devices.registry import Hold
-from labkit.faults import Asked, Given, Message
+from labkit.devices.registry import Hold, Registry
 from labkit.http.bodies import read_body
-from labkit.http.connection import Connection
 from labkit.http.error import HttpError
+from labkit.http.sites import LEFT, SiteExchange
 
 BODY_LIMIT = 64 * 1024
+REVOKED = "the credentials were replaced, or the device locked or removed, meanwhile"
 FORM = "application/x-www-form-urlencoded"
 CHARSET = re.compile(r';\s*charset\s*=\s*"?([^";\s]*)"?', re.IGNORECASE)
 
 
 @dataclass(slots=True)
-class Exchange:
-    """A request to a product, read piece by piece as an endpoint needs it."""
+class Exchange(SiteExchange):
+    """A request to a product, read piece by piece as an endpoint needs it.
+
+    hold: once the device is known, says when what the request showed is no longer valid.
+    """
 
     context: Context
     product: Product
-    connection: Connection
-    request: web.BaseRequest
-    path: str
-    raw_query: str
-    record: Record | None = None
-    hold: Hold | None = None  # once the device is known: it tells when what it showed is no longer valid
-    given: Message | None = None  # what was asked, where faults looked at it
-    asked: Asked | None = None  # what faults know of it, once one has looked
+    registry: Registry
+    hold: Hold | None = None
 
-    def identify(self, identity: str | None = None) -> Record:
-        """The journal's record of this request, under the device's name once that is known."""
-        if self.record is None:
-            actor = self.product.id if identity is None else f"{self.product.id}/{identity}"
-            self.record = self.context.journal.open("request", actor, f"{self.request.method} {self.path}")
-        return self.record
+    @property
+    def cancel_reason(self) -> str:
+        return REVOKED if self.hold is not None and self.hold.revoked else LEFT
 
-    async def be_changed(self) -> None:
-        """Called first, where there are faults of requests: some change what is asked. Raises HttpError as `body`."""
-        if (faults := self.context.faults.requests) is None:
-            return
-        guard = self.context.settings.guard.body
-        product = self.product
-        given = await faults.given(
-            Given(
-                self.request, self.path, self.raw_query, product.domain, BODY_LIMIT, guard, product=product.id
-            ),
-            product.id,
-        )
-        self.request, self.path, self.raw_query = given.request, given.path, given.query
-        self.given = given.message
-
-    async def meet_faults(self, identity: str | None) -> None:
-        """Called before the work, where there are faults of requests. identity: of the device, once it is known.
-
-        Raises FaultAnswer, HttpError or ConnectionCut where one comes instead of the work.
-        """
-        faults = self.context.faults.requests
-        if faults is not None and self.asked is None:
-            await faults.before(self.request_for_faults(identity))
-
-    def request_for_faults(self, identity: str | None = None) -> Asked:
-        """What faults may know of the request."""
-        if self.asked is None:
-            record = self.identify(identity)
-            self.asked = Asked(
-                self.request.method,
-                self.path,
-                self.raw_query,
-                self.product.domain,
-                record.actor,
-                record.sequence,
-                self.connection,
-                product=self.product.id,
-                identity=identity,
-                given=self.given,
-            )
-        return self.asked
-
-    def add_detail(self, **detail: object) -> None:
-        """Add to the detail of the journal's record."""
-        record = self.identify()
-        record.detail = {**(record.detail or {}), **detail}
+    def end(self) -> None:
+        self.registry.release(self.hold)
+        self.context.journal.end(self.record or self.identify())
 
     def add_not_stored(self, pairs: Iterable[tuple[str, str]]) -> None:
         """Have the journal name the values of a request that are not stored, and aliases that the product lacks."""

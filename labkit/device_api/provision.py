@@ -29,9 +29,8 @@ async def activate(exchange: Exchange, devices: Devices) -> web.StreamResponse:
         return await replace_certificate(exchange, devices, owner)
     fields = dict(await exchange.form())
     identity = identity_of(exchange, fields, owner)
-    exchange.identify(identity)
-    if exchange.context.faults.requests is not None:
-        await exchange.meet_faults(identity)
+    if owner is None:
+        await exchange.acts_as(identity)
     if settings.auth == "password":
         return await set_password(exchange, devices, identity, fields.get("password", ""), owner)
     outcome, token = await devices.registry.provision_token(

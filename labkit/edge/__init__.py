@@ -1,1 +1,1 @@
-"""The listener: TLS by SNI, client certificates, which host is meant; it knows nothing of products."""
+"""The listener: TLS by SNI, client certificates, which host is meant, the frame around requests; not of products."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import cast
+from typing import Any, cast
 
 from aiohttp import hdrs, web
 from aiohttp.abc import AbstractStreamWriter
@@ -17,6 +17,7 @@ from labkit.core.certificates import common_name
 from labkit.core.errors import LabError, StorageError
 from labkit.edge import limits
 from labkit.edge.errors import BodyLateError
+from labkit.edge.frame import respond
 from labkit.edge.hosts import described, host_name, wrong_host
 from labkit.edge.limits import plain
 from labkit.edge.protocol import EdgeProtocol
@@ -24,7 +25,6 @@ from labkit.edge.request import EdgeRequest
 from labkit.edge.tasks import Tasks
 from labkit.http.connection import Connection
 from labkit.http.cut import ConnectionCut
-from labkit.http.known import KnownHead
 from labkit.http.sites import Site
 
 
@@ -136,82 +136,84 @@ class EdgeServer(web.Server):
         return self.context.dates.format(self.context.clock.seconds())
 
     async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer a request. The response is prepared here, where an error in it can still be answered."""
         assert isinstance(request, EdgeRequest)
         protocol = request.protocol
         assert isinstance(protocol, EdgeProtocol)
         connection, known = protocol.connection, request.known
-        judged = known is not None and self._judged(protocol, known)
-        if not judged:
-            # Before all else, so that a stranger learns nothing.
-            if wrong := self.wrong_host(protocol, request):
-                protocol.end("wrong host", wrong)
-                return web.Response()  # has nowhere to go
-            if request.is_foreign():
-                return protocol.unreadable(400, "only HTTP/1.0 and HTTP/1.1 are spoken here")
-            if refusal := limits.refusal(request.headers):
-                return protocol.unreadable(*refusal)
+        site = self.context.hosts.find(connection.host)
+        if known is None or known.host is None or known.host != protocol.host_header or site is None:
+            if (refused := self._refused(protocol, request)) is not None:
+                return refused
+            site = None  # over plain HTTP each request names its own
         if (ready := connection.ready) is not None:
             if not ready.done():
                 await asyncio.wait([ready])  # not cancelled with the request
+                site = None  # it may have been replaced
             if not ready.result():
                 return plain(*connection.failure)
-        if not judged:
-            expect = request.headers.get(hdrs.EXPECT)
-            if expect is not None and request.version >= HttpVersion11:
-                if expect.lower() != "100-continue":
-                    return protocol.unreadable(417, "only 100-continue can be expected")
-                request.expecting = True
-            elif known is not None and request.raw_path.startswith("/"):
-                known.host = protocol.host_header
-        return await self._answer(protocol, connection, request)
-
-    def _judged(self, protocol: EdgeProtocol, known: KnownHead) -> bool:
-        """Was a head judged before, with a result that holds still and asks for nothing?"""
-        host = known.host
-        return (
-            host is not None
-            and host == protocol.host_header
-            and self.context.hosts.serves(protocol.connection.host)
-        )
-
-    async def _answer(
-        self, protocol: EdgeProtocol, connection: Connection, request: EdgeRequest
-    ) -> web.StreamResponse:
-        activity = self.context.activity
         if connection.deliveries is not None and not protocol.next_has_begun:
             connection.deliveries.confirm()
+        activity = self.context.activity
         try:
             activity.begin()
             try:
-                response = await self._site(connection).handle(connection, request)
+                response = await respond(self.context, site or self._site(connection), connection, request)
             finally:
                 activity.end()
             if request.expecting:
                 # Nobody asked for the body: whether the client sends it now or not, only it knows.
                 protocol.no_lingering()
                 response.force_close()
-            await response.prepare(request)  # here, where what is wrong with it can still be answered
+            await response.prepare(request)
         except web.HTTPException:
             raise
-        except BodyLateError as late:
-            return plain(408, str(late))
-        except (web.RequestPayloadError, BadHttpMessage):  # the latter from aiohttp's parser in Python
-            return plain(400, "the body is malformed")
-        except ConnectionCut:
-            protocol.cut()
-            return web.Response()  # has nowhere to go
-        except StorageError as error:  # the database has reported it
-            return plain(error.status, str(error))
-        except Exception as error:  # noqa: BLE001 - whatever it is, the client gets a 500 and the journal has it
-            if isinstance(error, ConnectionError) and protocol.has_ended():
-                return web.Response()  # the client left while it was being answered
-            self.context.journal.record_error(error)
-            if request.writer.output_size > 0:
-                protocol.end("answer broke off", type(error).__name__)
-            return plain(500, "internal error")
+        except Exception as error:  # noqa: BLE001 - whatever it is, the client gets an answer to it
+            return self._failure(protocol, request, error)
         return response
 
-    def _site(self, connection: Connection) -> Site:
+    def _refused(self, protocol: EdgeProtocol, request: EdgeRequest) -> web.Response | None:
+        """Return the refusal of a request that is for no site or has a wrong head; None if it may go to its site.
+
+        A head without special fields is remembered and not judged again.
+        """
+        # Before all else, so that a client that names no host of the lab learns nothing.
+        if wrong := self.wrong_host(protocol, request):
+            protocol.end("wrong host", wrong)
+            return web.Response()  # has nowhere to go
+        if request.is_foreign():
+            return protocol.unreadable(400, "only HTTP/1.0 and HTTP/1.1 are spoken here")
+        if refusal := limits.refusal(request.headers):
+            return protocol.unreadable(*refusal)
+        expect = request.headers.get(hdrs.EXPECT)
+        if expect is not None and request.version >= HttpVersion11:
+            if expect.lower() != "100-continue":
+                return protocol.unreadable(417, "only 100-continue can be expected")
+            request.expecting = True
+        elif request.known is not None and request.raw_path.startswith("/"):
+            request.known.host = protocol.host_header
+        return None
+
+    def _failure(self, protocol: EdgeProtocol, request: EdgeRequest, error: Exception) -> web.Response:
+        """Return the answer to a request whose site raised an error."""
+        match error:
+            case BodyLateError():
+                return plain(408, str(error))
+            case web.RequestPayloadError() | BadHttpMessage():  # the latter from aiohttp's parser in Python
+                return plain(400, "the body is malformed")
+            case ConnectionCut():
+                protocol.cut()
+                return web.Response()  # has nowhere to go
+            case StorageError():  # the database has reported it
+                return plain(error.status, str(error))
+            case ConnectionError() if protocol.has_ended():
+                return web.Response()  # the client left while it was being answered
+        self.context.journal.record_error(error)
+        if request.writer.output_size > 0:
+            protocol.end("answer broke off", type(error).__name__)
+        return plain(500, "internal error")
+
+    def _site(self, connection: Connection) -> Site[Any]:
         site = self.context.hosts.find(connection.host)
         if site is None:
             raise LabError(f"nothing is served at {connection.host}")

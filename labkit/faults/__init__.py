@@ -5,8 +5,7 @@ A lab without faults pays one test at each injection point.
 
 from labkit.faults.awaited import AWAITED
 from labkit.faults.faults import FaultRow, Faults
-from labkit.faults.message import Message
 from labkit.faults.provider_faults import ProviderFaults
-from labkit.faults.requests import Asked, FaultAnswer, Given
+from labkit.faults.requests import FaultAnswer
 
-__all__ = ["AWAITED", "Asked", "FaultAnswer", "FaultRow", "Faults", "Given", "Message", "ProviderFaults"]
+__all__ = ["AWAITED", "FaultAnswer", "FaultRow", "Faults", "ProviderFaults"]

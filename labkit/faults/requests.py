@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from typing import NoReturn
 from urllib.parse import quote
 
@@ -12,14 +10,15 @@ from aiohttp import web
 from multidict import CIMultiDict
 from yarl import URL
 
+from labkit.faults.awaited import AWAITED
 from labkit.faults.fault import ActiveFault
 from labkit.faults.message import Message, is_of_body
 from labkit.faults.responses import apply_fault, message_of, response_change
 from labkit.faults.tools import Tools
 from labkit.http.bodies import BODY, read_body
-from labkit.http.connection import Connection
 from labkit.http.cut import ConnectionCut
 from labkit.http.error import HttpError
+from labkit.http.sites import SiteExchange
 
 KEPT = "/:@!$&'()*+,;=[]"  # characters of a path and of a query that need no percent-encoding
 Response = web.StreamResponse
@@ -33,49 +32,6 @@ class FaultAnswer(Exception):
         self.response = response
 
 
-@dataclass(slots=True)
-class Asked:
-    """The attributes of a request that faults match.
-
-    path: decoded; query: as received; actor: the journal's; cause: sequence of the request's record; product,
-    identity, solution: the owner, where known; given: the request as a fault read it; awaited: the key under
-    which the platform itself waits for the answer; answered: whether faults have processed the answer, or gave
-    it.
-    """
-
-    method: str
-    path: str
-    query: str
-    site: str
-    actor: str
-    cause: int
-    connection: Connection
-    product: str | None = None
-    identity: str | None = None
-    solution: str | None = None
-    given: Message | None = None
-    awaited: str = ""
-    answered: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """A request before a site handles it, which faults may read and change.
-
-    limit: bytes of a body; guard: real seconds in which the body has to arrive.
-    """
-
-    request: web.BaseRequest
-    path: str
-    query: str
-    site: str
-    limit: int
-    guard: float
-    product: str | None = None
-    solution: str | None = None
-    message: Message | None = None
-
-
 class Requests:
     """The active faults of requests, oldest first."""
 
@@ -85,116 +41,120 @@ class Requests:
         self._after = tuple(each for each in faults if each.phase == "after")
         self._tools = tools
 
-    async def given(self, given: Given, actor: str, cause: int | None = None) -> Given:
-        """Return the request as faults change it, with the message that they match later.
+    async def given(self, exchange: SiteExchange, guard: float) -> None:
+        """Change a request as its faults say, and keep its fields for their later conditions.
 
-        Raises HttpError where the faults need its body, and it does not arrive, or is too large.
+        guard: real seconds in which the body has to arrive. Raises HttpError where the faults need the body, and it
+        does not arrive, or is too large.
         """
-        here = [each for each in self._looking if _may_concern(each, given)]
+        here = [each for each in self._looking if _may_concern(each, exchange)]
         if not here:
-            return given
+            return
         data = None
         if any(is_of_body(path) for each in here for path in (*each.if_given, *each.changes.paths)):
-            data = await read_body(given.request, given.limit, given.guard)
-        message = _message(given, data)
-        changed = False
+            data = await read_body(exchange.request, exchange.site.body_limit, guard)
+        message = _message(exchange, data)
+        record, changed = exchange.record, False
+        actor, cause = (exchange.site.actor, None) if record is None else (record.actor, record.sequence)
         for fault in here:
             if not fault.changes_given or not fault.if_given.hold(message.values):
                 continue
             draft = message.copy()
             if draft.apply(fault.changes) and self._tools.hits(fault, actor, cause):
                 message, changed = draft, True
-        return _as_changed(given, message, data, changed)
+        _change(exchange, message, data, changed)
 
-    async def before(self, asked: Asked) -> None:
+    async def before(self, exchange: SiteExchange) -> None:
         """Apply the faults that act before the site: delay the request, or replace its handling.
 
         Raises FaultAnswer, HttpError (an error status, in the site's own form) or ConnectionCut instead of the
         handling.
         """
+        record = exchange.identify()
         for fault in self._before:
-            if not _concerns(fault, asked) or not self._tools.hits(fault, asked.actor, asked.cause):
+            if not _concerns(fault, exchange) or not self._tools.hits(fault, record.actor, record.sequence):
                 continue
-            await self._hold(fault, asked)
+            await self._hold(fault, exchange, record.actor)
             if fault.settings.cut is not None:
                 raise ConnectionCut(fault.reason)
             if fault.settings.status is not None or fault.settings.body is not None:
-                asked.answered = True
+                exchange.answered = True
                 _raise_answer(fault)
 
-    async def after(self, asked: Asked, response: Response) -> Response:
+    async def after(self, exchange: SiteExchange, response: Response) -> Response:
         """Return the answer (a refusal too) as faults change it. Raises ConnectionCut where none is sent."""
-        if asked.answered:
+        record = exchange.identify()
+        if exchange.answered:
             return response
-        asked.answered = True
+        exchange.answered = True
         for fault in self._after:
-            if fault.settings.if_status not in (None, response.status) or not _concerns(fault, asked):
+            if fault.settings.if_status not in (None, response.status) or not _concerns(fault, exchange):
                 continue
             if fault.if_answer and not fault.if_answer.hold(message_of(response).values):
                 continue
             change = response_change(fault, response)
-            if change is None or not self._tools.hits(fault, asked.actor, asked.cause):
+            if change is None or not self._tools.hits(fault, record.actor, record.sequence):
                 continue
-            await self._hold(fault, asked)
+            await self._hold(fault, exchange, record.actor)
             changed = change()
             if changed is None:
                 raise ConnectionCut(fault.reason)
             response = changed
         return response
 
-    async def around(self, asked: Asked, work: Callable[[], Awaitable[Response]]) -> Response:
-        """Apply `before`, run `work`, apply `after`: for a site that knows the owner of a request from the start."""
-        try:
-            await self.before(asked)
-        except FaultAnswer as fault:
-            return fault.response
-        return await self.after(asked, await work())
-
-    async def _hold(self, fault: ActiveFault, asked: Asked) -> None:
+    async def _hold(self, fault: ActiveFault, exchange: SiteExchange, actor: str) -> None:
         if fault.settings.delay is not None:
-            asked.connection.watch_input()
-            with self._tools.awaited.suspended(asked.awaited):
-                await self._tools.hold(fault, asked.actor)
+            exchange.connection.watch_input()
+            with self._tools.awaited.suspended(exchange.request.headers.get(AWAITED, "")):
+                await self._tools.hold(fault, actor)
 
 
-def _concerns(fault: ActiveFault, asked: Asked) -> bool:
-    full = f"{asked.path}?{asked.query}"
-    target = full if "?" in fault.place.second else asked.path
+def _concerns(fault: ActiveFault, exchange: SiteExchange) -> bool:
+    site = exchange.site
     return (
-        fault.is_at(asked.method, target)
+        _is_there(fault, exchange)
         and fault.is_for(
-            site=asked.site, product=asked.product, identity=asked.identity, solution=asked.solution
+            site=site.host, product=site.product, identity=exchange.identity, solution=site.solution
         )
-        and (not fault.if_given or (asked.given is not None and fault.if_given.hold(asked.given.values)))
+        and (
+            not fault.if_given
+            or (exchange.field_values is not None and fault.if_given.hold(exchange.field_values))
+        )
     )
 
 
-def _may_concern(fault: ActiveFault, given: Given) -> bool:
+def _may_concern(fault: ActiveFault, exchange: SiteExchange) -> bool:
     """Return whether a fault may hit a request whose device is not known yet."""
-    target = f"{given.path}?{given.query}" if "?" in fault.place.second else given.path
-    return fault.is_at(given.request.method, target) and fault.is_at_site(
-        given.site, given.product, given.solution
-    )
+    site = exchange.site
+    return _is_there(fault, exchange) and fault.is_at_site(site.host, site.product, site.solution)
 
 
-def _message(given: Given, data: bytes | None) -> Message:
+def _is_there(fault: ActiveFault, exchange: SiteExchange) -> bool:
+    """Return whether a request has the method and path of a fault."""
+    full = f"{exchange.path}?{exchange.raw_query}"
+    return fault.is_at(exchange.request.method, full if "?" in fault.place.second else exchange.path)
+
+
+def _message(exchange: SiteExchange, data: bytes | None) -> Message:
     text = None
     if data is not None:
         with suppress(UnicodeDecodeError):
             text = data.decode()
-    return Message(CIMultiDict(given.request.headers), text, given.path, given.query)
+    return Message(CIMultiDict(exchange.request.headers), text, exchange.path, exchange.raw_query)
 
 
-def _as_changed(given: Given, message: Message, data: bytes | None, changed: bool) -> Given:
-    request = given.request
+def _change(exchange: SiteExchange, message: Message, data: bytes | None, changed: bool) -> None:
+    """Have the site get the request as faults have changed it."""
+    request = exchange.request
     if changed:
         request = request.clone(headers=message.headers)
-    if (message.path, message.query) != (given.path, given.query):
+    if (message.path, message.query) != (exchange.path, exchange.raw_query):
         path, query = quote(f"/{message.path.removeprefix('/')}", KEPT), quote(message.query, KEPT + "?%")
         request = request.clone(rel_url=URL(f"{path}?{query}" if query else path, encoded=True))
     if data is not None:
         request[BODY] = data if message.text is None else message.text.encode("utf-8", "surrogatepass")
-    return replace(given, request=request, path=message.path, query=message.query, message=message)
+    exchange.request, exchange.path, exchange.raw_query = request, message.path, message.query
+    exchange.field_values = message.values
 
 
 def _raise_answer(fault: ActiveFault) -> NoReturn:

@@ -1,24 +1,119 @@
-"""The sites of a lab by host name."""
+"""The sites of a lab by host name, and the state of a request to one of them. `edge.frame` runs each request."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Generic, Protocol, TypeVar, cast
+from urllib.parse import unquote
 
 from aiohttp import web
 
 from labkit.core.errors import SettingsError
+from labkit.core.hiding import without_issued_in_path
+from labkit.core.journal import Journal, Record
 from labkit.http.connection import Connection
+from labkit.http.error import HttpError
+
+LEFT = "the connection ended before the answer"
 
 
-class Site:
-    """Answers the requests to one host name.
+class RequestFaults(Protocol):
+    """The faults that may hit a request before the work."""
 
-    host: the name, in lower case, without port; owner: a description for errors (`product 'thermostat'`).
+    async def before(self, exchange: SiteExchange) -> None: ...
+
+
+class Faults(Protocol):
+    """The faults of a lab; requests: None while none can hit a request."""
+
+    @property
+    def requests(self) -> RequestFaults | None: ...
+
+
+class SiteContext(Protocol):
+    """What a request needs of the lab's context."""
+
+    @property
+    def journal(self) -> Journal: ...
+    @property
+    def faults(self) -> Faults: ...
+
+
+@dataclass(slots=True)
+class SiteExchange:
+    """A request to a site, and what is known of it by now.
+
+    path: decoded; raw_query: as it was sent; record: the journal's; identity: of the device that sent it, once it acts;
+    field_values: returns the values of a field of the request, where faults have looked at it; answered: faults have
+    seen the answer, or given it.
     """
 
-    def __init__(self, host: str, owner: str) -> None:
+    context: SiteContext
+    site: Site[Any]
+    connection: Connection
+    request: web.BaseRequest
+    path: str
+    raw_query: str
+    _: KW_ONLY
+    record: Record | None = None
+    identity: str | None = None
+    field_values: Callable[[str], Iterable[object]] | None = None
+    answered: bool = False
+
+    def identify(self, identity: str | None = None) -> Record:
+        """Return the journal's record of this request. identity: names its actor, if the record is opened now."""
+        if self.record is None:
+            actor = self.site.actor if identity is None else f"{self.site.actor}/{identity}"
+            self.record = self.context.journal.open("request", actor, f"{self.request.method} {self.path}")
+        return self.record
+
+    async def acts_as(self, identity: str | None = None) -> None:
+        """Apply the faults that hit a request before the work; called by its site once it knows whose request it is.
+
+        Raises FaultAnswer, HttpError or ConnectionCut where a fault replaces the work.
+        """
+        if self.record is None:  # else a call would be for nothing
+            self.identify(identity)
+        if (faults := self.context.faults.requests) is not None:
+            self.identity = identity
+            await faults.before(self)
+
+    def add_detail(self, **detail: object) -> None:
+        """Add to the detail of the journal's record."""
+        record = self.identify()
+        record.detail = {**(record.detail or {}), **detail}
+
+    @property
+    def cancel_reason(self) -> str:
+        """Why the request was cancelled before its answer."""
+        return LEFT
+
+    def end(self) -> None:
+        """Complete the journal's record; called once, when the request has its answer or will have none."""
+        self.context.journal.end(self.record or self.identify())
+
+
+E = TypeVar("E", bound=SiteExchange)
+
+
+class Site(Generic[E]):
+    """Answers the requests to one host name.
+
+    host: the name, in lower case, without port; owner: what it belongs to, for errors (`product 'thermostat'`);
+    actor: the journal's, of requests from nobody in particular; product, solution: id of the one that it belongs to;
+    body_limit: bytes of a request's body.
+    """
+
+    product: str | None = None
+    solution: str | None = None
+    body_limit = 1024 * 1024
+
+    def __init__(self, host: str, owner: str, actor: str, context: SiteContext) -> None:
         self.host = host
         self.owner = owner
+        self.actor = actor
+        self._context = context
 
     @property
     def wants_client_certificates(self) -> bool:
@@ -31,9 +126,25 @@ class Site:
         Runs also when no request arrives, and is not cancelled when the client leaves.
         """
 
-    async def handle(self, connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
-        """Answer one request."""
+    def exchange(self, connection: Connection, request: web.BaseRequest) -> E:
+        """Begin with a request: what is known of it before it is answered."""
+        url = request.rel_url
+        summary = f"{request.method} {without_issued_in_path(url.raw_path or '/')}"
+        record = self._context.journal.open("request", self.actor, summary)
+        path, query = unquote(url.raw_path), url.raw_query_string
+        made = SiteExchange(self._context, self, connection, request, path, query, record=record)
+        return cast(E, made)
+
+    def answer(self, exchange: E) -> Awaitable[web.StreamResponse]:
+        """Answer a request. Raises HttpError where it is refused; calls `exchange.acts_as` before the work."""
         raise NotImplementedError(f"{type(self).__name__} has to say how it answers")
+
+    def refusal(self, exchange: E, error: HttpError) -> web.StreamResponse:
+        """Return the answer to a request that is refused."""
+        return web.Response(status=error.status, text=error.reason, headers=error.headers)
+
+    def complete(self, exchange: E, response: web.StreamResponse) -> None:
+        """Add to a response what every answer of the site has."""
 
 
 class HostTable:
@@ -44,9 +155,9 @@ class HostTable:
 
     def __init__(self, domain: str) -> None:
         self._wildcards = tuple(f".{each}.{domain}" for each in ("m2", "apps", "social"))
-        self._sites: dict[str, Site] = {}
+        self._sites: dict[str, Site[Any]] = {}
 
-    def add(self, site: Site) -> None:
+    def add(self, site: Site[Any]) -> None:
         """Add a site. Raises SettingsError where its name is in use."""
         if (other := self._sites.get(site.host)) is not None:
             raise SettingsError(f"{site.owner}: domain {site.host} is taken by {other.owner}")
@@ -56,7 +167,7 @@ class HostTable:
         """Remove the site at this name, if any."""
         self._sites.pop(host, None)
 
-    def find(self, host: str) -> Site | None:
+    def find(self, host: str) -> Site[Any] | None:
         """Return the site at a host name (lower case, no port); called with every request."""
         return self._sites.get(host)
 
@@ -78,5 +189,5 @@ class HostTable:
         label, dot, rest = host.partition(".")
         return bool(label) and f"{dot}{rest}" in self._wildcards
 
-    def __iter__(self) -> Iterator[Site]:
+    def __iter__(self) -> Iterator[Site[Any]]:
         return iter(tuple(self._sites.values()))

@@ -11,14 +11,9 @@ from aiohttp import web
 
 from labkit.context import Context
 from labkit.core.errors import SettingsError
-from labkit.core.hiding import without_issued_in_path
-from labkit.core.journal import Record
-from labkit.faults import AWAITED, Asked, FaultAnswer, Given
 from labkit.http.bodies import read_body
-from labkit.http.connection import Connection
-from labkit.http.cut import ConnectionCut
 from labkit.http.error import HttpError
-from labkit.http.sites import Site
+from labkit.http.sites import Site, SiteExchange
 from labkit.solutions import request as requests
 from labkit.solutions.cors import preflight
 from labkit.solutions.handlers import explain, status_of
@@ -35,13 +30,16 @@ LONG_BODY = (
 )  # bytes that take longer to decode than to hand to a thread, tens of milliseconds at the most
 
 
-class SolutionSite(Site):
+class SolutionSite(Site[SiteExchange]):
     """Answers the requests to one solution's domain."""
 
+    body_limit = BODY_LIMIT
+    _context: Context
+
     def __init__(self, solution: Solution, context: Context, workers: Workers) -> None:
-        super().__init__(solution.domain, f"solution {solution.id!r}")
+        super().__init__(solution.domain, f"solution {solution.id!r}", solution.id, context)
+        self.solution = solution.id
         self._solution = solution
-        self._context = context
         self._workers = workers
 
     @cached_property
@@ -49,75 +47,21 @@ class SolutionSite(Site):
         """The built-in table: the same answer on every machine. Most solutions never need it."""
         return mimetypes.MimeTypes()
 
-    async def handle(self, connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
-        """Answer a request to the solution's domain. What the solution itself refuses is JSON {error: text}."""
-        solution = self._solution
+    def refusal(self, exchange: SiteExchange, error: HttpError) -> web.StreamResponse:
+        """Return JSON {error: text}."""
+        return failure(error.status, error.reason, error.headers)
+
+    def complete(self, exchange: SiteExchange, response: web.StreamResponse) -> None:
+        """Add what lets pages of other origins read it."""
+        request = exchange.request
+        headers = self._solution.cors.headers_for(request.headers, preflight(request.method, request.headers))
+        for name, value in headers.items():
+            response.headers.setdefault(name, value)  # what a script says of itself stays
+
+    async def answer(self, exchange: SiteExchange) -> web.StreamResponse:
+        await exchange.acts_as()
+        request, record = exchange.request, exchange.identify()
         path, _, query = (request.rel_url.raw_path_qs or "/").partition("?")
-        record = self._context.journal.open(
-            "request", solution.id, f"{request.method} {without_issued_in_path(path)}"
-        )
-        faults = self._context.faults.requests
-        asked = None if faults is None else self._asked(connection, request, path, query, record)
-        try:
-            try:
-                if faults is not None and asked is not None:
-                    given = await faults.given(
-                        self._given(request, path, query), solution.id, record.sequence
-                    )
-                    asked.given = given.message
-                    request = given.request
-                    path, _, query = (request.rel_url.raw_path_qs or "/").partition("?")
-                    await faults.before(asked)
-                response: web.StreamResponse = await self._answer(connection, request, path, query, record)
-            except HttpError as refused:
-                response = failure(refused.status, refused.reason, refused.headers)
-                if refused.closes:
-                    response.force_close()
-                record.detail = {"reason": refused.reason}
-            except FaultAnswer as fault:
-                response = fault.response
-            cors = solution.cors.headers_for(request.headers, preflight(request.method, request.headers))
-            for name, value in cors.items():
-                response.headers.setdefault(name, value)  # what a script says of itself stays
-            if faults is not None and asked is not None:
-                response = await faults.after(asked, response)
-        except ConnectionCut as cut:
-            record.detail = {"reason": str(cut)}
-            self._context.journal.end(record)
-            raise
-        record.status, record.size = response.status, response.content_length
-        self._context.journal.end(record)
-        return response
-
-    def _asked(
-        self, connection: Connection, request: web.BaseRequest, path: str, query: str, record: Record
-    ) -> Asked:
-        """What faults may know of a request."""
-        return Asked(
-            request.method,
-            unquote(path),
-            query,
-            self.host,
-            self._solution.id,
-            record.sequence,
-            connection,
-            solution=self._solution.id,
-            awaited=request.headers.get(AWAITED, ""),
-        )
-
-    def _given(self, request: web.BaseRequest, path: str, query: str) -> Given:
-        """A request for faults to look at and to change."""
-        guard = self._context.settings.guard.body
-        return Given(request, unquote(path), query, self.host, BODY_LIMIT, guard, solution=self._solution.id)
-
-    async def _answer(
-        self,
-        connection: Connection,
-        request: web.BaseRequest,
-        path: str,
-        query: str,
-        record: Record,
-    ) -> web.Response:
         solution = self._solution
         try:
             path.encode()
@@ -141,7 +85,7 @@ class SolutionSite(Site):
             parameters=parameters,
             headers=requests.headers(request.headers),
             body=body,
-            ip=connection.peer_ip,
+            ip=exchange.connection.peer_ip,
             timestamp=self._context.clock.micros(),
             long=long,
         )

@@ -22,7 +22,7 @@ from labkit.edge.certificates import Authority, Certificates, Leaf
 from labkit.edge.listener import Edge
 from labkit.http.address import ServerAddress
 from labkit.http.connection import Connection
-from labkit.http.sites import Site
+from labkit.http.sites import Site, SiteExchange
 from labkit.settings import Guard
 from tests.context import make_context
 
@@ -57,11 +57,11 @@ class IssuedOnce:
 issued_once = cache(IssuedOnce)
 
 
-class RigSite(Site):
+class RigSite(Site[SiteExchange]):
     """A site that answers as its rig says."""
 
     def __init__(self, host: str, rig: EdgeRig) -> None:
-        super().__init__(host, "test")
+        super().__init__(host, "test", host, rig.context)
         self._rig = rig
 
     @property
@@ -72,10 +72,10 @@ class RigSite(Site):
         if self._rig.connected is not None:
             await self._rig.connected(connection)
 
-    async def handle(self, connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
-        if connection not in self._rig.connections:
-            self._rig.connections.append(connection)
-        return await self._rig.handler(connection, request)
+    async def answer(self, exchange: SiteExchange) -> web.StreamResponse:
+        if exchange.connection not in self._rig.connections:
+            self._rig.connections.append(exchange.connection)
+        return await self._rig.handler(exchange.connection, exchange.request)
 
 
 class EdgeRig:

@@ -165,3 +165,24 @@ def test_only_events_with_such_a_payload_are_hit(lab: Lab) -> None:
     now = int(lab.clock.time)
     assert sorted(heard, key=str) == [("message", ["m", now]), ("temperature", [now, "1"])]
     assert fault.hits == 1
+
+
+def test_a_request_that_was_changed_is_the_one_that_further_faults_see(lab: Lab) -> None:
+    acme = lab.solution("acme")
+    acme.route("GET", "/old", lua="return 'old'")
+    acme.route("GET", "/new", lua="return 'new'")
+    lab.faults.add("GET /old", when="before", replace={"/": "/new"})
+    assert acme.get("/old").text == "new"
+    lab.faults.add("GET /new", status=503, first=1)
+    lab.faults.add("GET /new", headers={"X-Seen": "new"})
+    assert [acme.get("/old").status_code for _ in range(2)] == [503, 200]
+    assert acme.get("/old").headers["X-Seen"] == "new"
+
+
+def test_a_provider_s_request_is_changed_on_its_way(lab: Lab) -> None:
+    google, browser = lab.provider("google"), lab.browser()
+    userinfo = google.endpoints["userinfo"]
+    elsewhere = f"{userinfo}/elsewhere"
+    assert [browser.get(each).status_code for each in (userinfo, elsewhere)] == [401, 404]
+    lab.faults.add("GET /*/elsewhere", when="before", replace={"/": httpx.URL(userinfo).path})
+    assert browser.get(elsewhere).status_code == 401

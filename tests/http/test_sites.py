@@ -7,16 +7,18 @@ from typing import Any
 import pytest
 
 from labkit.core.errors import SettingsError
-from labkit.http.sites import HostTable, Site
+from labkit.http.sites import HostTable, Site, SiteExchange
 from labkit.platform import Platform
 from labkit.providers.social.providers import Social
 from labkit.settings import ProductSettings, SocialSettings, SolutionSettings
 from tests.cases import cases
+from tests.context import make_context
 
 
 def test_a_site_is_found_by_its_name_alone() -> None:
-    table = HostTable("lab.localhost")
-    one, other = Site("one.m2.lab.localhost", "product 'one'"), Site("shop.example", "solution 'shop'")
+    table, context = HostTable("lab.localhost"), make_context()
+    one = Site[SiteExchange]("one.m2.lab.localhost", "product 'one'", "one", context)
+    other = Site[SiteExchange]("shop.example", "solution 'shop'", "shop", context)
     table.add(one)
     table.add(other)
     assert (table.find("one.m2.lab.localhost"), table.find("shop.example")) == (one, other)
@@ -27,9 +29,9 @@ def test_a_site_is_found_by_its_name_alone() -> None:
 
 
 def test_the_certificate_has_the_names_that_no_wildcard_stands_for() -> None:
-    table = HostTable("lab.localhost")
+    table, context = HostTable("lab.localhost"), make_context()
     for host in ("one.m2.lab.localhost", "shop.example", "a.b.apps.lab.localhost", "lab.localhost"):
-        table.add(Site(host, "test"))
+        table.add(Site[SiteExchange](host, "test", "test", context))
     assert table.certificate_names() == [
         "*.m2.lab.localhost",
         "*.apps.lab.localhost",

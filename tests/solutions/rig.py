@@ -18,6 +18,7 @@ from labkit.core.clock import Clock
 from labkit.core.directory import Directory
 from labkit.core.errors import ServiceError
 from labkit.core.journal import Journal, Record
+from labkit.edge.frame import respond
 from labkit.http.connection import Connection
 from labkit.services.calls import Services
 from labkit.services.operation import Caller, Service, operation
@@ -133,7 +134,7 @@ async def solution_rig(
     async def serve(request: web.BaseRequest) -> web.StreamResponse:
         site = context.hosts.find(request.host)
         assert site is not None
-        return await site.handle(Connection(request.host, "192.0.2.7"), request)
+        return await respond(context, site, Connection(request.host, "192.0.2.7"), request)
 
     server = RawTestServer(serve)
     made.client = TestClient(server)

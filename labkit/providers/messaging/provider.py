@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable
-from functools import partial
+from contextlib import suppress
 from typing import Any, cast
 
 from aiohttp import web
@@ -40,14 +40,15 @@ _ERROR = re.compile(r"/errors/([0-9]{5})")
 Answer = tuple[int, dict[str, Any] | None]  # status and body; no body: JSON that breaks off
 
 
-class Messaging(Site, Component):
+class Messaging(Site[Receipt], Component):
     """Push, SMS and chat for the solutions of a lab, and for any client that speaks the API."""
 
     name = "messaging"
+    body_limit = BODY
+    _context: Context
 
     def __init__(self, context: Context) -> None:
-        super().__init__(f"messaging.{context.settings.domain}", "the messaging provider")
-        self._context = context
+        super().__init__(f"messaging.{context.settings.domain}", "the messaging provider", self.name, context)
         self.inbox = Inbox()
         self.faults: ProviderFaults[Step] = context.faults.provider(self.name, FAULTS)
         self.handsets = Handsets(context.clock, context.journal)
@@ -89,44 +90,21 @@ class Messaging(Site, Component):
 
     # ---- the way of a request
 
-    async def handle(self, connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
-        """Answer a request to the provider's host."""
-        account: Account | ApiError
-        try:
-            account = self.accounts.authenticated(request.headers.get("Authorization", ""))
-        except ApiError as refused:
-            account = refused
-        unknown = isinstance(account, ApiError)
-        return await receive(
-            self._context,
-            connection,
-            request,
-            site=self.host,
-            actor="messaging" if isinstance(account, ApiError) else f"messaging/{account.sid}",
-            inbox=self.inbox,
-            cause=None if unknown else cause_of(request.headers),
-            respond=partial(self._respond, account),
-        )
+    def exchange(self, connection: Connection, request: web.BaseRequest) -> Receipt:
+        actor, cause = self.actor, None
+        with suppress(ApiError):
+            actor = f"{self.actor}/{self._account(request).sid}"
+            cause = cause_of(request.headers)
+        return receive(self._context, self, connection, request, self.inbox, actor, cause)
 
-    async def _respond(self, account: Account | ApiError, receipt: Receipt) -> web.Response:
+    async def answer(self, receipt: Receipt) -> web.Response:
         arrival = receipt.arrival
-        try:
-            if (match := _ERROR.fullmatch(arrival.path)) and int(match[1]) in MEANINGS:
-                arrival.answer = "what an error code means"
-                return web.Response(text=f"{match[1]}: {MEANINGS[int(match[1])]}\n")
-            await receipt.meet_faults()
-            data = await read_body(receipt.request, BODY, self._context.settings.guard.body)
-            status, body = await self._answer(receipt, data, account)
-        except HttpError as error:
-            refused = ApiError.of(error)
-            arrival.answer = f"{refused.code}: {refused.reason}"
-            body = {
-                "code": refused.code,
-                "message": refused.reason,
-                "more_info": self.url(f"/errors/{refused.code}"),
-                "status": refused.status,
-            }
-            return web.json_response(body, status=refused.status, headers=refused.headers)
+        if (match := _ERROR.fullmatch(receipt.raw_path)) and int(match[1]) in MEANINGS:
+            arrival.answer = "what an error code means"
+            return web.Response(text=f"{match[1]}: {MEANINGS[int(match[1])]}\n")
+        await receipt.acts_as()
+        data = await read_body(receipt.request, BODY, self._context.settings.guard.body)
+        status, body = await self._answer(receipt, data)
         if body is None:
             arrival.answer = "malformed JSON"
             return web.Response(text='{"sid": ', status=status, content_type="application/json")
@@ -135,14 +113,30 @@ class Messaging(Site, Component):
             return web.Response(status=204)
         return web.json_response(body, status=status)
 
-    async def _answer(self, receipt: Receipt, data: bytes, account: Account | ApiError) -> Answer:
-        request, arrival, sequence = receipt.request, receipt.arrival, receipt.record.sequence
+    def refusal(self, receipt: Receipt, error: HttpError) -> web.Response:
+        """Return JSON {code, message, more_info, status}."""
+        refused = ApiError.of(error)
+        receipt.arrival.answer = f"{refused.code}: {refused.reason}"
+        body = {
+            "code": refused.code,
+            "message": refused.reason,
+            "more_info": self.url(f"/errors/{refused.code}"),
+            "status": refused.status,
+        }
+        return web.json_response(body, status=refused.status, headers=refused.headers)
+
+    def _account(self, request: web.BaseRequest) -> Account:
+        """Return the account that a request authenticates as. Raises ApiError."""
+        return self.accounts.authenticated(request.headers.get("Authorization", ""))
+
+    async def _answer(self, receipt: Receipt, data: bytes) -> Answer:
+        request, arrival, record = receipt.request, receipt.arrival, receipt.identify()
         if not request.secure:
             raise ApiError(403, "this provider speaks HTTPS only")
-        match = _SERVICES.fullmatch(arrival.path)
+        match = _SERVICES.fullmatch(receipt.raw_path)
         service, resource, sid = match.groups() if match else (None, None, None)
         steps: tuple[Step, ...] = ("request", STEPS[resource]) if resource else ("request",)
-        arrival.fault = self.faults.take(*steps, actor=receipt.actor, cause=sequence) or ""
+        arrival.fault = self.faults.take(*steps, actor=record.actor, cause=record.sequence) or ""
         await unanswered(arrival.fault, self._context.settings.guard.outbound)
         match arrival.fault:
             case "malformed JSON":
@@ -153,8 +147,7 @@ class Messaging(Site, Component):
                 raise ApiError(429, "too many requests", headers={"Retry-After": "1"})
             case "credential rejected":
                 raise ApiError(401, "Authenticate", headers=REALM)
-        if isinstance(account, ApiError):
-            raise account
+        account = self._account(request)
         form = _form(request, data)
         kept = cut(form.shown(parameters_of(resource or "")), LONGEST_KEPT, 4 * LONGEST_KEPT)
         arrival.parameters = cast("dict[str, str]", kept)
@@ -166,7 +159,7 @@ class Messaging(Site, Component):
         if operation is None:
             allow = ", ".join(methods)
             raise ApiError(405, f"expected one of: {allow}", headers={"Allow": allow})
-        return await operation(AccountRequest(account, form, sequence), *named)
+        return await operation(AccountRequest(account, form, record.sequence), *named)
 
     def _methods(
         self, service: str | None, resource: str | None, sid: str | None

@@ -50,18 +50,21 @@ METHODS: dict[Step, tuple[str, ...]] = {
 }
 
 
-class Provider(Site):
+class Provider(Site[Receipt]):
     """An identity provider of the lab, at a host name of its own."""
 
+    body_limit = BODY
+    _context: Context
+
     def __init__(self, settings: SocialSettings, context: Context, pages: Pages) -> None:
-        super().__init__(f"{settings.name}.social.{context.settings.domain}", f"provider {settings.name!r}")
+        host = f"{settings.name}.social.{context.settings.domain}"
+        super().__init__(host, f"provider {settings.name!r}", f"social/{settings.name}", context)
         self.name = settings.name
         self.kind = kind_of(settings.name, settings.protocol)
         self.title = self.kind.title or settings.name
         self.inbox = Inbox()
         self.faults: ProviderFaults[Step] = context.faults.provider(self.name, FAULTS)
         self.people = People()
-        self._context = context
         self._pages = pages
         self.settings = settings
         self._steps: dict[str, Step] = {
@@ -191,33 +194,27 @@ class Provider(Site):
 
     # ---- the way of a request
 
-    async def handle(self, connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
-        """Answer a request to this provider's host."""
-        return await receive(
-            self._context,
-            connection,
-            request,
-            site=self.host,
-            actor=f"social/{self.name}",
-            inbox=self.inbox,
-            cause=None,
-            respond=self._respond,
-        )
+    def exchange(self, connection: Connection, request: web.BaseRequest) -> Receipt:
+        return receive(self._context, self, connection, request, self.inbox, self.actor)
 
-    async def _respond(self, receipt: Receipt) -> web.Response:
-        try:
-            await receipt.meet_faults()
-            answer = await self._answer(receipt)
-        except HttpError as refused:
-            answer = self._pages.page(
-                "refused.html",
-                refused.status,
-                refused.reason,
-                refused.headers,
-                provider=self.title,
-                reason=refused.reason,
-                fatal=isinstance(refused, FatalRequestError),
-            )
+    async def answer(self, receipt: Receipt) -> web.Response:
+        await receipt.acts_as()
+        return self._response(receipt, await self._answer(receipt))
+
+    def refusal(self, receipt: Receipt, error: HttpError) -> web.Response:
+        """Return a page with the reason."""
+        page = self._pages.page(
+            "refused.html",
+            error.status,
+            error.reason,
+            error.headers,
+            provider=self.title,
+            reason=error.reason,
+            fatal=isinstance(error, FatalRequestError),
+        )
+        return self._response(receipt, page)
+
+    def _response(self, receipt: Receipt, answer: Answer) -> web.Response:
         location = answer.headers.get("Location")
         receipt.arrival.answer = self._portless(
             f"redirect to {shown_url(location)}" if location else answer.summary
@@ -241,7 +238,7 @@ class Provider(Site):
         headers = {name.lower(): value for name, value in request.headers.items()}
         call = Call(request.method, self.url(target), headers, body)
         arrival.parameters = self._parameters(call)
-        step = self._steps.get(arrival.path)
+        step = self._steps.get(receipt.raw_path)
         if not request.secure:
             raise HttpError(403, "this provider speaks HTTPS only")
         if step is None:
@@ -267,7 +264,7 @@ class Provider(Site):
 
     def _hit(self, receipt: Receipt, step: Step) -> str:
         """The name of the fault that hits a request at this step; empty for none."""
-        return self.faults.take(step, actor=receipt.actor, cause=receipt.record.sequence) or ""
+        return self.faults.take(step, actor=self.actor, cause=receipt.identify().sequence) or ""
 
     def _parameters(self, call: Call) -> dict[str, str]:
         header = call.headers.get("authorization", "")

@@ -108,12 +108,12 @@ def any_target(original: Any, method: str, target: str) -> None:
     """a request target may name another host than the Host header"""
 
 
-@instead("DEV-HTTP-17", "labkit.device_api.exchange:Exchange.__init__")
-def as_it_stands(
-    original: Any, self: Any, context: Any, product: Any, connection: Any, request: Any, path: str, query: str
-) -> None:
+@instead("DEV-HTTP-17", "labkit.device_api.api:ProductSite.exchange")
+def as_it_stands(original: Any, self: Any, connection: Any, request: Any) -> Any:
     """a request target is used undecoded: percent-encoded, or with a host before the path"""
-    original(self, context, product, connection, request, request.raw_path.partition("?")[0], query)
+    exchange = original(self, connection, request)
+    exchange.path = request.raw_path.partition("?")[0]
+    return exchange
 
 
 @instead("DEV-HTTP-20", "labkit.edge.request:EdgeRequest.content")
