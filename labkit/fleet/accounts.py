@@ -1,13 +1,12 @@
-"""End-to-end accounts: what counting devices sent, what the platform acknowledged and has stored, and what a
-solution's handler got.
+"""End-to-end accounts of numbers that devices sent, the platform acknowledged and stored, and a handler received.
 
-A counting device writes one number after the other to the alias `count`: `stamp(epoch, number)`, its epoch (one more
-each time that it starts) and a number that counts from 1 in it. From what arrives, and in which order, follows for
-each device and epoch what was lost, doubled or overtaken. Both ends count here; whoever runs the fleet brings what the
-handler got, and what the platform stores.
+A counting device writes consecutive numbers to the alias `count` as `stamp(epoch, number)`: its epoch (incremented at
+each start) and a number from 1 within it. The arrivals and their order show, for each device and epoch, which numbers
+were lost, doubled or reordered. The devices record what they send; the caller of the run adds what the handler received
+and what the platform has stored.
 
-An acknowledged number is stored, but need not be so for long: an alias has one datapoint a second, which the next
-number of that second replaces, and the newest `datapoints.kept` of them.
+An acknowledged number is stored, but perhaps not for long: an alias has one datapoint a second, which a later number of
+that second replaces, and only the newest `datapoints.kept` datapoints.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 ALIAS = "count"
-NUMBERS = 10**9  # in each epoch; so that a stamp is a whole number which scripts hold exactly (below 2^53)
+NUMBERS = 10**9  # in each epoch; a stamp stays below 2^53, so that scripts represent it exactly
 EPOCHS = 2**53 // NUMBERS
 COLUMNS = (
     *("sent", "acknowledged", "stored", "replaced", "forgotten"),
@@ -33,18 +32,18 @@ COLUMNS = (
 )
 
 Key = tuple[str, int]  # identity, epoch
-Sent = tuple[int, tuple[int, ...]]  # how many were sent, and which of them no answer is known of
+Sent = tuple[int, tuple[int, ...]]  # highest number sent, and numbers without a known answer
 
 
 def stamp(epoch: int, number: int) -> int:
-    """What a counting device writes. Raises LabError beyond 10^9 numbers or nine million epochs."""
+    """Return the value that a counting device writes. Raises LabError beyond 10^9 numbers or nine million epochs."""
     if not (0 < number < NUMBERS and 0 < epoch < EPOCHS):
         raise LabError(f"a device counts to {NUMBERS - 1} in {EPOCHS - 1} epochs, not to {number} in {epoch}")
     return epoch * NUMBERS + number
 
 
 def read(value: object) -> tuple[int, int] | None:
-    """The epoch and the number of a stamp, as a handler got or returned it; None for what is no stamp."""
+    """Return epoch and number of a stamp, as a handler received or returned it; None if the value is no stamp."""
     text = f"{value:.0f}" if isinstance(value, float) and value.is_integer() else str(value)
     if not (text.isascii() and text.isdigit() and len(text) <= 16):
         return None
@@ -54,11 +53,11 @@ def read(value: object) -> tuple[int, int] | None:
 
 @dataclass(slots=True)
 class Sender:
-    """What a device sent in an epoch: the numbers from 1 to `sent`; `unanswered`: those without a known answer."""
+    """Numbers that a device sent in an epoch: 1 to `sent`. unanswered: numbers without a known answer."""
 
     sent: int = 0
     unanswered: set[int] = field(default_factory=set)
-    broken: bool = False  # its process died: it may have sent more than it has told
+    broken: bool = False  # its process died: it may have sent more than it reported
 
     def is_acknowledged(self, number: int) -> bool:
         return number <= self.sent and number not in self.unanswered
@@ -66,7 +65,7 @@ class Sender:
 
 @dataclass(slots=True)
 class Handled:
-    """What a handler got of an epoch, in the order of arrival; `gaps`: the ranges below `highest` that it did not."""
+    """Numbers of an epoch that a handler received. gaps: ranges below `highest` that it did not receive."""
 
     highest: int = 0
     gaps: list[tuple[int, int]] = field(default_factory=list)  # first and last, ascending
@@ -90,31 +89,33 @@ class Handled:
         self.reordered += 1
 
     def missing(self, number: int) -> bool:
-        """Did this one not arrive?"""
+        """Return whether the number did not arrive."""
         at = bisect_right(self.gaps, (number, NUMBERS)) - 1
         return number > self.highest or (at >= 0 and number <= self.gaps[at][1])
 
     def absent(self, sent: int) -> int:
-        """How many of the numbers from 1 to `sent` did not arrive."""
+        """Return how many of the numbers from 1 to `sent` did not arrive."""
         below = sum(max(min(last, sent) - first + 1, 0) for first, last in self.gaps)
         return below + max(sent - self.highest, 0)
 
 
 class Accounts:
-    """The accounts of a run."""
+    """The accounts of a run, by device and epoch."""
 
     def __init__(self) -> None:
         self._senders: dict[Key, Sender] = {}
         self._handled: dict[Key, Handled] = {}
         self._changed: set[Key] = set()
-        self._newest: dict[str, tuple[int, str]] = {}  # timestamp and value last stored, by identity
-        self._replaced: dict[Key, set[int]] = {}  # the numbers that another value of the same second replaced
-        self._stock: dict[Key, tuple[int, int, int]] = {}  # stored, replaced and forgotten, when last looked
+        self._newest: dict[str, tuple[int, str]] = {}  # timestamp and value stored last, by identity
+        self._replaced: dict[Key, set[int]] = {}  # numbers replaced by a value of the same second
+        self._stock: dict[
+            Key, tuple[int, int, int]
+        ] = {}  # stored, replaced and forgotten, at the last take_stock
 
-    # --- of the devices
+    # --- events of the devices
 
     def sent(self, identity: str, epoch: int) -> int:
-        """The next number of a device, which it is about to send."""
+        """Count a number that the device is about to send, and return it."""
         key = identity, epoch
         sender = self._senders.get(key)
         if sender is None:
@@ -125,31 +126,31 @@ class Accounts:
         return number
 
     def unsent(self, identity: str, epoch: int, number: int) -> None:
-        """The last number of a device, which it did not send after all."""
+        """Take back the last number of a device, which it did not send."""
         key = identity, epoch
         self._senders[key].unanswered.discard(number)
         self._senders[key].sent = number - 1
         self._changed.add(key)
 
     def acknowledged(self, identity: str, epoch: int, number: int) -> None:
-        """The platform answered that it has stored this one."""
+        """Count a number that the platform has acknowledged as stored."""
         key = identity, epoch
         self._senders[key].unanswered.discard(number)
         self._changed.add(key)
 
     def broken(self, identity: str, epoch: int) -> None:
-        """The process of the device died: what it sent and did not tell is found by what arrived of it."""
+        """Mark an epoch whose process died: unreported numbers are inferred from the arrivals."""
         self._senders.setdefault((identity, epoch), Sender()).broken = True
 
     def epochs(self) -> dict[str, int]:
-        """The last epoch of each device that is known of, from either end."""
+        """Return the last epoch of each device that either side has seen."""
         found: dict[str, int] = {}
         for identity, epoch in (*self._senders, *self._handled):
             found[identity] = max(found.get(identity, 0), epoch)
         return found
 
     def take(self) -> dict[Key, Sent]:
-        """What the devices have counted, of those for which it changed since the last time; it travels to `put`."""
+        """Return the changed counts of devices since the last call: input of `put` in another process."""
         taken = {
             key: (self._senders[key].sent, tuple(sorted(self._senders[key].unanswered)))
             for key in self._changed
@@ -158,15 +159,15 @@ class Accounts:
         return taken
 
     def put(self, taken: Mapping[Key, Sent]) -> None:
-        """Put in what was taken in another process."""
+        """Store counts that `take` returned in another process."""
         for key, (sent, unanswered) in taken.items():
             sender = self._senders.setdefault(key, Sender())
             sender.sent, sender.unanswered = sent, set(unanswered)
 
-    # --- of the platform
+    # --- state of the platform
 
     def written(self, identity: str, timestamp: int, value: str) -> None:
-        """The platform has stored a value of a device (Unix seconds). It replaces the value of the same second."""
+        """Record a value that the platform has stored, which replaces the device's value of the same second."""
         before = self._newest.get(identity)
         self._newest[identity] = timestamp, value
         if before is None or before[0] != timestamp or before[1] == value:
@@ -176,7 +177,7 @@ class Accounts:
             self._replaced.setdefault((identity, epoch), set()).add(number)
 
     def senders(self) -> dict[str, list[int]]:
-        """The epochs of each device that has sent."""
+        """Return the epochs of each device that has sent a number."""
         found: dict[str, list[int]] = {}
         for identity, epoch in self._senders:
             found.setdefault(identity, []).append(epoch)
@@ -185,7 +186,7 @@ class Accounts:
     def take_stock(self, identity: str, epochs: Iterable[int], values: Iterable[str]) -> None:
         """Count which acknowledged numbers of a device are among its datapoints, and why the others are not.
 
-        values: of all datapoints that the platform has of the device now.
+        values: of all current datapoints of the device.
         """
         present: dict[int, set[int]] = {}
         for value in values:
@@ -199,24 +200,24 @@ class Accounts:
             forgotten = sender.sent - len(sender.unanswered) - stored - replaced
             self._stock[identity, epoch] = stored, replaced, forgotten
 
-    # --- of the handler
+    # --- events of the handler
 
     def handled(self, identity: str, value: object) -> None:
-        """A handler got this value of a device. What is no stamp is none of ours."""
+        """Count a value that a handler received; a value that is no stamp is ignored."""
         if (found := read(value)) is not None:
             epoch, number = found
             self._handled.setdefault((identity, epoch), Handled()).add(number)
 
-    # --- the judgement
+    # --- results
 
     def losses(self) -> DataFrame:
-        """A row for each device and epoch.
+        """Return a table of counts with a row for each device and epoch.
 
-        sent; acknowledged: answered as stored, which is the sum of stored: still a datapoint when stock was last taken,
-        replaced: by a later value of the same second, and forgotten: deleted since, beyond `datapoints.kept`;
-        handled: of those sent, each once; lost: acknowledged, but never handled; unanswered: of which no answer says
-        so, and arrived: those of them that were handled all the same; doubled: handled once more than before;
-        reordered: handled after a later one; unknown: handled, but never sent.
+        sent; acknowledged: the sum of stored (still a datapoint at the last `take_stock`), replaced (by a later value
+        of the same second) and forgotten (deleted since, beyond `datapoints.kept`); handled: distinct sent numbers that
+        the handler received; lost: acknowledged, but never handled; unanswered: without an answer, and arrived: handled
+        all the same; doubled: repeated deliveries; reordered: handled after a later number; unknown: handled, but never
+        sent.
         """
         with needs("tables"):
             import pandas as pd
@@ -229,7 +230,7 @@ class Accounts:
         return pd.DataFrame(rows, columns=list(COLUMNS), index=index)
 
     def totals(self) -> dict[str, int]:
-        """The sums of the columns of `losses`."""
+        """Return the sums of the columns of `losses`."""
         rows = [self._judge(key) for key in self._senders]
         return {name: sum(row[at] for row in rows) for at, name in enumerate(COLUMNS)}
 
@@ -256,13 +257,13 @@ class Accounts:
     def _judge(self, key: Key) -> list[int]:
         sender, handled = self._senders[key], self._handled.get(key, Handled())
         sent, unanswered = sender.sent, len(sender.unanswered)
-        if sender.broken and handled.highest > sent:  # it did not live to tell of these
+        if sender.broken and handled.highest > sent:  # sent, but not reported
             unanswered += handled.highest - sent
             sent = handled.highest
         absent = handled.absent(sent)
         without = [number for number in sender.unanswered if handled.missing(number)]
-        untold = max(sent - sender.sent, 0) - (absent - handled.absent(sender.sent))
-        arrived = len(sender.unanswered) - len(without) + untold
+        unreported = max(sent - sender.sent, 0) - (absent - handled.absent(sender.sent))
+        arrived = len(sender.unanswered) - len(without) + unreported
         lost = absent - (unanswered - arrived)
         unknown = (
             handled.highest - sent - (handled.absent(handled.highest) - absent)
@@ -277,9 +278,9 @@ class Accounts:
 
 
 def of_route(answer: object) -> Iterable[tuple[str, Any]]:
-    """What a solution's route says that its handler got: {identity: [value, …]} in the order of arrival.
+    """Yield identity and value of each delivery in a route's answer: {identity: [value, …]} in the order of arrival.
 
-    Raises LabError for another answer.
+    Raises LabError for any other answer.
     """
     if not isinstance(answer, Mapping):
         raise LabError(

@@ -1,7 +1,7 @@
-"""The answers of a server, read from the bytes of a connection (HTTP/1.1, RFC 9112). No connection here.
+"""Parser of HTTP/1.1 answers (RFC 9112), independent of the connection.
 
-It is for fleets: what is usual, a head and a body of known length in one packet, costs little. Everything that a
-server sends is bounded before it is kept.
+Made for fleets: the usual answer, a head and a body of known length in one packet, costs little. Every part of an
+answer has a size limit, checked before it is stored.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Literal
 HEAD = 64 * 1024  # bytes of a head, and of trailers
 BODY = 64 * 1024 * 1024  # bytes of a body
 SIZE_LINE = 4096  # bytes of the line before a chunk
-SHORT = 1024  # bytes of an answer that is kept, to know it again
-INTERIM = 10  # answers of 1xx before the one that counts
+SHORT = 1024  # bytes of an answer that RepeatedAnswer stores, at most
+INTERIM = 10  # 1xx answers before the final one, at most
 
 HEAD_END = re.compile(rb"\n\r?\n")
 STATUS = re.compile(rb"HTTP/1\.([01]) ([1-9][0-9]{2})(?: ([^\x00\r\n]*))?")
@@ -26,13 +26,13 @@ State = Literal["head", "length", "size", "chunk", "chunk end", "trailers", "to 
 
 
 class MalformedError(ValueError):
-    """What came is no HTTP answer, or larger than what is taken."""
+    """The received bytes are no HTTP answer, or exceed a size limit."""
 
 
 class Answer:
-    """An answer; what httpx calls by these names is the same here.
+    """An HTTP answer, with the names of httpx's Response.
 
-    version: 0 or 1, of HTTP/1.x; keep: may the connection be used again? reason: what follows the status.
+    version: 0 or 1, of HTTP/1.x; keep: whether the connection can be reused; reason: text after the status.
     """
 
     __slots__ = ("__dict__", "content", "keep", "lines", "reason", "status_code", "version")
@@ -49,7 +49,7 @@ class Answer:
 
     @cached_property
     def headers(self) -> dict[str, str]:
-        """By name in lower case; of several of a name the values are joined with a comma; no others."""
+        """Header values by name in lower case; repeated fields joined with a comma, malformed lines left out."""
         found: dict[str, str] = {}
         for name, value in fields(self.lines, strict=False):
             found[name] = f"{found[name]}, {value}" if name in found else value
@@ -57,7 +57,7 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """The content as UTF-8."""
+        """The content decoded as UTF-8."""
         return self.content.decode("utf-8", "replace")
 
     def __repr__(self) -> str:
@@ -65,7 +65,7 @@ class Answer:
 
 
 def fields(lines: bytes, *, strict: bool = True) -> list[tuple[str, str]]:
-    """Names (lower case) and values. Raises MalformedError, where it is strict."""
+    """Return header fields as names (lower case) and values. strict: raise MalformedError for a malformed line."""
     return [
         (name.decode("latin-1").lower(), value.decode("latin-1"))
         for name, value in raw_fields(lines, strict=strict)
@@ -73,7 +73,7 @@ def fields(lines: bytes, *, strict: bool = True) -> list[tuple[str, str]]:
 
 
 def raw_fields(lines: bytes, *, strict: bool = True) -> list[tuple[bytes, bytes]]:
-    """Names and values as they came. Raises MalformedError, where it is strict."""
+    """Return header fields as received. strict: raise MalformedError for a malformed line, else skip it."""
     found: list[tuple[bytes, bytes]] = []
     for line in lines.replace(b"\r\n", b"\n").split(b"\n"):
         if not line:
@@ -92,9 +92,7 @@ def raw_fields(lines: bytes, *, strict: bool = True) -> list[tuple[bytes, bytes]
 
 
 class RepeatedAnswer:
-    """The last short answer that came in one piece, as it was read. A fleet gets the same one again and again, and its
-    devices share this.
-    """
+    """Cache of the last short answer that arrived in one piece: the devices of a fleet often get the same bytes."""
 
     __slots__ = ("answer", "data")
 
@@ -104,10 +102,10 @@ class RepeatedAnswer:
 
 
 class AnswerReader:
-    """Reads one answer after the other: feed it what comes until it gives the answer.
+    """Incremental parser of consecutive answers: call `feed` with received bytes until it returns an answer.
 
-    no_body: set it before each answer; True where a head is all of it, as to HEAD (RFC 9110 9.3.2).
-    most: bytes of a body; repeated: shared by those that are likely to read the same.
+    no_body: set it before each answer: True if the answer has no body, as to HEAD (RFC 9110 9.3.2). most: largest body
+    in bytes; repeated: cache, shared by readers that are likely to read the same answers.
     """
 
     __slots__ = (
@@ -137,21 +135,24 @@ class AnswerReader:
 
     @property
     def begun(self) -> bool:
-        """Has anything of an answer come?"""
+        """Whether part of an answer has arrived."""
         return bool(self._buffer) or self._state != "head" or self._interim > 0
 
     def feed(self, data: bytes) -> Answer | None:
-        """The answer, once it is whole. Raises MalformedError. What comes after it is for the next one."""
+        """Parse received bytes, and return the answer once it is complete. Raises MalformedError.
+
+        Bytes after the answer belong to the next one.
+        """
         if self._buffer or self._state != "head" or self._interim or self.no_body:
-            return self._steps(data)
+            return self._advance(data)
         if data == self._repeated.data:
             return self._repeated.answer
-        answer = self._usual(data) or self._steps(data)
+        answer = self._parse_whole(data) or self._advance(data)
         if answer is not None and answer.keep and not self.begun and len(data) <= SHORT:
             self._repeated.data, self._repeated.answer = data, answer
         return answer
 
-    def _steps(self, data: bytes) -> Answer | None:
+    def _advance(self, data: bytes) -> Answer | None:
         self._buffer = self._buffer + data if self._buffer else data
         while True:
             state = self._state
@@ -162,13 +163,13 @@ class AnswerReader:
                 return None
 
     def end(self) -> Answer | None:
-        """The server has closed the connection: that ends a body without a length, and cuts any other."""
+        """Return the answer whose body the end of the connection completes, None if it has another framing."""
         if self._state != "to the end":
             return None
         return self._answer(keep=False)
 
-    def _usual(self, data: bytes) -> Answer | None:
-        """A head with Content-Length and the whole body, all in one piece; no answer to HEAD."""
+    def _parse_whole(self, data: bytes) -> Answer | None:
+        """Parse an answer with Content-Length that is complete in `data`; return None for any other. Not for HEAD."""
         end = data.find(b"\r\n\r\n")
         if end < 0 or end > HEAD or not data.startswith(b"HTTP/1.1 ") or data.find(b"\n\n", 0, end) >= 0:
             return None
@@ -300,13 +301,14 @@ def _keeps(named: list[tuple[str, str]], version: int) -> bool:
 
 
 def _listed(named: list[tuple[str, str]], wanted: str) -> list[str]:
-    """The elements of a list header, in lower case."""
+    """Return the elements of a list header, in lower case."""
     return [each.strip().lower() for name, value in named if name == wanted for each in value.split(",")]
 
 
 def _framing(named: list[tuple[str, str]], most: int) -> tuple[State, int]:
-    """How the body is framed (RFC 9112 6.3), and the bytes of its length. Chunks count before a length, as the platform
-    sends both.
+    """Return the framing of the body (RFC 9112 6.3) and its length in bytes.
+
+    Chunked coding has precedence over Content-Length, since the platform sends both.
     """
     codings = _listed(named, "transfer-encoding")
     if codings:

@@ -1,4 +1,4 @@
-"""Behaviours: a small class whose `run` is the life of one device, as plain sequential code on the lab's clock."""
+"""Behaviours: classes whose `run` is the sequential program of one device, on the lab's clock."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from labkit.core.errors import LabError
 if TYPE_CHECKING:
     from labkit.fleet.fleet_device import FleetDevice
 
-Seconds = Annotated[float, Field(gt=0)]  # of a parameter that has to be above 0
+Seconds = Annotated[float, Field(gt=0)]  # a parameter that has to be above 0
 Count = Annotated[int, Field(gt=0)]
 Odds = Annotated[float, Field(ge=0, le=1)]
-MUTABLE = (list, dict, set, tuple)  # the last may hold such
+MUTABLE = (list, dict, set, tuple)  # a tuple may contain mutable values
 
 
 class Behaviour:
-    """What a device of a fleet does. Annotated class attributes are its parameters:
+    """Program of a fleet's device. Annotated class attributes are its parameters:
 
         class Reporter(Behaviour):
             every: float = 300
@@ -33,8 +33,8 @@ class Behaviour:
                     await device.write(temperature=self.random.gauss(21, 1))
                     await device.sleep(self.every)
 
-    `Reporter(every=60)` sets them. Each device has an instance of its own, anew for each of its lives, with lists,
-    dicts and sets of its own. Raises LabError for a parameter that there is not, that is missing or of another type.
+    `Reporter(every=60)` sets them. Each device has its own instance in each epoch, with copies of lists, dicts and
+    sets. Raises LabError for an unknown or missing parameter, or one of another type.
     """
 
     def __init__(self, **parameters: Any) -> None:
@@ -50,20 +50,20 @@ class Behaviour:
             )
 
     async def run(self, device: FleetDevice) -> None:
-        """The life of a device; it ends when this returns."""
+        """Run the device, which ends when this returns."""
         raise NotImplementedError(f"{type(self).__name__} has no `async def run(self, device)`")
 
     @cached_property
     def random(self) -> Chance:
-        """Chance of this device alone, from the fleet's seed and the number of the device."""
-        return chance(fresh_seed())  # of an instance that belongs to no device
+        """Random generator of this device, from the fleet's seed and the number of the device."""
+        return chance(fresh_seed())  # for an instance without a device
 
     @classmethod
     def parameters(cls) -> Mapping[str, Any]:
-        """The annotated attributes by name, each with its type."""
+        """Return the types of the annotated attributes by name."""
         try:
             hints = get_type_hints(cls, include_extras=True)
-        except NameError:  # an annotation that names what only a type checker imports
+        except NameError:  # an annotation names a type imported only for type checking
             hints = {name: Any for each in reversed(cls.__mro__) for name in inspect.get_annotations(each)}
         return {
             name: type
@@ -72,13 +72,13 @@ class Behaviour:
         }
 
     def for_device(self, random: Chance) -> Self:
-        """An instance of these parameters for one life of a device, which has this chance."""
+        """Return a copy for one epoch of a device. random: the device's random generator."""
         made = copy.copy(self)
         made.__dict__["random"] = random
         for name in self._names:
             value = getattr(self, name, None)
             if isinstance(value, MUTABLE):
-                made.__dict__[name] = _own(value)
+                made.__dict__[name] = _copied(value)
         return made
 
     @cached_property
@@ -92,7 +92,7 @@ class Behaviour:
 
 
 def behaviour(given: object) -> Behaviour:
-    """A behaviour, of a class or an instance. Raises LabError for anything else, and for one that is not whole."""
+    """Return the behaviour of a class or an instance. Raises LabError for anything else, or an incomplete class."""
     if isinstance(given, type) and issubclass(given, Behaviour):
         given = _made(given)
     if not isinstance(given, Behaviour):
@@ -109,22 +109,22 @@ def _made(given: type[Behaviour]) -> Behaviour:
         return given()
     except LabError:
         raise
-    except Exception as error:  # of an `__init__` of its own
+    except Exception as error:  # a user's `__init__` may raise anything
         raise LabError(
             f"{given.__name__}() fails: {type(error).__name__}: {error}; "
             f"give the fleet an instance of it, or make its parameters annotated class attributes"
         ) from error
 
 
-def _own(value: Any) -> Any:
-    """A copy that shares no list, dict or set with the value; what else it holds is the same."""
+def _copied(value: Any) -> Any:
+    """Return a copy in which lists, dicts and sets are copied, and all other objects shared."""
     if type(value) is tuple:
-        return tuple(map(_own, value))
+        return tuple(map(_copied, value))
     made = copy.copy(value) if isinstance(value, MUTABLE) else value
     if isinstance(made, list):
-        made[:] = map(_own, made)
+        made[:] = map(_copied, made)
     elif isinstance(made, dict):
-        made.update((key, _own(each)) for key, each in list(made.items()))
+        made.update((key, _copied(each)) for key, each in list(made.items()))
     return made
 
 
@@ -134,5 +134,5 @@ def _checked(owner: str, name: str, type: Any, value: Any) -> Any:
     except ValidationError as error:
         expected = error.errors(include_url=False)[0]["msg"]
         raise LabError(f"{owner}: {name}: {expected}, not {value!r}") from None
-    except Exception:  # noqa: BLE001  an annotation that pydantic knows nothing of checks nothing
+    except Exception:  # noqa: BLE001  an annotation unknown to pydantic is not checked
         return value

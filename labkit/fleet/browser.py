@@ -1,7 +1,6 @@
-"""A person's browser, without a screen: follows redirects across the hosts of a lab, keeps cookies, fills in forms.
+"""Headless browser for the hosts of a lab: follows redirects, stores cookies and submits forms.
 
-It finds a lab's names without DNS and trusts the lab's CA alone. Other hosts it does not visit: it stops at the
-redirect that would lead there.
+It needs no DNS and trusts only the lab's CA. It stops at a redirect to any other host.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ BUTTONS = frozenset({"submit", "image"})
 
 @dataclass(slots=True)
 class Form:
-    """A form of a page. fields: name → what would be sent now; choices: name → the values offered for it."""
+    """A form of a page. fields: name → current value; choices: name → values offered."""
 
     name: str
     method: str
@@ -34,7 +33,7 @@ class Form:
     choices: dict[str, list[str]] = field(default_factory=dict)
 
     def filled(self, values: Mapping[str, object]) -> dict[str, str]:
-        """The fields with `values` in them. Raises LabError for a field or a choice that is not there."""
+        """Return the fields with `values` filled in. Raises LabError for an unknown field or choice."""
         for name, value in values.items():
             known = [*self.fields, *(each for each in self.choices if each not in self.fields)]
             if name not in known:
@@ -46,10 +45,9 @@ class Form:
 
 
 class Browser:
-    """Visits the hosts of a lab, with cookies of its own.
+    """Headless browser with its own cookies, for the hosts of a lab.
 
-    connections: may be shared by many browsers, and is closed by who made it; serves: does the lab serve this
-    host?
+    connections: transport, which browsers may share and its owner closes; serves: whether the lab serves a host.
     """
 
     def __init__(self, connections: Connections, serves: Callable[[str], bool]) -> None:
@@ -67,7 +65,7 @@ class Browser:
 
     @property
     def page(self) -> httpx.Response:
-        """The answer that is shown. Raises LabError before the first visit."""
+        """The current page's answer. Raises LabError before the first visit."""
         if self._page is None:
             raise LabError("this browser has visited nothing yet: get(url) first")
         return self._page
@@ -79,7 +77,7 @@ class Browser:
 
     @property
     def forms(self) -> list[Form]:
-        """The forms of the page that is shown."""
+        """The forms of the current page."""
         if "html" not in self.page.headers.get("Content-Type", ""):
             return []
         reader = _FormReader()
@@ -87,10 +85,10 @@ class Browser:
         return reader.forms
 
     async def request(self, method: str, url: str, *, follow: bool = True, **options: Any) -> httpx.Response:
-        """Visit a URL, absolute or relative to the page that is shown; `options` as httpx takes them.
+        """Visit a URL, absolute or relative to the current page, and return the last answer; `options` as in httpx.
 
-        follow: go where redirects lead, within the lab. The answer's `history` holds those on the way. Raises
-        LabError for a host that the lab does not serve, for redirects without end or to what is no URL.
+        follow: follow redirects within the lab; the answer's `history` lists them. Raises LabError for a host that the
+        lab does not serve, for more than 20 redirects in a row, and for a redirect to an invalid URL.
         """
         try:
             target = httpx.URL(url) if self._page is None else self._page.url.join(url)
@@ -98,7 +96,7 @@ class Browser:
             raise LabError(f"{url!r} is no URL: {error}") from None
         if target.scheme != "https" or not self._serves(target.host):
             raise LabError(f"{url!r} is no HTTPS URL of this lab")
-        auth = options.pop("auth", None)  # for the first host alone
+        auth = options.pop("auth", None)  # only for the first host
         request: httpx.Request | None = self._client.build_request(method, target, **options)
         history: list[httpx.Response] = []
         while request is not None:
@@ -116,10 +114,10 @@ class Browser:
         return self.page
 
     async def submit(self, form: str | None = None, /, **values: object) -> httpx.Response:
-        """Send a form of the page that is shown, with these values in it.
+        """Submit a form of the current page with these values, and return the answer.
 
-        form: its name or id; it may be left out where there is only one. The first button is pressed, unless
-        `values` name another. Raises LabError for a form, a field or a choice that is not there.
+        form: its name or id; optional if there is only one. The first button is pressed, unless `values` name another.
+        Raises LabError for an unknown form, field or choice.
         """
         found = [each for each in self.forms if form is None or each.name == form]
         if len(found) != 1:
@@ -138,9 +136,9 @@ class Browser:
 
 
 class Connections(httpx.AsyncBaseTransport):
-    """Leads every host to the lab's address. A connection belongs to the name it was opened for (SNI).
+    """httpx transport that sends the requests of every host to the lab's address.
 
-    shared: connections to use, which whoever made them closes.
+    shared: transport to use instead of a new one, closed by its owner.
     """
 
     def __init__(self, address: LabAddress, shared: LabTransport | None = None) -> None:
@@ -151,13 +149,13 @@ class Connections(httpx.AsyncBaseTransport):
         return await self._transport.handle_async_request(request)
 
     async def close(self) -> None:
-        """Close them all, unless they are shared."""
+        """Close all connections, unless they are shared."""
         if self._shared is None:
             await self._transport.aclose()
 
 
 class _FormReader(HTMLParser):
-    """Collects the forms of a page and what their fields would send."""
+    """HTML parser that collects the forms of a page with their current values."""
 
     def __init__(self) -> None:
         super().__init__()

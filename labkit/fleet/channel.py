@@ -1,6 +1,4 @@
-"""One HTTP/1.1 connection over TLS that carries one request at a time: the machine under the connections of a fleet's
-devices and under those of httpx.
-"""
+"""HTTP/1.1 connection over TLS for one request at a time, used by a fleet's devices and by the httpx transport."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ class NoAnswerError(LabkitError):
     """A request got no answer.
 
     kind: `refused` (no connection, or no TLS), `no answer` (the connection ended before one), `cut` (inside of one),
-    `timeout`, `malformed` (what came is no HTTP). detail: the reason, empty where the server ended the connection.
+    `timeout`, `malformed` (the answer is no HTTP). detail: the reason, empty if the server ended the connection.
     """
 
     def __init__(self, kind: Kind, detail: str) -> None:
@@ -32,9 +30,9 @@ class NoAnswerError(LabkitError):
 class Channel:
     """An open connection. For each request: `begin`, `write` all of it, `limit` the wait, await the answer.
 
-    keeps_session: read the TLS session before the connection is closed after an answer, so that `session` has it still.
-    ended: the connection carries no further request.
-    sending: part of the request is yet to be written. An answer that comes meanwhile is the connection's last.
+    keeps_session: store the TLS session when an answer closes the connection, so that `session` still returns it.
+    ended: the connection accepts no further request.
+    sending: part of the request is not written yet; an answer at this time is the connection's last.
     """
 
     def __init__(self, agreed: ssl.SSLSocket, reader: AnswerReader, *, keeps_session: bool = False) -> None:
@@ -43,9 +41,9 @@ class Channel:
         self._lost = False
         self._losing: asyncio.Future[None] | None = None
         self._reader = reader
-        self._answer: asyncio.Future[Answer] | None = None  # that is due
+        self._answer: asyncio.Future[Answer] | None = None  # the pending one
         self._until: float | None = None  # the loop's time
-        self._gap: float | None = None  # seconds by which each piece of an answer moves `_until`
+        self._gap: float | None = None  # seconds by which each part of an answer extends `_until`
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = math.inf  # the loop's time
         self._stalled: asyncio.TimerHandle | None = None
@@ -53,42 +51,41 @@ class Channel:
         self._transport = Transport(agreed, self)
         self.write = self._transport.write
         self._keeps_session = keeps_session
-        self._session: ssl.SSLSession | None = None  # once the connection has ended after an answer
+        self._session: ssl.SSLSession | None = None  # stored when an answer closed the connection
 
     @property
     def silent(self) -> bool:
-        """Has the server sent nothing that the loop has not come to yet, such as the end?"""
+        """Whether the server has sent nothing that is unread, not even the end of the connection."""
         return self._transport.silent
 
     def session(self) -> ssl.SSLSession | None:
-        """Return the TLS session that another connection may resume, None where there is none."""
+        """Return the TLS session that another connection may resume, None if there is none."""
         return self._session or self._transport.session()
 
     def begin(self, method: str) -> asyncio.Future[Answer]:
-        """Return the future of the answer to a request of this method, which the caller now writes. The future raises
-        NoAnswerError.
-        """
+        """Return a future of the answer to the request that the caller writes next. The future raises NoAnswerError."""
         self._until = self._gap = None
         self._reader.no_body = method == "HEAD"
         answer = self._answer = self._loop.create_future()
         return answer
 
     def limit(self, patience: float | None, *, anew: bool = False) -> None:
-        """Wait for the answer for `patience` seconds of real time from now, None for ever. anew: wait as long again
-        after each piece of it.
+        """Limit the wait for the answer to `patience` real seconds from now, None for ever.
+
+        anew: restart the limit with each part of the answer.
         """
         self._gap = patience if anew else None
         if patience is None:
             self._until = None
             return
         until = self._until = self._loop.time() + patience
-        if until < self._timer_at:  # there is none, or one of a request that was more patient
+        if until < self._timer_at:  # no timer, or a later one of an earlier request
             if self._timer is not None:
                 self._timer.cancel()
             self._timer, self._timer_at = self._loop.call_at(until, self._late), until
 
     def stall(self, seconds: float) -> None:
-        """Read nothing for `seconds` of real time."""
+        """Stop reading for `seconds` of real time."""
         self._transport.pause_reading()
         self._stalled = self._loop.call_later(seconds, self._transport.resume_reading)
 
@@ -104,7 +101,7 @@ class Channel:
         self._transport.abort(reset=reset)
 
     def data_received(self, data: bytes) -> None:
-        if self._answer is None:  # nobody asked
+        if self._answer is None:  # no request is pending
             self.abort()
             return
         if self._gap is not None:
@@ -118,9 +115,7 @@ class Channel:
         if answer is None:
             return
         waiting, self._answer = self._answer, None
-        if (
-            not answer.keep or self.sending or self._reader.begun
-        ):  # what comes after an answer, nobody asked for
+        if not answer.keep or self.sending or self._reader.begun:  # bytes after an answer are unexpected
             if self._keeps_session:
                 self._session = self._transport.session()
             self.abort()
@@ -154,7 +149,7 @@ class Channel:
         self._timer, self._timer_at = None, math.inf
         if self._answer is None or self._until is None:
             return
-        if self._loop.time() < self._until:  # a later request, or a piece of the answer, has moved it
+        if self._loop.time() < self._until:  # a later request, or part of the answer, extended it
             self._timer, self._timer_at = self._loop.call_at(self._until, self._late), self._until
             return
         self._fail("timeout", "the server did not answer in time")

@@ -1,4 +1,4 @@
-"""A virtual device: knows its identity and its credentials, and speaks the device HTTPS API (document 1)."""
+"""Virtual device: a client of the device HTTPS API (document 1) with an identity and credentials."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ Secret = Callable[[int], Awaitable[str]]
 
 
 class DeviceError(LabkitError):
-    """The platform refused what the device asked for.
+    """The platform refused a request of a device.
 
-    action: which device, and what for; status: the HTTP status; reason: the body, as text; response: all of it, as the
-    device's client has it (of httpx, or an Answer).
+    action: identity and action; status: the HTTP status; reason: the body as text; response: the whole answer, of the
+    type of the device's client (httpx.Response or Answer).
     """
 
     def __init__(self, action: str, response: Any) -> None:
@@ -37,13 +37,13 @@ class DeviceError(LabkitError):
         self.response = response
         self.status = response.status_code
         self.reason = response.text
-        refused = self.status >= 400  # of any other answer the body may be a secret
+        refused = self.status >= 400  # the body of any other answer may be a secret
         super().__init__(f"{action}: {self.status} {self.reason if refused else 'was not expected'}".rstrip())
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What a long poll brought. `modified` is Last-Modified as it was sent."""
+    """A value returned by a long poll. modified: the header Last-Modified as received."""
 
     alias: str
     value: str
@@ -52,7 +52,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What a device holds to prove its identity; at most one of them is set by activation."""
+    """Credentials by which a device proves its identity; activation sets one of them at most."""
 
     token: str | None = None
     password: str | None = None
@@ -60,17 +60,17 @@ class Credentials:
 
     def __repr__(self) -> str:
         held = [name for name in ("token", "password", "certificate") if getattr(self, name) is not None]
-        return f"<credentials: {', '.join(held) or 'none'}>"  # what they are is secret
+        return f"<credentials: {', '.join(held) or 'none'}>"  # the values are secret
 
 
 def check_points(points: object) -> None:
-    """Raises LabError for what is no {alias: {timestamp: value}}."""
+    """Raise LabError unless `points` is {alias: {timestamp: value}}."""
     if not isinstance(points, Mapping) or not all(isinstance(each, Mapping) for each in points.values()):
         raise LabError(f"record: expected {{alias: {{Unix seconds: value}}}}, not {points!r}")
 
 
 class Response(Protocol):
-    """What both clients answer with."""
+    """Answer of a device's client."""
 
     @property
     def status_code(self) -> int: ...
@@ -83,7 +83,7 @@ class Response(Protocol):
 
 
 class Client(Protocol):
-    """What a device asks by: FlowClient (httpx), or in a fleet DeviceConnection."""
+    """HTTP client of a device: FlowClient (httpx), or in a fleet DeviceConnection."""
 
     certificate: KeyPair | None
 
@@ -94,8 +94,8 @@ class Client(Protocol):
 class VirtualDevice:
     """A device of a product.
 
-    auth: token, password or certificate; secret: makes a new password of the length it is given; client: what it asks
-    by, a FlowClient unless another is given.
+    auth: token, password or certificate; secret: function that returns a new password of a given length; client: HTTP
+    client, by default a FlowClient.
     """
 
     def __init__(
@@ -118,39 +118,39 @@ class VirtualDevice:
 
     @property
     def certificate(self) -> KeyPair | None:
-        """The certificate that the device shows, if it has one."""
+        """The certificate that the device presents, if it has one."""
         return self._client.certificate
 
     @property
     def credentials(self) -> Credentials:
-        """What the device holds now."""
+        """The device's current credentials."""
         return Credentials(self.token, self.password, self.certificate)
 
     async def use(self, credentials: Credentials) -> None:
-        """Show these credentials from now on, as a thief would, or a device that was flashed with them."""
+        """Use other credentials from now on, like a thief or a device that was flashed with them."""
         self.token, self.password = credentials.token, credentials.password
         if credentials.certificate is not self.certificate:
             await self.use_certificate(credentials.certificate)
 
     async def use_certificate(self, certificate: KeyPair | None) -> None:
-        """Show another certificate from the next connection on."""
+        """Present another certificate from the next connection on."""
         await self._client.close()
         self._client.certificate = certificate
 
     def request(
         self, method: str, path: str, *, credentials: bool = True, **options: Any
     ) -> Coroutine[Any, Any, httpx.Response]:
-        """Send any request, with the device's credentials unless told otherwise; the answer as it came.
+        """Send any request and return the answer, whatever its status (in a fleet, an Answer).
 
-        In a fleet it is an Answer, which has the names that are used here.
+        credentials: add the device's credentials.
         """
         headers = dict(options.pop("headers", None) or {})
         if credentials and (self.token is not None or "auth" not in options):
-            self._prove(headers)
+            self._add_credentials(headers)
         return self._client.request(method, path, headers=headers, **options)
 
     async def activate(self) -> None:
-        """Provision; when the device has credentials already, replace them."""
+        """Provision the device, or replace its credentials."""
         if self.auth == "certificate":
             await self._activate_certificate()
         elif self.auth == "password":
@@ -177,7 +177,7 @@ class VirtualDevice:
             await self.use_certificate(new)
             return
         await self.use_certificate(new)
-        try:  # with any request; this one tells whether it was provisioned
+        try:  # any request activates; this one shows whether it succeeded
             await self._expect("activate", DONE, self.request, "GET", "/provision/download")
         except DeviceError:
             await self.use_certificate(None)
@@ -188,18 +188,18 @@ class VirtualDevice:
         return self._post("write", STORED, "/onep:v1/stack/alias", values.items())
 
     async def read(self, aliases: Sequence[str]) -> dict[str, str]:
-        """The newest value of each alias that has one."""
+        """Return the newest value of each alias that has one."""
         response = await self._expect("read", FOUND, self.request, "GET", _alias_path(aliases))
         return _form(response)
 
     async def write_and_read(self, values: Values, aliases: Sequence[str]) -> dict[str, str]:
-        """Hybrid: store, then read."""
+        """Store values, then read aliases, in one hybrid request. Return as `read`."""
         return _form(await self._post("write and read", FOUND, _alias_path(aliases), values.items()))
 
     async def poll(self, alias: str, timeout: float, since: str | int | None = None) -> Point | None:
-        """Wait up to `timeout` seconds of lab time for the next datapoint; None when none came (304).
+        """Return the next datapoint, or None after `timeout` seconds of lab time without one (304).
 
-        since: Unix seconds, or what `modified` of the last point was, so that nothing is missed (labkit.devices.polls).
+        since: Unix seconds, or `modified` of the last point, so that nothing is missed (labkit.devices.polls).
         """
         headers = {"Request-Timeout": str(round(timeout * 1000))}
         if since is not None:
@@ -221,24 +221,24 @@ class VirtualDevice:
         await self._post("record", STORED, "/onep:v1/stack/record", pairs)
 
     async def content(self) -> list[str]:
-        """The ids of the content that the product offers."""
+        """Return the ids of the product's content items."""
         return (
             await self._expect("list", DONE, self.request, "GET", "/provision/download")
         ).text.splitlines()
 
     async def content_info(self, id: str) -> str:
-        """The meta line of a content item."""
+        """Return the info line of a content item."""
         path = f"/provision/download?id={quote(id, safe='')}&info=true"
         return (await self._expect("info", DONE, self.request, "GET", path)).text.rstrip("\r\n")
 
     async def download(self, id: str, range: str | None = None) -> bytes:
-        """A content item; `range` as in the header Range: `bytes=0-99`."""
+        """Return a content item; `range` as in the header Range: `bytes=0-99`."""
         headers = {} if range is None else {"Range": range}
         path = f"/provision/download?id={quote(id, safe='')}"
         return (await self._expect("download", SENT, self.request, "GET", path, headers=headers)).content
 
     async def timestamp(self) -> int:
-        """The server's clock in Unix seconds."""
+        """Return the server's clock in Unix seconds."""
         return int(
             (await self._expect("timestamp", DONE, self.request, "GET", "/timestamp", credentials=False)).text
         )
@@ -246,8 +246,8 @@ class VirtualDevice:
     async def close(self) -> None:
         await self._client.close()
 
-    def _prove(self, headers: dict[str, str]) -> None:
-        """Add the credentials that go into a header, unless others are there."""
+    def _add_credentials(self, headers: dict[str, str]) -> None:
+        """Add the header of the device's credentials, unless it is given."""
         if self.token is not None:
             headers.setdefault("X-Platform-CIK", self.token)
         elif self.password is not None:
@@ -257,10 +257,10 @@ class VirtualDevice:
     def _post(
         self, action: str, statuses: tuple[int, ...], path: str, pairs: Iterable[tuple[str, object]]
     ) -> Coroutine[Any, Any, Response]:
-        """Send a form; as `_expect`."""
+        """Send a form: see `_expect`."""
         headers = {"Content-Type": FORM}
-        self._prove(headers)
-        ask = self._client.request  # all that `request` would do is done
+        self._add_credentials(headers)
+        ask = self._client.request  # the credentials are added already
         return self._expect(action, statuses, ask, "POST", path, headers=headers, content=encoded(pairs))
 
     async def _expect(
@@ -272,7 +272,7 @@ class VirtualDevice:
         path: str,
         **options: Any,
     ) -> Response:
-        """Send a request; raises DeviceError unless the status is among those expected."""
+        """Send a request and return its answer. Raises DeviceError unless the status is one of `statuses`."""
         response: Response = await ask(method, path, **options)
         if response.status_code not in statuses:
             raise DeviceError(f"{self.identity}: {action}", response)
@@ -280,10 +280,10 @@ class VirtualDevice:
 
 
 def encoded(pairs: Iterable[tuple[str, object]]) -> str:
-    """A form body (the URL standard's urlencoded): a boolean as true or false, others as their text."""
+    """Return a form body (URL standard, urlencoded): a boolean as true or false, other values as their text."""
     items = [(name, str(value).lower() if type(value) is bool else value) for name, value in pairs]
     form = "&".join([f"{name}={value!s}" for name, value in items])
-    # As nearly always there is nothing to encode. A pair has one sign at least, so with none more these are all theirs.
+    # The usual case: nothing to encode. Each pair adds one "=", so an equal count means that no text contains one.
     if form.count("=") == len(items) and PLAIN_FORM.fullmatch(form):
         return form
     return "&".join([f"{_quoted(name)}={_quoted(str(value))}" for name, value in items])

@@ -1,4 +1,4 @@
-"""Kinds of faults of devices: what each does, and the arguments that it takes."""
+"""Kinds of device faults, and checks of their arguments."""
 
 from __future__ import annotations
 
@@ -51,15 +51,15 @@ async def _reboot(device: FleetDevice, seconds: float) -> None:
 class FaultKind:
     """A kind of fault of devices.
 
-    meaning: what it does, as a phrase. play: at a device, None where it is not one that it hits. before: does it hit
-    before the request leaves, or once its answer has come? None: on a virtual clock the latter.
+    meaning: effect, as a phrase; apply: inject it at a device, None for a fault of the platform; before: whether it
+    hits before the request is sent rather than after its answer has arrived; None: after it on a virtual clock only.
 
-    seconds: what they are without an argument; None where there are none, 0 where they may be left out; once: unless
-    a frequency says otherwise; never: actions that it does not hit.
+    seconds: default of the argument; None if the kind takes none; negative: whether they may be; once: it hits once
+    unless a frequency is given; never: actions that it does not hit.
     """
 
     meaning: str
-    play: Callable[[FleetDevice, float], Awaitable[None]] | None
+    apply: Callable[[FleetDevice, float], Awaitable[None]] | None
     before: bool | None = True
     seconds: float | None = None
     negative: bool = False
@@ -109,7 +109,7 @@ KINDS = {
 
 
 def check_restart(does: str, after: object, **of_devices: object) -> None:
-    """Raises LabError where what is of devices comes with a restart of the platform, or the other way round."""
+    """Raise LabError if a platform restart has arguments of device faults, or a device fault has `after`."""
     if (after is not None) is not (does == RESTART):
         raise LabError("after: expected with a platform restart, and with nothing else")
     for name, value in of_devices.items():
@@ -118,7 +118,7 @@ def check_restart(does: str, after: object, **of_devices: object) -> None:
 
 
 def checked_seconds(kind: FaultKind, does: str, seconds: object, name: str = "seconds") -> float:
-    """Return the seconds of a fault, those of its kind where none are given. Raises LabError for wrong ones."""
+    """Return the seconds of a fault, by default those of its kind. Raises LabError for invalid ones."""
     if kind.seconds is None:
         if seconds is not None:
             raise LabError(f"seconds: {does} takes none")
@@ -132,7 +132,7 @@ def checked_seconds(kind: FaultKind, does: str, seconds: object, name: str = "se
 
 
 def checked_devices(devices: Devices | None, identities: Mapping[int, str]) -> tuple[str | int, ...] | None:
-    """Return the devices that a fault hits, None for all. Raises LabError for one that the fleet does not have."""
+    """Return the devices that a fault hits, None for all. Raises LabError for a device that the fleet does not have."""
     if devices is None:
         return None
     several = (devices,) if isinstance(devices, str | int) else tuple(devices)
@@ -146,7 +146,7 @@ def checked_devices(devices: Devices | None, identities: Mapping[int, str]) -> t
 
 
 def checked_actions(kind: FaultKind, actions: str | Iterable[str] | None) -> tuple[str, ...] | None:
-    """Return the actions that a fault hits, None for all. Raises LabError for one that its kind cannot hit."""
+    """Return the actions that a fault hits, None for all. Raises LabError for an action that its kind cannot hit."""
     able = tuple(each for each in ACTIONS if each not in kind.never)
     if actions is None:
         return able if kind.never else None

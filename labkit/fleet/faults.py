@@ -1,4 +1,4 @@
-"""Faults of a fleet's devices: at their end of the connection, and in themselves (`fault_kinds.KINDS`)."""
+"""Faults injected at a fleet's devices and at their end of the connection (`fault_kinds.KINDS`)."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ MOST = 1000  # faults of one fleet
 
 @dataclass(frozen=True)
 class DeviceFault:
-    """One fault. Every device counts for itself, and has chance of its own.
+    """A fault, with a separate count and random generator for each device.
 
-    devices: numbers and patterns of identities; actions: of which requests; both None for all. after: seconds of lab
-    time into a run, for what happens once in it, to the platform.
+    devices: numbers and patterns of identities; actions: kinds of requests; both None for all. after: seconds of lab
+    time into a run, for a fault that happens to the platform, once.
     """
 
     name: str
@@ -50,7 +50,7 @@ class DeviceFault:
 
     @property
     def often(self) -> str:
-        """How often it hits, in words."""
+        """Frequency of the fault in words."""
         if self.after is not None:
             return f"after {self.after:g} s"
         words = [
@@ -63,25 +63,28 @@ class DeviceFault:
 
 @dataclass
 class Counts:
-    """What a fault could have hit at a device, and what it did. drawn: the device's chance for this fault; told: what
-    another process knows of it."""
+    """Counts of a fault at one device.
+
+    drawn: random generator of this fault and device; concerned: whether the fault applies to the device; seen: requests
+    that it could hit; hits: requests that it hit; reported: seen and hits that `take` has returned.
+    """
 
     drawn: Chance
     concerned: bool
     seen: int = 0
     hits: int = 0
-    told: tuple[int, int] = (0, 0)
+    reported: tuple[int, int] = (0, 0)
 
 
 class FleetFaults:
-    """The faults of a fleet, in the order in which they came. Each run of it counts anew."""
+    """The faults of a fleet, in the order in which they were added. Counts start from 0 in each run."""
 
     def __init__(self, seed: int, identities: Mapping[int, str], faults: Iterable[DeviceFault] = ()) -> None:
-        """identities: of its devices, by number."""
+        """identities: of the fleet's devices, by number."""
         self._seed = seed
         self._identities = identities
         self._faults = {each.name: each for each in faults}
-        self._played: PlayedFaults | None = None  # in the run that was started last
+        self._played: PlayedFaults | None = None  # of the last run
 
     @lists({name: kind.meaning for name, kind in KINDS.items()}, "Faults")
     def add(
@@ -97,12 +100,12 @@ class FleetFaults:
         actions: str | Iterable[str] | None = None,
         name: str | None = None,
     ) -> str:
-        """Put a fault on the fleet, from its next run on: `fleet.faults.add("drop after", every=10)`. Gives its name.
+        """Add a fault from the fleet's next run on, and return its name: `fleet.faults.add("drop after", every=10)`.
 
         does: a fault of the list below; seconds: of lab time; after: when the platform restarts, in seconds of lab time
         from the beginning of a run.
-        every: the n-th request of each device; chance: from 0 to 1, from the device's own seed; first: at most so many
-        hits a device. devices: identities (`*` stands for any characters) or numbers; actions: `write`, `poll` …
+        every: hit each n-th request of a device; chance: from 0 to 1, from the device's own seed; first: largest number
+        of hits per device. devices: identities (`*` stands for any characters) or numbers; actions: `write`, `poll` …
         Raises LabError naming what is wrong and what was expected.
         """
         kind = KINDS.get(does)
@@ -140,24 +143,24 @@ class FleetFaults:
         return name
 
     def remove(self, name: str) -> None:
-        """Take a fault out, from the next run on. Raises LabError naming those that are there."""
+        """Remove a fault from the next run on. Raises LabError, listing the existing names, if there is none."""
         if name not in self._faults:
             raise LabError(unknown("fault", name, self._faults))
         del self._faults[name]
 
     def clear(self) -> None:
-        """Take all out, from the next run on."""
+        """Remove all faults from the next run on."""
         self._faults.clear()
 
     def begin(self) -> PlayedFaults | None:
-        """Those of a run that begins; None where there are none, so that nothing is paid."""
+        """Return the faults of a new run, None if there are none, so that they cost nothing."""
         several = tuple(each for each in self if each.does != RESTART)
         restarts = tuple(each for each in self if each.does == RESTART)
         self._played = PlayedFaults(self._seed, several, restarts) if self._faults else None
         return self._played
 
     def rows(self) -> list[dict[str, Any]]:
-        """All of them, with how often they hit in the run that was started last."""
+        """Return a row per fault, with its counts in the last run."""
         return [
             {
                 "name": each.name,
@@ -165,14 +168,14 @@ class FleetFaults:
                 "often": each.often,
                 "devices": "all" if each.devices is None else ", ".join(map(str, each.devices)),
                 "actions": "all" if each.actions is None else ", ".join(each.actions),
-                "seen": self._sum(each.name, "seen"),
-                "hits": self._sum(each.name, "hits"),
+                "seen": self._total(each.name, "seen"),
+                "hits": self._total(each.name, "hits"),
             }
             for each in self
         ]
 
     def frame(self) -> pandas.DataFrame:
-        """The same as a table, a row a fault, indexed by name."""
+        """Return the rows as a table indexed by name."""
         with needs("tables"):
             import pandas
 
@@ -196,9 +199,9 @@ class FleetFaults:
         ]
         return "\n".join(lines) or "<no faults>"
 
-    def _sum(self, name: str, what: str) -> int:
+    def _total(self, name: str, column: str) -> int:
         counts = {} if self._played is None else self._played.counts
-        return sum(getattr(each, what) for (fault, _), each in counts.items() if fault == name)
+        return sum(getattr(each, column) for (fault, _), each in counts.items() if fault == name)
 
     def _free_name(self) -> str:
         number = len(self._faults) + 1
@@ -209,17 +212,19 @@ class FleetFaults:
 
 @dataclass
 class PlayedFaults:
-    """The faults of one run: `DeviceFaults` of its plan. restarts: of the platform, played by who plays the run."""
+    """Faults of one run, which implement `DeviceFaults`. restarts: of the platform, which the caller carries out."""
 
     seed: int
     faults: tuple[DeviceFault, ...]
     restarts: tuple[DeviceFault, ...] = ()
     counts: dict[tuple[str, int], Counts] = field(default_factory=dict)
-    _busy: set[int] = field(default_factory=set)  # devices that one hits now: what it does meets no other
+    _busy: set[int] = field(
+        default_factory=set
+    )  # devices in a fault: their actions in it meet no other fault
 
     @property
     def titles(self) -> list[str]:
-        """Each fault of devices in words."""
+        """Descriptions of the device faults."""
         return [f"{each.does}, {each.often}" for each in self.faults]
 
     def restarted(self, fault: Restart) -> None:
@@ -227,45 +232,45 @@ class PlayedFaults:
         self.put({(fault.name, 0): (1, 1)})
 
     def take(self) -> dict[FaultKey, tuple[int, int]]:
-        """As DeviceFaults.take."""
+        """Return the counts since the last call: see DeviceFaults.take."""
         taken = {}
         for key, counts in self.counts.items():
             now = counts.seen, counts.hits
-            if now != counts.told:
-                taken[key] = now[0] - counts.told[0], now[1] - counts.told[1]
-                counts.told = now
+            if now != counts.reported:
+                taken[key] = now[0] - counts.reported[0], now[1] - counts.reported[1]
+                counts.reported = now
         return taken
 
     def put(self, taken: Mapping[FaultKey, tuple[int, int]]) -> None:
-        """As DeviceFaults.put."""
+        """Add counts of another process: see DeviceFaults.put."""
         for key, (seen, hits) in taken.items():
             counts = self.counts.get(key)
             if counts is None:
                 counts = self.counts[key] = Counts(chance(self.seed, "fault", *key), True)
             counts.seen, counts.hits = counts.seen + seen, counts.hits + hits
-            counts.told = counts.seen, counts.hits
+            counts.reported = counts.seen, counts.hits
 
     async def before(self, device: FleetDevice, action: str) -> None:
-        """The device is about to send a request."""
-        await self._meet(device, action, before=True)
+        """Apply faults before a request is sent."""
+        await self._apply(device, action, before=True)
 
     async def after(self, device: FleetDevice, action: str) -> None:
-        """An answer has come, and the device has not looked at it."""
-        await self._meet(device, action, before=False)
+        """Apply faults after an answer has arrived, before the device sees it."""
+        await self._apply(device, action, before=False)
 
     async def woken(self, device: FleetDevice) -> None:
-        """Nothing hits a device that sleeps."""
+        """Do nothing: no fault hits a sleeping device."""
 
-    async def _meet(self, device: FleetDevice, action: str, *, before: bool) -> None:
+    async def _apply(self, device: FleetDevice, action: str, *, before: bool) -> None:
         if device.number in self._busy:
             return
         for fault in self.faults:
             kind = KINDS[fault.does]
             early = kind.before if kind.before is not None else not device.simulated
-            if kind.play is not None and early is before and self._hits(fault, device, action):
+            if kind.apply is not None and early is before and self._hits(fault, device, action):
                 self._busy.add(device.number)
                 try:
-                    await kind.play(device, fault.seconds)
+                    await kind.apply(device, fault.seconds)
                 finally:
                     self._busy.discard(device.number)
 

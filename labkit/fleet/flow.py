@@ -1,7 +1,6 @@
-"""The client that virtual devices, notebooks and checks use: HTTPS to a named host of a lab, without DNS.
+"""HTTPS client of virtual devices, notebooks and checks for one host of a lab, without DNS.
 
-It always verifies the lab's CA. One client speaks to one host, because a connection belongs to the name it
-was opened for (SNI).
+It always verifies the lab's CA. A client has one host, because a connection belongs to one server name (SNI).
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ if TYPE_CHECKING:
 
     from labkit.fleet.httpx_transport import LabTransport
 
-PATIENCE = 60.0  # seconds of real time before a server counts as dead
-LONGEST_KEPT = 500  # characters of a URL that is not parsed again
+PATIENCE = 60.0  # real seconds to wait for an answer
+LONGEST_KEPT = 500  # characters of a URL whose parsed form is cached
 HEADERS = {
     "Accept": "*/*",
     "Accept-Encoding": "gzip, deflate",
@@ -35,19 +34,19 @@ HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class LabAddress:
-    """Where a lab listens, and the certificate (PEM) of its CA."""
+    """Address on which a lab listens, and the certificate (PEM) of its CA."""
 
     host: str
     https_port: int
     ca_pem: str
 
     def url(self, name: str, path: str = "") -> str:
-        """The URL of a path at the host `name`; it carries the port unless that is 443."""
+        """Return the URL of a path at the host `name`, with the port unless it is 443."""
         port = "" if self.https_port == 443 else f":{self.https_port}"
         return f"https://{name}{port}{path}"
 
     def context(self, certificate: KeyPair | None = None) -> ssl.SSLContext:
-        """A TLS context that trusts the lab's CA alone and shows `certificate`."""
+        """Return a TLS context that trusts only the lab's CA and presents `certificate`."""
         context = ssl.create_default_context(cadata=self.ca_pem)
         context.verify_flags |= (
             ssl.VERIFY_X509_PARTIAL_CHAIN
@@ -61,7 +60,7 @@ class LabAddress:
         return context
 
     def connections(self, certificate: KeyPair | None = None) -> LabTransport:
-        """What keeps connections there, all of which show `certificate`."""
+        """Return an httpx transport to the lab, whose connections present `certificate`."""
         from labkit.fleet.httpx_transport import LabTransport
 
         context = _anonymous(self.ca_pem) if certificate is None else self.context(certificate)
@@ -70,16 +69,16 @@ class LabAddress:
 
 @lru_cache(maxsize=8)
 def _anonymous(ca_pem: str) -> ssl.SSLContext:
-    """The context of all clients that show no certificate: to make one takes as long as to ask for something."""
+    """Return the shared TLS context of clients without a certificate: creating one takes as long as a request."""
     return LabAddress("", 0, ca_pem).context()
 
 
 class FlowClient:
     """An HTTPS client of one host of a lab.
 
-    cookies: are those that come kept for the next requests? shared: connections to use while it shows no certificate,
-    which whoever made them closes. It sends httpx's requests by itself: what httpx's own client does around each takes
-    longer than the exchange.
+    cookies: store cookies and send them with later requests; shared: transport to use while the client has no
+    certificate, closed by its owner. It passes httpx's requests to the transport directly, because httpx's own client
+    takes longer than the exchange.
     """
 
     def __init__(
@@ -95,9 +94,9 @@ class FlowClient:
         self.name = name
         self.certificate = certificate
         self._keeps = cookies
-        self._cookies: httpx.Cookies | None = None  # those that came
+        self._cookies: httpx.Cookies | None = None  # received so far
         self._shared = shared
-        self._transport: LabTransport | None = None  # its own
+        self._transport: LabTransport | None = None  # not shared
 
     async def request(
         self,
@@ -112,14 +111,14 @@ class FlowClient:
     ) -> httpx.Response:
         """Send a request and read the whole answer; `options` as httpx takes them. Follows no redirects.
 
-        auth: name and password; patience: seconds of real time to wait for an answer; None waits for ever.
+        auth: name and password; patience: real seconds to wait for an answer, None for ever.
         """
         import httpx
 
         request = httpx.Request(
             method,
             _url(f"https://{self.address.host}:{self.address.https_port}{path}"),
-            headers=[*(given := _pairs(headers)), *self._usual(given)],
+            headers=[*(given := _pairs(headers)), *self._default_fields(given)],
             extensions={
                 "sni_hostname": self.name,
                 "timeout": {"connect": patience, "read": patience},
@@ -135,21 +134,21 @@ class FlowClient:
         response = await self._connections().handle_async_request(request)
         response.elapsed = timedelta(seconds=time.perf_counter() - began)
         response.request = request
-        response.read()  # which came already
+        response.read()  # the body has arrived already
         if self._keeps and "Set-Cookie" in response.headers:
             self._cookies = self._cookies or httpx.Cookies()
             self._cookies.extract_cookies(response)
         return response
 
     async def close(self) -> None:
-        """Close its own connections, and forget the cookies; the next request opens new ones."""
+        """Close the connections that are not shared, and delete the cookies. The client can be used again."""
         transport, self._transport = self._transport, None
         self._cookies = None
         if transport is not None:
             await transport.aclose()
 
-    def _usual(self, given: Sequence[tuple[str | bytes, str | bytes]]) -> list[tuple[str, str]]:
-        """The fields that a request has, where others were not given."""
+    def _default_fields(self, given: Sequence[tuple[str | bytes, str | bytes]]) -> list[tuple[str, str]]:
+        """Return the default header fields that are not given."""
         names = {(name if isinstance(name, str) else name.decode("latin-1")).lower() for name, _ in given}
         usual = [(name, value) for name, value in HEADERS.items() if name.lower() not in names]
         return usual if "host" in names else [*usual, ("Host", self.name)]
@@ -163,7 +162,7 @@ class FlowClient:
 
 
 def _pairs(headers: Any) -> list[Any]:
-    """Header fields, in any form that httpx takes, as pairs: several of one name stay several."""
+    """Return header fields, in any form that httpx accepts, as pairs, which may repeat a name."""
     if headers is None:
         return []
     if hasattr(headers, "raw"):  # httpx's own
@@ -175,7 +174,7 @@ def _url(text: str) -> httpx.URL:
     return _kept_url(text) if len(text) <= LONGEST_KEPT else _parsed_url(text)
 
 
-@lru_cache(maxsize=1024)  # to parse one takes as long as to send it, and most come again
+@lru_cache(maxsize=1024)  # parsing takes as long as sending, and most URLs repeat
 def _kept_url(text: str) -> httpx.URL:
     return _parsed_url(text)
 

@@ -1,6 +1,6 @@
-"""The connections of clients to the hosts of a lab, for httpx: without DNS, on the running loop alone.
+"""Transport of httpx for the hosts of a lab, without DNS.
 
-httpx's own go through layers that serve any loop and any proxy, which takes most of the time of a short request.
+httpx's own transport supports any loop and any proxy, which takes most of the time of a short request.
 """
 
 from __future__ import annotations
@@ -16,34 +16,34 @@ from labkit.fleet.answer import FIELD, Answer, AnswerReader, MalformedError, raw
 from labkit.fleet.channel import Channel, NoAnswerError
 from labkit.fleet.transport import connected
 
-KEPT = 30.0  # seconds of real time for which a connection that nobody uses is kept
+KEPT = 30.0  # real seconds after which an idle connection is not reused
 MOST = 1024 * 1024 * 1024  # bytes of an answer's body
 FIRST = re.compile(rb"[!-~]+ [!-~]+ HTTP/1\.1")
 PIECE = 64 * 1024  # bytes of a body that are written at once, about
 
 
 class LabTransport(httpx.AsyncBaseTransport):
-    """Leads every request to one address, host (an IP address) and port: see `Address.connections`.
+    """httpx transport that sends every request to one IP address and port: see `LabAddress.connections`.
 
-    A request's extensions: `sni_hostname`, the name that a connection is opened for and belongs to, else that of its
-    URL; `sent`, a function that is called once all of the request is written; `timeout`, as httpx has it.
+    A request's extensions: `sni_hostname`, the server name of its connection, by default the URL's host; `sent`, a
+    function called once the request is written; `timeout`, as in httpx.
     """
 
     def __init__(self, host: str, port: int, context: ssl.SSLContext) -> None:
         self._host = host
         self._port = port
         self._context = context
-        self._idle: dict[str, list[tuple[Channel, float]]] = {}  # with the loop's time of the last answer
+        self._idle: dict[str, list[tuple[Channel, float]]] = {}  # with the loop's time of the last use
         self._all: set[Channel] = set()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         name = request.extensions.get("sni_hostname", request.url.host)
         timeout = request.extensions.get("timeout", {})
         try:
-            channel = self._kept(name) or await self._opened(name, timeout.get("connect"))
+            channel = self._idle_channel(name) or await self._open_channel(name, timeout.get("connect"))
             try:
                 response = await _exchange(channel, request, timeout.get("read"))
-            except BaseException:  # whatever comes now on this connection, nobody waits for
+            except BaseException:  # the pending answer makes the connection unusable
                 self._discard(channel)
                 raise
         except httpx.TransportError as error:
@@ -63,8 +63,8 @@ class LabTransport(httpx.AsyncBaseTransport):
         for channel in ending:
             channel.abort()
 
-    def _kept(self, name: str) -> Channel | None:
-        """The connection that was used last, if it is still open."""
+    def _idle_channel(self, name: str) -> Channel | None:
+        """Return the most recently used open connection of this name, None if there is none."""
         idle = self._idle.get(name)
         now = asyncio.get_running_loop().time()
         while idle:
@@ -74,13 +74,13 @@ class LabTransport(httpx.AsyncBaseTransport):
             self._discard(channel)
         return None
 
-    async def _opened(self, name: str, patience: float | None) -> Channel:
+    async def _open_channel(self, name: str, patience: float | None) -> Channel:
         try:
             async with asyncio.timeout(patience):
                 agreed = await connected(self._host, self._port, self._context, name)
         except TimeoutError as error:
             raise httpx.ConnectTimeout(str(error)) from error
-        except OSError as error:  # those of TLS are such, too
+        except OSError as error:  # including those of TLS
             raise httpx.ConnectError(str(error)) from error
         made = Channel(agreed, AnswerReader(MOST))
         self._all.add(made)
@@ -94,7 +94,7 @@ class LabTransport(httpx.AsyncBaseTransport):
 async def _exchange(channel: Channel, request: httpx.Request, patience: float | None) -> httpx.Response:
     """Send a request and read the whole answer. patience: seconds of real time to wait for more of it.
 
-    Raises httpx.TransportError, after which the connection is to be aborted.
+    Raises httpx.TransportError, after which the caller aborts the connection.
     """
     answer = channel.begin(request.method)
     try:
@@ -109,11 +109,11 @@ async def _exchange(channel: Channel, request: httpx.Request, patience: float | 
         raise httpx.RemoteProtocolError(str(error)) from None
     finally:
         if not answer.cancel() and not answer.cancelled():
-            answer.exception()  # which nobody may have come to wait for
+            answer.exception()  # else asyncio logs that it was never retrieved
 
 
 async def _send(channel: Channel, request: httpx.Request, answer: asyncio.Future[Answer]) -> None:
-    """Write it, as far as the server wants it: it may answer before it has read all."""
+    """Write the request, and stop if the server answers before it has read all of it."""
     channel.sending = True
     data = _head(request)
     chunked = "Transfer-Encoding" in request.headers
@@ -134,7 +134,7 @@ async def _send(channel: Channel, request: httpx.Request, answer: asyncio.Future
 
 
 def _response(answer: Answer) -> httpx.Response:
-    """Raises MalformedError for a header field that is none."""
+    """Return the answer as httpx's response. Raises MalformedError for a malformed header field."""
     return httpx.Response(
         answer.status_code,
         headers=raw_fields(answer.lines),
@@ -156,7 +156,7 @@ def _as_httpx(error: NoAnswerError) -> httpx.TransportError:
 
 
 def _head(request: httpx.Request) -> bytes:
-    """The head of a request. Raises httpx.LocalProtocolError for what would be no line, or more than one."""
+    """Return the head of a request. Raises httpx.LocalProtocolError for an invalid request line or header field."""
     first = b"%b %b HTTP/1.1" % (request.method.encode(), request.url.raw_path)
     if FIRST.fullmatch(first) is None:
         raise httpx.LocalProtocolError(f"no line of a request: {first[:80]!r}")

@@ -1,6 +1,6 @@
-"""What a run of a fleet counts: requests, errors by kind, and latencies as a histogram that merges exactly.
+"""Measurements of a fleet's run: requests, errors by kind, and latencies as a histogram that merges exactly.
 
-A percentile of a whole is taken from the merged histogram; percentiles are never averaged.
+A percentile of several intervals is taken from their merged histogram; percentiles are never averaged.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ if TYPE_CHECKING:
 STATES = ("waiting", "running", "sleeping", "polling", "paused", "failed", "ended")
 PERCENTILES = {"p50": 50.0, "p90": 90.0, "p99": 99.0}
 
-HIGHEST = 366 * 86_400 * 1_000_000  # µs: what takes longer than a year counts as a year
+HIGHEST = 366 * 86_400 * 1_000_000  # µs: a longer duration counts as a year
 DIGITS = 3
-EXACT_BITS = 11  # a histogram of three digits keeps 2048 values exactly, and so many in each power of 2 above
+EXACT_BITS = 11  # three digits: values below 2^11 are exact, and each power of 2 above has 2^10 buckets
 EXACT = 1 << EXACT_BITS
 
 
 class Latency:
     """A histogram of durations of 1 µs to a year, kept to three digits: an HDR histogram.
 
-    Only the buckets that hold something are kept, so that thousands of intervals cost little; `encode` gives all of
-    it in the compressed format that HDR histograms share (V2).
+    Only non-empty buckets are stored, so that thousands of intervals cost little; `encode` returns the compressed V2
+    format of HDR histograms.
     """
 
     __slots__ = ("_counts", "count")
 
     def __init__(self) -> None:
         self.count = 0
-        self._counts: dict[int, int] = {}  # the least µs of a bucket → how many
+        self._counts: dict[int, int] = {}  # lowest µs of a bucket → count
 
     @classmethod
     def of(cls, durations: Iterable[float]) -> Self:
-        """A histogram of these durations in seconds."""
+        """Return a histogram of durations in seconds."""
         made = cls()
         for duration in durations:
             made.add(duration)
@@ -61,25 +61,25 @@ class Latency:
         self.count += 1
 
     def merge(self, other: Latency) -> None:
-        """Count what the other has counted. The result is the histogram of both, exactly."""
+        """Add the counts of another histogram, without loss."""
         for micros, count in other._counts.items():
             self._counts[micros] = self._counts.get(micros, 0) + count
         self.count += other.count
 
     @classmethod
     def merged(cls, parts: Iterable[Latency]) -> Self:
-        """The histogram of all parts."""
+        """Return the sum of several histograms."""
         made = cls()
         for part in parts:
             made.merge(part)
         return made
 
     def percentile(self, percent: float) -> float:
-        """Seconds within which `percent` of all were; NaN where nothing was counted."""
+        """Return the percentile in seconds; NaN if the histogram is empty."""
         return self.percentiles([percent])[0]
 
     def percentiles(self, percents: Sequence[float]) -> list[float]:
-        """As `percentile`, of several at once, which are given in ascending order."""
+        """Return several percentiles, given in ascending order: see `percentile`."""
         found: list[float] = []
         seen, buckets = 0, iter(sorted(self._counts.items()))
         micros = 0
@@ -93,16 +93,16 @@ class Latency:
 
     @property
     def max(self) -> float:
-        """The longest, in seconds; NaN where nothing was counted."""
+        """The longest duration in seconds; NaN if the histogram is empty."""
         return self.percentile(100)
 
     def buckets(self) -> Iterator[tuple[float, float, int]]:
-        """What was counted, in ascending order: from and to in seconds, and how many."""
+        """Yield the non-empty buckets in ascending order: lower and upper bound in seconds, and count."""
         for micros, count in sorted(self._counts.items()):
             yield micros / 1_000_000, (_most(micros) + 1) / 1_000_000, count
 
     def encode(self) -> bytes:
-        """The histogram as compressed base64 text of a few hundred bytes to some KiB; `decode` gives an equal one."""
+        """Return the histogram as compressed base64 text, a few hundred bytes to some KiB: input of `decode`."""
         from hdrh.histogram import HdrHistogram
 
         histogram = HdrHistogram(1, HIGHEST, DIGITS)
@@ -113,7 +113,7 @@ class Latency:
 
     @classmethod
     def decode(cls, encoded: bytes) -> Self:
-        """A histogram from its encoded form. Raises what hdrhistogram raises for what is none."""
+        """Return the histogram of an encoded text. Raises hdrhistogram's errors for an invalid one."""
         from hdrh.histogram import HdrHistogram
 
         histogram = HdrHistogram.decode(encoded)
@@ -127,7 +127,7 @@ class Latency:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Latency) and self._counts == other._counts
 
-    __hash__ = None  # type: ignore[assignment]  # it changes
+    __hash__ = None  # type: ignore[assignment]  # it is mutable
 
     def __repr__(self) -> str:
         if not self.count:
@@ -137,7 +137,7 @@ class Latency:
 
 
 def _most(micros: int) -> int:
-    """The largest value of a bucket."""
+    """Return the highest value of the bucket that begins at `micros`."""
     return micros + (1 << max(micros.bit_length() - EXACT_BITS, 0)) - 1
 
 
@@ -145,9 +145,9 @@ def _most(micros: int) -> int:
 class Tick:
     """One interval of a run.
 
-    time: lab time at its end, Unix seconds; devices: how many, by state (STATES); requests: those that ended in the
-    interval, answered or not; errors: of these, by kind ("503", "no answer", "refused", "cut", "timeout"); latency: lab
-    time from the intended time to the answer; lag: lab seconds from an event to its handler, where known.
+    time: lab time at its end, Unix seconds; devices: number by state (STATES); requests: number that ended in the
+    interval, answered or not; errors: number by kind ("503", "no answer", "refused", "cut", "timeout"); latency: lab
+    time from the intended time to the answer; lag: lab seconds from an event to its handler, if known.
     """
 
     time: float
@@ -158,7 +158,7 @@ class Tick:
     lag: float | None = None
 
     def encode(self) -> dict[str, Any]:
-        """Plain data, to travel between processes."""
+        """Return the tick as plain data for another process: input of `decode`."""
         return {
             "time": self.time,
             "devices": dict(self.devices),
@@ -170,12 +170,12 @@ class Tick:
 
     @classmethod
     def decode(cls, data: Mapping[str, Any]) -> Self:
-        """A tick from plain data."""
+        """Return the tick of plain data."""
         return cls(**{**data, "latency": Latency.decode(data["latency"])})
 
     @classmethod
     def merged(cls, time: float, ticks: Sequence[Tick]) -> Self:
-        """The tick of several processes that ran side by side: all is added, of lags the longest is kept."""
+        """Return the tick of several concurrent processes: the sum of their counts, and the longest lag."""
         lags = [tick.lag for tick in ticks if tick.lag is not None]
         return cls(
             time,
@@ -189,14 +189,14 @@ class Tick:
 
 @dataclass(slots=True)
 class Measures:
-    """What an interval counts while it lasts."""
+    """Counts of the current interval."""
 
     requests: int = 0
     errors: Counter[str] = field(default_factory=Counter)
     latency: Latency = field(default_factory=Latency)
 
     def answered(self, status: int, seconds: float) -> None:
-        """Count an answer and how long it took; a status from 400 on is an error too."""
+        """Count an answer and its latency; a status from 400 is an error too."""
         self.requests += 1
         self.latency.add(seconds)
         if status >= 400:
@@ -208,25 +208,24 @@ class Measures:
         self.errors[kind] += 1
 
     def merge(self, other: Measures) -> None:
-        """Count what the other has counted."""
+        """Add the counts of another interval."""
         self.requests += other.requests
         self.errors.update(other.errors)
         self.latency.merge(other.latency)
 
     def tick(self, time: float, devices: Mapping[str, int], lag: float | None = None) -> Tick:
-        """The interval that ends at `time`; the next begins with nothing."""
+        """Return the interval that ends at `time`, and start the next one from 0."""
         tick = Tick(time, dict(devices), self.requests, dict(self.errors), self.latency, lag)
         self.requests, self.errors, self.latency = 0, Counter(), Latency()
         return tick
 
 
 def frame(ticks: Sequence[Tick], began: float | None = None, every: float | None = None) -> DataFrame:
-    """A row a tick, by lab time (UTC) of its end.
+    """Return a table with a row per tick, indexed by lab time (UTC) of its end.
 
-    began, every: when the first began, and how long one lasts at most, for charts (`attrs` of the frame). Columns:
-    requests that ended in it, errors (of these: refused, or without an answer), p50, p90, p99, max (seconds of lab
-    time, NaN without answers), a column for each state, `error <kind>` for each kind that there was, and lag where one
-    is known.
+    began, every: start of the first tick and longest length of one, for charts (`attrs` of the frame). Columns:
+    requests that ended in it, errors (of these, refused or without an answer), p50, p90, p99, max (seconds of lab
+    time, NaN without answers), a column per state, `error <kind>` per kind that occurred, and lag if one is known.
     """
     with needs("tables"):
         import pandas as pd
@@ -262,7 +261,7 @@ def _sum(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
 
 @dataclass(slots=True)
 class Timings:
-    """Real durations, in seconds; no two runs have the same. latency: of all answers but those of polls."""
+    """Real durations of a run in seconds, which no seed reproduces. latency: of all answers except polls."""
 
     began: float = field(default_factory=time.perf_counter)
     cpu_began: float = field(default_factory=time.process_time)
@@ -271,13 +270,13 @@ class Timings:
     latency: Latency = field(default_factory=Latency)
 
     def so_far(self) -> tuple[float, float]:
-        """Real time, and CPU time of the whole process."""
+        """Return the real time and the CPU time of the process since the run began."""
         if self.real:
             return self.real, self.cpu
         return time.perf_counter() - self.began, time.process_time() - self.cpu_began
 
     def figures(self, requests: int) -> dict[str, float]:
-        """Real, CPU, and of so many requests those a real second; percentiles of the latency, NaN without answers."""
+        """Return real and CPU seconds, requests per real second, and latency percentiles (NaN without answers)."""
         real, cpu = self.so_far()
         taken = self.latency.percentiles([*PERCENTILES.values(), 100.0])
         return {

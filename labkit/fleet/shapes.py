@@ -1,8 +1,8 @@
-"""Shapes of load: a number as a function of lab time.
+"""Load shapes: numbers of devices or rates of requests as functions of lab time.
 
-A shape says how many devices are online (a closed loop: each goes on when it is answered), or how many requests a
-second each device begins (an open rate: they come when they come, however slow the server is, and latency counts
-from the intended time). Shapes add up, and a number makes one larger or smaller: `DailyWave(100, 900) + Flat(50) * 2`.
+A shape gives the number of online devices (closed loop: a device continues when it is answered), or the rate of
+requests per device and second (open loop: independent of the server's speed, with latency from the intended time).
+Shapes can be added, and multiplied by a number: `DailyWave(100, 900) + Flat(50) * 2`.
 """
 
 from __future__ import annotations
@@ -18,32 +18,30 @@ from typing import Protocol, TypeGuard
 from labkit.core.errors import LabError
 
 DAY = 86_400.0
-WINDOW = (
-    600.0  # seconds: so long one bound of the rate is used, so that a short peak costs no draws elsewhere
-)
-RESOLUTION = 1.0  # seconds: between two looks at how many are online
-PRECISION = 0.001  # seconds: to which the instant of a change is found
-ANNOUNCED = 3_600.0  # seconds: so often `online` says the number although it is the same
+WINDOW = 600.0  # seconds that share one bound of the rate, so that a short peak costs no draws elsewhere
+RESOLUTION = 1.0  # seconds between two evaluations of the number of online devices
+PRECISION = 0.001  # seconds, of the instant of a change
+HEARTBEAT = 3_600.0  # seconds after which `online` repeats an unchanged number
 
 
 class Chance(Protocol):
-    """What arrivals draw from: a random.Random."""
+    """Random generator for arrivals, such as random.Random."""
 
     def random(self) -> float:
-        """A number from 0 up to 1, without 1."""
+        """Return a number in [0, 1)."""
         ...
 
 
 class Shape(ABC):
-    """A number of at least 0 for each instant of a run."""
+    """A non-negative number as a function of the time of a run."""
 
     @abstractmethod
     def at(self, elapsed: float, start: float = 0.0) -> float:
-        """The number `elapsed` seconds after the run's start, which is lab time in Unix seconds."""
+        """Return the number `elapsed` seconds after the run's start (`start`: lab time in Unix seconds)."""
 
     @abstractmethod
     def most(self, begin: float, end: float, start: float = 0.0) -> float:
-        """A number that `at` never exceeds from `begin` to `end`, which may be infinite."""
+        """Return an upper bound of `at` from `begin` to `end` (elapsed seconds; `end` may be infinite)."""
 
     def __add__(self, other: Shape) -> Shape:
         if not isinstance(other, Shape):
@@ -51,7 +49,7 @@ class Shape(ABC):
         return Sum((self, other))
 
     def __radd__(self, other: object) -> Shape:
-        if other == 0:  # where `sum` begins
+        if other == 0:  # the start value of `sum`
             return self
         raise LabError(f"a shape adds up with a shape, such as Flat(5), not with {other!r:.100}")
 
@@ -63,7 +61,7 @@ class Shape(ABC):
 
 @dataclass(frozen=True)
 class Flat(Shape):
-    """The same number always."""
+    """A constant number."""
 
     value: float
 
@@ -79,7 +77,7 @@ class Flat(Shape):
 
 @dataclass(frozen=True)
 class Ramp(Shape):
-    """From one number to another within `over` seconds, then that for ever."""
+    """A linear change from `first` to `last` within `over` seconds, constant afterwards."""
 
     first: float
     last: float
@@ -99,7 +97,7 @@ class Ramp(Shape):
 
 @dataclass(frozen=True)
 class Steps(Shape):
-    """A number from each of these seconds on: `Steps({0: 10, 60: 50, 120: 10})`; 0 before the first."""
+    """Constant levels by the second at which they begin: `Steps({0: 10, 60: 50, 120: 10})`; 0 before the first."""
 
     levels: Mapping[float, float]
     _times: list[float] = field(init=False, repr=False, compare=False)
@@ -112,7 +110,7 @@ class Steps(Shape):
         _check(self, **{f"the time {time!r:.100}": time for time in self.levels})
         _check(self, **{f"levels[{time}]": level for time, level in self.levels.items()})
         times = sorted(self.levels)
-        object.__setattr__(self, "_times", times)  # a frozen object's own, sorted once
+        object.__setattr__(self, "_times", times)  # the dataclass is frozen
         object.__setattr__(self, "_values", [0.0, *(self.levels[time] for time in times)])
 
     def at(self, elapsed: float, start: float = 0.0) -> float:
@@ -145,10 +143,10 @@ class DailyWave(Shape):
 
 @dataclass(frozen=True)
 class Herd(Shape):
-    """A thundering herd: `value`; nothing during an outage; then `surge` times as much at once, which ebbs away.
+    """A thundering herd: `value`; 0 during an outage; then `surge` times `value`, decaying exponentially to `value`.
 
-    begins: seconds from the run's start to the outage, which lasts `outage` seconds; recovery: seconds in which the
-    surplus falls to 1/e of what it was. As a number of devices, more than the fleet has is all of it.
+    begins: seconds from the run's start to the outage; outage: its seconds; recovery: seconds in which the surplus
+    falls to 1/e. As a number of devices it is limited by the size of the fleet.
     """
 
     value: float
@@ -179,7 +177,7 @@ class Herd(Shape):
 
 @dataclass(frozen=True)
 class Sum(Shape):
-    """Several shapes, added up."""
+    """The sum of several shapes."""
 
     shapes: tuple[Shape, ...]
 
@@ -192,7 +190,7 @@ class Sum(Shape):
 
 @dataclass(frozen=True)
 class Scaled(Shape):
-    """A shape, so many times."""
+    """A shape multiplied by a factor."""
 
     shape: Shape
     factor: float
@@ -209,7 +207,7 @@ class Scaled(Shape):
 
 @dataclass(frozen=True)
 class Portion(Shape):
-    """Of a number of devices, how many are in one of several shares to which devices are dealt one by one."""
+    """The number of devices in one shard, for a total number that is distributed over the shards in turn."""
 
     shape: Shape
     share: int  # from 0
@@ -227,7 +225,7 @@ class Portion(Shape):
 
 @dataclass(frozen=True)
 class Delayed(Shape):
-    """A shape of which the first seconds are over already."""
+    """A shape whose first `over` seconds have passed."""
 
     shape: Shape
     over: float
@@ -240,7 +238,7 @@ class Delayed(Shape):
 
 
 class Dial(Shape):
-    """A shape that is made larger or smaller while it is used: `factor`."""
+    """A shape multiplied by a factor that may change while it is in use."""
 
     def __init__(self, shape: Shape) -> None:
         self.shape = shape
@@ -254,7 +252,7 @@ class Dial(Shape):
 
 
 def scaled(dial: Dial | None, factor: float) -> None:
-    """Turn the dial of a run. Raises LabError where there is none, and for a factor that is none."""
+    """Set the factor of a run's arrivals. Raises LabError for a run without arrivals, and for an invalid factor."""
     if dial is None:
         raise LabError("arrivals: this run has no rate of them, run(…, arrivals=Flat(0.1)) gives it one")
     if type(factor) not in (int, float) or not 0 < factor < math.inf:
@@ -265,12 +263,13 @@ def scaled(dial: Dial | None, factor: float) -> None:
 def arrivals(
     shape: Shape, chance: Chance, start: float, end: float = math.inf, begin: float | None = None
 ) -> Iterator[float]:
-    """The intended times (lab time, Unix seconds) of a Poisson process of this rate a second, until `end`.
+    """Yield the arrival times (lab time, Unix seconds) of a Poisson process with this rate per second, until `end`.
 
-    start: of the run, from which the shape counts; begin: the first instant that counts, without one the start.
+    start: of the run, the origin of the shape; begin: of the process, by default the start. Ends once the rate stays 0
+    for ever.
 
-    By thinning: candidates at the largest rate of a window, each kept with the chance that its own rate is of it
-    (P. A. W. Lewis, G. S. Shedler, 1979). Ends where the rate stays 0 for ever.
+    Thinning: candidates are drawn at the largest rate of a window, and kept with probability rate / largest rate
+    (P. A. W. Lewis, G. S. Shedler, 1979).
     """
     elapsed, last = (0.0 if begin is None else begin - start), end - start
     while elapsed < last:
@@ -282,7 +281,7 @@ def arrivals(
             elapsed = window
             continue
         candidate = elapsed - math.log(1 - chance.random()) / bound
-        if candidate >= window:  # an exponential wait has no memory: it begins anew at the window's end
+        if candidate >= window:  # an exponential wait has no memory: draw again from the window's end
             elapsed = window
             continue
         elapsed = candidate
@@ -291,29 +290,29 @@ def arrivals(
 
 
 def online(shape: Shape, devices: int, start: float, end: float = math.inf) -> Iterator[tuple[float, int]]:
-    """When (lab time, Unix seconds) how many of a fleet's devices are to be online: the first so many of it.
+    """Yield the changes of the number of online devices: lab time (Unix seconds) and number.
 
-    The first is for the start; then one for each change, found to a thousandth of a second, and at least one an hour
-    also where nothing changes, so that whoever waits for each of them need not search without end.
+    The first is for the start; then one for each change, to a thousandth of a second, and at least one an hour without
+    a change, so that a caller who waits for the next change does not search for ever.
     """
     elapsed, last = 0.0, end - start
-    number, told = _whole(shape, 0.0, start, devices), 0.0
+    number, yielded = _whole(shape, 0.0, start, devices), 0.0
     yield start, number
     while elapsed < last:
         window = min(elapsed + RESOLUTION, last)
         target = _whole(shape, window, start, devices)
         while number != target:
             elapsed = _change(shape, elapsed, window, start, devices, number)
-            number, told = _whole(shape, elapsed, start, devices), elapsed
+            number, yielded = _whole(shape, elapsed, start, devices), elapsed
             yield start + elapsed, number
         elapsed = window
-        if elapsed - told >= ANNOUNCED and elapsed < last:
-            told = elapsed
+        if elapsed - yielded >= HEARTBEAT and elapsed < last:
+            yielded = elapsed
             yield start + elapsed, number
 
 
 def _change(shape: Shape, begin: float, end: float, start: float, devices: int, number: int) -> float:
-    """The instant after `begin`, at the latest `end`, from which on as many as `number` no longer is right."""
+    """Return the instant, after `begin` and at the latest `end`, at which the number of devices changes."""
     while end - begin > PRECISION:
         middle = (begin + end) / 2
         if _whole(shape, middle, start, devices) == number:

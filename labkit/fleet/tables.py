@@ -1,4 +1,4 @@
-"""Tables of what was measured once, as rows that devices can write again."""
+"""Tables of recorded measurements, as rows that devices replay."""
 
 from __future__ import annotations
 
@@ -17,23 +17,20 @@ from labkit.core.extras import needs
 if TYPE_CHECKING:
     import pandas
 
-PLAIN = re.compile(
+UNAMBIGUOUS = re.compile(
     r"\d{4}\b.*"  # begins with the year
     r"|.*\b[A-Za-z]{3,9}\b.*\d{4}.*"  # names the month
     r"|([+-]?\d+ days?,? ?)?[+-]?\d+:\d\d(:\d\d(\.\d+)?)?"  # a duration
-    r"|([+-]?[\d.]+ ?[A-Za-zµ]+ ?)+"  # one with units
+    r"|([+-]?[\d.]+ ?[A-Za-zµ]+ ?)+"  # a duration with units
 )
-Measured = list[
-    tuple[float, dict[str, object]]
-]  # seconds after the first row of the table, and what there was
+Measured = list[tuple[float, dict[str, object]]]  # seconds after the table's first row, and values by alias
 
 
 def measured(table: Any, time: str, device: str) -> dict[str | None, Measured]:
-    """The rows of a table by device, in the order of their times; by None where no column says of which device.
+    """Return the rows of a table by device, ordered by time; under None if the table has no column of devices.
 
-    table: a DataFrame, or the path of a CSV file, whose values stay the text that they are; an empty cell is no value,
-    and a row without any is left out. time, device: the names of columns, as Replay has them. Raises LabError for what
-    is no table, and for a row without a time.
+    table: a DataFrame, or the path of a CSV file, whose values stay text; empty cells and rows are left out. time,
+    device: names of columns, as in Replay. Raises LabError for an invalid table and for a row without a time.
     """
     with needs("tables"):
         import pandas as pd
@@ -48,9 +45,9 @@ def measured(table: Any, time: str, device: str) -> dict[str | None, Measured]:
     values = data.drop(columns=device, errors="ignore").to_dict("records")
     found: dict[str | None, Measured] = {}
     rows = zip(_seconds(data.index, name), devices, values, strict=True)
-    for when, whose, row in sorted(rows, key=lambda each: each[0]):
-        if there := {str(alias): value for alias, value in row.items() if pd.notna(value)}:
-            found.setdefault(whose, []).append((when, there))
+    for when, identity, row in sorted(rows, key=lambda each: each[0]):
+        if present := {str(alias): value for alias, value in row.items() if pd.notna(value)}:
+            found.setdefault(identity, []).append((when, present))
     return found
 
 
@@ -64,18 +61,20 @@ def _read(path: Any) -> pandas.DataFrame:
         return pd.read_csv(path, dtype=str, keep_default_na=False, na_values=[""])
     except OSError as error:
         raise LabError(f"table: {path}: {error.strerror or error}") from None
-    except ValueError as error:  # which those of pandas are too
+    except ValueError as error:  # including those of pandas
         raise LabError(f"table: {path}: no CSV: {error}") from None
 
 
 def _seconds(times: pandas.Index, name: str) -> list[float]:
-    """Seconds since the earliest of these times. Raises LabError for one that is none."""
+    """Return the seconds since the earliest time. Raises LabError for an invalid time."""
     with needs("tables"):
         import pandas as pd
 
-    found = _moments(times)
+    found = _parsed_times(times)
     if found is None:
-        shown = next((each for each in times if isinstance(each, str) and not _plain(each)), times[0])
+        shown = next(
+            (each for each in times if isinstance(each, str) and not _is_unambiguous(each)), times[0]
+        )
         raise LabError(f"{name}: expected times as dates (2026-02-01 09:30) or as seconds, not {shown!r}")
     since = found - found.min()
     seconds = [
@@ -87,8 +86,8 @@ def _seconds(times: pandas.Index, name: str) -> list[float]:
     return seconds
 
 
-def _moments(times: pandas.Index) -> Any:
-    """These times as dates in UTC, as durations or as numbers, whichever they are; None for what is none of them."""
+def _parsed_times(times: pandas.Index) -> Any:
+    """Return times as dates in UTC, as durations or as numbers, depending on their form; None for any other form."""
     with needs("tables"):
         import pandas as pd
 
@@ -99,18 +98,18 @@ def _moments(times: pandas.Index) -> Any:
     if pd.api.types.is_bool_dtype(times.dtype) or any(isinstance(each, bool) for each in times):
         return None
     ways: list[Callable[[Any], Any]] = [partial(pd.to_datetime, utc=True, format="ISO8601")]
-    if all(_plain(each) for each in times if isinstance(each, str)):
+    if all(_is_unambiguous(each) for each in times if isinstance(each, str)):
         ways += [partial(pd.to_datetime, utc=True), pd.to_timedelta]
-    if not isinstance(times, pd.DatetimeIndex):  # whose numbers are no seconds
+    if not isinstance(times, pd.DatetimeIndex):  # dates would become nanoseconds
         ways.insert(0, pd.to_numeric)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of dates in a form of their own, which are read one by one
+        warnings.simplefilter("ignore")  # that dates of an unusual form are parsed one by one
         for way in ways:
             with suppress(ValueError, TypeError):
                 return way(times)
     return None
 
 
-def _plain(text: str) -> bool:
-    """Can a time be read in one way alone? 01.02.2026 is a day of January or of February, and 1,5 is none at all."""
-    return PLAIN.fullmatch(text.strip()) is not None
+def _is_unambiguous(text: str) -> bool:
+    """Return whether a time is unambiguous: 01.02.2026 may be in January or February, and 1,5 is no time."""
+    return UNAMBIGUOUS.fullmatch(text.strip()) is not None

@@ -1,8 +1,8 @@
-"""TLS over a non-blocking socket, for connections of which one process has thousands.
+"""TLS over a non-blocking socket, for processes with thousands of connections.
 
-asyncio and uvloop do TLS in memory: each record goes through buffers and callbacks of theirs. Here OpenSSL reads and
-writes the socket itself when the loop says that it can, at about half the cost, and a connection that waits holds no
-buffer. Any loop will do that can watch a socket (`add_reader`).
+asyncio and uvloop do TLS in memory: each record passes through their buffers and callbacks. Here OpenSSL reads and
+writes the socket directly when the loop reports it ready, at about half the cost, and an idle connection has no buffer.
+It works on any loop that can watch a socket (`add_reader`).
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Protocol
 
-RECORD = 16 * 1024  # the largest plaintext of a TLS record (RFC 8446 5.1): all of one is read at once
-UNDER_WAY = (errno.EINPROGRESS, errno.EWOULDBLOCK)  # a connection that is being opened
-RESET = struct.pack("ii", 1, 0)  # SO_LINGER: drop what was not sent, and say so
+RECORD = 16 * 1024  # the largest plaintext of a TLS record (RFC 8446 5.1): a record is read at once
+UNDER_WAY = (errno.EINPROGRESS, errno.EWOULDBLOCK)  # the connection is being opened
+RESET = struct.pack("ii", 1, 0)  # SO_LINGER: discard unsent data and send a TCP reset
 NUMERIC = socket.AI_NUMERICHOST | socket.AI_NUMERICSERV
 
 
 class Receiver(Protocol):
-    """What a transport tells, once it is `opened`."""
+    """Callbacks of a transport."""
 
     def data_received(self, data: bytes) -> None:
-        """The other end has sent this."""
+        """Handle received bytes."""
 
     def connection_lost(self, error: Exception | None) -> None:
-        """The connection has ended, once for each: at the other end, with an error, or by `abort`."""
+        """Handle the end of the connection, called once: by the other end, with an error, or by `abort`."""
 
 
 class Transport:
-    """An open connection."""
+    """An open TLS connection."""
 
     __slots__ = (
         "_fd",
@@ -52,11 +52,9 @@ class Transport:
         self._loop = asyncio.get_running_loop()
         self._socket = agreed
         self._fd = agreed.fileno()
-        self._receiver: Receiver | None = (
-            receiver  # until the end, so that neither keeps the other afterwards
-        )
+        self._receiver: Receiver | None = receiver  # until the end, to break the reference cycle
         self._unsent: list[bytes] = []
-        self._writing = False  # waits until more can be written
+        self._writing = False  # waiting until the socket accepts more
         self._reading = self._open = True
         self._loop.add_reader(self._fd, self._readable)
 
@@ -65,22 +63,22 @@ class Transport:
         return not self._open
 
     def session(self) -> ssl.SSLSession | None:
-        """Return the TLS session that another connection may resume, with the same context and name; None where the
-        server gave none, or the connection has ended.
+        """Return the TLS session for resumption by another connection with the same context and name.
 
-        `ssl` of CPython 3.11.7 leaks some 5 KiB each time that it gives a session (later ones were not tried).
+        None if the server sent none or the connection has ended. `ssl` of CPython 3.11.7 leaks some 5 KiB per session
+        read (later versions were not tested).
         """
         return self._socket.session if self._open else None
 
     @property
     def silent(self) -> bool:
-        """Is there nothing to read, the end of the connection neither?"""
+        """Whether nothing waits to be read, not even the end of the connection."""
         waiting = select.poll()
         waiting.register(self._fd, select.POLLIN)
         return self._open and not waiting.poll(0)
 
     def write(self, data: bytes) -> None:
-        """Send this, at once or as the other end takes it. After the end of the connection it is lost."""
+        """Send data at once, or as the socket accepts it. After the end of the connection it is discarded."""
         if not self._open:
             return
         if self._unsent:
@@ -90,7 +88,7 @@ class Transport:
             self._watch_writing()
 
     def pause_reading(self) -> None:
-        """Take nothing more of what comes."""
+        """Stop reading from the socket."""
         if self._open and self._reading:
             self._loop.remove_reader(self._fd)
         self._reading = False
@@ -101,19 +99,19 @@ class Transport:
         self._reading = True
 
     def abort(self, *, reset: bool = False) -> None:
-        """End the connection at once; what was not sent yet is lost. reset: by a TCP reset rather than in order."""
+        """End the connection at once and discard unsent data. reset: by a TCP reset rather than in order."""
         if self._open:
             if reset:
                 self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
             self._close_soon(None)
 
     def _readable(self) -> None:
-        """Take a record. OpenSSL asks the socket for no more than one, so the loop knows whether there is another."""
+        """Read one record. OpenSSL reads no more than one from the socket, so the loop sees whether more waits."""
         try:
             data = self._socket.recv(RECORD)
         except ssl.SSLWantReadError:
             return
-        except ssl.SSLWantWriteError:  # it has to answer a record of TLS's own
+        except ssl.SSLWantWriteError:  # OpenSSL has to answer a TLS handshake record
             self._watch_writing()
             return
         except OSError as error:
@@ -125,12 +123,12 @@ class Transport:
             self._receiver.data_received(data)
 
     def _send(self, data: bytes) -> bytes:
-        """Give what the socket does not take now; OpenSSL has to be given that again as it is."""
+        """Send data and return the rest that the socket did not accept; OpenSSL requires it unchanged next time."""
         try:
             return data[self._socket.send(data) :]
         except (ssl.SSLWantWriteError, ssl.SSLWantReadError):
             return data
-        except OSError as error:  # who writes does not expect to hear of it here
+        except OSError as error:  # a writer does not expect errors; the receiver gets it
             self._close_soon(error)
             return b""
 
@@ -148,7 +146,7 @@ class Transport:
         if self._open:
             self._writing = False
             self._loop.remove_writer(self._fd)
-            if self._reading:  # it may have been held up by what could not be written
+            if self._reading:  # the unsent data may have blocked reading
                 self._readable()
 
     def _lost(self, error: OSError | None) -> None:
@@ -163,7 +161,7 @@ class Transport:
             self._loop.call_soon(receiver.connection_lost, error)
 
     def _close(self) -> Receiver | None:
-        """Close the socket and return the receiver to notify, which is the last that this holds of it."""
+        """Close the socket, drop the reference to the receiver and return it to be notified."""
         receiver, self._receiver = self._receiver, None
         self._open = False
         self._unsent.clear()
@@ -177,11 +175,11 @@ class Transport:
 async def connected(
     host: str, port: int, context: ssl.SSLContext, name: str, session: ssl.SSLSession | None = None
 ) -> ssl.SSLSocket:
-    """A TLS connection to `host`, which has shown that it is `name`. Raises OSError, of which ssl.SSLError is one.
+    """Open a TLS connection to `host`, verified to be `name`. Raises OSError, including ssl.SSLError.
 
-    session: of an earlier connection with this context to this name; it is resumed if the server still knows it.
+    session: of an earlier connection with this context and name; resumed if the server still knows it.
     """
-    plain = await _dialled(host, port)
+    plain = await _open_tcp(host, port)
     try:
         agreeing = context.wrap_socket(
             plain, do_handshake_on_connect=False, server_hostname=name, session=session
@@ -196,16 +194,16 @@ async def connected(
                 agreeing.do_handshake()
                 return agreeing
             except ssl.SSLWantReadError:
-                await _until(loop.add_reader, loop.remove_reader, fd)
+                await _wait_ready(loop.add_reader, loop.remove_reader, fd)
             except ssl.SSLWantWriteError:
-                await _until(loop.add_writer, loop.remove_writer, fd)
+                await _wait_ready(loop.add_writer, loop.remove_writer, fd)
     except BaseException:
         agreeing.close()
         raise
 
 
-async def _dialled(host: str, port: int) -> socket.socket:
-    """A connection without TLS, to the first of the host's addresses that takes one."""
+async def _open_tcp(host: str, port: int) -> socket.socket:
+    """Open a TCP connection to the first address of the host that accepts one."""
     loop = asyncio.get_running_loop()
     failure = OSError(f"{host} has no address")
     for family, kind, protocol, _, address in await _addresses(loop, host, port):
@@ -215,7 +213,7 @@ async def _dialled(host: str, port: int) -> socket.socket:
             made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             code = made.connect_ex(address)
             if code in UNDER_WAY:
-                await _until(loop.add_writer, loop.remove_writer, made.fileno())
+                await _wait_ready(loop.add_writer, loop.remove_writer, made.fileno())
                 code = made.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
             if code:
                 raise OSError(code, os.strerror(code))
@@ -230,21 +228,21 @@ async def _dialled(host: str, port: int) -> socket.socket:
 
 
 async def _addresses(loop: asyncio.AbstractEventLoop, host: str, port: int) -> Sequence[tuple[Any, ...]]:
-    with suppress(socket.gaierror):  # no thread for what needs no look-up
+    with suppress(socket.gaierror):  # a numeric address needs no look-up in a thread
         return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=NUMERIC)
     return await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
 
 
-async def _until(watch: Callable[..., Any], unwatch: Callable[[int], Any], fd: int) -> None:
-    """Return once the loop says that the socket can be read, or written."""
+async def _wait_ready(watch: Callable[..., Any], unwatch: Callable[[int], Any], fd: int) -> None:
+    """Return once the loop reports the socket readable or writable."""
     ready = asyncio.get_running_loop().create_future()
-    watch(fd, _tell, ready)
+    watch(fd, _resolve, ready)
     try:
         await ready
     finally:
         unwatch(fd)
 
 
-def _tell(ready: asyncio.Future[None]) -> None:
+def _resolve(ready: asyncio.Future[None]) -> None:
     if not ready.done():
         ready.set_result(None)

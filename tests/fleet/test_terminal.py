@@ -241,7 +241,7 @@ class TestInALabOfItsOwn:
     def test_the_help_tells_the_behaviours(self) -> None:
         result = fleet("--help")
         assert result.exit_code == 0
-        assert re.search(r"thermostat +Reports its temperature", result.stdout)
+        assert re.search(r"thermostat +Thermostat that reports a temperature", result.stdout)
 
 
 class TestElsewhere:

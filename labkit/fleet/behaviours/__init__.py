@@ -1,4 +1,4 @@
-"""Behaviours to start from: short enough to read, and to copy into a cell and change."""
+"""Example behaviours, short enough to copy into a notebook cell and change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A bulb under remote control: it waits in a long poll, does what it is told, and says so."""
+"""A remote-controlled bulb: it long-polls for commands, switches and reports its state."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from labkit.fleet.turns import turns
 
 
 class Bulb(Behaviour):
-    """Switches as `control` says ("on" or "off"), and writes how it is to `state`.
+    """Bulb that sets itself to the value of `control` ("on" or "off") and writes its state to `state`.
 
-    timeout: seconds that a long poll waits; retry: seconds until it asks again after an error. In a run that has
-    arrivals it reads `control` at each, and polls never.
+    timeout: seconds that a long poll waits; retry: seconds until the next request after an error. In a run that has
+    arrivals it reads `control` at each of them and does not poll.
     """
 
     control: str = "control"
@@ -21,7 +21,7 @@ class Bulb(Behaviour):
 
     async def run(self, device: FleetDevice) -> None:
         async for _ in turns(device, self.retry):
-            try:  # what was said while it could not listen, and then what comes
+            try:  # the value missed while it was not polling, then new values
                 await self.switch(device, (await device.read(self.control)).get(self.control))
                 while not device.has_arrivals:
                     await self.switch(device, await device.wait_for(self.control, self.timeout))

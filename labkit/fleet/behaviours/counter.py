@@ -1,4 +1,4 @@
-"""A counter: it proves what was lost, doubled or overtaken between the device and a solution's handler."""
+"""A counter, which shows lost, doubled and reordered messages between a device and a solution's handler."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from labkit.fleet.turns import turns
 
 
 class Counter(Behaviour):
-    """Writes one number after the other, each once: `run.losses` tells what became of them.
+    """Counter that writes consecutive numbers to the alias `count`, each once, for `run.losses`.
 
-    every: seconds between two numbers, where the run has no arrivals, which it writes to the alias `count`.
+    every: seconds between two numbers, in a run without arrivals.
     """
 
     every: Seconds = 60
@@ -20,4 +20,4 @@ class Counter(Behaviour):
             try:
                 await device.count()
             except EXCHANGE_ERRORS as error:
-                device.note(last_error=str(error))  # a number is not sent again: it may have arrived
+                device.note(last_error=str(error))  # a number is not repeated: it may have arrived

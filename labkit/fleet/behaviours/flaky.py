@@ -1,4 +1,4 @@
-"""A flaky device: it stays away, repeats itself, writes nonsense, and at last breaks."""
+"""A flaky device: it falls silent, reboots, writes invalid values, and fails in the end."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from labkit.fleet.turns import turns
 
 
 class Flaky(Behaviour):
-    """Reports as others do, but for what goes wrong. The chances are those at each report.
+    """Device that reports a temperature and fails at random, with a probability of each failure per report.
 
-    every: seconds between two reports, where the run has no arrivals; away: seconds that it stays away; alias: of a
-    number.
+    every: seconds between two reports, in a run without arrivals; away: longest silence in seconds; alias: of the
+    temperature.
     """
 
     every: Seconds = 300

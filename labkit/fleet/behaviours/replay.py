@@ -1,4 +1,4 @@
-"""Replays what was measured once: each row of a table at its own time."""
+"""Replay of recorded measurements: each row of a table at its own time."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from labkit.fleet.turns import scheduled
 
 
 class Replay(Behaviour):
-    """Writes each row of a table as long after the start as after its first row, or at an arrival; columns are aliases.
+    """Device that writes the rows of a table at their times since the first row, or at arrivals; columns are aliases.
 
-    table: a DataFrame, or the path of a CSV file. time: the column with the time of a row (a date, or seconds); it is
-    the DataFrame's index where there is no such column. device: the column with a row's device; speed: times as fast.
+    table: a DataFrame, or the path of a CSV file; time: column with the time of a row (a date, or seconds), by default
+    the DataFrame's index; device: column with the identity of a row's device; speed: factor of the table's speed.
     """
 
     table: Any
@@ -28,7 +28,7 @@ class Replay(Behaviour):
         super().__init__(**parameters)
         if not 0 < self.speed < math.inf:
             raise LabError(f"Replay: speed: expected a number above 0, not {self.speed}")
-        self._rows = measured(self.table, self.time, self.device)  # once, for all devices
+        self._rows = measured(self.table, self.time, self.device)  # parsed once for all devices
 
     async def run(self, device: FleetDevice) -> None:
         rows = self._rows.get(None) or self._rows.get(device.identity, [])

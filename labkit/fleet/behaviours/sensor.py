@@ -1,4 +1,4 @@
-"""A sensor on a battery: it measures while its radio sleeps, and sends what it has in one request."""
+"""A battery-powered sensor: it measures while its radio is off, and sends its measurements in batches."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from labkit.fleet.turns import turns
 
 
 class Sensor(Behaviour):
-    """Measures often, sends rarely: `batch` points in one record request, each at its own time.
+    """Sensor that measures often and sends rarely: `batch` points in one record request, each with its timestamp.
 
-    every: seconds between two measurements; batch: of how many a request is made; alias: that it records to.
-    In a run that has arrivals it measures, and sends that one point, at each.
+    every: seconds between two measurements; batch: number of measurements in a request; alias: for the measurements.
+    In a run that has arrivals it measures and sends one point at each of them.
     """
 
     every: Count = 60
@@ -30,9 +30,9 @@ class Sensor(Behaviour):
             values = [*values[len(values) - min(keep, len(values)) :], round(level, 1)]
             if len(values) >= batch:
                 try:
-                    now = await device.timestamp()  # its own clock may be wrong; it counts how often it slept
+                    now = await device.timestamp()  # its own clock may be wrong; its intervals are not
                     times = [now - age * self.every for age in reversed(range(len(values)))]
                     await device.record({self.alias: dict(zip(times, values, strict=True))})
                     values = []
                 except EXCHANGE_ERRORS as error:
-                    device.note(last_error=str(error))  # it goes with the next measurement, up to ten batches
+                    device.note(last_error=str(error))  # kept for the next request, up to ten batches

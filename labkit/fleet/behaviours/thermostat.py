@@ -1,4 +1,4 @@
-"""A thermostat: it reports a temperature that follows the day, the weather and its own heating."""
+"""A thermostat, which reports a temperature that depends on the time of day and the weather."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ DAY = 86400
 
 
 class Thermostat(Behaviour):
-    """Reports its temperature, which follows the day (it is warmest at the hour `warmest`, UTC) and the weather.
+    """Thermostat that reports a temperature with a daily cycle (highest at the hour `warmest`, UTC) and random weather.
 
-    every: seconds between two reports, where the run has no arrivals; mean, swing, weather: °C; alias: that it
-    writes to.
+    every: seconds between two reports, in a run without arrivals; mean, swing, weather: °C; alias: of the temperature.
     """
 
     every: Seconds = 300
@@ -27,8 +26,8 @@ class Thermostat(Behaviour):
 
     async def run(self, device: FleetDevice) -> None:
         first, weather = self.random.uniform(0, self.every), self.random.gauss(0, self.weather)
-        async for _ in turns(device, self.every, first):  # not all at once
-            weather = 0.98 * weather + self.random.gauss(0, 0.2 * self.weather)  # tends back to 0
+        async for _ in turns(device, self.every, first):  # so that devices do not report at once
+            weather = 0.98 * weather + self.random.gauss(0, 0.2 * self.weather)  # tends towards 0
             hour = device.now() % DAY / 3600
             cycle = cos((hour - self.warmest) / 24 * 2 * pi)
             try:

@@ -1,4 +1,4 @@
-"""A firmware updater: finds, downloads by ranges, resumes, verifies and reboots."""
+"""A firmware updater: it finds an image, downloads it in ranges, resumes, verifies and reboots."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from labkit.fleet.turns import turns
 
 
 class Updater(Behaviour):
-    """Installs the last content by name that begins with `prefix`; its description is its SHA-256."""
+    """Updater that installs the last content item by name with this `prefix`; its description is its SHA-256."""
 
-    every: Seconds = 3600  # seconds between two looks at most, where the run has no arrivals
+    every: Seconds = 3600  # longest seconds between two checks, in a run without arrivals
     chunk: Count = 4096  # bytes of a range
     prefix: str = "fw"
 
     async def run(self, device: FleetDevice) -> None:
-        device.note(version=(installed := device.memory.get("version", "")))  # which survives a reboot
+        device.note(version=(installed := device.memory.get("version", "")))  # memory survives a reboot
         async for _ in turns(device, lambda: self.random.uniform(0, self.every)):
-            with suppress(*EXCHANGE_ERRORS):  # it looks again
+            with suppress(*EXCHANGE_ERRORS):  # it checks again later
                 found = [each for each in await device.content() if each.startswith(self.prefix)]
                 if (newest := max(found, default="")) > installed and await self.install(device, newest):
                     device.memory["version"] = newest
@@ -32,7 +32,7 @@ class Updater(Behaviour):
             try:
                 image += await device.download(id, f"bytes={len(image)}-{len(image) + self.chunk - 1}")
             except EXCHANGE_ERRORS as error:
-                if getattr(error, "status", 503) < 500:  # what is refused stays so
+                if getattr(error, "status", 503) < 500:  # a refused download stays refused
                     raise
                 await device.sleep(60)
             device.note(progress=round(len(image) / int(size), 3))
