@@ -1,6 +1,6 @@
-"""Values between Python and Lua.
+"""Conversion of values between Python and Lua.
 
-What crosses, and how:
+Rules:
 
 - None is nil; a whole number from Lua is an int, and exact up to 2**53. Larger ints from Python arrive as
   text, so that no digit is lost. Infinite numbers and NaN cross as they are.
@@ -12,8 +12,8 @@ What crosses, and how:
 
 Lua writes JSON, which Python reads fast, and which Lua can write where the hook sees it. Python writes the
 serialization format of LuaJIT's string buffers (LuaJIT documentation, "String Buffer Library"), which LuaJIT
-reads fast. What has no form in it, or a dear one, goes as JSON: a list that holds None, which would lose its
-length, and text that is not all UTF-8.
+reads fast. Two values that this format cannot express, or only at a cost, go as JSON: a list with None in it, which
+would lose its length, and text that is not all UTF-8.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _EXACT = 2**53
 _NIL, _FALSE, _TRUE, _INT, _NUMBER, _EMPTY, _HASH, _ARRAY, _MARKED, _TEXT = 0, 1, 2, 6, 7, 8, 9, 12, 14, 32
 _JSON = b"\x1f"  # leads JSON: no value in the buffer format starts with it
 
-_SHORT, _KEYS = 40, 1000  # characters of keys that are kept in their encoded form, and how many
+_SHORT, _KEYS = 40, 1000  # cache of encoded keys: longest key in characters, number of keys
 
 _int = Struct("<Bi").pack
 _number = Struct("<Bd").pack
@@ -40,11 +40,11 @@ _count = Struct("<BI").pack
 
 
 class _HoleError(Exception):
-    """A list holds None."""
+    """A list contains None."""
 
 
 def to_bytes(text: str) -> bytes:
-    """UTF-8; lone surrogates that stand for a byte become it, others a question mark."""
+    """Return text as UTF-8; a lone surrogate becomes the byte that it represents, or a question mark if it has none."""
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -59,14 +59,14 @@ def _character(character: str) -> bytes:
 
 
 def to_text(data: bytes) -> str:
-    """The text of a Lua string."""
+    """Return the text of a Lua string; bytes that are not UTF-8 become lone surrogates (PEP 383)."""
     return data.decode("utf-8", "surrogateescape")
 
 
 def to_lua(value: object, most_bytes: int) -> bytes:
-    """A value as Lua will read it.
+    """Return a value in the form that Lua reads.
 
-    Raises LuaError for objects that have no form in Lua, nesting deeper than DEPTH (cycles too), more
+    Raises LuaError for objects that have no form in Lua, nesting deeper than DEPTH (cycles too), and more
     than most_bytes.
     """
     out = bytearray()
@@ -83,7 +83,7 @@ def to_lua(value: object, most_bytes: int) -> bytes:
 
 
 def from_lua(data: bytes | None) -> Any:
-    """The value that Lua wrote."""
+    """Return the value that Lua wrote; None for no data."""
     return None if data is None else _read_json(data.decode("utf-8", "surrogateescape"), 0)[0]
 
 
@@ -110,7 +110,7 @@ def _put(out: bytearray, value: object, depth: int) -> None:
 
 
 def _put_other(out: bytearray, value: object) -> None:
-    """Of a type derived from a plain one, or bytes."""
+    """Write a value of a type derived from a plain one, or bytes."""
     if isinstance(value, str):
         _put_text(out, value)
     elif isinstance(value, int):
@@ -143,7 +143,7 @@ def _put_text(out: bytearray, value: str) -> None:
 
 
 def _put_size(out: bytearray, size: int) -> None:
-    """One, two or five bytes (format: U)."""
+    """Write a size in one, two or five bytes (format: U)."""
     if size < 0xE0:
         out.append(size)
     elif size < 0xE0 + 0x1F00:
@@ -190,7 +190,7 @@ def _put_object(out: bytearray, value: Mapping[Any, object], depth: int) -> None
 
 @lru_cache(_KEYS)
 def _short_key(key: str) -> bytes:
-    """A key in the buffer format. The same few come with every event and every answer."""
+    """Return a key in the buffer format, cached since all events and responses have the same few keys."""
     out = bytearray()
     _put_text(out, key)
     return bytes(out)
@@ -215,7 +215,7 @@ def _put_list(out: bytearray, value: list[object] | tuple[object, ...], depth: i
 
 
 def _name(key: object) -> str:
-    """A key that is no text, as JSON would write it."""
+    """Return a key that is no text, as JSON would write it."""
     if isinstance(key, bool) or key is None:
         return json.dumps(key)
     if isinstance(key, int | float):

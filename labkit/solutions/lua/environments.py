@@ -1,4 +1,4 @@
-"""Environments: Lua states in which runs have globals and modules to themselves."""
+"""Environments: Lua states, each used by one run at a time, so that runs do not share globals and modules."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ _DROPPED = -1
 
 
 class Current:
-    """The run that has an environment. context: of the host's caller; stream: of its random numbers, None for
-    ones that nobody can foretell.
+    """The run that uses an environment.
+
+    context: of the host's caller; stream: name of its random numbers, None for unpredictable ones.
     """
 
     def __init__(self) -> None:
@@ -29,7 +30,7 @@ class Current:
         self.context, self.stream, self._blocks = context, stream, 0
 
     def random(self, count: int) -> bytes:
-        """So many bytes of the run's stream."""
+        """Return the next `count` bytes of the run's stream."""
         if self.stream is None:
             return secrets.token_bytes(count)
         self._blocks += 1
@@ -37,7 +38,7 @@ class Current:
 
 
 class RandomStreams:
-    """Names of the random numbers of each run: seed, script, count of its runs. None without a seed."""
+    """Names of the random streams of runs, made of seed, script and the count of its runs; None without a seed."""
 
     def __init__(self, seed: int | None) -> None:
         self.seed = seed
@@ -58,7 +59,7 @@ class RandomStreams:
 class Environment:
     """A Lua state for one run at a time. to_run: modules that it has not run yet, in order.
 
-    age: its number among those that were made; generation: how often all were given up before it.
+    age: serial number; generation: number of times that all environments were dropped before it was made.
     """
 
     def __init__(self, runtime: Runtime, current: Current) -> None:
@@ -71,7 +72,7 @@ class Environment:
         self.revision = -1  # of the program that it has
 
     def update(self, program: Program) -> None:
-        """Load what was added to the program, forget what was taken from it. Raises LuaSyntaxError."""
+        """Load scripts and modules added to the program, unload removed scripts. Raises LuaSyntaxError."""
         for name, module in program.modules.items():
             if self._modules.get(name) is not module:
                 self.runtime.add_module(module)
@@ -87,9 +88,9 @@ class Environment:
 
 
 class Environments:
-    """The environments of a solution: made when first needed, kept for the next run.
+    """Pool of a solution's environments: created on demand, kept for later runs.
 
-    A run never waits for an environment that another one has: it gets one more. Runs that do not overlap get
+    A run never waits for an environment in use: it gets a new one. Runs that do not overlap get
     the same one, always the oldest that is idle.
     """
 
@@ -102,7 +103,7 @@ class Environments:
         self.closed = False
 
     def take(self) -> Environment:
-        """An environment for one run, with the program as it is now.
+        """Return an environment for one run, with the program as it is now.
 
         Raises LabError once closed, and LuaSyntaxError for a program that does not compile.
         """
@@ -123,7 +124,7 @@ class Environments:
         return environment
 
     def give_back(self, environment: Environment) -> None:
-        """The run is over. Nothing happens to one that was dropped meanwhile."""
+        """Return the environment of a run that has ended to the pool, unless it was dropped meanwhile."""
         if environment.generation != self._generation:
             return
         idle = self._idle
@@ -133,14 +134,15 @@ class Environments:
             del idle[KEPT:]
 
     def drop(self, environment: Environment) -> None:
-        """Give up an environment that a run has, with its globals."""
+        """Drop the environment of a run, with its globals, instead of pooling it."""
         environment.generation = _DROPPED
 
     def clear(self) -> None:
-        """Give all of them up; one that is in use once its run is over."""
+        """Drop all environments; those in use once their run has ended."""
         self._generation += 1
         self._idle.clear()
 
     def close(self) -> None:
+        """Drop all environments, and refuse new ones."""
         self.closed = True
         self.clear()

@@ -1,8 +1,8 @@
-"""What can go wrong with a script.
+"""Errors of scripts.
 
-LuaError            the script raised, or handed over a value that cannot cross
+LuaError            the script raised an error, or a value could not be converted
 ├── LuaSyntaxError  the source does not compile
-└── LuaLimitError   the script used more than it may
+└── LuaLimitError   the script exceeded a limit
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ class LuaSyntaxError(LuaError):
 
     @classmethod
     def from_text(cls, name: str, text: str) -> LuaSyntaxError:
-        """The error for a compiler's message (`script:line: reason`) about the script `name`."""
+        """Return the error for a compiler's message (`script:line: reason`) about the script `name`."""
         found = _POSITION.match(text)
         return cls(name, int(found[2]), found[3]) if found else cls(name, 0, text)
 
 
 class LuaLimitError(LuaError):
-    """A script was stopped. limit: `cpu`, `memory`, `pattern` or `coroutines`."""
+    """A script was stopped because it exceeded a limit: `cpu`, `memory`, `pattern` or `coroutines`."""
 
     def __init__(self, limit: str, message: str, traceback: str = "") -> None:
         super().__init__(message, traceback)

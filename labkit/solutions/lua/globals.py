@@ -1,10 +1,10 @@
-"""The globals that scripts find, as an environment itself tells them: there is no other list of them."""
+"""List of the globals of scripts, read from an environment itself: no other list is maintained."""
 
 from __future__ import annotations
 
 from labkit.solutions.lua.host import LuaHost
 
-_TELL = """
+_LIST = """
 local found = {}
 for name, value in next, _G do
   local inner = {}
@@ -19,20 +19,20 @@ return found
 
 
 class NoServices:
-    """Services of scripts that call none: each call gives nothing."""
+    """Services for scripts that use none: every call returns None."""
 
     async def call(self, context: object, service: str, operation: str, parameters: object) -> None:
-        """Return nothing."""
+        """Return None."""
 
 
 async def script_globals() -> dict[str, list[str]]:
-    """Name of a global → the names in it where it is a table; empty for a function or a value.
+    """Return the names of the globals, each with the names in it if it is a table, else with none.
 
-    Services are not among them: each is a global of its name, made when a script first uses it.
+    Services are not listed: a service's global is created when a script first uses it.
     """
     host = LuaHost(services=NoServices(), write_log=_nothing_written, now=lambda: 0.0, random_seed=0)
     try:
-        result = await host.run(host.load("globals", _TELL, publish=False))
+        result = await host.run(host.load("globals", _LIST, publish=False))
     finally:
         host.close()
     return {name: found.get("names", []) for name, found in sorted(result.value.items())}

@@ -1,4 +1,4 @@
-"""Runs a solution's Lua scripts: each is a coroutine, so a service call looks synchronous but is awaited."""
+"""Host of a solution's Lua scripts, which run as coroutines: service calls look synchronous but are awaited."""
 
 from __future__ import annotations
 
@@ -26,12 +26,14 @@ _V = TypeVar("_V")
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WITHIN_A_RUN: ContextVar[bool] = ContextVar("within a run", default=False)  # of whichever solution
-_FULL = 0.75  # of memory_bytes still held after a memory error: the runtime is given up
+_FULL = (
+    0.75  # fraction of memory_bytes still in use after a memory error, above which the environment is dropped
+)
 
 
 @dataclass(slots=True)  # not frozen, at several times the cost with each run
 class LuaResult:
-    """What a run gave. value: what the script returned; readback: what parameters held at the end."""
+    """Result of a run. value: returned by the script; readback: values of parameters at the end."""
 
     value: Any
     readback: Mapping[str, Any] = field(default_factory=dict)
@@ -39,19 +41,19 @@ class LuaResult:
 
 
 class LuaHost:
-    """The scripts of a solution, and the LuaJIT states that they run in. One event loop uses it.
+    """The scripts of a solution, and the LuaJIT states in which they run. For one event loop.
 
-    A run has an environment (environments.py) to itself, also while it waits for a service: its globals do not
-    change under it. Runs that do not overlap get the same one, so globals live on from run to run.
+    A run has exclusive use of an environment (environments.py), also while it waits for a service: no other run changes
+    its globals. Runs that do not overlap get the same environment, so globals live on from run to run.
 
-    services: called by scripts; failures of the platform are results (error objects).
+    services: called by scripts; platform errors are results (error objects).
     write_log: (level, text, context), for print (level `print`) and log.*.
     now: lab seconds since the epoch, the only time that scripts see.
-    random_seed: of math.random, each run of a script by its count; with one, pairs goes in the order of the keys
-    too, so that a run repeats. None: numbers that nobody can foretell.
+    random_seed: of math.random, combined with the count of a script's runs; with a seed, pairs follows the order of
+    the keys, too, so that a run is reproducible. None: unpredictable numbers.
     environment: for os.getenv.
-    modules: name (`dir.name`) -> source; in each environment all of them run before the first script.
-    aside: within it, a run waits while too many others are under way.
+    modules: name (`dir.name`) -> source; an environment runs all of them before its first script.
+    aside: context in which a run waits while too many others are active.
 
     Raises LuaSyntaxError for a module that does not compile.
     """
@@ -106,12 +108,12 @@ class LuaHost:
         aliases: Mapping[str, str] | None = None,
         publish: bool = True,
     ) -> LuaFunction:
-        """Compile a script body as a function of the named arguments.
+        """Compile a script body as a function with these arguments.
 
-        name: of the function; published as a global, so that other scripts may call it (publish=False: not; one with
-        readback is not either).
-        file, first_line: where the body stands, for messages (default: name, 1).
-        readback: arguments whose value at the end goes into LuaResult.readback, even if it was assigned anew.
+        name: of the function, which is published as a global that other scripts may call (unless publish=False or
+        it has a readback).
+        file, first_line: position of the body, for messages (default: name, 1).
+        readback: arguments whose value at the end goes into LuaResult.readback, even if it was reassigned.
         aliases: further names for arguments ({"operation": "event"}).
 
         Raises LuaSyntaxError, and LabError for a name that Lua does not allow.
@@ -129,7 +131,7 @@ class LuaHost:
         return LuaFunction(number, script)
 
     def unload(self, function: LuaFunction) -> None:
-        """Forget a script; runs of it that have begun go on."""
+        """Remove a script; runs of it that have begun continue."""
         self._shared.slow.discard(function.number)
         if self._program.scripts.pop(function.number, None) is not None:
             self._program.revision += 1
@@ -139,7 +141,7 @@ class LuaHost:
         self._change(self._program.modules, name, Module(name, source))
 
     def _change(self, part: dict[_K, _V], key: _K, value: _V) -> None:
-        """Put a script or a module into the program, if it compiles."""
+        """Add a script or a module to the program if it compiles. Raises LuaSyntaxError."""
         before = dict(part)
         part[key] = value
         self._program.revision += 1
@@ -153,17 +155,17 @@ class LuaHost:
     async def run(
         self, function: LuaFunction | None, *arguments: object, context: object = None, long: bool = False
     ) -> LuaResult:
-        """Call a script; without a function, run the modules alone. A run waits while too many others are under way.
+        """Run a script; without a function, run only the modules. Waits while too many other runs are active.
 
-        context: goes to services and `write_log` as it is; long: the arguments are, so a thread translates them, and
-        the loop goes on meanwhile.
-        Raises LuaError (the script raised), LuaLimitError (it was stopped), and what services and write_log raise.
+        context: passed unchanged to services and `write_log`; long: the arguments are long, so a thread translates them
+        without blocking the loop.
+        Raises LuaError (the script raised), LuaLimitError (it was stopped), and the errors of services and write_log.
         """
         if long:
             texts = await asyncio.to_thread(self._translate, arguments)
         else:
             texts = self._translate(arguments)
-        # Within a call of a solution's service it takes no slot: those above it, which wait for it, may hold them all.
+        # A call of a solution's service takes no slot: the runs that wait for it may occupy all of them.
         is_nested = _WITHIN_A_RUN.get() or nesting.depth() > 0
         if not is_nested:
             if not self._slots.acquire():
@@ -192,7 +194,7 @@ class LuaHost:
         return [to_lua(each, self._limits.value_bytes) for each in arguments]
 
     async def _give_up_full(self, run: Run) -> None:
-        """Drop an environment whose globals hold so much memory that no other script could run in it."""
+        """Drop the run's environment if its globals occupy so much memory that no other script could run in it."""
         await self._shared.scheduler.wait()
         assert run.environment is not None  # where it was stopped
         held = run.environment.runtime.collect()
@@ -202,23 +204,23 @@ class LuaHost:
             self._write_log("error", text, run.context)
 
     def clear(self) -> None:
-        """As if no script had run yet: drop the environments and the counts of random numbers.
+        """Drop the environments and restart random numbers, as if no script had run yet.
 
-        Runs that wait for a service go on in theirs, which is dropped afterwards.
+        Runs that wait for a service continue in their environments, which are dropped afterwards.
         """
         self._streams.clear()
         self._began = self._now()
         self._environments.clear()
 
     def crash(self) -> None:
-        """Drop the environments. Nothing that was drawn at random is drawn again."""
+        """Drop the environments. Random numbers continue: none is repeated."""
         self._environments.clear()
 
     def suspend(self) -> None:
-        """Hold nothing that belongs to this thread, for another one to go on. No run is under way."""
+        """Free resources bound to the current thread, so that another one can use the host. No run is active."""
         self._shared.fibers.clear()
 
     def close(self) -> None:
-        """Free the environments. Runs that wait for a service end with LabError once they are answered."""
+        """Free the environments. Runs that wait for a service end with LabError once the service returns."""
         self._environments.close()
         self._shared.fibers.clear()

@@ -1,4 +1,4 @@
-"""What the scripts of one solution may use."""
+"""Limits on the resources of a solution's scripts."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ MIB = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class LuaLimits:
-    """Limits of a LuaHost. CPU is guard time: always real.
+    """Limits of a LuaHost. CPU seconds are real time, also in a lab with a virtual clock.
 
     cpu_seconds: between two service calls.
     cpu_total_seconds: of one run.
-    runs: under way at once, each in an environment of its own; more of them wait. One that another run waits for
+    runs: active at once, each in its own environment; further ones wait. A run for which another run waits
     is not counted, and never waits.
-    memory_bytes: all that one environment holds, beyond an empty one. A single text or table may not grow by
-    more than a few times of what is held, or 32 MiB, at once.
-    pattern_steps: of one match that the native matcher might not end soon.
-    coroutines: of the scripts' own, alive at once in an environment.
-    value_bytes: of a value that crosses, or becomes JSON.
+    memory_bytes: of one environment, beyond an empty one. A single text or table may not grow at once by
+    more than a few times the memory in use, or 32 MiB.
+    pattern_steps: of one match that might take the native matcher too long.
+    coroutines: created by scripts, alive at once in an environment.
+    value_bytes: of a value that is passed to or from Lua, or written as JSON.
     log_bytes: of one line of print or log; the rest is cut off.
     """
 

@@ -1,4 +1,4 @@
-"""What the scripts of a solution are: every environment loads the same."""
+"""Program of a solution: the scripts and modules that every environment loads."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(eq=False, slots=True)
 class Script:
-    """A script as it is to be compiled; see LuaHost.load. code: compiled, once an environment did it."""
+    """A script to compile; see LuaHost.load. code: bytecode, once an environment has compiled it."""
 
     name: str
     source: str
@@ -22,12 +22,13 @@ class Script:
 
     @property
     def where(self) -> str:
+        """File and line."""
         return f"{self.file}:{self.first_line}"
 
 
 @dataclass(eq=False, slots=True)
 class Module:
-    """A module for require. code: compiled, once an environment did it."""
+    """A module for require. code: bytecode, once an environment has compiled it."""
 
     name: str
     source: str
@@ -35,12 +36,13 @@ class Module:
 
     @property
     def file(self) -> str:
+        """File name in messages."""
         return f"modules/{self.name.replace('.', '/')}.lua"
 
 
 @dataclass(eq=False, slots=True)
 class Program:
-    """Scripts by number, modules by name. revision: counts the changes."""
+    """Scripts by number and modules by name. revision: number of changes."""
 
     scripts: dict[int, Script] = field(default_factory=dict)
     modules: dict[str, Module] = field(default_factory=dict)

@@ -21,13 +21,13 @@ from labkit.solutions.lua.runtime import Call, Done
 from labkit.solutions.lua.scheduling import Scheduler
 
 MODULE = 0  # number of the function that runs a module
-_SHORT = 0.002  # seconds of wall time that count as CPU; a longer slice was measured, or else waited
-_SETTING = "guard.script_cpu"  # which says how long a script may run
+_SHORT = 0.002  # seconds of wall time up to which a slice counts as CPU time; longer slices are measured
+_SETTING = "guard.script_cpu"  # the setting of the CPU limit
 
 
 @dataclass(frozen=True, slots=True)
 class LuaFunction:
-    """A script that a LuaHost loaded."""
+    """A script that a LuaHost has loaded."""
 
     number: int
     script: Script
@@ -43,15 +43,15 @@ class ServiceCalls(Protocol):
     def call(
         self, context: Any, service: str, operation: str, parameters: Parameters, /
     ) -> Awaitable[object]:
-        """Return the result of an operation, or its error object; what this raises ends the run."""
+        """Return the result of an operation, or its error object. An exception raised here ends the run."""
         ...
 
 
 @dataclass(slots=True)
 class Shared:
-    """What the runs of one host have in common.
+    """State shared by the runs of one host.
 
-    slow: numbers of the functions that went long when they last ran: others come first.
+    slow: numbers of the functions whose last run was long: others take precedence.
     """
 
     services: ServiceCalls
@@ -65,9 +65,9 @@ class Shared:
 
 
 class Run:
-    """A run of a script, which has an environment to itself from `begin` to `end`.
+    """A run of a script, which has exclusive use of an environment from `begin` to `end`.
 
-    context: of the host's caller; cpu: seconds that it has used so far.
+    context: of the host's caller; cpu: CPU seconds used so far.
     """
 
     __slots__ = ("_fiber", "_number", "_shared", "context", "cpu", "environment")
@@ -81,9 +81,9 @@ class Run:
         self.environment: Environment | None = None
 
     async def begin(self, function: LuaFunction | None) -> None:
-        """Take an environment once the loop has time for the function, and run the modules that have not run there yet.
+        """Acquire an environment once the loop has time for the function, and run the modules not yet run there.
 
-        Raises LabError for a function that was unloaded and for a closed host, and as `drive`.
+        Raises LabError for a function that was unloaded and for a closed host, and the errors of `drive`.
         """
         shared = self._shared
         if function is not None and function.number in shared.slow:
@@ -101,7 +101,7 @@ class Run:
             shared.slow.discard(function.number)
 
     def end(self) -> None:
-        """Give the environment back, if the run got one."""
+        """Release the environment, if the run acquired one."""
         if self.environment is not None:
             self._shared.environments.give_back(self.environment)
 
@@ -109,14 +109,14 @@ class Run:
         """Call a Lua function and await the services that it calls; return its values as `convert.from_lua` reads them.
 
         texts: its arguments; stream: name of its random numbers. Raises LuaError (the script raised), LuaLimitError
-        (it was stopped), LabError once the host is closed, and what a service raises.
+        (it was stopped), LabError once the host is closed, and the errors of services.
         """
         shared, environment = self._shared, self.environment
         assert environment is not None
         runtime, scheduler = environment.runtime, shared.scheduler
         environment.current.begin(self.context, shared.streams.next(stream))
         self._number, self._fiber = number, shared.fibers.take()
-        call: Call | None = None  # that Lua waits for
+        call: Call | None = None  # pending in Lua
         enter: Callable[..., Call | Done] = runtime.start
         arguments: tuple[Any, ...] = (number, texts)
         outcome: list[Any] = []  # a Call, a Done or an exception
@@ -150,7 +150,7 @@ class Run:
             shared.fibers.give_back(self._fiber)
 
     async def _continue_long(self) -> None:
-        """Continue a function that was switched out, in slices, until it calls a service, ends or raises."""
+        """Continue a suspended function, in slices, until it calls a service, ends or raises."""
         shared, environment = self._shared, self.environment
         assert environment is not None
         shared.slow.add(self._number)
@@ -161,7 +161,9 @@ class Run:
                 if shared.environments.closed:
                     raise self._reason_to_end()
             except BaseException:
-                while not self._fiber.switch(False):  # its Lua raises until nothing is left of it
+                while not self._fiber.switch(
+                    False
+                ):  # a script may catch the error, so raise it until it ends
                     pass
                 raise
             began = perf_counter()
@@ -170,7 +172,7 @@ class Run:
         self.cpu += environment.runtime.spent() or _SHORT
 
     def _reason_to_end(self) -> LabkitError:
-        """Return why a run that was answered may not continue."""
+        """Return the error of a run that may not continue after a service call."""
         if self._shared.environments.closed:
             return LabError("the scripts of this solution were closed while one of them ran")
         limit = self._shared.limits.cpu_total_seconds
@@ -180,17 +182,17 @@ class Run:
 
 
 def _values(step: Done | BaseException) -> tuple[bytes | None, ...]:
-    """Return the values that a function gave. Raises what it raised."""
+    """Return the values of a function that has ended. Raises its exception."""
     if isinstance(step, Done):
         return step.values
     try:
         raise step
     finally:
-        del step  # else it would hold this frame, and the frame the error
+        del step  # avoids a reference cycle of the error and this frame
 
 
 def _answer(call: Call, result: object, most_bytes: int) -> tuple[bool, bytes]:
-    """Return what `Runtime.answer` takes: a result, or the error that it cannot cross, which the script may catch."""
+    """Return the arguments of `Runtime.answer`: True and a result, or False and an error if it cannot be converted."""
     try:
         return True, to_lua(result, most_bytes)
     except LuaError as error:

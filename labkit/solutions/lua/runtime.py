@@ -1,9 +1,9 @@
 """One LuaJIT state with labkit's prelude: the only file that touches lupa.
 
 An allocation that fails outside of a protected call ends the process (LuaJIT panics), and lupa pushes
-arguments outside of one. So the limit of memory is lifted where they might not find room; then the prelude sets
-it again once they arrived. For the same reason Lua gives back numbers, texts and nil only, and Python objects
-never go in.
+arguments outside of one. So the memory limit is lifted if they might exceed it; then the prelude sets
+it again once they have arrived. For the same reason Lua returns only numbers, texts and nil, and never gets Python
+objects.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from labkit.solutions.lua.program import Module, Script
 
 _DONE, _CALL, _FAILED, _LIMITED = 0, 1, 2, 3
 _CALL_OVERHEAD = 1024 * 1024  # bytes that calling Lua takes at most, beside arguments
-_LONGEST_NAME, _MOST_NAMES = 40, 100  # bytes of a name that is kept as text, and how many
+_LONGEST_NAME, _MOST_NAMES = 40, 100  # cache of names as text: longest name in bytes, number of names
 _NO_MEMORY = "memory limit: not enough to go on"
-_POSITION = re.compile(r"^\[labkit\]/\w+\.lua:\d+: ")  # says nothing to the author of a script
+_POSITION = re.compile(r"^\[labkit\]/\w+\.lua:\d+: ")  # of no use to the author of a script
 
 
 class Call(NamedTuple):
-    """A run asks for a service. arguments: as convert.from_lua reads them."""
+    """A service call that a run waits for. arguments: as convert.from_lua reads them."""
 
     service: str
     operation: str
@@ -40,16 +40,15 @@ class Call(NamedTuple):
 
 
 class Done(NamedTuple):
-    """A run ended. values: its result, then what is read back, as convert.from_lua reads them."""
+    """The end of a run. values: its result, then the readback, as convert.from_lua reads them."""
 
     values: tuple[bytes | None, ...]
 
 
 def luajit() -> Any:
-    """LuaJIT, bound to its own symbols.
+    """Return lupa's LuaJIT module, loaded so that it uses its own symbols.
 
-    fakeredis loads Lua 5.1 with its symbols open to everybody, and a LuaJIT that is loaded after it would
-    call Lua 5.1's functions.
+    fakeredis loads Lua 5.1 with global symbols, and a LuaJIT loaded after it would call Lua 5.1's functions.
     """
     flags = sys.getdlopenflags() if hasattr(sys, "getdlopenflags") else None
     if flags is not None:
@@ -62,12 +61,12 @@ def luajit() -> Any:
 
 
 class Runtime:
-    """A Lua state, for one run at a time. Every method runs Lua to its end or to its next service call, on the
-    calling thread; in Fibers, a run that goes long is switched out in between.
+    """A Lua state, for one run at a time.
 
-    write_log gets (level, text); now gives lab seconds; random gives so many random bytes. What they raise, the
-    method that runs raises. began: lab seconds at which os.clock is 0. seeded: pairs goes in the order of the
-    keys, and each run draws random numbers of its own.
+    Every method runs Lua on the calling thread to its end or its next service call; in a fiber, a long run is suspended
+    in between.
+    write_log gets (level, text); now returns lab seconds; random returns a number of random bytes. The method that
+    runs raises their errors. began: lab seconds at which os.clock is 0. seeded: pairs follows the order of the keys.
     """
 
     def __init__(
@@ -99,8 +98,8 @@ class Runtime:
         base = self._used(True)  # in total
         self._most = base + limits.memory_bytes
         self._room = self._most - _CALL_OVERHEAD
-        # What earlier runs left is collected before the next begins, where there is much of it: an allocation that
-        # fails does not collect it.
+        # Much garbage of earlier runs is collected before the next one begins, since an allocation that fails does not
+        # collect it.
         self._crowded = self._roomy = base + limits.memory_bytes // 4
         self._limited = False
         settings = {
@@ -115,7 +114,7 @@ class Runtime:
             "seeded": seeded,
             "began": began,
         }
-        me = weakref.ref(self)  # Lua holds what it is given, and this holds Lua: a circle would outlive a run
+        me = weakref.ref(self)  # avoids a reference cycle through Lua, which would outlive a run
         driver = self.library("main")(
             lambda name: me().library(name),  # type: ignore[union-attr]
             self._limit_memory,
@@ -132,7 +131,7 @@ class Runtime:
         self._load, self._unload, self._add_module = driver[b"load"], driver[b"unload"], driver[b"add_module"]
 
     def library(self, name: str | bytes) -> Any:
-        """A file of the prelude, compiled."""
+        """Return a compiled file of the prelude."""
         name = to_text(name) if isinstance(name, bytes) else name
         code = _prelude.get(name)
         if code is None:
@@ -145,8 +144,8 @@ class Runtime:
     def _table(self, items: Mapping[str, object]) -> Any:
         return self._lua.table_from({to_bytes(name): value for name, value in items.items()})
 
-    # An exception that passes through Lua becomes an object there, in reach of scripts: keep it aside
-    # instead.
+    # An exception that passes through Lua would become an object within reach of scripts, so it is stored until Lua
+    # returns.
 
     def _log(self, level: bytes, text: bytes) -> None:
         try:
@@ -155,6 +154,7 @@ class Runtime:
             self._failure = error
 
     def lab_time(self) -> float:
+        """Return lab seconds for Lua; an error of the clock is raised once Lua returns."""
         try:
             return float(self._now())
         except BaseException as error:  # noqa: BLE001 - raised again as soon as Lua returns
@@ -174,7 +174,7 @@ class Runtime:
         return self._outcome(answer)
 
     def answer(self, good: bool, data: bytes) -> Call | Done:
-        """Go on with the result of a call; not good: with an error that the script may catch. Raises LuaError."""
+        """Resume the run with the result of its call, or if not `good`, an error that it may catch. Raises LuaError."""
         safe = self._used(True) + len(data) < self._room
         if safe != self._limited:
             self._limit(len(data))
@@ -186,7 +186,7 @@ class Runtime:
         return self._outcome(answer)
 
     def _limit(self, size: int) -> bool:
-        """Limit the memory, unless that leaves no room for arguments of so many bytes."""
+        """Set the memory limit unless arguments of `size` bytes might exceed it. Return whether it is set."""
         safe: bool = self._used(True) + size < self._room
         if safe != self._limited:
             self._limit_memory(self._most if safe else 0, total=safe)
@@ -199,7 +199,7 @@ class Runtime:
 
     def _outcome(self, answer: tuple[Any, ...]) -> Call | Done:
         kind = answer[0]
-        if kind == _CALL and self._failure is None:  # as most often
+        if kind == _CALL and self._failure is None:  # the most frequent case
             self._limited = True
             _, service, operation, arguments = answer
             service = self._names.get(service) or self._name(service)
@@ -224,16 +224,16 @@ class Runtime:
         return text
 
     def drop(self) -> None:
-        """Forget the run that waits for a call."""
+        """Abandon the run that waits for a call."""
         self._lift()
         self._drop()
 
     def spent(self) -> float | None:
-        """CPU seconds of what ran last; None if it was too short to be measured."""
+        """Return the CPU seconds that Lua used last; None if that was too short to measure."""
         return self._spent()  # type: ignore[no-any-return]
 
     def collect(self) -> int:
-        """Free what no script holds; gives the bytes still held."""
+        """Collect garbage; return the number of bytes still in use."""
         self._lift()
         return int(self._collect())
 
@@ -253,7 +253,7 @@ class Runtime:
         script.code = _code(script.file, answer)
 
     def unload(self, number: int, script: Script) -> None:
-        """Forget the function `number`."""
+        """Unload the function `number`."""
         self._lift()
         self._unload(number, to_bytes(script.name) if script.publish else None)
 
@@ -271,7 +271,7 @@ _prelude: dict[
 
 
 def _code(file: str, answer: tuple[bytes | None, bytes]) -> bytes:
-    """The compiled script, from (problem, code)."""
+    """Return the bytecode in an answer (problem, code). Raises LuaSyntaxError if there is a problem."""
     problem, code = answer
     if problem is not None:
         raise LuaSyntaxError.from_text(file, to_text(problem))
@@ -279,7 +279,7 @@ def _code(file: str, answer: tuple[bytes | None, bytes]) -> bytes:
 
 
 def _deny(_object: object, _name: object, _setting: bool) -> str:
-    raise AttributeError("no attributes in reach of scripts")
+    raise AttributeError("scripts may not access attributes")
 
 
 def _chunk(file: str) -> bytes:
@@ -287,6 +287,6 @@ def _chunk(file: str) -> bytes:
 
 
 def _tidy(traceback: bytes) -> str:
-    """A traceback without the frames of the prelude."""
+    """Return a traceback without the frames of the prelude."""
     lines = to_text(traceback).splitlines()
     return "\n".join(line for line in lines if "[labkit]/" not in line)

@@ -1,4 +1,4 @@
-"""Leaves the event loop to others in time."""
+"""Scheduling of scripts, so that they do not block the event loop."""
 
 from __future__ import annotations
 
@@ -7,24 +7,26 @@ from collections import deque
 
 
 class Scheduler:
-    """How long scripts may run before everything else that is ready on the loop runs.
+    """Scheduler that limits the time of scripts in an iteration of the event loop.
 
-    A service call that is answered at once costs no iteration of the loop, so a script with many of them would
-    never leave it; nor would many scripts that became ready together. A run that goes long is switched out
-    (fibers.py) and gets one short slice an iteration, in which no other long one runs.
+    A service call that returns at once costs no iteration of the loop, so a script with many of them would
+    block it; so would many scripts that became ready together. A long run is suspended
+    (fibers.py) and gets a short slice of an iteration in which no other long run has one.
     """
 
-    SHARE = 0.02  # seconds of an iteration, services' own work included; a run that is over it goes on to its next call
+    SHARE = 0.02  # seconds of an iteration, with services' own work; a run that exceeds it continues to its next call
 
     def __init__(self) -> None:
-        self.until = 0.0  # perf_counter when the iteration's share is used up, once a script ran in it
+        self.until = (
+            0.0  # perf_counter at which the iteration's share is used up; 0 before a script ran in it
+        )
         self._scheduled = False
         self._free = asyncio.Event()
         self._long: deque[asyncio.Future[None]] = deque()
         self.used_up = False
 
     def use(self, began: float, ended: float) -> None:
-        """A script ran from began to ended (perf_counter seconds). One that ended before `until` need not be told."""
+        """Charge a script's time to the iteration (perf_counter seconds). Not needed if it ended before `until`."""
         if not self.until:
             self.until = began + self.SHARE
             self._schedule()
