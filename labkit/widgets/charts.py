@@ -1,8 +1,8 @@
-"""Charts of a fleet's run, each a function of a frame: it draws, and returns the numbers that it shows.
+"""Charts of a fleet's run. A chart is a function of a frame, which draws and returns the numbers that it shows.
 
-Two frames there are: of ticks (`run.frame()`: a row an interval) and of requests (`run.requests()`: a row a request).
-Times are lab time, latencies are in seconds. A frame without rows gives an empty picture, never an error; what is no
-such frame, or lacks what a chart shows, is a LabError.
+There are frames of ticks (`run.frame()`: a row per interval) and of requests (`run.requests()`: a row per request).
+Times are lab time, latencies are in seconds. A frame without rows gives an empty picture, never an error; any other
+object, or a frame without the columns of the chart, raises LabError.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ SUMMARIES = ("sum", "mean", "median", "min", "max", "count", "std")  # of the ro
 GIVEN_UP = "neither answered nor handled"
 LOSSES = {"lost": "#d64545", "doubled": "#e08a2e", "reordered": "#8e5bbf", GIVEN_UP: "#6b7785"}
 FAILED = "#d64545"
-MOST_BOUNDS = 14  # bars of a histogram that are named one by one
-MOST_DAYS = 62  # rows of a heat map that are named one by one
-MOST_ROWS = (12, 30)  # rows that a picture of devices has room for, at least and at most
+MOST_BOUNDS = 14  # bars of a histogram up to which all are labelled
+MOST_DAYS = 62  # rows of a heat map up to which all are labelled
+MOST_ROWS = (12, 30)  # bounds of the rows that the height of a picture of devices allows for
 MOST_BARS = 40  # devices of a chart of losses
 
 
@@ -51,12 +51,12 @@ MOST_BARS = 40  # devices of a chart of losses
 
 
 def latency_chart(frame: pandas.DataFrame, *, title: str = "Latency") -> pandas.DataFrame:
-    """Percentiles of latency over lab time, from a frame of ticks; an interval without requests is a gap."""
+    """Draw percentiles of latency over lab time, from a frame of ticks; an interval without requests is a gap."""
     return _drawn(draw_latency, of_ticks(frame, *LATENCIES), title)
 
 
 def rate_chart(frame: pandas.DataFrame, *, title: str = "") -> pandas.DataFrame:
-    """Requests per second of lab time, from a frame of ticks; per minute, hour or day where that is below 1."""
+    """Draw requests per second of lab time, from a frame of ticks; per minute, hour or day if that is below 1."""
 
     def draw(axes: Axes, frame: pandas.DataFrame) -> pandas.DataFrame:
         shown = draw_rate(axes, frame)
@@ -67,12 +67,12 @@ def rate_chart(frame: pandas.DataFrame, *, title: str = "") -> pandas.DataFrame:
 
 
 def errors_chart(frame: pandas.DataFrame, *, title: str = "Errors by kind") -> pandas.DataFrame:
-    """How many requests went wrong in each interval, by kind, from a frame of ticks."""
+    """Draw the number of failed requests per interval, by kind of error, from a frame of ticks."""
     return _drawn(draw_errors, of_ticks(frame), title)
 
 
 def states_chart(frame: pandas.DataFrame, *, title: str = "Devices by state") -> pandas.DataFrame:
-    """How many devices run, sleep, poll, wait, have failed or have ended, from a frame of ticks."""
+    """Draw the number of devices in each state over lab time, from a frame of ticks."""
     return _drawn(draw_states, of_ticks(frame, *STATES), title)
 
 
@@ -80,15 +80,16 @@ def states_chart(frame: pandas.DataFrame, *, title: str = "Devices by state") ->
 
 
 def histogram_chart(requests: pandas.DataFrame, *, title: str = "Latency") -> pandas.DataFrame:
-    """How many requests took how long, from a frame of requests, without polls and those that got no answer; each bar
-    ends at 1, 2 or 5 of a power of ten.
+    """Draw a histogram of latencies, from a frame of requests, without polls and requests that got no answer.
+
+    A bar ends at 1, 2 or 5 times a power of ten.
     """
 
     def draw(axes: Axes, frame: pandas.DataFrame) -> pandas.DataFrame:
         latencies = frame["latency"].dropna()
         if {"action", "status"} <= set(
             frame
-        ):  # as in the run's own figures: how long polls wait is no latency
+        ):  # as in the run's own figures: the wait of a poll is no latency
             latencies = latencies[frame["status"].notna() & (frame["action"] != "poll")]
         shown = _histogram(latencies.astype("float64"))
         if shown.empty:
@@ -110,7 +111,10 @@ def histogram_chart(requests: pandas.DataFrame, *, title: str = "Latency") -> pa
 
 
 def raster_chart(requests: pandas.DataFrame, *, title: str = "Requests of each device") -> pandas.DataFrame:
-    """A row a device, a mark a request, from a frame of requests; returns how many each made, and how many failed."""
+    """Draw a row per device with a mark per request, from a frame of requests.
+
+    Returns the number of requests of each device, and of failed ones.
+    """
 
     def draw(axes: Axes, frame: pandas.DataFrame) -> pandas.DataFrame:
         if frame.empty:
@@ -121,7 +125,7 @@ def raster_chart(requests: pandas.DataFrame, *, title: str = "Requests of each d
         failed = (frame["status"].isna() | (frame["status"] >= 400)).to_numpy(dtype=bool)
         few = len(names) <= MOST_NAMES
         size = row_height(len(names)) * 0.9
-        # Where both kinds are, the upper half of a row has the answered and the lower one the failed requests.
+        # If there are both kinds, the upper half of a row has the answered and the lower one the failed requests.
         halves: tuple[object, ...] = (2, 3) if failed.any() and not failed.all() else ("|", "|")
         for label, colour, chosen, mark in zip(
             ("answered", "failed"), (ANSWERED, FAILED), (~failed, failed), halves, strict=True
@@ -153,18 +157,19 @@ def raster_chart(requests: pandas.DataFrame, *, title: str = "Requests of each d
 
 
 def _height(rows: int) -> float:
-    """Return the inches of a picture with a row for each device."""
+    """Return the height, in inches, of a picture with a row for each device."""
     return 0.22 * min(max(rows, MOST_ROWS[0]), MOST_ROWS[1]) + 0.75
 
 
 def row_height(rows: int) -> float:
-    """Return the points of a row, where a picture has one for each device."""
+    """Return the height of a row, in points, of a picture with a row for each device."""
     return max(72 * (_height(rows) - 0.75) / max(rows, 1), 1.0)
 
 
 def series_chart(frame: pandas.DataFrame, *, title: str, most: float | None = None) -> pandas.DataFrame:
-    """A row for each column of a frame over time, filled as far as its value goes; one quantity has one colour, and
-    its series lie on top of each other. most: the value of a full row, by default the largest.
+    """Draw the columns of a frame over time as rows, one below the other and of one colour, filled up to the value.
+
+    most: the value of a full row, by default the largest.
     """
 
     def draw(axes: Axes, frame: pandas.DataFrame) -> pandas.DataFrame:
@@ -196,10 +201,10 @@ def series_chart(frame: pandas.DataFrame, *, title: str, most: float | None = No
 def hours_chart(
     frame: pandas.DataFrame, column: str = "requests", *, title: str = "", summary: str = ""
 ) -> pandas.DataFrame:
-    """A heat map: a row a day, a column an hour (UTC), from a frame of ticks, or a column `time` of any frame.
+    """Draw a heat map, a row per day and a column per hour (UTC), from a frame of ticks or one with a column `time`.
 
-    column: what is shown; summary: how the rows of an hour become one: `sum`, but the largest of latencies and lags,
-    and the mean of how many devices are in a state.
+    column: the values shown; summary: aggregation of the rows of an hour, by default the largest of latencies and
+    lags, the mean of numbers of devices in a state, and the sum of other values.
     """
     largest = column in (*LATENCIES, "max", "lag", "latency")
     how = summary or ("max" if largest else "mean" if column in STATES else "sum")
@@ -214,7 +219,7 @@ def hours_chart(
         colours = LinearSegmentedColormap.from_list("labkit", ["#eef4fb", "#3b7dd8", "#16325c"])
         values = shown.to_numpy(dtype="float64")
         low, high = min(float(shown.min().min()), 0.0), float(shown.max().max())
-        if low < 0:  # then 0 is nothing special
+        if low < 0:  # then the colours need not begin at 0
             image = axes.imshow(values, aspect="auto", cmap=colours)
         else:
             image = axes.imshow(values, aspect="auto", cmap=colours, vmin=0, vmax=high if high > 0 else 1)
@@ -255,7 +260,7 @@ def _marks_by_hour(axes: Axes, frame: pandas.DataFrame, days: list[str]) -> None
 
 
 def _histogram(latencies: pandas.Series[float]) -> pandas.DataFrame:
-    """Counts between round bounds: 0.001, 0.002, 0.005, 0.01 …, from the smallest to the largest that hold one."""
+    """Return counts between round bounds (0.001, 0.002, 0.005, 0.01 …), from the first to the last that is not 0."""
     import pandas
 
     bounds = [0.0, *(round(lead * 10.0**power, 6) for power in range(-6, 7) for lead in (1, 2, 5))]
@@ -267,7 +272,7 @@ def _histogram(latencies: pandas.Series[float]) -> pandas.DataFrame:
     shown = counts.iloc[held[0] : held[-1] + 1] if held else counts.iloc[:0]
     if (
         len(held) > 1 and held[0] == 0
-    ):  # from 0 it is infinitely far to the next: one empty bar says that there is a gap
+    ):  # there are many bounds between 0 and the next count: one empty bar shows the gap
         shown = counts.iloc[[0, *range(max(held[1] - 1, 1), held[-1] + 1)]]
     return pandas.DataFrame(
         {"requests": shown.to_numpy()}, index=pandas.Index(list(shown.index), name="up to (s)")
@@ -278,8 +283,9 @@ def _histogram(latencies: pandas.Series[float]) -> pandas.DataFrame:
 
 
 def losses_chart(losses: pandas.DataFrame, *, title: str = "Messages that went astray") -> pandas.DataFrame:
-    """Lost, doubled and reordered messages of each device, from a table of accounts (`run.losses`), and those that the
-    device got no answer of and that did not arrive.
+    """Draw the lost, doubled and reordered messages of each device, from a table of accounts (`run.losses`).
+
+    Messages without an answer that did not arrive are shown, too.
     """
 
     def draw(axes: Axes, frame: pandas.DataFrame) -> pandas.DataFrame:
@@ -308,7 +314,7 @@ def losses_chart(losses: pandas.DataFrame, *, title: str = "Messages that went a
             axes.set_xlim(0, max(1.04 * float(drawn.sum(axis=1).max()), LEAST_COUNT))
             axes.set_ylim(
                 max(len(drawn), LEAST_COUNT) - 0.5, -0.5
-            )  # one bar alone is no thicker than the others
+            )  # keeps a single bar as thin as the bars of a full chart
             axes.grid(visible=False, axis="y")
         else:
             said(axes, "none")
@@ -322,7 +328,7 @@ def losses_chart(losses: pandas.DataFrame, *, title: str = "Messages that went a
     )
 
 
-# ---- what they share
+# ---- common to all charts
 
 
 def _drawn(
@@ -331,7 +337,7 @@ def _drawn(
     title: str,
     height: float | None = None,
 ) -> pandas.DataFrame:
-    """Draw on a figure of its own and show it."""
+    """Draw on a new figure, show it, and return the frame shown."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 

@@ -1,4 +1,4 @@
-"""What the dashboards have in common: they show themselves, look again now and then, and end."""
+"""Base class of the dashboards: display in a cell, periodic refresh, and end."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from labkit.widgets.updates import Updates
 
 
 class Dashboard:
-    """A live view. Let a cell show it. Raises LabError where Jupyter's libraries are missing."""
+    """A live view, displayed as the value of a cell. Raises LabError if Jupyter's libraries are missing."""
 
     widget: Any
 
@@ -22,24 +22,24 @@ class Dashboard:
         self._ending: list[Callable[[], object]] = []
 
     def refresh(self) -> None:
-        """Show the present state; on the kernel's thread alone."""
+        """Show the present state. Call this on the kernel's thread."""
         raise NotImplementedError
 
     def _picture(self) -> bytes:
-        """The present state as a PNG."""
+        """Return the present state as a PNG."""
         raise NotImplementedError
 
     def _shown_by(self, widget: Any) -> None:
-        """This is what it is made of."""
+        """Use `widget` as the dashboard's widget."""
         self.widget = widget
         self._output = Output(widget, self._picture, self.__repr__, self.refresh)
 
     def at_end(self, function: Callable[[], object]) -> None:
-        """Call a function when it is closed, on whatever thread."""
+        """Call a function when the dashboard is closed, on the thread that closes it."""
         self._ending.append(function)
 
     def close(self) -> None:
-        """Watch no longer: what stays is the picture. Any thread may call it; the end of the lab does."""
+        """End the live view, of which a picture remains. Any thread may call this; the lab does when it is closed."""
         if self.closed:
             return
         self.closed = True

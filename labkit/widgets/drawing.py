@@ -1,6 +1,6 @@
-"""How labkit draws: one look, round ticks, legends that cross nothing, pictures without versions.
+"""Drawing with matplotlib: labkit's style, round ticks, placement of legends, and PNG files without versions.
 
-A picture differs from machine to machine, so each chart returns the frame it shows.
+A picture differs from machine to machine, so a chart returns the frame that it shows.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 CYCLE = ("#3b7dd8", "#e08a2e", "#2e9e6b", "#8e5bbf", "#d64545", "#6b7785")
 DAY = 86_400
 GAP = 12  # pixels between a title and the legend beside it, at least
-SHORT = 6  # seconds: spans up to so many have ticks within a second
-HOURS = 3  # spans up to so many have ticks within an hour
+SHORT = 6  # seconds: spans up to this length have ticks within a second
+HOURS = 3  # hours: spans up to this length have ticks within an hour
 FONT = "DejaVu Sans"
-OTHER_FONTS = (  # for names in scripts that it lacks
+OTHER_FONTS = (  # for names in scripts that FONT lacks
     *("Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Sans Arabic", "Noto Sans Hebrew", "Noto Sans Devanagari"),
     *("Noto Sans Thai", "WenQuanYi Zen Hei", "WenQuanYi Micro Hei", "Droid Sans Fallback", "Hiragino Sans"),
     *("PingFang SC", "Apple SD Gothic Neo", "Geeza Pro", "Arial Unicode MS", "Microsoft YaHei", "Yu Gothic"),
@@ -32,7 +32,7 @@ STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1200, 1800)  # seconds bet
 
 
 def plot_style() -> None:
-    """Give this notebook's charts labkit's looks, and leave versions out of the pictures."""
+    """Apply labkit's style to this notebook's charts, and leave versions out of the pictures."""
     import matplotlib as mpl
     from IPython.core.getipython import get_ipython
     from matplotlib.rcsetup import cycler
@@ -59,7 +59,7 @@ def plot_style() -> None:
     if shell is not None:  # the inline backend, not rcParams, decides how a picture is written
         from matplotlib_inline.config import InlineBackend
 
-        # as `%config` does it, which would first load all magics that there are
+        # as `%config` does it, which would first load all magics
         InlineBackend.instance(parent=shell).print_figure_kwargs = {
             "bbox_inches": "tight",
             "metadata": {"Software": None},  # type: ignore[dict-item]
@@ -78,9 +78,9 @@ def chart(
 ) -> pandas.DataFrame:
     """Draw a frame, a series for each column, and return it for the cell to show.
 
-    A picture differs from machine to machine, so tests compare the frame beside it instead. x, y: labels. Where the
-    index holds times, the ticks are at round ones; the legend stands above the picture, where it crosses nothing; where
-    all series are of one quantity and so of one colour, each has a shade of it.
+    A picture differs from machine to machine, so tests compare the frame beside it instead. x, y: labels. If the
+    index holds times, the ticks are at round ones; the legend is above the picture, so that it covers no data; series
+    of one colour, since they are of one quantity, get different shades of it.
     """
     import matplotlib as mpl
     import pandas
@@ -118,10 +118,10 @@ def chart(
 
 
 def shades(colour: str, count: int) -> list[str]:
-    """Return shades of a colour, from light to dark: of one quantity, but told apart."""
+    """Return shades of a colour, from light to dark, for several series of one quantity."""
     from matplotlib.colors import to_hex, to_rgb
 
-    light, dark = 0.55, 0.5  # how far the first goes to white, and the last to black
+    light, dark = 0.55, 0.5  # fraction of white in the first shade, of black in the last
     base, made = to_rgb(colour), []
     for number in range(count):
         at = number / (count - 1) * 2 - 1 if count > 1 else 0.0
@@ -132,7 +132,7 @@ def shades(colour: str, count: int) -> list[str]:
 
 
 def round_times(axes: Axes, first: pandas.Timestamp, last: pandas.Timestamp) -> None:
-    """Ticks at whole minutes or hours of a day, at midnight over several days; the axis ends with the data."""
+    """Set ticks at round times: whole minutes or hours, midnight over several days; the axis ends with the data."""
     from matplotlib.dates import (
         AutoDateLocator,
         ConciseDateFormatter,
@@ -155,7 +155,7 @@ def round_times(axes: Axes, first: pandas.Timestamp, last: pandas.Timestamp) -> 
         axes.set_xlim(date2num(first), date2num(last))
         return
     if seconds <= HOURS * 3600:
-        most = 9 if axes.get_position().width > 0.5 else 5  # of a figure with panels side by side fewer fit
+        most = 9 if axes.get_position().width > 0.5 else 5  # fewer fit on panels side by side
         step = next((each for each in STEPS if seconds <= most * each), STEPS[-1])
         locator = SecondLocator(range(0, 60, step)) if step < 60 else MinuteLocator(range(0, 60, step // 60))
         axes.xaxis.set_major_locator(locator)
@@ -178,8 +178,9 @@ def round_times(axes: Axes, first: pandas.Timestamp, last: pandas.Timestamp) -> 
 
 
 def headed(axes: Axes, title: str, *, below: bool = False) -> None:
-    """Title above the picture at its left; the legend at its right, or below the picture where that is narrow. A legend
-    that is wider than there is room has several rows; a title that would reach into it stands above it.
+    """Set the title, above the picture at its left, and the legend, at its right or `below` the picture.
+
+    A legend wider than the picture gets several rows; a title that would overlap it is moved above it.
     """
     figure = axes.get_figure(root=True)
     assert figure is not None
@@ -216,7 +217,7 @@ def _wrapped(axes: Axes, title: str) -> str:
 
 
 def _legend(axes: Axes, columns: int, below: bool) -> Bbox:
-    """A legend, and where it is."""
+    """Draw a legend; return its extent."""
     legend = axes.legend(
         loc="upper left" if below else "lower right",
         bbox_to_anchor=(0.0, -0.13) if below else (1.0, 1.0),
@@ -234,8 +235,9 @@ def _legend(axes: Axes, columns: int, below: bool) -> Bbox:
 
 
 def short(name: str, longest: int = 24) -> str:
-    """A name as a label: a long one without its middle, for its beginning and its end tell it from others. With a $ it
-    is no formula, and with an underscore before it no name that is left out.
+    """Return a name as a label of matplotlib: a long one without its middle, since names differ at both ends.
+
+    A $ in it begins no formula, and an underscore before it does not hide it from the legend.
     """
     name = drawable(name)
     if len(name) > longest:
@@ -246,7 +248,7 @@ def short(name: str, longest: int = 24) -> str:
 
 
 def fonts() -> tuple[str, ...]:
-    """Return the font of charts, and those here that have the scripts it lacks."""
+    """Return the font of charts, and the installed fonts for scripts that it lacks."""
     from matplotlib.font_manager import fontManager
 
     installed = {each.name for each in fontManager.ttflist}
@@ -270,17 +272,17 @@ def drawable(text: str) -> str:
 
 
 def show(figure: Figure) -> None:
-    """Show a figure here: a notebook shows a bare Figure only once pyplot has been imported."""
+    """Show a figure in the current cell: a notebook shows a Figure by itself only once pyplot has been imported."""
     from IPython.display import Image, display
 
     display(Image(png(figure)))
 
 
 def png(figure: Figure) -> bytes:
-    """A figure as a PNG file, which names no version."""
+    """Return a figure as a PNG file without version metadata."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     picture = BytesIO()
-    # The layout is constrained: `savefig` would draw it twice, the first time to find how much to cut off.
+    # The layout is constrained: `savefig` would draw it twice, first to find the margins to cut off.
     FigureCanvasAgg(figure).print_png(picture, metadata={"Software": None})
     return picture.getvalue()

@@ -1,4 +1,4 @@
-"""The live view of a fleet: what its devices do, how the platform answers, and the controls of its run."""
+"""Live view of a fleet: states of its devices, rates, latencies and errors of requests, and controls of its run."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     import pandas
 
 WINDOW = 300  # ticks that the live pictures show; the PNG shows all
-MOST_FAILED = 6  # devices that failed, on the PNG
-SHOWN = 20  # devices that failed, in the table
+MOST_FAILED = 6  # failed devices listed on the PNG
+SHOWN = 20  # failed devices in the table
 SPEEDS = (1, 10, 60, 600, 3600)
-ARRIVALS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)  # times the rate of the run
-HEARTBEAT = 0.5  # seconds of real time after which a run is looked at again, even if nothing came
+ARRIVALS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)  # factors of the run's arrival rate
+HEARTBEAT = 0.5  # seconds of real time between two refreshes while a run reports nothing
 
 
 class FleetDashboard(Dashboard):
-    """Widgets over a fleet. Let a cell show it; it follows whatever run the fleet has, and can start one."""
+    """Dashboard of a fleet, displayed as the value of a cell. It follows the fleet's present run, and can start one."""
 
     def __init__(self, source: FleetSource) -> None:
         super().__init__()
@@ -149,10 +149,10 @@ class FleetDashboard(Dashboard):
             button("Clear faults", "eraser", self._source.clear_faults),
         ]
 
-    # ---- what a cell and the buttons do
+    # ---- actions of a cell and of the buttons
 
     def start(self) -> None:
-        """Start a run, as the fleet's dashboard was told to. Raises LabError where one is under way."""
+        """Start a run with the dashboard's arguments. Raises LabError if one is active."""
         self._follow(self._source.start())
 
     def _toggle(self) -> None:
@@ -175,11 +175,11 @@ class FleetDashboard(Dashboard):
             self._run.stop()
 
     def _acted(self, act: Callable[[], object]) -> None:
-        """Do what a control asks for, and show what is wrong with it."""
+        """Run the action of a control, and show its error."""
         try:
             act()
             self._said.value = ""
-        except Exception as error:  # noqa: BLE001  nobody but the dashboard would show it
+        except Exception as error:  # noqa: BLE001  only the dashboard can show it
             text = str(error) if isinstance(error, LabkitError) else f"{type(error).__name__}: {error}"
             self._said.value = f"<span class='labkit-said'>{escape(text)}</span>"
         self.refresh()
@@ -189,10 +189,10 @@ class FleetDashboard(Dashboard):
         self._trace.value = ""  # of a device in the run before
         run.on_tick(lambda _: None if self.closed else self._updates.ask())
 
-    # ---- what it shows
+    # ---- display
 
     def refresh(self) -> None:
-        """Show the present state; on the kernel's thread alone."""
+        """Show the present state. Call this on the kernel's thread."""
         if self.closed:
             return
         newest = self._source.run()
@@ -234,7 +234,7 @@ class FleetDashboard(Dashboard):
             self._output.update()
 
     def _follow_rate(self, rate: float) -> None:
-        """A cell may have changed the rate of lab time."""
+        """Show the rate of lab time, which a cell may have changed."""
         if rate and rate != self._rate.value:
             if rate not in [each for _, each in self._rate.options]:
                 self._rate.options = [*self._rate.options, (f"{rate:g} ×", rate)]
@@ -264,7 +264,7 @@ class FleetDashboard(Dashboard):
         return notes
 
     def _wrong(self, failed: Sequence[Failed]) -> str:
-        """What failed of the run, in red: the run itself, or devices."""
+        """Return the error of the run and the number of failed devices as HTML."""
         if self._run is None:
             return ""
         texts = [self._run.error or ""]
@@ -273,7 +273,7 @@ class FleetDashboard(Dashboard):
         return "".join(f"<div class='labkit-said'>{escape(each)}</div>" for each in texts if each)
 
     def _show_losses(self, accounts: Mapping[str, int] | None, ended: bool) -> None:
-        """The devices with losses, once the run has ended: before, messages are on their way."""
+        """Show the devices with losses once the run has ended: before, messages are still in transit."""
         if not (ended and accounts is not None and self._run is not None):
             self._losses.value = ""
         elif not self._judged:
@@ -325,7 +325,7 @@ class FleetDashboard(Dashboard):
         self._state_key.value = panels.key(known)
 
     def _show_failures(self, failed: Sequence[Failed]) -> None:
-        """The devices that failed, the newest first, each with a button that shows its journal."""
+        """Show the failed devices, newest first, with buttons that show their journals."""
         import ipywidgets as widgets
 
         if len(failed) == self._failure_count:

@@ -1,4 +1,4 @@
-"""Is a frame one that a chart can show? Each gives it back, or raises LabError."""
+"""Validation of the frames that charts show, and the beginning of their first interval."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ LOST = ("lost", "doubled", "reordered")  # columns of accounts
 
 
 def beginning(frame: pandas.DataFrame) -> pandas.Timestamp | None:
-    """When the first interval of a frame of ticks began: as its run says, else as long before its end as the second
-    lasted; None where nobody knows.
+    """Return the beginning of the first interval of a frame of ticks, None if it is unknown.
+
+    The frame's attributes give it; else the first interval is taken to be as long as the second.
     """
     import pandas
 
@@ -30,7 +31,7 @@ def beginning(frame: pandas.DataFrame) -> pandas.Timestamp | None:
 
 
 def from_beginning(shown: pandas.DataFrame, begin: pandas.Timestamp | None) -> pandas.DataFrame:
-    """With a row for the beginning of the first interval, which has no width else: as it was all that time."""
+    """Return a frame with a copy of the first row at the beginning of its interval, which gives that a width."""
     import pandas
 
     if begin is None or not len(shown):
@@ -39,12 +40,12 @@ def from_beginning(shown: pandas.DataFrame, begin: pandas.Timestamp | None) -> p
 
 
 def alone(values: pandas.Series[float]) -> pandas.Series[bool]:
-    """Which values stand between gaps, so that no line goes to them."""
+    """Return a mask of the values between two gaps, to which no line leads."""
     return values.notna() & values.shift(1).isna() & values.shift(-1).isna()
 
 
 def of_ticks(frame: pandas.DataFrame, *columns: str) -> pandas.DataFrame:
-    """A frame of ticks with one of these columns at least."""
+    """Return `frame` if it is of ticks and has at least one of these columns. Raises LabError otherwise."""
     import pandas
 
     expected = "a frame of ticks (run.frame()), a row an interval"
@@ -55,7 +56,7 @@ def of_ticks(frame: pandas.DataFrame, *columns: str) -> pandas.DataFrame:
 
 
 def of_requests(frame: pandas.DataFrame, *columns: str) -> pandas.DataFrame:
-    """A frame of requests with all of these columns."""
+    """Return `frame` if it is of requests and has all of these columns. Raises LabError otherwise."""
     expected = "a frame of requests (run.requests()), a row a request"
     _is_frame(frame, expected)
     for each in columns:
@@ -65,13 +66,13 @@ def of_requests(frame: pandas.DataFrame, *columns: str) -> pandas.DataFrame:
 
 
 def of_losses(frame: pandas.DataFrame, *columns: str) -> pandas.DataFrame:
-    """A table of accounts with one of these columns at least."""
+    """Return `frame` if it is a table of accounts with at least one of these columns. Raises LabError otherwise."""
     expected = "a table of accounts (run.losses), a row a device and epoch"
     return _has_one(_is_frame(frame, expected), expected, columns)
 
 
 def with_numbers(frame: pandas.DataFrame, column: str) -> pandas.DataFrame:
-    """A frame with times, as its index or in a column `time`, and with numbers in a column."""
+    """Return `frame` if it has times (index or column `time`) and numbers in `column`. Raises LabError otherwise."""
     from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
 
     expected = "a frame of ticks (run.frame()), or one with a column 'time'"
@@ -86,7 +87,7 @@ def with_numbers(frame: pandas.DataFrame, column: str) -> pandas.DataFrame:
 
 
 def with_times(frame: pandas.DataFrame) -> pandas.DataFrame:
-    """A frame with times as its index, and with numbers in all columns."""
+    """Return `frame` if its index holds times and all columns hold numbers. Raises LabError otherwise."""
     import pandas
     from pandas.api.types import is_numeric_dtype
 

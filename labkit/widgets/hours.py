@@ -1,4 +1,4 @@
-"""Values by day and hour, for the heat map."""
+"""Aggregation of values by day and hour, for the heat map."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pandas
 
 HOUR = 3600
-MOST_HOURS = 24 * 366  # that the intervals of a frame are divided into
+MOST_HOURS = 24 * 366  # limit of the hours of one interval
 
 
 def times_of(frame: pandas.DataFrame) -> pandas.Series[pandas.Timestamp]:
@@ -22,10 +22,10 @@ def times_of(frame: pandas.DataFrame) -> pandas.Series[pandas.Timestamp]:
 
 
 def by_hour(frame: pandas.DataFrame, column: str, how: str) -> pandas.DataFrame:
-    """Return a row a day and a column an hour. how: the aggregation of the rows of an hour.
+    """Return a row per day and a column per hour. how: the aggregation of the rows of an hour.
 
-    A tick stands at its interval's end. One that is longer than an hour counts in each of its hours: a sum is divided
-    among them by time, any other value is the same in all.
+    A tick has the time of its interval's end. An interval longer than an hour counts in all of its hours: a sum is
+    divided among them by time, any other value is the same in all.
     """
     import pandas
 
@@ -42,7 +42,7 @@ def by_hour(frame: pandas.DataFrame, column: str, how: str) -> pandas.DataFrame:
 
 
 def _longest(frame: pandas.DataFrame) -> float:
-    """Return the seconds of the longest interval."""
+    """Return the length of the longest interval in seconds."""
     begin = beginning(frame)
     if begin is None:
         return 0.0
@@ -56,7 +56,7 @@ def _longest(frame: pandas.DataFrame) -> float:
 def _spread(
     frame: pandas.DataFrame, values: pandas.Series[float], times: pandas.Series[pandas.Timestamp], how: str
 ) -> tuple[pandas.Series[pandas.Timestamp], pandas.Series[float]]:
-    """Return a row for each hour that an interval touches."""
+    """Return times and values with a row for every hour that an interval overlaps."""
     import pandas
 
     begin = beginning(frame)

@@ -1,4 +1,4 @@
-"""The live view of a lab: requests, refusals with their reasons, script runs, mails, and messages to handsets."""
+"""Live view of a lab: requests, refusals with their reasons, script runs, mails, and messages to handsets."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 
     from labkit.core.marks import Mark
 
-# What went wrong lies at the bottom of each chart, where a few among many are seen.
+# Failures are at the bottom of a chart, where a few of them among many successes remain visible.
 REQUESTS = {"refused": "#d64545", "answered": "#3b7dd8"}
 SCRIPTS = {"failed runs": "#d64545", "runs": "#2e9e6b"}
 MESSAGES = {"mails": "#e08a2e", "messages": "#8e5bbf"}
 CHARTS = {"Requests": REQUESTS, "Script runs": SCRIPTS, "Mails and messages": MESSAGES}
 REASONS = 8  # of refusals, in the picture and in the table
 LONGEST, LINE = 52, 28  # characters of a reason in the picture, and of a line of it
-LINES = 12  # of what happened last
-QUIET = 4  # looks at which nothing has happened, after which the picture is drawn anew
-HEARTBEAT = 0.5  # seconds of real time between two looks
+LINES = 12  # of the table of recent events
+QUIET = 4  # refreshes without a change after which the picture is drawn again
+HEARTBEAT = 0.5  # seconds of real time between two refreshes
 
 
 class LabSource(Protocol):
-    """What the dashboard needs to know of a lab."""
+    """A lab as its dashboard uses it."""
 
     def follow(
         self,
@@ -47,22 +47,23 @@ class LabSource(Protocol):
         mark: Callable[[Mark], object],
         forget: Callable[[], object],
     ) -> Callable[[], object]:
-        """Call the first three with what happens from now on, and `forget` when the lab is reset, on the lab's own
-        thread, until what is returned is called, on whatever thread.
+        """Call `record`, `mail` and `mark` with new events and `forget` when the lab is reset, on the lab's thread.
+
+        Returns a function that ends this; any thread may call it.
         """
         ...
 
     def time(self) -> float:
-        """Lab time in seconds."""
+        """Return lab time in seconds."""
         ...
 
     def rate(self) -> float:
-        """Seconds of lab time a real second; 0 on a virtual clock."""
+        """Return the seconds of lab time per real second; 0 on a virtual clock."""
         ...
 
 
 class LabDashboard(Dashboard):
-    """Widgets over a lab, from the moment on that they are made. Let a cell show it."""
+    """Dashboard of a lab, displayed as the value of a cell. It counts events from its creation on."""
 
     def __init__(self, source: LabSource) -> None:
         super().__init__()
@@ -72,7 +73,7 @@ class LabDashboard(Dashboard):
         self._tally = Tally()
         self._seen = -1
         self._rate = source.rate()
-        self._quiet = 0  # looks since something happened last
+        self._quiet = 0  # refreshes since the last change
         self._head, self._tiles, self._marks, self._reasons, self._recent = (
             widgets.HTML(layout=widgets.Layout(width="100%", margin="0")) for _ in range(5)
         )
@@ -102,14 +103,14 @@ class LabDashboard(Dashboard):
         self.refresh()
 
     def refresh(self) -> None:
-        """Show the present state; on the kernel's thread alone."""
+        """Show the present state. Call this on the kernel's thread."""
         if self.closed:
             return
         self._updates.ask_after(HEARTBEAT)
         if self._tally.changes == self._seen:
             self._quiet += 1
             if self._quiet == QUIET:
-                self._output.update()  # the picture is what a notebook keeps, also where no cell ends
+                self._output.update()  # a notebook stores the picture, also if no cell ends
             return
         self._quiet = 0
         self._seen = self._tally.changes
@@ -143,7 +144,7 @@ class LabDashboard(Dashboard):
         self._output.outdate()
 
     def _picture(self) -> bytes:
-        """The charts that have something to show, with a bar for each reason of refusals and of failed runs."""
+        """Return a PNG of the charts that are not empty, with bars for reasons of refusals and of failed runs."""
         frame = self._tally.frame()
         frame.attrs["rate"] = self._rate
         parts = [
@@ -186,7 +187,7 @@ def _bars(axes: Axes, reasons: Mapping[str, int]) -> None:
 
 
 def shortened(text: str) -> str:
-    """Return a reason as a label: its beginning, in as few lines as leave room for the charts."""
+    """Return the beginning of a reason, wrapped, as a label that leaves room for the charts."""
     from textwrap import fill
 
     return fill(text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…", LINE)

@@ -1,4 +1,4 @@
-"""The accounts of a run on its dashboard: sums, and the devices that lost most."""
+"""Accounts of a run on its dashboard: sums, and the devices with most losses."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ MOST = 10  # devices in the table
 
 
 def facts(accounts: Mapping[str, int] | None, *, ended: bool) -> dict[str, str]:
-    """Return the sums by name. ended: else what is on its way counts as lost, and is named so."""
+    """Return the sums by name. ended: of a running run, lost messages include messages in transit, as the name says."""
     if accounts is None:
         return {}
     return {_name(each, ended): f"{accounts[each]:,}" for each in COLUMNS}
 
 
 def summary(accounts: Mapping[str, int] | None, *, ended: bool) -> str:
-    """Return the sums in one line; nothing where a run keeps no accounts."""
+    """Return the sums in one line; an empty one if a run keeps no accounts."""
     return ", ".join(f"{value} {name}" for name, value in facts(accounts, ended=ended).items())
 
 
 def table(losses: pandas.DataFrame) -> str:
-    """Return the devices with most losses as HTML, of the accounts of a run."""
+    """Return the devices with most losses as HTML, from the accounts of a run."""
     sums = losses[list(COLUMNS)].groupby(level=0).sum()
     found = sums.assign(all=sums[list(LOST)].sum(axis="columns"))
     found = found[found["all"] > 0].sort_values("all", ascending=False, kind="stable")

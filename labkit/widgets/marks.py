@@ -20,7 +20,7 @@ LONGEST = 30  # characters of a mark's text in a legend
 
 
 def marks_of(frame: pandas.DataFrame) -> list[Mark]:
-    """Return the marks that a frame carries (`attrs["marks"]`), by time."""
+    """Return the marks in a frame's attributes (`attrs["marks"]`), by time."""
     return sorted(Mark(*each) for each in frame.attrs.get("marks", ()))
 
 
@@ -32,7 +32,7 @@ def described(mark: Mark) -> str:
 def places(marks: Iterable[Mark], first: float, last: float) -> dict[str, list[float]]:
     """Return the times of the lines to draw between two times, by kind, so that no two lines overlap.
 
-    Marks of one kind that are too near each other share a line; a line of another kind stands just beside it.
+    Marks of one kind that are too close to each other share a line; a line of another kind is moved just beside it.
     """
     width = (last - first) / PLACES or 1.0
     found: dict[str, list[float]] = {}
@@ -52,7 +52,7 @@ def places(marks: Iterable[Mark], first: float, last: float) -> dict[str, list[f
 
 
 def draw_marks(axes: Axes, frame: pandas.DataFrame) -> None:
-    """Draw the marks of a frame that lie within the axis, with a line of the legend for each kind."""
+    """Draw the marks of a frame within the range of the axis, with a legend entry for each kind."""
     from matplotlib.dates import date2num, num2date
 
     low, high = (num2date(each).timestamp() for each in axes.get_xlim())

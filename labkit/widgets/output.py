@@ -1,4 +1,4 @@
-"""A live view in the output of a cell, with a picture of its last state for pages where no widget runs."""
+"""Live view in the output of a cell, with a picture of its last state for pages where no widget runs."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ NEEDED = ("IPython", "bqplot", "ipywidgets", "matplotlib", "pandas")
 
 
 def check_jupyter() -> None:
-    """Raises LabError where what a dashboard is made of is not installed."""
+    """Raise LabError if the libraries of a dashboard are not installed."""
     check_installed("lab", "a dashboard takes", *NEEDED)
 
 
 class Output:
-    """Shows a widget in each cell that asks, and beside it a PNG and a text.
+    """Outputs of cells that show a widget, together with a PNG and a text of its state.
 
-    picture: makes the PNG; text: says it in words; `update` puts what they give now into every output. refresh: is
-    called when a cell ends, which may have changed what is shown.
+    picture, text: return the PNG and the text, which `update` puts into every output. refresh: called when a cell
+    ends, since the cell may have changed the state.
     """
 
     def __init__(
@@ -40,10 +40,10 @@ class Output:
         self._shown: list[str] = []
         self._stale = False
         self._closed = False
-        self._hooked: Any = None  # the shell that tells when a cell ends
+        self._hooked: Any = None  # the shell, which calls back when a cell ends
 
     def show(self) -> None:
-        """Show it in the cell that runs."""
+        """Show the widget in the running cell."""
         from IPython.display import display
 
         name = f"labkit-{id(self)}-{next(self._names)}"
@@ -52,15 +52,15 @@ class Output:
         self._hook()
 
     def outdate(self) -> None:
-        """The picture is no longer of the last state: the next `update`, or end of a cell, draws it anew."""
+        """Mark the picture as outdated: the next `update`, or end of a cell, draws it again."""
         self._stale = True
 
     def close(self) -> None:
-        """The live view is over: from the next `update` on, the picture is left alone. Any thread may call it."""
+        """End the live view: the next `update` leaves only the picture. Any thread may call this."""
         self._closed = self._stale = True
 
     def update(self) -> None:
-        """Put the present picture into each output, where it is not there yet; on the kernel's thread alone."""
+        """Put the present picture into all outputs, if it is outdated. Call this on the kernel's thread."""
         if not self._stale:
             return
         self._stale = False
@@ -83,7 +83,7 @@ class Output:
         return bundle
 
     def _hook(self) -> None:
-        """Redraw what is stale when a cell ends: what only listens while cells run, as papermill, gets it so, too."""
+        """Redraw an outdated picture when a cell ends, for clients that listen only during cells, such as papermill."""
         from IPython.core.getipython import get_ipython
 
         shell = get_ipython()
@@ -96,7 +96,7 @@ class Output:
         self.update()
 
     def _release(self) -> None:
-        """Let go of the widgets, which ipywidgets keeps until they are closed, and of all that their buttons reach."""
+        """Close the widgets, which ipywidgets otherwise keeps alive with all objects that their buttons refer to."""
         if self._hooked is not None:
             self._hooked.events.unregister("post_run_cell", self._cell_ended)
             self._hooked = None
@@ -105,7 +105,7 @@ class Output:
 
 
 def _tree(widget: Any) -> list[Any]:
-    """A widget and all that it is made of."""
+    """Return a widget and all widgets inside of it."""
     found = [widget]
     for name in ("children", "marks", "axes"):
         for each in getattr(widget, name, ()):

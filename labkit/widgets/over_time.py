@@ -1,4 +1,4 @@
-"""What a run was over lab time, drawn on axes: devices by state, rates, latencies, errors."""
+"""Drawings of a run over lab time on matplotlib axes: devices by state, rates, latencies, errors."""
 
 from __future__ import annotations
 
@@ -27,14 +27,17 @@ STATES = {
     "waiting": "#d5dae0",
 }
 LATENCY = "#178a8a"
-LATENCIES = dict(zip(("p50", "p90", "p99"), shades(LATENCY, 3), strict=True))  # one quantity, told apart
+LATENCIES = dict(
+    zip(("p50", "p90", "p99"), shades(LATENCY, 3), strict=True)
+)  # shades, since they are one quantity
 ERRORS = ("#d64545", "#e08a2e", "#8e5bbf", "#6b7785", "#b8860b", "#c2587a")
 ANSWERED = "#3b7dd8"
-MOST_NAMES = 24  # so few devices are named, and so few points of a line are marked, one by one
-INSTANT = timedelta(seconds=2)  # how wide a bar is where there is one row alone
+MOST_NAMES = 24  # number of devices, and of points of a line, up to which all are labelled
+INSTANT = timedelta(seconds=2)  # width of a bar if there is only one row
 
 
 def draw_latency(axes: Axes, frame: pandas.DataFrame) -> pandas.DataFrame:
+    """Draw the percentiles of latency on a logarithmic axis, from a frame of ticks; return them."""
     shown = frame[[each for each in LATENCIES if each in frame]]
     known = len(shown) > 0 and not shown.isna().all(axis=None)
     if len(shown) and not known:
@@ -60,7 +63,7 @@ def draw_latency(axes: Axes, frame: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def _log_seconds(axes: Axes, shown: pandas.DataFrame) -> None:
-    """Make the axis logarithmic, in durations; where there are zeros, 0 lies below the first power of ten."""
+    """Make the axis of values logarithmic, with durations as labels; a 0 lies below the first power of ten."""
     low, high, zero = decades(shown)
     powers = range(low, high + 1, max(-(-(high - low) // 5), 1))
     ticks = [10.0**each for each in powers]
@@ -77,6 +80,7 @@ def _log_seconds(axes: Axes, shown: pandas.DataFrame) -> None:
 
 
 def draw_rate(axes: Axes, frame: pandas.DataFrame) -> pandas.DataFrame:
+    """Draw the rate of requests in a suitable unit, from a frame of ticks; return it."""
     shown, begin = shown_rates(rates(frame)), beginning(frame)
     [column] = shown
     drawn = from_beginning(shown, begin)
@@ -90,6 +94,7 @@ def draw_rate(axes: Axes, frame: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def draw_errors(axes: Axes, frame: pandas.DataFrame) -> pandas.DataFrame:
+    """Draw the number of errors of each kind, from a frame of ticks; return them."""
     kinds = [str(each) for each in frame if str(each).startswith("error ")]
     shown = frame[kinds].rename(columns={each: each.removeprefix("error ") for each in kinds})
     if kinds and len(shown):
@@ -101,7 +106,7 @@ def draw_errors(axes: Axes, frame: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def _most(shown: pandas.DataFrame) -> pandas.DataFrame:
-    """As many kinds as there are colours: those that there were most of, and the others together."""
+    """Return as many kinds as there are colours: the most frequent ones, and the sum of the others."""
     if len(shown.columns) <= len(ERRORS):
         return shown
     order = shown.sum().sort_values(ascending=False, kind="stable").index
@@ -110,6 +115,7 @@ def _most(shown: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def draw_states(axes: Axes, frame: pandas.DataFrame) -> pandas.DataFrame:
+    """Draw the number of devices in each state, from a frame of ticks; return them."""
     known = [each for each in STATES if each in frame and frame[each].any()]
     shown = frame[known]
     if known and len(shown):
@@ -121,7 +127,7 @@ def draw_states(axes: Axes, frame: pandas.DataFrame) -> pandas.DataFrame:
 def _stacked(
     axes: Axes, shown: pandas.DataFrame, colours: Sequence[str], step: Literal["pre"] | None = None
 ) -> None:
-    """Areas on top of each other; of one row, which has no area, bars."""
+    """Draw stacked areas, or for a single row, which has no area, stacked bars."""
     if len(shown) > 1:
         columns, labels = [shown[each] for each in shown], [short(str(each)) for each in shown]
         axes.stackplot(shown.index, columns, labels=labels, colors=list(colours), step=step)
@@ -134,10 +140,10 @@ def _stacked(
 
 
 def rates(frame: pandas.DataFrame) -> pandas.DataFrame:
-    """Requests per second of each interval, from a frame of ticks.
+    """Return the requests per second of every interval, from a frame of ticks.
 
-    The first counts as being as long as the second, where the frame does not say; a last one that was cut short by the
-    end of the run goes with the one before.
+    The first interval is taken to be as long as the second if the frame does not give its length; a last one cut short
+    by the end of the run is averaged with the one before.
     """
     requests = frame["requests"].astype("float64")
     seconds = frame.index.to_series().diff().dt.total_seconds()
@@ -160,10 +166,10 @@ def over_time(
     ends: bool = True,
     least: float = 0,
 ) -> None:
-    """Draw lab time along the axis, from `begin` on where that is known, and the marks of the frame.
+    """Set the axis of lab time, from `begin` on if that is known, and draw the marks of the frame.
 
-    zero: values begin at 0; whole: they are counts, and their axis ends at `least` or above; ends: without `zero`,
-    leave room at both ends of the time.
+    zero: the axis of values begins at 0; whole: values are counts, and their axis ends at `least` or above; ends:
+    without `zero`, leave a margin at both ends of the time.
     """
     if not len(frame):
         said(axes, "nothing yet")
@@ -183,7 +189,7 @@ def over_time(
 
 
 def said(axes: Axes, text: str) -> None:
-    """Words where there is nothing to draw."""
+    """Write a text instead of a chart that has no data."""
     axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color="#7b8794")
     axes.set_yticks([])
     if not axes.lines:

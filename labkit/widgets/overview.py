@@ -1,4 +1,4 @@
-"""Several charts on one picture: a run at a glance, or a lab."""
+"""Pictures of several charts, such as the overview of a run or of a lab."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WIDTH, HEIGHT = 10.0, 2.55  # inches: of a picture, and of a row of its charts
 
 
 class Part(NamedTuple):
-    """A chart of a picture. draw: draws it on axes; is_empty: there is nothing to draw; below: the legend's place."""
+    """A chart of a picture. draw: draws it on axes; is_empty: it has no data; below: the legend is below the chart."""
 
     title: str
     draw: Callable[[Axes], object]
@@ -27,7 +27,7 @@ class Part(NamedTuple):
 
 
 def picture(parts: Sequence[Part], title: str = "") -> bytes:
-    """Draw the parts that have something to show, two in a row, and name the others above them. Return a PNG."""
+    """Draw the charts with data, two in a row, with a line that names the empty ones. Return a PNG."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -39,7 +39,7 @@ def picture(parts: Sequence[Part], title: str = "") -> bytes:
     with mpl.rc_context({"axes.titlesize": 10, "legend.fontsize": 8, "font.size": 8.5}):
         rows = [list(range(len(shown)))[at : at + 2] for at in range(0, len(shown), 2)]
         if len(rows) > 1:
-            rows[-1] *= 2 // len(rows[-1])  # a last one alone is as wide as two
+            rows[-1] *= 2 // len(rows[-1])  # a single chart in the last row takes its full width
         layout = ConstrainedLayoutEngine(hspace=0.08, wspace=0.05)
         figure = Figure(figsize=(WIDTH, HEIGHT * len(rows)), layout=layout)
         places = figure.subplot_mosaic([[str(each) for each in row] for row in rows])
@@ -54,9 +54,7 @@ def picture(parts: Sequence[Part], title: str = "") -> bytes:
 
 
 def overview(frame: pandas.DataFrame, title: str = "") -> bytes:
-    """Return a run at a glance as a PNG, of a frame of ticks: devices by state, requests, latency and errors, as far as
-    there were any.
-    """
+    """Return the overview of a run as a PNG, from a frame of ticks: devices by state, requests, latency and errors."""
     of_ticks(frame)
     kinds = [each for each in frame if str(each).startswith("error ")]
     rate = _rate_name(frame)

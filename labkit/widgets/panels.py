@@ -1,4 +1,4 @@
-"""Live pictures: the charts of a run as bqplot figures, which change while they are looked at."""
+"""Live charts of a run as bqplot figures, which are updated in place."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ HEIGHT = "230px"
 TEXT = {"font-size": "11px"}
 DAY = 86_400
 FOLDED = "labkit-folded"
-BELOW = 0.5  # powers of ten: so far below the lowest of an axis lies its 0
-MOST_MARKS = 6  # that are named one by one
+BELOW = 0.5  # powers of ten from the lowest tick of a logarithmic axis down to its 0
+MOST_MARKS = 6  # marks listed as text
 APART = (*STEPS, 3600, 7200, 10_800, 21_600, 43_200, DAY, 7 * DAY)  # seconds between two ticks
 
 
 class Panel:
-    """A figure over lab time with lines, or with areas on top of each other.
+    """A figure over lab time with lines or stacked areas.
 
-    whole: the values are counts; log: they are durations in seconds, drawn by their power of ten.
+    whole: the values are counts; log: they are durations in seconds, on a logarithmic axis.
     """
 
     def __init__(
@@ -97,8 +97,9 @@ class Panel:
         marks: Sequence[Mark] = (),
         title: str = "",
     ) -> None:
-        """Show the columns of a frame over its index, in the order of the colours; others come after them. begin: of
-        the first interval; marks: of the lab, those of the frame's time are shown.
+        """Show the columns of a frame over its index: columns with a colour in the colours' order, then the others.
+
+        begin: of the first interval; marks: of the lab; marks outside of the frame's time are left out.
         """
         self.figure.title = title or self.title
         frame = from_beginning(frame, begin)
@@ -122,7 +123,7 @@ class Panel:
             if self._stacked:
                 self._lines.x, self._lines.y = times, shown.to_numpy().T
                 self._lines.colors = ["#ffffff", *colours]
-                self._lines.fill_colors = colours  # the first fills what lies between the first two lines
+                self._lines.fill_colors = colours  # the first one fills the area between the first two lines
             else:
                 curves = [
                     (colour, *each)
@@ -137,11 +138,11 @@ class Panel:
         self._mark(frame, marks, low, high)
 
     def _says(self, values: pandas.Series[Any]) -> bool:
-        """Return whether values are worth a line: nothing on top of others is not, a latency of nothing is."""
+        """Return whether values are drawn: a stacked area with a value above 0, a line with any value."""
         return bool(values.any() if self._stacked else values.notna().any())
 
     def _logarithmic(self, shown: pandas.DataFrame) -> pandas.DataFrame:
-        """Return the powers of ten of durations; a zero, which has none, lies below the lowest on the axis."""
+        """Return the decimal logarithms of durations; a zero, which has none, goes below the lowest tick."""
         import numpy
 
         low, high, zero = decades(shown)
@@ -158,7 +159,7 @@ class Panel:
         return made
 
     def _scale(self, shown: pandas.DataFrame) -> tuple[float, float]:
-        """Set ticks at round numbers and times, which bqplot does not; return the ends of the values' axis."""
+        """Set ticks at round numbers and times, which bqplot does not; return the bounds of the values' axis."""
         import pandas
 
         if not self._log:
@@ -181,7 +182,7 @@ class Panel:
         return float(self._y.min or 0.0), float(self._y.max)
 
     def _mark(self, frame: pandas.DataFrame, marks: Sequence[Mark], low: float, high: float) -> None:
-        """Show a vertical line for each mark within the frame's time."""
+        """Show vertical lines for the marks within the frame's time."""
         import numpy
 
         found = places(marks, frame.index[0].timestamp(), frame.index[-1].timestamp())
@@ -207,7 +208,7 @@ def pieces(x: Any, y: Any) -> list[tuple[Any, Any]]:
 
 
 def aligned(curves: Sequence[tuple[Any, Any]]) -> tuple[Any, Any]:
-    """Return curves as two arrays with a row a curve: the shorter ones stay at their last point."""
+    """Return curves as two arrays with a row per curve; shorter curves repeat their last point."""
     import numpy
 
     longest = max(len(x) for x, _ in curves)
@@ -219,7 +220,7 @@ def aligned(curves: Sequence[tuple[Any, Any]]) -> tuple[Any, Any]:
 
 
 def _step(top: float) -> float:
-    """1, 2 or 5 times a power of ten, so that there are 5 steps at most."""
+    """Return a distance of ticks: 1, 2 or 5 times a power of ten, with which there are at most 5 steps up to `top`."""
     if not top > 0:  # nothing was counted
         return 1.0
     power = 10.0 ** math.floor(math.log10(top / 5))
@@ -227,28 +228,28 @@ def _step(top: float) -> float:
 
 
 def states_panel() -> Panel:
-    """Devices in each state."""
+    """Return a panel of the number of devices in each state."""
     return Panel("Devices by state", STATES, stacked=True, whole=True)
 
 
 def rate_panel() -> Panel:
-    """Requests per second of lab time, or per a longer unit."""
+    """Return a panel of requests per second of lab time, or per a longer unit."""
     colours = {f"requests per {unit}": ANSWERED for unit in RATES}
     return Panel("Requests per second", colours, steps=True)
 
 
 def latency_panel() -> Panel:
-    """Percentiles of latency."""
+    """Return a panel of percentiles of latency."""
     return Panel("Latency", LATENCIES, log=True)
 
 
 def errors_panel() -> Panel:
-    """Errors by kind; the first kinds that come get the first colours."""
+    """Return a panel of errors by kind; kinds get colours in the order of their appearance."""
     return Panel("Errors by kind", {}, stacked=True, steps=True, whole=True)
 
 
 def key(colours: Mapping[str, str]) -> str:
-    """A legend as HTML: names with their colours."""
+    """Return a legend as HTML: names with their colours."""
     return "".join(
         f"<span class='labkit-key'><i style='background:{colour}'></i>{escape(name)}</span>"
         for name, colour in colours.items()
@@ -256,9 +257,7 @@ def key(colours: Mapping[str, str]) -> str:
 
 
 class Grid:
-    """Figures side by side, each with its legend below; below each other where it is narrow. An empty one is folded:
-    a line names it.
-    """
+    """Grid of figures with legends, in as many columns as fit. Empty figures are folded into a line of their titles."""
 
     def __init__(self, panels: Sequence[Panel], keys: Sequence[Any]) -> None:
         import ipywidgets
@@ -274,9 +273,9 @@ class Grid:
         self.fold()
 
     def fold(self) -> None:
-        """Show the panels that have something to show.
+        """Show the panels with data, and fold the empty ones.
 
-        A folded figure keeps its size, though nothing is seen of it: the front end cannot draw one of no size.
+        A folded figure keeps its size, though it is invisible: the front end cannot draw a figure without a size.
         """
         for box, panel in zip(self._boxes, self._panels, strict=True):
             (box.add_class if panel.is_empty else box.remove_class)(FOLDED)
@@ -287,7 +286,7 @@ class Grid:
 
 
 def mark_line(marks: Sequence[Mark]) -> str:
-    """Return the newest marks as HTML, each in the colour of its lines."""
+    """Return the newest marks as HTML, in the colours of their lines."""
     shown = marks[-MOST_MARKS:]
     more = (
         f"<span class='labkit-soft'>and {len(marks) - len(shown)} before</span>"

@@ -1,4 +1,4 @@
-"""What the dashboard of a fleet needs to know of it, of its runs, and of devices that failed."""
+"""Interfaces of a fleet, its runs and its failed devices, as the dashboard of a fleet uses them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Failed(Protocol):
-    """A device that failed: when in lab time, and with which seed it fails again alone."""
+    """A failed device. time: lab time of the failure; seed: with which the device alone fails again."""
 
     @property
     def time(self) -> float: ...
@@ -28,13 +28,13 @@ class Failed(Protocol):
 
 
 class RunSource(Protocol):
-    """What the dashboard needs to know of a run."""
+    """A run as the dashboard uses it."""
 
     @property
     def began(self) -> float: ...
     @property
     def every(self) -> float:
-        """Seconds of lab time of an interval."""
+        """Length of an interval in seconds of lab time."""
         ...
 
     @property
@@ -45,30 +45,30 @@ class RunSource(Protocol):
     def paused(self) -> bool: ...
     @property
     def progress(self) -> float | None:
-        """From 0 to 1; None where the run has no end."""
+        """Fraction of the run that is done, from 0 to 1; None if the run has no end."""
         ...
 
     @property
     def error(self) -> str | None:
-        """What ended the run itself, where it failed."""
+        """Error that ended the run, None if it did not fail."""
         ...
 
     @property
     def marks(self) -> Sequence[Mark]:
-        """Restarts, faults and releases of the lab while it lasted."""
+        """Restarts, faults and releases of the lab during the run."""
         ...
 
     @property
     def rate(self) -> float | None:
-        """Seconds of lab time a real second, 0 on a virtual clock; None where it changed."""
+        """Seconds of lab time per real second, 0 on a virtual clock; None if it changed."""
         ...
 
     def accounts(self) -> Mapping[str, int] | None:
-        """The sums of its accounts (`Accounts.totals`); None where it keeps none."""
+        """Return the sums of the run's accounts; None if it keeps none."""
         ...
 
     def losses(self) -> pandas.DataFrame:
-        """Its accounts, a row a device and epoch."""
+        """Return the run's accounts, with a row per device and epoch."""
         ...
 
     def failed(self) -> Sequence[Failed]: ...
@@ -78,28 +78,28 @@ class RunSource(Protocol):
     def stop(self) -> None: ...
     @property
     def arrivals(self) -> float | None:
-        """How many times the rate that the run was given requests arrive; None where it was given none."""
+        """Present factor of the run's arrival rate; None if the run has no such rate."""
         ...
 
     def scale_arrivals(self, factor: float) -> None: ...
 
 
 class FleetSource(Protocol):
-    """What the dashboard needs to know of a fleet and its lab.
+    """A fleet and its lab as the dashboard uses them.
 
-    title: `200 devices of thermostat`; faults: names of those that a device can have.
+    title: `200 devices of thermostat`; faults: names of the faults that a device can have.
     """
 
     title: str
     faults: Sequence[str]
 
     def run(self) -> RunSource | None:
-        """The run that is under way, or else the last one."""
+        """Return the active run, or else the last one, None if there was none."""
         ...
 
     def start(self) -> RunSource: ...
     def rate(self) -> float:
-        """Seconds of lab time for each real one; 0 on a virtual clock."""
+        """Return the seconds of lab time per real second; 0 on a virtual clock."""
         ...
 
     def set_rate(self, rate: float) -> None: ...
@@ -107,5 +107,5 @@ class FleetSource(Protocol):
     def clear_faults(self) -> None: ...
     def active_faults(self) -> Sequence[str]: ...
     def journal(self, identity: str) -> pandas.DataFrame:
-        """The newest records of a device, each with what led to it and what followed."""
+        """Return the newest journal records of a device, with their causes and consequences."""
         ...

@@ -1,4 +1,4 @@
-"""What both dashboards look like, and small pieces of HTML."""
+"""Style sheet of the dashboards, and functions that return pieces of their HTML."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ TONES = {
     "failed": "#d64545",
 }
 NOTHING = ("0", "–")
-BAD = frozenset({"failed", "errors", "refused", "failed runs", "lost", "doubled"})  # tiles of what went wrong
+BAD = frozenset({"failed", "errors", "refused", "failed runs", "lost", "doubled"})  # tiles shown in red
 
 
 def head(title: str, state: str, *notes: str) -> str:
-    """A title with a badge of its state, and further words."""
+    """Return a title with a badge of its state, and notes, as HTML."""
     colour = TONES.get(state, TONES["not begun"])
     words = "".join(f"<span class='labkit-soft'>{escape(each)}</span>" for each in notes if each)
     badge = f"<span class='labkit-badge' style='background:{colour}'>{escape(state)}</span>"
@@ -54,7 +54,7 @@ def head(title: str, state: str, *notes: str) -> str:
 
 
 def tiles(facts: Mapping[str, str]) -> str:
-    """Numbers side by side, each with its name below; those of nothing are named in one line."""
+    """Return numbers with their names as HTML tiles; numbers that are 0 or missing are listed in one line."""
     nothing = [name for name, value in facts.items() if value in NOTHING]
     facts = {name: value for name, value in facts.items() if value not in NOTHING}
     inner = "".join(
@@ -67,14 +67,14 @@ def tiles(facts: Mapping[str, str]) -> str:
 
 
 def rows(columns: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
-    """A table of texts, which scrolls by itself where it is long or wide."""
+    """Return an HTML table of texts, which scrolls if it is long or wide."""
     heads = "".join(f"<th>{escape(each)}</th>" for each in columns)
     body = "".join(f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in line)}</tr>" for line in lines)
     return f"<div class='labkit-scroll'><table class='labkit-table'><tr>{heads}</tr>{body}</table></div>"
 
 
 def seconds(value: float) -> str:
-    """A duration that people read at a glance."""
+    """Return a duration in seconds as text with three digits and a unit."""
     if value != value:  # NaN: nothing was counted
         return "–"
     if value < 1:

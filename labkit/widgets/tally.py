@@ -1,4 +1,4 @@
-"""What a lab does, counted while it does it: requests, refusals with their reasons, script runs, mails, messages."""
+"""Live counts of a lab's events: requests, refusals with their reasons, script runs, mails, messages."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
     import pandas
 
-FAILED = 400  # the first status of a request or a script that went wrong
-BINS = 240  # intervals at most; then two become one
-REASONS = 200  # distinct ones that are kept; the others are counted together
+FAILED = 400  # lowest status of a failed request or script
+BINS = 240  # intervals at most; beyond that, pairs of intervals are merged
+REASONS = 200  # distinct reasons that are kept; further ones are counted together
 OTHER = "others"
 LONGEST = 120  # characters of a reason
-RECENT = 50  # lines of what happened last
+RECENT = 50  # recent events that are kept
 COUNTED = ("answered", "refused", "runs", "failed runs", "mails", "messages")
 
 
@@ -57,7 +57,10 @@ class Mailed(Protocol):
 
 
 class Tally:
-    """Counts by interval of lab time. `record`, `mail` and `clear` are for the lab's thread, all else for any."""
+    """Counts of events by interval of lab time.
+
+    `record`, `mail`, `mark` and `clear` are called on the lab's thread, all else on any.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -65,7 +68,7 @@ class Tally:
         self.clear()
 
     def clear(self) -> None:
-        """Forget all: the lab is a new one."""
+        """Forget all counts, for a reset of the lab."""
         with self._lock:
             self._width = 1.0  # seconds of lab time of an interval
             self._bins: dict[int, Counter[str]] = {}
@@ -80,7 +83,7 @@ class Tally:
             self.changes += 1
 
     def record(self, record: Happened) -> None:
-        """Count a record of the journal that is complete."""
+        """Count a complete record of the journal."""
         failed = record.status is not None and record.status >= FAILED
         if record.kind == "fault":
             self._note(record)
@@ -96,13 +99,13 @@ class Tally:
             self._count(record, "messages", "")
 
     def mark(self, mark: Mark) -> None:
-        """Keep a restart, fault or release of the lab."""
+        """Store a restart, fault or release of the lab."""
         with self._lock:
             self.marks.append(mark)
             self.changes += 1
 
     def _note(self, record: Happened) -> None:
-        """Keep what a fault does to a request, which is refused by it later: the request knows its name alone."""
+        """Store the effect of a fault on a request for the request's own record, which only has the fault's name."""
         if record.cause is None:
             return
         name = str((record.detail or {}).get("fault", ""))
@@ -150,7 +153,7 @@ class Tally:
             self._bins.setdefault(place // 2, Counter()).update(counts)
 
     def frame(self) -> pandas.DataFrame:
-        """A row an interval, by its end in lab time (UTC); those in which nothing happened are there too."""
+        """Return the counts with a row per interval, by its end in lab time (UTC), empty intervals included."""
         import pandas
 
         with self._lock:
@@ -163,23 +166,23 @@ class Tally:
         return made
 
     def last(self, count: int) -> list[tuple[float, str, str]]:
-        """What went wrong or reached somebody, the newest first: lab time, what, and a text."""
+        """Return the latest failures, mails and messages, newest first: lab time, kind, and a text."""
         with self._lock:
             return list(self.recent)[-count:][::-1]
 
     def why(self, count: int) -> list[tuple[str, int]]:
-        """The reasons of refusals, the commonest first."""
+        """Return the reasons of refusals with their counts, most frequent first."""
         with self._lock:
             return self.reasons.most_common(count)
 
     def failed(self, count: int) -> list[tuple[str, int]]:
-        """The errors of script runs that failed, the commonest first."""
+        """Return the errors of failed script runs with their counts, most frequent first."""
         with self._lock:
             return self.failures.most_common(count)
 
 
 def _reason(record: Happened, fault: tuple[str, str] | None) -> str:
-    """Return why a record failed: what the platform says, else the status. fault: name and words of one that hit it."""
+    """Return the reason of a failed record, else its status. fault: name and text of a fault that affected it."""
     detail = record.detail or {}
     said = detail.get("reason") or detail.get("error")
     if record.kind == "refused":

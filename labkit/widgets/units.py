@@ -1,4 +1,4 @@
-"""Units and ends of axes: durations, rates, counts, and what a clock's lab time is."""
+"""Units and bounds of axes: durations, rates, counts, and the speed of lab time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pandas
 
-LEAST_COUNT = 4  # an axis of counts ends there at least, so that one alone does not fill the picture
+LEAST_COUNT = 4  # lowest end of an axis of counts, so that a count of 1 does not fill the picture
 RATES = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
 NO_DECADES = (-3, -2)  # of an axis on which nothing is above 0: 1 ms to 10 ms
 
@@ -29,7 +29,7 @@ def rate_unit(most: float) -> str:
 
 
 def shown_rates(rates: pandas.DataFrame) -> pandas.DataFrame:
-    """Return rates per second in the unit that suits them, which names the column (`requests per minute`)."""
+    """Return rates per second in a suitable unit, as a column named after it (`requests per minute`)."""
     [column] = rates
     unit = rate_unit(float(rates[column].max()))
     shown: pandas.DataFrame = (rates[[column]] * RATES[unit]).round(9)
@@ -37,7 +37,7 @@ def shown_rates(rates: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def decades(values: pandas.DataFrame) -> tuple[int, int, bool]:
-    """Return the powers of ten that positive values lie between, and whether any is 0, which such an axis lacks."""
+    """Return the powers of ten around the positive values, and whether any value is 0, which has no logarithm."""
     numbers = values.to_numpy(dtype="float64")
     above = numbers[numbers > 0]
     zero = bool((numbers == 0).any())
@@ -48,7 +48,7 @@ def decades(values: pandas.DataFrame) -> tuple[int, int, bool]:
 
 
 def speed(rate: float | None) -> str:
-    """Return in words how fast lab time is, as in `lab_time`; nothing where it changed or is not known."""
+    """Return the speed of lab time in words; empty if it changed or is unknown. rate: as of `lab_time`."""
     if rate is None:
         return ""
     if not rate:
@@ -57,7 +57,7 @@ def speed(rate: float | None) -> str:
 
 
 def in_words(kind: str) -> str:
-    """Return a kind of error with the words of its status: `503 Service Unavailable`."""
+    """Return a kind of error with the phrase of its HTTP status: `503 Service Unavailable`."""
     from http import HTTPStatus
 
     try:
@@ -67,7 +67,8 @@ def in_words(kind: str) -> str:
 
 
 def lab_time(rate: float | None) -> str:
-    """Return the name of an axis of lab time. rate: seconds of lab time a real second, 0 for a virtual clock, None
-    where it changed or is not known.
+    """Return the label of an axis of lab time.
+
+    rate: seconds of lab time per real second, 0 for a virtual clock, None if it changed or is unknown.
     """
     return ", ".join(filter(None, ["lab time (UTC)", speed(rate)]))

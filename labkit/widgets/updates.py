@@ -1,4 +1,4 @@
-"""From whatever thread something happens on to the kernel's own: where widgets may be touched."""
+"""Refreshes of widgets on the kernel's thread, requested from any thread."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ EVERY = 0.25  # seconds of real time between two refreshes at least
 
 
 class Updates:
-    """Calls `refresh` on the loop that this is made on, soon after `ask` was called on any thread, but not too often.
+    """Throttle that calls `refresh` on the loop of its creation, soon after `ask` is called on any thread.
 
-    A kernel runs its cells on that loop: while a cell computes, nothing is refreshed, and afterwards it is once.
-    Where no loop runs (no kernel), nothing is ever refreshed by itself.
+    every: least seconds between two refreshes. A kernel runs its cells on that loop: while a cell computes, there is no
+    refresh, and afterwards one. Without a running loop (no kernel), there is never one.
     """
 
     def __init__(self, refresh: Callable[[], object], every: float = EVERY) -> None:
@@ -31,28 +31,28 @@ class Updates:
 
     @property
     def live(self) -> bool:
-        """Is there a loop to refresh on?"""
+        """Whether there is an open loop to refresh on."""
         return self._loop is not None and not self._loop.is_closed()
 
     def ask(self) -> None:
-        """Have it refreshed soon. May be called on any thread, and costs next to nothing where it was asked already."""
+        """Request a refresh. Any thread may call this; it costs next to nothing if one is requested already."""
         with self._lock:
             if self._asked or self._loop is None:
                 return
             self._asked = True
         try:
             self._loop.call_soon_threadsafe(self._schedule)
-        except RuntimeError:  # the kernel ends: nobody looks any more
+        except RuntimeError:  # the kernel ends
             self._loop = None
 
     def ask_after(self, seconds: float) -> None:
-        """As `ask`, later; on the loop's own thread alone."""
+        """Request a refresh in `seconds`. Call this on the loop's thread."""
         if self._loop is not None and not self._later:
             self._later = True
             self._loop.call_later(seconds, self._ask_now)
 
     def call(self, function: Callable[[], object]) -> None:
-        """Call a function on the loop, once. May be called on any thread."""
+        """Call a function once on the loop. Any thread may call this."""
         if self._loop is not None:
             with suppress(RuntimeError):  # the kernel ends
                 self._loop.call_soon_threadsafe(function)
