@@ -14,7 +14,7 @@ import click
 from labkit.core.errors import SettingsError
 from labkit.platform import Platform
 from labkit.providers.messaging.provider import Messaging
-from labkit.providers.social.providers import Social
+from labkit.providers.social.providers import SocialProviders
 
 
 async def serve_until_signal(platform: Platform, as_json: bool, ca_file: Path | None) -> None:
@@ -52,7 +52,7 @@ async def serve_until_signal(platform: Platform, as_json: bool, ca_file: Path | 
 
 def _providers(platform: Platform) -> dict[str, str]:
     """Return the URLs of the providers set up by lab.yaml; no client could know the others."""
-    urls = {each.name: each.url() for each in platform.provider(Social) if each.applications}
+    urls = {each.name: each.url() for each in platform.provider(SocialProviders) if each.applications}
     if platform.context.settings.providers.messaging.accounts:
         messaging = platform.provider(Messaging)
         urls[messaging.name] = messaging.url()

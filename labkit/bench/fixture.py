@@ -19,7 +19,7 @@ from labkit.http.outbound import OutboundClient
 from labkit.providers.mail import Mailbox
 from labkit.services.calls import Services
 from labkit.services.operation import Caller
-from labkit.services.user.passwords import Passwords
+from labkit.services.user.passwords import PasswordVerifier
 from labkit.services.user.service import User
 from labkit.settings import LabSettings
 
@@ -28,7 +28,7 @@ PASSWORD = "correct horse battery"
 REDIRECT = "https://client.example/callback"
 
 
-class Unhashed(Passwords):
+class Unhashed(PasswordVerifier):
     """Passwords without hashing, which show the remaining cost of an operation."""
 
     async def hash(self, password: str) -> str:
@@ -41,7 +41,7 @@ class Unhashed(Passwords):
 class Fixture:
     """A User service for one solution, with active users: ids from 1."""
 
-    def __init__(self, passwords: Passwords) -> None:
+    def __init__(self, passwords: PasswordVerifier) -> None:
         settings = LabSettings()
         clock, address = Clock(), ServerAddress(settings.host)
         context = Context.create(

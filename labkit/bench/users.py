@@ -13,7 +13,7 @@ from itertools import count, islice
 from labkit.bench import baseline
 from labkit.bench.fixture import PASSWORD, SOLUTION, Fixture, Unhashed, approval
 from labkit.bench.variant import Variant, in_turn
-from labkit.services.user.passwords import Passwords
+from labkit.services.user.passwords import PasswordVerifier
 
 PEOPLE = 100  # users to whom tokens are issued in turn
 FEW = 100  # assignments of the solution for comparison
@@ -27,7 +27,7 @@ Variants = dict[str, Variant]
 async def issue(stack: AsyncExitStack, assignments: int) -> Variants:
     """Measure getUserToken without password hashing, and (`hashed`) with it."""
     fixture = await Fixture(Unhashed()).start(stack, PEOPLE)
-    hashed = await Fixture(Passwords()).start(stack, 2)
+    hashed = await Fixture(PasswordVerifier()).start(stack, 2)
     claims = baseline.claims_of(await fixture.call("getUserToken", fixture.logins[0]))
     secret = await fixture.user.keys.secret(SOLUTION)
 
@@ -165,7 +165,7 @@ async def verify(stack: AsyncExitStack, assignments: int) -> Variants:
     """Measure the verification of a password off the loop, beside argon2-cffi alone; and (`hash`) hashing."""
     from argon2 import PasswordHasher
 
-    straight, ours = PasswordHasher(), Passwords()
+    straight, ours = PasswordHasher(), PasswordVerifier()
     kept = await ours.hash(PASSWORD)
 
     async def least(password: str) -> None:

@@ -14,7 +14,7 @@ from labkit.core.journal import Record
 from labkit.core.marks import Mark
 from labkit.platform import Platform
 from labkit.providers.mail import Mail
-from labkit.services.custom import CustomService
+from labkit.services.custom import FunctionService
 from labkit.services.operation import Service as Service
 from labkit.services.registry import SERVICES
 
@@ -97,7 +97,7 @@ class FunctionsControl:
 
     def _made(self, service: object, functions: Mapping[str, Callable[..., object]]) -> Service:
         if isinstance(service, str):
-            return CustomService(service, functions)
+            return FunctionService(service, functions)
         if functions:
             raise LabError(
                 f"service: expected a name with functions, or a class of Service without, not {service!r}"

@@ -88,13 +88,13 @@ class HandsetsControl:
         """Forget all handsets and what they got."""
         await self._handsets.clear()
 
-    async def _of(self, address: str) -> handsets.Handset:
+    async def _of(self, address: str) -> handsets.SimulatedHandset:
         if address not in self._handsets and await self._database.read(is_bound, address):
-            return handsets.Handset(address)
+            return handsets.SimulatedHandset(address)
         return self._handsets.get(address)
 
 
-def _info(handset: handsets.Handset) -> Handset:
+def _info(handset: handsets.SimulatedHandset) -> Handset:
     return Handset(
         address=handset.address,
         online=handset.online,
@@ -103,7 +103,7 @@ def _info(handset: handsets.Handset) -> Handset:
     )
 
 
-def _message(message: handsets.Message) -> Message:
+def _message(message: handsets.HandsetMessage) -> Message:
     title, text = shown(message.channel, message.payload)
     return Message(
         time=message.time,

@@ -11,7 +11,7 @@ from labkit.platform import Platform
 from labkit.services.interface.arguments import same
 from labkit.services.interface.dispatch import effective
 from labkit.services.interface.service import Interface
-from labkit.services.interface.subscription import Subscription, date_time
+from labkit.services.interface.subscription import InterfaceSubscription, date_time
 
 
 class PublishedInfo(Data):
@@ -156,14 +156,14 @@ class InterfaceControl:
         self._platform.solutions.get(publisher)
         return [await self._info(each) for each in self._service.active(publisher)]
 
-    def _of(self, subscriber: str, publisher: str) -> Subscription:
+    def _of(self, subscriber: str, publisher: str) -> InterfaceSubscription:
         self._platform.solutions.get(subscriber)
         found = self._service.subscriptions.find(publisher, subscriber)
         if found is None:
             raise LabError(f"solution {subscriber!r} is not subscribed to {publisher!r}")
         return found
 
-    async def _info(self, subscription: Subscription) -> SubscriptionInfo:
+    async def _info(self, subscription: InterfaceSubscription) -> SubscriptionInfo:
         definition = self._service.publishers.find(subscription.publisher)
         parameters = subscription.parameters if definition is None else effective(definition, subscription)
         now = self._platform.context.clock.now()

@@ -9,7 +9,7 @@ from pydantic import Field
 from labkit.control.data import Data
 from labkit.control.providers import Arrived
 from labkit.platform import Platform
-from labkit.providers.messaging.accounts import Account
+from labkit.providers.messaging.accounts import ProviderAccount
 from labkit.providers.messaging.provider import Messaging
 
 
@@ -69,7 +69,7 @@ class MessagingControl:
         self._messaging.inbox.clear()
 
 
-def _info(account: Account) -> MessagingAccountInfo:
+def _info(account: ProviderAccount) -> MessagingAccountInfo:
     return MessagingAccountInfo(
         sid=account.sid,
         token=account.token,

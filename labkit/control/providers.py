@@ -9,7 +9,7 @@ from labkit.control.data import Data
 from labkit.platform import Platform
 from labkit.providers.social.messages import Application as Application
 from labkit.providers.social.provider import Provider
-from labkit.providers.social.providers import Social
+from labkit.providers.social.providers import SocialProviders
 from labkit.settings import Person as Person
 from labkit.settings import SocialSettings
 
@@ -49,7 +49,7 @@ class ProvidersControl:
     """The identity providers of a lab. Each operation raises LabError for an unknown one."""
 
     def __init__(self, platform: Platform) -> None:
-        self._social = platform.provider(Social)
+        self._social = platform.provider(SocialProviders)
 
     async def all(self) -> list[ProviderInfo]:
         """All of them."""

@@ -10,7 +10,7 @@ CAPACITY = 10_000  # requests kept; the oldest goes first
 
 
 @dataclass(slots=True)
-class Arrival:
+class ReceivedRequest:
     """A request that arrived.
 
     time: lab time in seconds; parameters: of query, form and Authorization header, secrets hidden; status: None
@@ -30,9 +30,9 @@ class Inbox:
     """The requests that arrived at a provider, oldest first."""
 
     def __init__(self) -> None:
-        self._arrivals: deque[Arrival] = deque(maxlen=CAPACITY)
+        self._arrivals: deque[ReceivedRequest] = deque(maxlen=CAPACITY)
 
-    def receive(self, arrival: Arrival) -> Arrival:
+    def receive(self, arrival: ReceivedRequest) -> ReceivedRequest:
         """Take in a request; its answer is set once it is known."""
         self._arrivals.append(arrival)
         return arrival
@@ -44,5 +44,5 @@ class Inbox:
     def __len__(self) -> int:
         return len(self._arrivals)
 
-    def __iter__(self) -> Iterator[Arrival]:
+    def __iter__(self) -> Iterator[ReceivedRequest]:
         return iter(tuple(self._arrivals))

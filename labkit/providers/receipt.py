@@ -15,7 +15,7 @@ from labkit.faults import FaultAnswer
 from labkit.http.connection import Connection
 from labkit.http.cut import ConnectionCut
 from labkit.http.sites import Site, SiteExchange
-from labkit.providers.inbox import Arrival, Inbox
+from labkit.providers.inbox import Inbox, ReceivedRequest
 
 LONGEST_PATH = 1024  # characters of a path that the inbox keeps
 
@@ -24,7 +24,7 @@ LONGEST_PATH = 1024  # characters of a path that the inbox keeps
 class Receipt(SiteExchange):
     """A request that arrived at a provider. arrival: its line in the inbox."""
 
-    arrival: Arrival
+    arrival: ReceivedRequest
 
     @property
     def raw_path(self) -> str:
@@ -69,7 +69,9 @@ def receive(
         request,
         unquote(url.raw_path),
         url.raw_query_string,
-        inbox.receive(Arrival(context.clock.now(), request.method, cut_text(url.raw_path, LONGEST_PATH), {})),
+        inbox.receive(
+            ReceivedRequest(context.clock.now(), request.method, cut_text(url.raw_path, LONGEST_PATH), {})
+        ),
         record=context.journal.open("request", actor, summary, cause=cause),
     )
 

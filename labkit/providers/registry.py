@@ -7,6 +7,6 @@ from collections.abc import Callable
 from labkit.context import Context
 from labkit.core.component import Component
 from labkit.providers.messaging.provider import Messaging
-from labkit.providers.social.providers import Social
+from labkit.providers.social.providers import SocialProviders
 
-PROVIDERS: tuple[Callable[[Context], Component], ...] = (Social, Messaging)
+PROVIDERS: tuple[Callable[[Context], Component], ...] = (SocialProviders, Messaging)

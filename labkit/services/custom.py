@@ -28,7 +28,7 @@ PLAIN = (str, int, float, bool, bytes, type(None))
 DEEPEST = 100  # tables within tables: a script can be handed no more
 
 
-class CustomService(Service):
+class FunctionService(Service):
     """A service whose operations are functions. They return plain data, or raise ServiceError(status, message).
 
     Sync functions run in a worker thread, async ones on the loop. Whatever else they raise is a 500 error object.
@@ -67,7 +67,7 @@ class CustomService(Service):
         return await asyncio.get_running_loop().run_in_executor(self._threads, copy_context().run, function)
 
 
-def _declared(service: CustomService, name: str, function: Callable[..., object]) -> Operation:
+def _declared(service: FunctionService, name: str, function: Callable[..., object]) -> Operation:
     where = f"{service.name}.{name}"
     if not callable(function):
         raise LabError(f"{where}: expected a function, not {type(function).__name__}")
@@ -75,7 +75,7 @@ def _declared(service: CustomService, name: str, function: Callable[..., object]
     callers = [each.name for each in parameters if each.annotation is Caller]
     is_async = any(map(inspect.iscoroutinefunction, (function, type(function).__call__)))
 
-    async def run(own: CustomService, caller: Caller, /, **arguments: Any) -> object:
+    async def run(own: FunctionService, caller: Caller, /, **arguments: Any) -> object:
         call = partial(function, **(arguments | dict.fromkeys(callers, caller)))
         result = call() if is_async else await own.run(call)
         return _plain(await result if inspect.isawaitable(result) else result, DEEPEST)

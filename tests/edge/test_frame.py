@@ -12,7 +12,7 @@ from labkit.core.journal import Record
 from labkit.http.error import HttpError
 from labkit.http.sites import LEFT, Site
 from labkit.providers.messaging.provider import Messaging
-from labkit.providers.social.providers import Social
+from labkit.providers.social.providers import SocialProviders
 from labkit.settings import SolutionSettings
 from tests.device_api.rig import PATIENCE, Client, DeviceRig, device_rig
 
@@ -28,7 +28,7 @@ async def site_of(rig: DeviceRig, kind: str) -> Site[Any]:
         case "solution":
             host = (await platform.solutions.add(SolutionSettings(id="acme"))).domain
         case "identity provider":
-            host = platform.provider(Social).get("google").host
+            host = platform.provider(SocialProviders).get("google").host
         case _:
             host = platform.provider(Messaging).host
     site = platform.context.hosts.find(host)

@@ -9,7 +9,7 @@ import pytest
 from labkit.core.errors import SettingsError
 from labkit.http.sites import HostTable, Site, SiteExchange
 from labkit.platform import Platform
-from labkit.providers.social.providers import Social
+from labkit.providers.social.providers import SocialProviders
 from labkit.settings import ProductSettings, SocialSettings, SolutionSettings
 from tests.cases import cases
 from tests.context import make_context
@@ -83,5 +83,5 @@ async def test_no_site_can_take_the_name_of_a_provider() -> None:
             await platform.add_product(ProductSettings(id="p", domain="google.social.lab.localhost"))
         await platform.add_product(ProductSettings(id="p", domain="new.social.lab.localhost"))
         with pytest.raises(SettingsError, match="is taken by product 'p'"):
-            platform.provider(Social).add(SocialSettings(name="new", protocol="oauth2"))
-        assert "new" not in platform.provider(Social)
+            platform.provider(SocialProviders).add(SocialSettings(name="new", protocol="oauth2"))
+        assert "new" not in platform.provider(SocialProviders)

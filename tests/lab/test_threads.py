@@ -13,7 +13,7 @@ import pytest
 from labkit import Lab
 from labkit.providers.inbox import Inbox
 from labkit.providers.mail import Mailbox
-from labkit.providers.social.people import People
+from labkit.providers.social.people import PeopleDirectory
 from tests.sizes import size
 
 RESOURCES = {"message": "string"}
@@ -34,9 +34,9 @@ def test_nothing_of_the_platform_is_touched_by_another_thread(monkeypatch: pytes
     for owner, name in (
         (Mailbox, "find"),
         (Mailbox, "clear"),
-        (People, "add"),
-        (People, "get"),
-        (People, "__iter__"),
+        (PeopleDirectory, "add"),
+        (PeopleDirectory, "get"),
+        (PeopleDirectory, "__iter__"),
         (Inbox, "__iter__"),
     ):
         watched(owner, name)

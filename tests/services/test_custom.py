@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field, SecretStr
 
 from labkit.core.errors import LabError, ServiceError
 from labkit.services.calls import Services
-from labkit.services.custom import CustomService
+from labkit.services.custom import FunctionService
 from labkit.services.operation import Caller, Service, operation
 from tests.cases import cases
 from tests.context import make_context
@@ -28,7 +28,7 @@ class Environment:
         context = make_context()
         context.configuration["acme"] = {"Twilio": {"sender": "+1500"}}
         self.journal = context.journal
-        self.service = CustomService("Twilio", functions)
+        self.service = FunctionService("Twilio", functions)
         self.services = Services(context, [self.service])
 
     async def call(self, name: str, /, solution: str = "acme", **parameters: Any) -> Any:
@@ -210,7 +210,7 @@ async def test_arguments_may_have_any_name() -> None:
 @cases("name", ["", "1a", "a b", "Twilio-2", "é", "x" * 65, "a\n"])
 def test_a_name_must_be_one_that_scripts_can_write(name: str) -> None:
     with pytest.raises(LabError, match="cannot name a service"):
-        CustomService(name, {"f": print})
+        FunctionService(name, {"f": print})
 
 
 def test_what_cannot_be_an_operation_is_named() -> None:
@@ -221,9 +221,9 @@ def test_what_cannot_be_an_operation_is_named() -> None:
 
     for function in (positional, strange, hidden, typed, 7, int):
         with pytest.raises(LabError, match=r"^Twilio\.post: "):
-            CustomService("Twilio", {"post": function})  # type: ignore[dict-item]
+            FunctionService("Twilio", {"post": function})  # type: ignore[dict-item]
     with pytest.raises(LabError, match="expected a function for each operation"):
-        CustomService("Twilio", {})
+        FunctionService("Twilio", {})
 
 
 def test_the_operation_of_a_class_is_an_async_method() -> None:

@@ -33,7 +33,7 @@ own_account = Table(
 
 
 @dataclass(frozen=True, slots=True)
-class Service:
+class NotifyService:
     """A notify service. messaging_service: the sender of its SMS; credentials: sid of that of each push channel."""
 
     sid: str
@@ -43,14 +43,14 @@ class Service:
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class ProviderAccount:
     """An account with its services by sid. token: the password of its REST API."""
 
     sid: str
     token: str = field(repr=False)
-    services: Mapping[str, Service]
+    services: Mapping[str, NotifyService]
 
-    def service(self, sid: str) -> Service:
+    def service(self, sid: str) -> NotifyService:
         """Raises ApiError 404 for one that is not this account's, whether or not another has it."""
         found = self.services.get(sid)
         if found is None:
@@ -58,16 +58,16 @@ class Account:
         return found
 
 
-def of_settings(settings: MessagingAccount) -> Account:
+def of_settings(settings: MessagingAccount) -> ProviderAccount:
     """The account that lab.yaml names."""
     services = {
-        each.sid: Service(each.sid, settings.sid, each.messaging_service, each.credentials.model_dump())
+        each.sid: NotifyService(each.sid, settings.sid, each.messaging_service, each.credentials.model_dump())
         for each in settings.services
     }
-    return Account(settings.sid, settings.token.get_secret_value(), services)
+    return ProviderAccount(settings.sid, settings.token.get_secret_value(), services)
 
 
-def own(connection: Connection, identifiers: Identifiers) -> Account:
+def own(connection: Connection, identifiers: Identifiers) -> ProviderAccount:
     """The account that is always there; drawn when the lab's data is new."""
     query = f"SELECT sid, token, service, messaging_service, {', '.join(PUSH)} FROM messaging_account"
     found = execute(connection, query).fetchone()
@@ -77,17 +77,17 @@ def own(connection: Connection, identifiers: Identifiers) -> Account:
         marks = ", ".join("?" * len(found))
         execute(connection, f"INSERT INTO messaging_account VALUES ({marks})", found)
     sid, token, service, messaging_service, *credentials = found
-    made = Service(service, sid, messaging_service, dict(zip(PUSH, credentials, strict=True)))
-    return Account(sid, token, {service: made})
+    made = NotifyService(service, sid, messaging_service, dict(zip(PUSH, credentials, strict=True)))
+    return ProviderAccount(sid, token, {service: made})
 
 
-class Accounts:
+class ProviderAccounts:
     """The accounts that there are, the one that is always there first."""
 
-    def __init__(self, accounts: Iterable[Account]) -> None:
+    def __init__(self, accounts: Iterable[ProviderAccount]) -> None:
         self._accounts = {each.sid: each for each in accounts}
 
-    def authenticated(self, header: str) -> Account:
+    def authenticated(self, header: str) -> ProviderAccount:
         """Whose `Authorization` header this is (RFC 7617). Raises ApiError 401 for nobody's."""
         sid, token = _login(header)
         found = self._accounts.get(sid)
@@ -96,7 +96,7 @@ class Accounts:
             raise ApiError(401, "Authenticate", headers=REALM)
         return found
 
-    def __iter__(self) -> Iterator[Account]:
+    def __iter__(self) -> Iterator[ProviderAccount]:
         return iter(tuple(self._accounts.values()))
 
 

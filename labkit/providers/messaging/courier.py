@@ -11,7 +11,7 @@ from labkit.core.component import Component
 from labkit.faults import ProviderFaults
 from labkit.providers.messaging.bindings import Target, delete
 from labkit.providers.messaging.faults import Step
-from labkit.providers.messaging.handsets import Handsets, Message
+from labkit.providers.messaging.handsets import HandsetMessage, Handsets
 from labkit.providers.messaging.payloads import Payload
 
 WAITING = 16  # sends that may wait; who sends more waits for an answer
@@ -90,9 +90,9 @@ class Courier(Component):
                 self._handsets.deliver(_message(sending, target))
 
 
-def _message(sending: Sending, target: Target) -> Message:
+def _message(sending: Sending, target: Target) -> HandsetMessage:
     payload = sending.payloads[target.type]
-    return Message(
+    return HandsetMessage(
         time=sending.time,
         address=target.address,
         channel=target.type,

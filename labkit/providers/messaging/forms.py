@@ -29,7 +29,7 @@ _NUMBER = re.compile(r"[0-9]{1,9}")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
-class Form:
+class FormParameters:
     """The parameters of a request, by name; some come several times."""
 
     def __init__(self, text: str) -> None:

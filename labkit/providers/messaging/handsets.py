@@ -20,7 +20,7 @@ BYTES = 64 * 1024 * 1024  # of their payloads
 
 
 @dataclass(slots=True, eq=False)
-class Message:
+class HandsetMessage:
     """What was sent to one handset over one channel, and what became of it.
 
     time: lab time in seconds when it was sent; payload, headers: exactly as the channel has them; expires: lab
@@ -48,17 +48,17 @@ class Message:
     timer: Timer | None = field(default=None, repr=False)
 
 
-class Handset:
+class SimulatedHandset:
     """One device, phone or messenger account: it is there from the first message that is sent to it."""
 
     def __init__(self, address: str) -> None:
         self.address = address
         self.online = True
         self.dropped = 0  # messages of it that are not kept any more
-        self.messages: deque[Message] = deque()
+        self.messages: deque[HandsetMessage] = deque()
 
     @property
-    def received(self) -> list[Message]:
+    def received(self) -> list[HandsetMessage]:
         """What reached it, in the order in which it did."""
         reached = [each for each in self.messages if each.state == "delivered"]
         return sorted(reached, key=lambda each: each.ended or 0.0)
@@ -75,12 +75,12 @@ class Handsets(Component):
         self._journal = journal
         self._capacity = capacity
         self._bytes = bytes
-        self._handsets: Directory[Handset] = Directory("handset")
-        self._kept: deque[Message] = deque()
+        self._handsets: Directory[SimulatedHandset] = Directory("handset")
+        self._kept: deque[HandsetMessage] = deque()
         self._size = 0
         self.dropped = 0
 
-    def deliver(self, message: Message) -> None:
+    def deliver(self, message: HandsetMessage) -> None:
         """Bring a message to its handset, at once or once that is back online."""
         handset = self._take(message)
         if handset.online:
@@ -91,12 +91,12 @@ class Handsets(Component):
             message.timer = self._clock.call_at(message.expires, lambda: self._end(message, "expired"))
             self._tell(message)
 
-    def refuse(self, message: Message, state: Literal["unregistered", "rejected"]) -> None:
+    def refuse(self, message: HandsetMessage, state: Literal["unregistered", "rejected"]) -> None:
         """Keep a message that the push service did not take."""
         self._take(message)
         self._end(message, state)
 
-    def switch(self, address: str, *, online: bool) -> Handset:
+    def switch(self, address: str, *, online: bool) -> SimulatedHandset:
         """Turn a handset off, or on: it then gets what waits for it and has not expired."""
         handset = self.ensure(address)
         handset.online = online
@@ -107,24 +107,24 @@ class Handsets(Component):
                     self._end(message, "expired" if message.expires <= now else "delivered")
         return handset
 
-    def ensure(self, address: str) -> Handset:
+    def ensure(self, address: str) -> SimulatedHandset:
         """The handset of this address, which is there from now on."""
         found = self._handsets.find(address)
         if found is None:
-            found = Handset(address)
+            found = SimulatedHandset(address)
             self._handsets.add(address, found)
         return found
 
-    def get(self, address: str) -> Handset:
+    def get(self, address: str) -> SimulatedHandset:
         """Raises LabError naming those that are there."""
         return self._handsets.get(address)
 
     @property
-    def messages(self) -> list[Message]:
+    def messages(self) -> list[HandsetMessage]:
         """All that is kept, in the order in which it was sent."""
         return list(self._kept)
 
-    def _take(self, message: Message) -> Handset:
+    def _take(self, message: HandsetMessage) -> SimulatedHandset:
         handset = self.ensure(message.address)
         handset.messages.append(message)
         self._kept.append(message)
@@ -133,7 +133,7 @@ class Handsets(Component):
             self._drop(self._kept.popleft())
         return handset
 
-    def _drop(self, message: Message) -> None:
+    def _drop(self, message: HandsetMessage) -> None:
         self._size -= message.size
         self.dropped += 1
         if message.state == "waiting":
@@ -144,7 +144,7 @@ class Handsets(Component):
         if handset.online and not handset.messages:
             self._handsets.remove(message.address)
 
-    def _end(self, message: Message, state: State) -> None:
+    def _end(self, message: HandsetMessage, state: State) -> None:
         if message.timer is not None:
             message.timer.cancel()
             message.timer = None
@@ -152,7 +152,7 @@ class Handsets(Component):
         message.ended = self._clock.now()
         self._tell(message)
 
-    def _tell(self, message: Message) -> None:
+    def _tell(self, message: HandsetMessage) -> None:
         self._journal.record(
             "delivery",
             f"handset/{message.address}",
@@ -178,7 +178,7 @@ class Handsets(Component):
     def __len__(self) -> int:
         return len(self._handsets)
 
-    def __iter__(self) -> Iterator[Handset]:
+    def __iter__(self) -> Iterator[SimulatedHandset]:
         return iter(self._handsets)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from labkit.providers.messaging.bindings import Selection
 from labkit.providers.messaging.errors import ApiError, wrong
-from labkit.providers.messaging.forms import TEXT, Form, keys
+from labkit.providers.messaging.forms import TEXT, FormParameters, keys
 
 LONGEST_LIFE = 4 * 7 * 24 * 3600  # seconds: the default ttl and the largest
 TOO_MANY_RECIPIENTS = 52302
@@ -49,7 +49,7 @@ class Notification:
     chat: dict[str, Any] | None
 
 
-def read(form: Form) -> Notification:
+def read(form: FormParameters) -> Notification:
     """What a form asks for. Raises ApiError 400 naming the parameter that is wrong."""
     selection = Selection(form.several("Identity", TOO_MANY_RECIPIENTS), form.several("Tag"))
     if not selection.identities and not selection.tags:
@@ -71,13 +71,13 @@ def read(form: Form) -> Notification:
     )
 
 
-def _data(form: Form) -> dict[str, Any] | None:
+def _data(form: FormParameters) -> dict[str, Any] | None:
     value = form.object("Data")
     _reserved("Data", keys(value), "twi")
     return value
 
 
-def _apn(form: Form) -> dict[str, Any] | None:
+def _apn(form: FormParameters) -> dict[str, Any] | None:
     value = form.object("Apn")
     if value is not None:
         _reserved("Apn", keys(value, deep=False), "twi_")
@@ -85,7 +85,7 @@ def _apn(form: Form) -> dict[str, Any] | None:
     return value
 
 
-def _cloud(form: Form, name: str) -> dict[str, Any] | None:
+def _cloud(form: FormParameters, name: str) -> dict[str, Any] | None:
     """Fcm or Gcm."""
     value = form.object(name)
     if value is None:
@@ -100,7 +100,7 @@ def _cloud(form: Form, name: str) -> dict[str, Any] | None:
     return value
 
 
-def _sms(form: Form) -> dict[str, Any] | None:
+def _sms(form: FormParameters) -> dict[str, Any] | None:
     value = form.object("Sms")
     fields: dict[str, Any] = value or {}
     for name, each in fields.items():
@@ -115,7 +115,7 @@ def _sms(form: Form) -> dict[str, Any] | None:
     return value
 
 
-def _chat(form: Form) -> dict[str, Any] | None:
+def _chat(form: FormParameters) -> dict[str, Any] | None:
     value = form.object("ChatMessenger")
     if value is not None and not isinstance(value.get("body", ""), str):
         raise wrong("ChatMessenger", "body: expected a text")

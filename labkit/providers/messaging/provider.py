@@ -19,11 +19,11 @@ from labkit.http.connection import Connection
 from labkit.http.error import HttpError
 from labkit.http.sites import Site
 from labkit.providers.inbox import Inbox
-from labkit.providers.messaging.accounts import REALM, Account, Accounts, of_settings, own
+from labkit.providers.messaging.accounts import REALM, ProviderAccount, ProviderAccounts, of_settings, own
 from labkit.providers.messaging.courier import Courier
 from labkit.providers.messaging.errors import MEANINGS, ApiError
 from labkit.providers.messaging.faults import FAULTS, Step
-from labkit.providers.messaging.forms import BODY, Form
+from labkit.providers.messaging.forms import BODY, FormParameters
 from labkit.providers.messaging.handsets import Handsets
 from labkit.providers.messaging.resources import AccountRequest, Resources, parameters_of
 from labkit.providers.receipt import Receipt, receive, unanswered
@@ -52,7 +52,7 @@ class Messaging(Site[Receipt], Component):
         self.inbox = Inbox()
         self.faults: ProviderFaults[Step] = context.faults.provider(self.name, FAULTS)
         self.handsets = Handsets(context.clock, context.journal)
-        self.accounts = Accounts(())
+        self.accounts = ProviderAccounts(())
         self._courier = Courier(context, self.handsets, self.faults)
         self._resources = Resources(context, self._courier, self.url)
         context.hosts.add(self)
@@ -61,7 +61,7 @@ class Messaging(Site[Receipt], Component):
         """The account that is always there first, then those of the settings."""
         named = [of_settings(each) for each in self._context.settings.providers.messaging.accounts]
         always = await self._context.database.run(own, self._context.identifiers)
-        self.accounts = Accounts([always, *named])
+        self.accounts = ProviderAccounts([always, *named])
         await self._courier.start()
 
     async def stop(self) -> None:
@@ -80,7 +80,7 @@ class Messaging(Site[Receipt], Component):
         await self.handsets.clear()
 
     @property
-    def account(self) -> Account:
+    def account(self) -> ProviderAccount:
         """The one that is always there."""
         return next(iter(self.accounts))
 
@@ -125,7 +125,7 @@ class Messaging(Site[Receipt], Component):
         }
         return web.json_response(body, status=refused.status, headers=refused.headers)
 
-    def _account(self, request: web.BaseRequest) -> Account:
+    def _account(self, request: web.BaseRequest) -> ProviderAccount:
         """Return the account that a request authenticates as. Raises ApiError."""
         return self.accounts.authenticated(request.headers.get("Authorization", ""))
 
@@ -177,14 +177,14 @@ class Messaging(Site[Receipt], Component):
         return {"GET": of.fetch_binding, "DELETE": of.delete_binding}
 
 
-def _form(request: web.BaseRequest, data: bytes) -> Form:
+def _form(request: web.BaseRequest, data: bytes) -> FormParameters:
     """The parameters of a request: of its form, or of its query where it has no body to hold one."""
     if request.method != "POST":
-        return Form(request.rel_url.raw_query_string)
+        return FormParameters(request.rel_url.raw_query_string)
     type = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if type != FORM and data:
         raise ApiError(415, f"expected {FORM}")
     try:
-        return Form(data.decode())
+        return FormParameters(data.decode())
     except UnicodeDecodeError:
         raise ApiError(400, "the form is not UTF-8") from None

@@ -10,11 +10,11 @@ from urllib.parse import quote, urlencode
 
 from labkit.context import Context
 from labkit.providers.messaging import bindings, notification
-from labkit.providers.messaging.accounts import PUSH, Account, Service
+from labkit.providers.messaging.accounts import PUSH, NotifyService, ProviderAccount
 from labkit.providers.messaging.bindings import TYPES, Binding, Selection
 from labkit.providers.messaging.courier import Courier, Sending
 from labkit.providers.messaging.errors import ApiError, wrong
-from labkit.providers.messaging.forms import NAME, Form, iso
+from labkit.providers.messaging.forms import NAME, FormParameters, iso
 from labkit.providers.messaging.notification import E164
 from labkit.providers.messaging.payloads import compose
 
@@ -42,8 +42,8 @@ Json = dict[str, Any]
 class AccountRequest:
     """A request of an account. parameters: of the form, or of the query; cause: the journal's record of it."""
 
-    account: Account
-    parameters: Form
+    account: ProviderAccount
+    parameters: FormParameters
     cause: int
 
 
@@ -75,7 +75,7 @@ class Resources:
     async def fetch_service(self, request: AccountRequest, service: str) -> tuple[int, Json]:
         return 200, self._service(request.account.service(service))
 
-    def _service(self, service: Service) -> Json:
+    def _service(self, service: NotifyService) -> Json:
         url = self._url(f"/v1/Services/{service.sid}")
         return {
             "sid": service.sid,
@@ -98,7 +98,7 @@ class Resources:
         await self._context.database.run(bindings.create, made)
         return 201, self._binding(made)
 
-    def _new(self, service: Service, form: Form) -> Binding:
+    def _new(self, service: NotifyService, form: FormParameters) -> Binding:
         identity = form.required("Identity", NAME)
         type = form.one_of("BindingType", TYPES)
         if type is None:
@@ -235,14 +235,14 @@ class Resources:
         }
 
 
-def _matching(form: Form, name: str, pattern: re.Pattern[str], expected: str) -> str | None:
+def _matching(form: FormParameters, name: str, pattern: re.Pattern[str], expected: str) -> str | None:
     found = form.text(name)
     if found is not None and not pattern.fullmatch(found):
         raise wrong(name, expected)
     return found
 
 
-def bounds_of(form: Form) -> tuple[int | None, int | None]:
+def bounds_of(form: FormParameters) -> tuple[int | None, int | None]:
     """The binding that a page comes after, and the one that it comes before, by position."""
     token = form.text("PageToken")
     if token is None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from labkit.http.error import HttpError
-from labkit.providers.social.messages import AuthorizationRequest, Call
+from labkit.providers.social.messages import AuthorizationRequest, ProviderRequest
 
 LIFETIME = 600  # seconds of lab time that a person may think
 MOST = 10_000  # that wait; the oldest goes first
@@ -17,7 +17,7 @@ VALUE = re.compile(r"[A-Za-z0-9]{32}")
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class PendingForm:
     """A form that waits. value: of its hidden field; browser: of the cookie; expires: lab time in seconds."""
 
     value: str
@@ -37,21 +37,23 @@ class Forms:
     def __init__(self, seconds: Callable[[], int], secret: Callable[[int], str]) -> None:
         self._seconds = seconds
         self._secret = secret
-        self._waiting: dict[str, Form] = {}
+        self._waiting: dict[str, PendingForm] = {}
 
-    def show(self, authorization: AuthorizationRequest, call: Call) -> Form:
+    def show(self, authorization: AuthorizationRequest, call: ProviderRequest) -> PendingForm:
         """A new form for the browser that calls."""
         now = self._seconds()
         while self._waiting and (len(self._waiting) >= MOST or self._oldest().expires <= now):
             del self._waiting[self._oldest().value]
-        form = Form(self._secret(32), _browser(call) or self._secret(32), authorization, now + LIFETIME)
+        form = PendingForm(
+            self._secret(32), _browser(call) or self._secret(32), authorization, now + LIFETIME
+        )
         self._waiting[form.value] = form
         return form
 
-    def _oldest(self) -> Form:
+    def _oldest(self) -> PendingForm:
         return next(iter(self._waiting.values()))
 
-    def sent(self, value: str, call: Call) -> AuthorizationRequest:
+    def sent(self, value: str, call: ProviderRequest) -> AuthorizationRequest:
         """What the form asked for; it is used up. Raises HttpError where it is not this browser's to send."""
         form, browser = self._waiting.get(value), _browser(call)
         if form is None or self._seconds() >= form.expires:
@@ -62,7 +64,7 @@ class Forms:
         return form.authorization
 
 
-def _browser(call: Call) -> str | None:
+def _browser(call: ProviderRequest) -> str | None:
     """The value that tells browsers apart, if the cookie is one of ours."""
     pairs = (each.partition("=") for each in call.headers.get("cookie", "").split(";"))
     found = [value.strip() for name, _, value in pairs if name.strip() == COOKIE]

@@ -16,7 +16,7 @@ ALL_FIELDS = ("access_token", "token_type", "expires_in", "refresh_token", "scop
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ProviderKind:
     """A kind of provider.
 
     authorize, token, userinfo, request_token: paths. asks: the query of its user-info URL. token_fields: of the
@@ -88,8 +88,8 @@ def _twitter(person: Person, scopes: frozenset[str], fields: frozenset[str]) -> 
     return {"id": id, "id_str": str(id), "name": person.title, "screen_name": person.id}
 
 
-KNOWN: Mapping[str, Kind] = {
-    "google": Kind(
+KNOWN: Mapping[str, ProviderKind] = {
+    "google": ProviderKind(
         protocol=SOCIAL["google"],
         title="Google",
         authorize="/o/oauth2/v2/auth",
@@ -99,7 +99,7 @@ KNOWN: Mapping[str, Kind] = {
         token_fields=("access_token", "expires_in", "scope", "token_type"),
         lifetime=3599,
     ),
-    "facebook": Kind(
+    "facebook": ProviderKind(
         protocol=SOCIAL["facebook"],
         title="Facebook",
         authorize="/v19.0/dialog/oauth",
@@ -111,7 +111,7 @@ KNOWN: Mapping[str, Kind] = {
         token_type="bearer",
         lifetime=5_184_000,
     ),
-    "amazon": Kind(
+    "amazon": ProviderKind(
         protocol=SOCIAL["amazon"],
         title="Amazon",
         authorize="/ap/oa",
@@ -121,7 +121,7 @@ KNOWN: Mapping[str, Kind] = {
         token_fields=("access_token", "refresh_token", "token_type", "expires_in"),
         token_type="bearer",
     ),
-    "github": Kind(
+    "github": ProviderKind(
         protocol=SOCIAL["github"],
         title="GitHub",
         authorize="/login/oauth/authorize",
@@ -137,7 +137,7 @@ KNOWN: Mapping[str, Kind] = {
             "invalid_grant": "bad_verification_code",
         },
     ),
-    "twitter": Kind(
+    "twitter": ProviderKind(
         protocol=SOCIAL["twitter"],
         title="Twitter",
         authorize="/oauth/authorize",
@@ -148,10 +148,12 @@ KNOWN: Mapping[str, Kind] = {
     ),
 }
 
-OAUTH2 = Kind("oauth2", "/authorize", "/token", "/userinfo", _plain)
-OAUTH1 = Kind("oauth1", "/authorize", "/access_token", "/userinfo", _plain, request_token="/request_token")
+OAUTH2 = ProviderKind("oauth2", "/authorize", "/token", "/userinfo", _plain)
+OAUTH1 = ProviderKind(
+    "oauth1", "/authorize", "/access_token", "/userinfo", _plain, request_token="/request_token"
+)
 
 
-def kind_of(name: str, protocol: str | None) -> Kind:
+def kind_of(name: str, protocol: str | None) -> ProviderKind:
     """The kind of a provider: a known one by its name, else a neutral one of the protocol."""
     return KNOWN.get(name) or (OAUTH1 if protocol == "oauth1" else OAUTH2)

@@ -39,7 +39,7 @@ class Application:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ProviderRequest:
     """A request as it came.
 
     url: all of it, with the port; headers: by name in lower case; body: of a form, else empty.
@@ -59,15 +59,17 @@ class Call:
         """The parameters of query and body."""
         return [*parse_qsl(self.query, keep_blank_values=True), *parse_qsl(self.body, keep_blank_values=True)]
 
-    def canonical(self) -> Call:
+    def canonical(self) -> ProviderRequest:
         """The same request with its parameters encoded anew: oauthlib refuses unusual encodings."""
         target, _, query = self.url.partition("?")
         again = [urlencode(parse_qsl(text, keep_blank_values=True)) for text in (query, self.body)]
-        return Call(self.method, f"{target}?{again[0]}" if query else target, self.headers, again[1])
+        return ProviderRequest(
+            self.method, f"{target}?{again[0]}" if query else target, self.headers, again[1]
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ProviderResponse:
     """What goes back. summary: what it is, in words, for the inbox."""
 
     status: int
@@ -79,15 +81,15 @@ class Answer:
     @classmethod
     def json(
         cls, status: int, value: object, summary: str, headers: Mapping[str, str] | None = None
-    ) -> Answer:
+    ) -> ProviderResponse:
         return cls(status, json.dumps(value), JSON, {**NO_STORE, **(headers or {})}, summary)
 
     @classmethod
-    def form(cls, pairs: Mapping[str, object], summary: str) -> Answer:
+    def form(cls, pairs: Mapping[str, object], summary: str) -> ProviderResponse:
         return cls(200, urlencode(pairs), FORM, NO_STORE, summary)
 
     @classmethod
-    def redirect(cls, url: str) -> Answer:
+    def redirect(cls, url: str) -> ProviderResponse:
         return cls(302, "", "text/plain", {"Location": url, "Cache-Control": "no-store"})
 
 
@@ -95,7 +97,7 @@ class Answer:
 class AuthorizationRequest:
     """An application asks a person to let it in. back: where the person returns to."""
 
-    call: Call
+    call: ProviderRequest
     application: Application
     back: str
     scopes: tuple[str, ...] = ()
@@ -116,7 +118,7 @@ class ErrorRedirect(Exception):
 class ProviderProtocol(Protocol):
     """A protocol as a provider speaks it: OAuth 1.0a or OAuth 2."""
 
-    def ask(self, call: Call) -> AuthorizationRequest:
+    def ask(self, call: ProviderRequest) -> AuthorizationRequest:
         """What a request asks for. Raises FatalRequestError, or ErrorRedirect where the redirect is right."""
         ...
 
@@ -128,14 +130,14 @@ class ProviderProtocol(Protocol):
         """The URL that takes the person back with a refusal."""
         ...
 
-    def token(self, call: Call) -> Answer:
+    def token(self, call: ProviderRequest) -> ProviderResponse:
         """An access token for a code, refresh token or verifier."""
         ...
 
-    def expired(self) -> Answer:
+    def expired(self) -> ProviderResponse:
         """The answer to a token request whose code is too old."""
         ...
 
-    def userinfo(self, call: Call) -> Answer:
+    def userinfo(self, call: ProviderRequest) -> ProviderResponse:
         """Who the person of an access token is."""
         ...

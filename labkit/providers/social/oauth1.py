@@ -19,13 +19,13 @@ from oauthlib.oauth1 import (
     ResourceEndpoint,
 )
 
-from labkit.providers.social.kinds import Kind, number
+from labkit.providers.social.kinds import ProviderKind, number
 from labkit.providers.social.messages import (
-    Answer,
     Application,
     AuthorizationRequest,
-    Call,
     FatalRequestError,
+    ProviderRequest,
+    ProviderResponse,
 )
 from labkit.settings import Person
 
@@ -48,7 +48,7 @@ class Temporary:
 
 
 @dataclass(frozen=True, slots=True)
-class Lasting:
+class AccessToken:
     """An access token (token credentials)."""
 
     client_id: str
@@ -57,13 +57,13 @@ class Lasting:
 
 
 @dataclass(slots=True)
-class State:
+class Oauth1State:
     """What the provider knows. nonces: (timestamp, nonce, client, token) → lab time until which it counts."""
 
     applications: Mapping[str, Application]
     seconds: Callable[[], int]
     temporary: dict[str, Temporary] = field(default_factory=dict)
-    lasting: dict[str, Lasting] = field(default_factory=dict)
+    lasting: dict[str, AccessToken] = field(default_factory=dict)
     nonces: dict[tuple[int, str, str, str], int] = field(default_factory=dict)
 
 
@@ -77,17 +77,17 @@ class OAuth1:
     def __init__(
         self,
         realm: str,
-        kind: Kind,
+        kind: ProviderKind,
         applications: Mapping[str, Application],
         seconds: Callable[[], int],
         secret: Callable[[int], str],
     ) -> None:
         self._challenge = {"WWW-Authenticate": f'OAuth realm="{realm}"'}
         self._kind = kind
-        self._state = State(applications, seconds)
+        self._state = Oauth1State(applications, seconds)
         self._new = lambda: secret(32)
 
-    def ask(self, call: Call) -> AuthorizationRequest:
+    def ask(self, call: ProviderRequest) -> AuthorizationRequest:
         token = parse_qs(call.query).get("oauth_token", [""])[0]
         known = self._waiting(token)
         return AuthorizationRequest(call, self._state.applications[known.client_id], known.callback)
@@ -95,7 +95,7 @@ class OAuth1:
     def approve(self, authorization: AuthorizationRequest, person: Person) -> str:
         token = parse_qs(authorization.call.query)["oauth_token"][0]
         self._waiting(token)  # another tab may have been quicker
-        validator = _Validator(self._state, person)
+        validator = _Oauth1Validator(self._state, person)
         endpoint = AuthorizationEndpoint(validator, self._new)
         query = urlencode({"oauth_token": token})
         headers, _, _ = endpoint.create_authorization_response(
@@ -117,27 +117,27 @@ class OAuth1:
             raise FatalRequestError(400, "the request token was approved already")
         return known
 
-    def request_token(self, call: Call) -> Answer:
-        def respond(validator: _Validator) -> Any:
+    def request_token(self, call: ProviderRequest) -> ProviderResponse:
+        def respond(validator: _Oauth1Validator) -> Any:
             return RequestTokenEndpoint(validator, self._new).create_request_token_response(
                 call.url, call.method, call.body, dict(call.headers)
             )
 
         return self._credentials(respond, "a request token")
 
-    def token(self, call: Call) -> Answer:
-        def respond(validator: _Validator) -> Any:
+    def token(self, call: ProviderRequest) -> ProviderResponse:
+        def respond(validator: _Oauth1Validator) -> Any:
             return AccessTokenEndpoint(validator, self._new).create_access_token_response(
                 call.url, call.method, call.body, dict(call.headers)
             )
 
         return self._credentials(respond, "an access token")
 
-    def expired(self) -> Answer:
+    def expired(self) -> ProviderResponse:
         return self._refusal(401, "the request token has expired")
 
-    def userinfo(self, call: Call) -> Answer:
-        validator = _Validator(self._state)
+    def userinfo(self, call: ProviderRequest) -> ProviderResponse:
+        validator = _Oauth1Validator(self._state)
         try:
             valid, request = ResourceEndpoint(validator).validate_protected_resource_request(
                 call.url, call.method, call.body, dict(call.headers)
@@ -148,12 +148,12 @@ class OAuth1:
             return self._refusal(401, validator.reason or WRONG_SIGNATURE)
         validator.remember_nonce()
         person = self._state.lasting[request.resource_owner_key].person
-        return Answer.json(
+        return ProviderResponse.json(
             200, self._kind.user_info(person, frozenset(), frozenset()), f"user info of {person.id}"
         )
 
-    def _credentials(self, respond: Callable[[_Validator], Any], summary: str) -> Answer:
-        validator = _Validator(self._state)
+    def _credentials(self, respond: Callable[[_Oauth1Validator], Any], summary: str) -> ProviderResponse:
+        validator = _Oauth1Validator(self._state)
         try:
             _, body, status = respond(validator)
         except ValueError as error:
@@ -163,22 +163,22 @@ class OAuth1:
             validator.remember_nonce()
             if validator.person is not None:
                 pairs |= {"user_id": str(number(validator.person)), "screen_name": validator.person.id}
-            return Answer.form(pairs, summary)
+            return ProviderResponse.form(pairs, summary)
         reason = validator.reason or pairs.get("error_description") or pairs.get("error") or WRONG_SIGNATURE
         return self._refusal(status, reason)
 
-    def _refusal(self, status: int, reason: str) -> Answer:
+    def _refusal(self, status: int, reason: str) -> ProviderResponse:
         headers = self._challenge if status == 401 else {}
-        return Answer.json(status, {"errors": [{"code": 32, "message": reason}]}, reason, headers)
+        return ProviderResponse.json(status, {"errors": [{"code": 32, "message": reason}]}, reason, headers)
 
 
-class _Validator(RequestValidator):
+class _Oauth1Validator(RequestValidator):
     """Judges one request; `reason` tells why it is refused, and stays empty where the signature alone is wrong.
 
     person: who approves (authorize), or whose token it is (access token).
     """
 
-    def __init__(self, state: State, person: Person | None = None) -> None:
+    def __init__(self, state: Oauth1State, person: Person | None = None) -> None:
         super().__init__()
         self._state = state
         self._nonce: tuple[int, str, str, str] | None = None
@@ -330,7 +330,7 @@ class _Validator(RequestValidator):
     def save_access_token(self, token: Any, request: Any) -> None:
         self.person = self._state.temporary[request.resource_owner_key].person
         assert self.person is not None  # the verifier was right
-        self._state.lasting[token["oauth_token"]] = Lasting(
+        self._state.lasting[token["oauth_token"]] = AccessToken(
             request.client_key, token["oauth_token_secret"], self.person
         )
 

@@ -34,15 +34,15 @@ from oauthlib.oauth2.rfc6749.tokens import get_token_from_header
 
 from labkit.core.hiding import without_query_values
 from labkit.providers.social.hiding import HIDDEN
-from labkit.providers.social.kinds import Kind
+from labkit.providers.social.kinds import ProviderKind
 from labkit.providers.social.messages import (
     JSON,
-    Answer,
     Application,
     AuthorizationRequest,
-    Call,
     ErrorRedirect,
     FatalRequestError,
+    ProviderRequest,
+    ProviderResponse,
 )
 from labkit.settings import Person
 
@@ -65,7 +65,7 @@ class Code:
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class Oauth2Token:
     """An access token, or a refresh token. code: the one that it comes from."""
 
     client_id: str
@@ -84,7 +84,7 @@ class OAuth2:
     def __init__(
         self,
         realm: str,
-        kind: Kind,
+        kind: ProviderKind,
         applications: Mapping[str, Application],
         seconds: Callable[[], int],
         secret: Callable[[int], str],
@@ -92,7 +92,7 @@ class OAuth2:
         self._realm = realm
         self._kind = kind
         self._applications = applications
-        self._validator = _Validator(kind, applications, seconds)
+        self._validator = _Oauth2Validator(kind, applications, seconds)
         refreshes = "refresh_token" in kind.token_fields
         grant = _CodeGrant(self._validator, refresh_token=refreshes)
         grant.new_code = partial(secret, 40)
@@ -107,7 +107,7 @@ class OAuth2:
             "authorization_code", bearer, {"authorization_code": grant, "refresh_token": refresh}
         )
 
-    def ask(self, call: Call) -> AuthorizationRequest:
+    def ask(self, call: ProviderRequest) -> AuthorizationRequest:
         call = call.canonical()
         try:
             scopes, authorization = self._authorize.validate_authorization_request(call.url)
@@ -135,7 +135,7 @@ class OAuth2:
         state = parse_qs(authorization.call.query).get("state", [None])[0]
         return str(AccessDeniedError("the person said no", state=state).in_uri(authorization.back))
 
-    def token(self, call: Call) -> Answer:
+    def token(self, call: ProviderRequest) -> ProviderResponse:
         call = call.canonical()
         try:
             _, body, status = self._token.create_token_response(
@@ -152,43 +152,47 @@ class OAuth2:
             reply["scope"] = str(reply["scope"]).replace(" ", self._kind.scope_mark)
         return self._reply(200, reply, call, "an access token")
 
-    def expired(self) -> Answer:
-        return self._refused(InvalidGrantError("the code has expired"), Call("POST", "", {}))
+    def expired(self) -> ProviderResponse:
+        return self._refused(InvalidGrantError("the code has expired"), ProviderRequest("POST", "", {}))
 
-    def userinfo(self, call: Call) -> Answer:
+    def userinfo(self, call: ProviderRequest) -> ProviderResponse:
         call = call.canonical()
         request = Request(call.url, "GET", call.body, dict(call.headers))
         shown = get_token_from_header(request)
         realm = f'Bearer realm="{self._realm}"'
         if shown is None:  # nothing is said of an error to who shows no token (RFC 6750 3.1)
             reason = "an access token is needed"
-            return Answer.json(401, {"error": reason}, reason, {"WWW-Authenticate": realm})
+            return ProviderResponse.json(401, {"error": reason}, reason, {"WWW-Authenticate": realm})
         token = self._validator.alive(shown)
         if token is None:
             reason = "the access token is unknown, expired or revoked"
             challenge = f'{realm}, error="invalid_token", error_description="{reason}"'
             answer = {"error": "invalid_token", "error_description": reason}
-            return Answer.json(401, answer, reason, {"WWW-Authenticate": challenge})
+            return ProviderResponse.json(401, answer, reason, {"WWW-Authenticate": challenge})
         fields = frozenset(filter(None, ",".join(parse_qs(call.query).get("fields", [])).split(",")))
         info = self._kind.user_info(token.person, frozenset(token.scopes), fields)
-        return Answer.json(200, info, f"user info of {token.person.id}")
+        return ProviderResponse.json(200, info, f"user info of {token.person.id}")
 
-    def _refused(self, error: OAuth2Error, call: Call) -> Answer:
+    def _refused(self, error: OAuth2Error, call: ProviderRequest) -> ProviderResponse:
         return self._refusal(error.status_code, dict(error.twotuples), call)
 
-    def _refusal(self, status: int, answer: Mapping[str, str | None], call: Call) -> Answer:
+    def _refusal(
+        self, status: int, answer: Mapping[str, str | None], call: ProviderRequest
+    ) -> ProviderResponse:
         """The answer of RFC 6749 5.2, or that of a provider which tells errors with status 200."""
         code = str(answer["error"])
         words = f"{code}: {answer.get('error_description', '')}".rstrip(": ")
         if self._kind.errors:
             return self._reply(200, {**answer, "error": self._kind.errors.get(code, code)}, call, words)
         headers = {"WWW-Authenticate": f'Basic realm="{self._realm}"'} if status == 401 else {}
-        return Answer.json(status, dict(answer), words, headers)
+        return ProviderResponse.json(status, dict(answer), words, headers)
 
-    def _reply(self, status: int, value: Mapping[str, object], call: Call, summary: str) -> Answer:
+    def _reply(
+        self, status: int, value: Mapping[str, object], call: ProviderRequest, summary: str
+    ) -> ProviderResponse:
         if self._kind.form and JSON not in call.headers.get("accept", ""):
-            return Answer.form(value, summary)
-        return Answer.json(status, value, summary)
+            return ProviderResponse.form(value, summary)
+        return ProviderResponse.json(status, value, summary)
 
 
 def _reason(error: OAuth2Error) -> str:
@@ -212,21 +216,21 @@ class _CodeGrant(AuthorizationCodeGrant):
         return grant
 
 
-class _Validator(RequestValidator):
+class _Oauth2Validator(RequestValidator):
     """What the provider knows: applications, codes, tokens; oauthlib asks it in the order of the RFCs."""
 
     def __init__(
-        self, kind: Kind, applications: Mapping[str, Application], seconds: Callable[[], int]
+        self, kind: ProviderKind, applications: Mapping[str, Application], seconds: Callable[[], int]
     ) -> None:
         super().__init__()
         self._applications = applications
         self._seconds = seconds
         self._lifetime: float = kind.lifetime if "expires_in" in kind.token_fields else math.inf
         self._codes: dict[str, Code] = {}
-        self._tokens: dict[str, Token] = {}
-        self._refresh_tokens: dict[str, Token] = {}
+        self._tokens: dict[str, Oauth2Token] = {}
+        self._refresh_tokens: dict[str, Oauth2Token] = {}
 
-    def alive(self, access_token: str) -> Token | None:
+    def alive(self, access_token: str) -> Oauth2Token | None:
         """The access token, unless it is unknown, revoked or at its end."""
         token = self._tokens.get(access_token)
         return token if token is not None and self._seconds() < token.expires else None
@@ -363,7 +367,7 @@ class _Validator(RequestValidator):
         refreshing = request.grant_type == "refresh_token"
         code = self._refresh_tokens[request.refresh_token].code if refreshing else self._codes[request.code]
         expires = self._seconds() + self._lifetime
-        made = Token(request.client_id, tuple(request.scopes or ()), request.user, expires, code)
+        made = Oauth2Token(request.client_id, tuple(request.scopes or ()), request.user, expires, code)
         self._tokens[token["access_token"]] = made
         code.tokens.append(token["access_token"])
         if not refreshing and "refresh_token" in token:

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from labkit.providers.social.messages import Answer
+from labkit.providers.social.messages import ProviderResponse
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -20,7 +20,9 @@ TEMPLATES = Path(__file__).parent / "templates"
 class Pages:
     """Makes pages of the templates."""
 
-    def page(self, name: str, status: int, summary: str, more: Mapping[str, str], **values: object) -> Answer:
+    def page(
+        self, name: str, status: int, summary: str, more: Mapping[str, str], **values: object
+    ) -> ProviderResponse:
         """The page of a template. summary: what it is, in words, for the inbox; more: headers."""
         headers = {
             **more,
@@ -31,7 +33,7 @@ class Pages:
             "Cache-Control": "no-store",
         }
         text = self._templates.get_template(name).render(values, style=self._style)
-        return Answer(status, text, "text/html", headers, summary)
+        return ProviderResponse(status, text, "text/html", headers, summary)
 
     @cached_property
     def _style(self) -> str:

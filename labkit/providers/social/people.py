@@ -8,7 +8,7 @@ from labkit.core.errors import LabError, SettingsError, unknown
 from labkit.settings import Person, build
 
 
-class People:
+class PeopleDirectory:
     """The people of a provider, in the order in which they came."""
 
     def __init__(self) -> None:

@@ -25,18 +25,18 @@ from labkit.providers.social.hiding import shown, shown_url
 from labkit.providers.social.kinds import kind_of
 from labkit.providers.social.messages import (
     FORM,
-    Answer,
     Application,
     AuthorizationRequest,
-    Call,
     ErrorRedirect,
     FatalRequestError,
     ProviderProtocol,
+    ProviderRequest,
+    ProviderResponse,
 )
 from labkit.providers.social.oauth1 import OAuth1
 from labkit.providers.social.oauth2 import OAuth2
 from labkit.providers.social.pages import Pages
-from labkit.providers.social.people import People
+from labkit.providers.social.people import PeopleDirectory
 from labkit.settings import ApplicationSettings, Person, SocialSettings, build
 
 BODY = 64 * 1024  # bytes
@@ -64,7 +64,7 @@ class Provider(Site[Receipt]):
         self.title = self.kind.title or settings.name
         self.inbox = Inbox()
         self.faults: ProviderFaults[Step] = context.faults.provider(self.name, FAULTS)
-        self.people = People()
+        self.people = PeopleDirectory()
         self._pages = pages
         self.settings = settings
         self._steps: dict[str, Step] = {
@@ -214,7 +214,7 @@ class Provider(Site[Receipt]):
         )
         return self._response(receipt, page)
 
-    def _response(self, receipt: Receipt, answer: Answer) -> web.Response:
+    def _response(self, receipt: Receipt, answer: ProviderResponse) -> web.Response:
         location = answer.headers.get("Location")
         receipt.arrival.answer = self._portless(
             f"redirect to {shown_url(location)}" if location else answer.summary
@@ -227,7 +227,7 @@ class Provider(Site[Receipt]):
             headers=answer.headers,
         )
 
-    async def _answer(self, receipt: Receipt) -> Answer:
+    async def _answer(self, receipt: Receipt) -> ProviderResponse:
         request, arrival = receipt.request, receipt.arrival
         data = await read_body(request, BODY, self._context.settings.guard.body)
         type = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
@@ -236,7 +236,7 @@ class Provider(Site[Receipt]):
         if not target.isascii():
             raise HttpError(400, "the path is not percent-encoded")
         headers = {name.lower(): value for name, value in request.headers.items()}
-        call = Call(request.method, self.url(target), headers, body)
+        call = ProviderRequest(request.method, self.url(target), headers, body)
         arrival.parameters = self._parameters(call)
         step = self._steps.get(receipt.raw_path)
         if not request.secure:
@@ -252,21 +252,21 @@ class Provider(Site[Receipt]):
         await unanswered(arrival.fault, self._context.settings.guard.outbound)
         match arrival.fault:
             case "malformed JSON":
-                return Answer(200, '{"access_token": ', summary="malformed JSON")
+                return ProviderResponse(200, '{"access_token": ', summary="malformed JSON")
             case "server error":
-                return Answer.json(500, {"error": "server_error"}, "server error")
+                return ProviderResponse.json(500, {"error": "server_error"}, "server error")
             case "expired code":
                 return self._protocol.expired()
         if step == "authorize":
             return self._authorize(call, receipt)
-        endpoint: Callable[[Call], Answer] = getattr(self._protocol, step)
+        endpoint: Callable[[ProviderRequest], ProviderResponse] = getattr(self._protocol, step)
         return endpoint(call)
 
     def _hit(self, receipt: Receipt, step: Step) -> str:
         """The name of the fault that hits a request at this step; empty for none."""
         return self.faults.take(step, actor=self.actor, cause=receipt.identify().sequence) or ""
 
-    def _parameters(self, call: Call) -> dict[str, str]:
+    def _parameters(self, call: ProviderRequest) -> dict[str, str]:
         header = call.headers.get("authorization", "")
         pairs = call.pairs
         if header.lower().startswith("oauth "):
@@ -287,7 +287,7 @@ class Provider(Site[Receipt]):
 
     # ---- authorize
 
-    def _authorize(self, call: Call, receipt: Receipt) -> Answer:
+    def _authorize(self, call: ProviderRequest, receipt: Receipt) -> ProviderResponse:
         try:
             if call.method == "POST":
                 return self._decided(call, receipt)
@@ -310,10 +310,10 @@ class Provider(Site[Receipt]):
     def _form(
         self,
         authorization: AuthorizationRequest,
-        call: Call,
+        call: ProviderRequest,
         problem: str = "",
         entered: dict[str, str] | None = None,
-    ) -> Answer:
+    ) -> ProviderResponse:
         people = list(self.people)
         form = self._forms.show(authorization, call)
         return self._pages.page(
@@ -333,7 +333,7 @@ class Provider(Site[Receipt]):
             problem=problem,
         )
 
-    def _decided(self, call: Call, receipt: Receipt) -> Answer:
+    def _decided(self, call: ProviderRequest, receipt: Receipt) -> ProviderResponse:
         """A person has sent the form."""
         given = dict(parse_qsl(call.body, keep_blank_values=True))
         authorization = self._forms.sent(given.get("form", ""), call)
@@ -362,7 +362,7 @@ class Provider(Site[Receipt]):
             raise LabError("Please tell a whole email address: name@example.com.")
         return self.people.add(id or self._secret(12), name, email)
 
-    def _back(self, url: str, receipt: Receipt) -> Answer:
+    def _back(self, url: str, receipt: Receipt) -> ProviderResponse:
         """Send the person back."""
         if fault := self._hit(receipt, "callback"):
             receipt.arrival.fault = fault
@@ -370,4 +370,4 @@ class Provider(Site[Receipt]):
             name = "state" if self.kind.protocol == "oauth2" else "oauth_token"
             pairs = [pair for pair in parse_qsl(parts.query, keep_blank_values=True) if pair[0] != name]
             url = urlunsplit(parts._replace(query=urlencode([*pairs, (name, self._secret(32))])))
-        return Answer.redirect(url)
+        return ProviderResponse.redirect(url)

@@ -14,7 +14,7 @@ from labkit.providers.social.provider import Provider
 from labkit.settings import SOCIAL, SocialSettings
 
 
-class Social(Component):
+class SocialProviders(Component):
     """The identity providers: those that are always there, and those that were added."""
 
     def __init__(self, context: Context) -> None:

@@ -81,7 +81,7 @@ class Contact(Model):
     email: Annotated[str, AfterValidator(_email)] | None = None
 
 
-class Parameter(Keywords):
+class ParameterDefinition(Keywords):
     """A parameter of the service, which every subscriber sets for itself."""
 
     name: ParameterName
@@ -90,12 +90,12 @@ class Parameter(Keywords):
     restricted: StrictBool = False
 
     @model_validator(mode="after")
-    def _default(self) -> Parameter:
+    def _default(self) -> ParameterDefinition:
         Schema(self)
         return self
 
 
-class Operation(Model):
+class OperationDefinition(Model):
     """What a subscriber can call. script: Lua, for a publisher without a handler of its own."""
 
     name: Name
@@ -105,13 +105,13 @@ class Operation(Model):
     description: str = ""
 
     @model_validator(mode="after")
-    def _free(self) -> Operation:
+    def _free(self) -> OperationDefinition:
         if self.name in OWN_EVENTS:
             raise ValueError(f"name: {self.name} is an event of the publisher's own")
         return self
 
 
-class Event(Model):
+class EventDefinition(Model):
     """What a publisher can send. default_script: Lua, for a subscriber without a handler of its own."""
 
     name: Name
@@ -121,7 +121,7 @@ class Event(Model):
     default_script: str = ""
 
 
-N = TypeVar("N", Operation, Event, Parameter)
+N = TypeVar("N", OperationDefinition, EventDefinition, ParameterDefinition)
 
 
 def _by_name(kind: type[N]) -> GetPydanticSchema:
@@ -150,9 +150,13 @@ class Definition(Model):
     contact: Contact = Contact()
     tags: Annotated[tuple[Tag, ...], Field(max_length=10)] = ()
     whitelist: Annotated[tuple[Business, ...], Field(max_length=MOST_NAMED)] = ()
-    parameters: Annotated[dict[str, Parameter], _by_name(Parameter)] = Field(default_factory=dict)
-    operations: Annotated[dict[str, Operation], _by_name(Operation)] = Field(default_factory=dict)
-    events: Annotated[dict[str, Event], _by_name(Event)] = Field(default_factory=dict)
+    parameters: Annotated[dict[str, ParameterDefinition], _by_name(ParameterDefinition)] = Field(
+        default_factory=dict
+    )
+    operations: Annotated[dict[str, OperationDefinition], _by_name(OperationDefinition)] = Field(
+        default_factory=dict
+    )
+    events: Annotated[dict[str, EventDefinition], _by_name(EventDefinition)] = Field(default_factory=dict)
     mode: Mode | None = None
     type: Literal["S", "P"] = "S"
 

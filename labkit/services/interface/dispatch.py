@@ -13,13 +13,13 @@ from labkit.core.errors import ServiceError
 from labkit.core.events import Event, EventKind, Outcome
 from labkit.core.nesting import nested
 from labkit.services.interface.configuration import Definition
-from labkit.services.interface.configuration import Event as PublishedEvent
-from labkit.services.interface.configuration import Operation as PublishedOperation
+from labkit.services.interface.configuration import EventDefinition as PublishedEvent
+from labkit.services.interface.configuration import OperationDefinition as PublishedOperation
 from labkit.services.interface.plain import Invalid
 from labkit.services.interface.published import payload
 from labkit.services.interface.schemas import Schema
 from labkit.services.interface.store import Subscriptions
-from labkit.services.interface.subscription import QUOTAS, Subscription
+from labkit.services.interface.subscription import QUOTAS, InterfaceSubscription
 from labkit.services.operation import Caller
 from labkit.services.redaction import redacted
 
@@ -61,7 +61,7 @@ class Dispatch:
     async def operation(
         self,
         caller: Caller,
-        subscription: Subscription,
+        subscription: InterfaceSubscription,
         definition: Definition,
         published: PublishedOperation,
         arguments: Mapping[str, object],
@@ -93,7 +93,7 @@ class Dispatch:
         return _response(outcome, published.response, where)
 
     async def trigger(
-        self, cause: int | None, subscription: Subscription, event: PublishedEvent, data: object
+        self, cause: int | None, subscription: InterfaceSubscription, event: PublishedEvent, data: object
     ) -> dict[str, object]:
         """Have a subscriber handle an event, and wait for it: an entry of what `trigger` gives."""
         result: object = None
@@ -106,7 +106,7 @@ class Dispatch:
         return {"result": result, "status": status, **_ids(subscription)}
 
     async def trigger_one(
-        self, cause: int | None, subscription: Subscription, event: PublishedEvent, data: object
+        self, cause: int | None, subscription: InterfaceSubscription, event: PublishedEvent, data: object
     ) -> object:
         """Have a subscriber handle an event: the result of its handler. Raises ServiceError as `operation` does."""
         where = f"{subscription.subscriber}: {event.name}"
@@ -118,7 +118,11 @@ class Dispatch:
         return _response(outcome, event.response, where)
 
     async def trigger_all(
-        self, cause: int | None, subscriptions: list[Subscription], event: PublishedEvent, data: object
+        self,
+        cause: int | None,
+        subscriptions: list[InterfaceSubscription],
+        event: PublishedEvent,
+        data: object,
     ) -> list[dict[str, object]]:
         """As `trigger`, of several side by side (in turn, while a fleet is simulated)."""
         with deeper():
@@ -127,7 +131,7 @@ class Dispatch:
         return await self._context.turns.gather(entries)
 
     def post(
-        self, cause: int | None, subscription: Subscription, event: PublishedEvent, data: object
+        self, cause: int | None, subscription: InterfaceSubscription, event: PublishedEvent, data: object
     ) -> dict[str, object]:
         """Have a subscriber handle an event after those that were posted before: the acknowledgement."""
         raised = self._event_of(subscription, event, data)
@@ -142,7 +146,7 @@ class Dispatch:
         return {"result": None, **_ids(subscription)}
 
     async def tell(
-        self, kind: EventKind, subscription: Subscription, definition: Definition, cause: int | None
+        self, kind: EventKind, subscription: InterfaceSubscription, definition: Definition, cause: int | None
     ) -> dict[str, Any] | None:
         """Tell the publisher of a subscription. The parameters that its handler returns, to be written back."""
         argument = {
@@ -157,7 +161,7 @@ class Dispatch:
         returned = result.get("parameters") if isinstance(result, Mapping) else None
         return dict(returned) if isinstance(returned, Mapping) else None
 
-    async def _spend(self, subscription: Subscription) -> None:
+    async def _spend(self, subscription: InterfaceSubscription) -> None:
         """Count a call. Raises ServiceError 403 where the quota has none left."""
         spent = await self._subscriptions.spend(subscription.id, self._context.clock.now())
         if spent is not None:
@@ -166,7 +170,7 @@ class Dispatch:
                 403, f"The {PERIODS[spent]} quota of {subscription.service} is used up: {spent} is {most}."
             )
 
-    def _event_of(self, subscription: Subscription, event: PublishedEvent, data: object) -> Event:
+    def _event_of(self, subscription: InterfaceSubscription, event: PublishedEvent, data: object) -> Event:
         """An event of the publisher for the handler that the subscriber has for it."""
         service, name = subscription.handler_of(event.name)
         return self._event(
@@ -203,7 +207,7 @@ class NoHandler(ServiceError):
     """A subscriber has no handler for an event."""
 
 
-def effective(definition: Definition, subscription: Subscription) -> dict[str, Any]:
+def effective(definition: Definition, subscription: InterfaceSubscription) -> dict[str, Any]:
     """The parameters of a subscription, with the publisher's defaults for those that it leaves out."""
     defaults = {each.name: each.default for each in definition.parameters.values() if each.has_default}
     return {**defaults, **subscription.parameters}
@@ -255,5 +259,5 @@ def argument_names(schema: Schema, *others: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*title, *others)))
 
 
-def _ids(subscription: Subscription) -> dict[str, object]:
+def _ids(subscription: InterfaceSubscription) -> dict[str, object]:
     return {"instance_id": subscription.id, "solution_id": subscription.subscriber}

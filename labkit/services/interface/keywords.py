@@ -36,7 +36,7 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 TypeName = Literal["array", "boolean", "integer", "null", "number", "object", "string"]
 
 
-class Pattern:
+class Re2Pattern:
     """A regular expression that RE2 runs: a match takes time that grows with the text alone."""
 
     def __init__(self, text: str) -> None:
@@ -74,10 +74,10 @@ class Pattern:
         return self.text
 
 
-def _pattern(value: object) -> Pattern:
+def _pattern(value: object) -> Re2Pattern:
     if not isinstance(value, str):
         raise ValueError("expected a pattern, a string")
-    return Pattern(value)
+    return Re2Pattern(value)
 
 
 def _kind(value: object) -> str:

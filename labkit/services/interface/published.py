@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Awaitable, Callable, Container, Mapping
 from typing import Any, TypeAlias
 
-from labkit.services.interface.configuration import Operation as Published
+from labkit.services.interface.configuration import OperationDefinition as Published
 from labkit.services.interface.keywords import Keywords
 from labkit.services.interface.subscription import service_name
 from labkit.services.operation import Caller, KeepsParameters, Operation

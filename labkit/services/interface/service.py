@@ -23,7 +23,7 @@ from labkit.services.interface.arguments import (
     same,
 )
 from labkit.services.interface.configuration import Definition
-from labkit.services.interface.configuration import Event as PublishedEvent
+from labkit.services.interface.configuration import EventDefinition as PublishedEvent
 from labkit.services.interface.dispatch import (
     ADDED,
     OPERATION,
@@ -39,7 +39,7 @@ from labkit.services.interface.published import SubscribedService
 from labkit.services.interface.publishers import Publishers
 from labkit.services.interface.store import Subscriptions
 from labkit.services.interface.subscribing import Subscribing
-from labkit.services.interface.subscription import Subscription, date_time, service_name
+from labkit.services.interface.subscription import InterfaceSubscription, date_time, service_name
 from labkit.services.interface.wanted import WantedSubscriptions
 from labkit.services.operation import Caller, Service, operation
 
@@ -209,13 +209,13 @@ class Interface(Service):
 
     # ---- subscriptions
 
-    def active(self, publisher: str) -> list[Subscription]:
+    def active(self, publisher: str) -> list[InterfaceSubscription]:
         """The subscriptions to a publisher whose subscribers are in the lab, and may use the service."""
         return [
             each for each in self.subscriptions.of_publisher(publisher) if self._is_active(each, publisher)
         ]
 
-    def is_suspended(self, subscription: Subscription) -> bool:
+    def is_suspended(self, subscription: InterfaceSubscription) -> bool:
         """Return whether the publisher's whitelist, narrowed since, does not have the subscriber's business.
 
         The subscription stays as it is, and counts again once the whitelist allows the business.
@@ -226,7 +226,7 @@ class Interface(Service):
             definition is not None and subscriber is not None and not definition.allows(subscriber.business)
         )
 
-    def described(self, definition: Definition, subscription: Subscription) -> dict[str, object]:
+    def described(self, definition: Definition, subscription: InterfaceSubscription) -> dict[str, object]:
         """A subscription as document 3 has it."""
         return {
             "id": subscription.id,
@@ -238,15 +238,15 @@ class Interface(Service):
             "solution_id": subscription.subscriber,
         }
 
-    async def subscribe(self, subscriber: str, publisher: str, **given: Any) -> Subscription:
+    async def subscribe(self, subscriber: str, publisher: str, **given: Any) -> InterfaceSubscription:
         """Subscribe a solution to another (Subscribing.made). Raises SettingsError."""
         return await self.subscribing.add(self.subscribing.made(subscriber, publisher, **given))
 
-    async def update(self, subscription: Subscription, **changes: Any) -> Subscription:
+    async def update(self, subscription: InterfaceSubscription, **changes: Any) -> InterfaceSubscription:
         """Change a subscription (Subscribing.change). Raises SettingsError."""
         return await self.subscribing.change(subscription, **changes)
 
-    async def unsubscribe(self, subscription: Subscription) -> bool:
+    async def unsubscribe(self, subscription: InterfaceSubscription) -> bool:
         """End a subscription. False where it has ended."""
         return await self.subscribing.remove(subscription)
 
@@ -316,7 +316,7 @@ class Interface(Service):
             raise ServiceError(400, f"Parameter {error}.") from None
         return effective(definition, after)
 
-    def _current(self, subscription_id: str) -> tuple[Subscription, Definition]:
+    def _current(self, subscription_id: str) -> tuple[InterfaceSubscription, Definition]:
         subscription = self.subscriptions.get(subscription_id)
         definition = None if subscription is None else self.publishers.find(subscription.publisher)
         if subscription is None or definition is None:
@@ -331,13 +331,13 @@ class Interface(Service):
             raise ServiceError(404, "service not found")
         return definition
 
-    def _subscriber(self, caller: Caller, subscriber: str) -> Subscription:
+    def _subscriber(self, caller: Caller, subscriber: str) -> InterfaceSubscription:
         subscription = self.subscriptions.find(caller.solution, subscriber)
         if subscription is None or not self._is_active(subscription, caller.solution):
             raise ServiceError(404, f"subscriber {subscriber} not found")
         return subscription
 
-    def _is_active(self, subscription: Subscription, publisher: str) -> bool:
+    def _is_active(self, subscription: InterfaceSubscription, publisher: str) -> bool:
         return (
             subscription.publisher == publisher
             and subscription.subscriber in self._context.solutions

@@ -12,7 +12,7 @@ from sqlalchemy import Column, Connection, Integer, String, Table, Text, UniqueC
 
 from labkit.core.database import Database, driver, execute
 from labkit.core.tables import metadata
-from labkit.services.interface.subscription import QUOTAS, Subscription
+from labkit.services.interface.subscription import QUOTAS, InterfaceSubscription
 
 subscription_table = Table(
     "subscription",
@@ -69,9 +69,9 @@ class Subscriptions:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._all: dict[str, Subscription] = {}
-        self._of_publisher: dict[str, dict[str, Subscription]] = {}  # by the subscriber's id
-        self._of_subscriber: dict[str, dict[str, Subscription]] = {}  # by the publisher's id
+        self._all: dict[str, InterfaceSubscription] = {}
+        self._of_publisher: dict[str, dict[str, InterfaceSubscription]] = {}  # by the subscriber's id
+        self._of_subscriber: dict[str, dict[str, InterfaceSubscription]] = {}  # by the publisher's id
 
     async def load(self) -> None:
         """Know those that the database has."""
@@ -84,29 +84,31 @@ class Subscriptions:
         self._of_publisher.clear()
         self._of_subscriber.clear()
 
-    def __iter__(self) -> Iterator[Subscription]:
+    def __iter__(self) -> Iterator[InterfaceSubscription]:
         return iter(tuple(self._all.values()))
 
-    def get(self, id: str) -> Subscription | None:
+    def get(self, id: str) -> InterfaceSubscription | None:
         return self._all.get(id)
 
-    def find(self, publisher: str, subscriber: str) -> Subscription | None:
+    def find(self, publisher: str, subscriber: str) -> InterfaceSubscription | None:
         return self._of_publisher.get(publisher, {}).get(subscriber)
 
-    def of_publisher(self, publisher: str) -> list[Subscription]:
+    def of_publisher(self, publisher: str) -> list[InterfaceSubscription]:
         return list(self._of_publisher.get(publisher, {}).values())
 
-    def of_subscriber(self, subscriber: str) -> list[Subscription]:
+    def of_subscriber(self, subscriber: str) -> list[InterfaceSubscription]:
         return list(self._of_subscriber.get(subscriber, {}).values())
 
-    async def add(self, made: Subscription) -> bool:
+    async def add(self, made: InterfaceSubscription) -> bool:
         """Keep a new one. False where these two solutions have one already."""
         if not await self._database.run(_insert, made):
             return False
         self._keep(made)
         return True
 
-    async def change(self, id: str, change: Callable[[Subscription], Subscription]) -> Subscription | None:
+    async def change(
+        self, id: str, change: Callable[[InterfaceSubscription], InterfaceSubscription]
+    ) -> InterfaceSubscription | None:
         """What one is after a change, which sees what others changed before it. None where there is none.
 
         change: raises to change nothing.
@@ -133,21 +135,21 @@ class Subscriptions:
         """How many calls were counted in the UTC day and month of `now`."""
         return await self._database.read(_calls, id, now)
 
-    def _keep(self, subscription: Subscription) -> None:
+    def _keep(self, subscription: InterfaceSubscription) -> None:
         self._all[subscription.id] = subscription
         self._of_publisher.setdefault(subscription.publisher, {})[subscription.subscriber] = subscription
         self._of_subscriber.setdefault(subscription.subscriber, {})[subscription.publisher] = subscription
 
 
-def read_all(connection: Connection) -> list[Subscription]:
+def read_all(connection: Connection) -> list[InterfaceSubscription]:
     """All subscriptions, in the order of subscribing."""
     return [_subscription(row) for row in execute(connection, f"{SELECT} ORDER BY position")]
 
 
-def _subscription(row: tuple[Any, ...]) -> Subscription:
+def _subscription(row: tuple[Any, ...]) -> InterfaceSubscription:
     id, publisher, subscriber, script_key, parameters, triggers, daily, monthly, created, updated, given = row
     quota = {name: value for name, value in zip(QUOTAS, (daily, monthly), strict=True) if value is not None}
-    return Subscription(
+    return InterfaceSubscription(
         id,
         publisher,
         subscriber,
@@ -161,11 +163,11 @@ def _subscription(row: tuple[Any, ...]) -> Subscription:
     )
 
 
-def _given(subscription: Subscription) -> str | None:
+def _given(subscription: InterfaceSubscription) -> str | None:
     return None if subscription.given is None else json.dumps(subscription.given)
 
 
-def _insert(connection: Connection, made: Subscription) -> bool:
+def _insert(connection: Connection, made: InterfaceSubscription) -> bool:
     values = (
         made.id,
         made.publisher,
@@ -182,8 +184,8 @@ def _insert(connection: Connection, made: Subscription) -> bool:
 
 
 def _change(
-    connection: Connection, id: str, change: Callable[[Subscription], Subscription]
-) -> Subscription | None:
+    connection: Connection, id: str, change: Callable[[InterfaceSubscription], InterfaceSubscription]
+) -> InterfaceSubscription | None:
     row = execute(connection, f"{SELECT} WHERE id = ?", (id,)).fetchone()
     if row is None:
         return None

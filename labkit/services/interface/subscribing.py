@@ -17,7 +17,7 @@ from labkit.services.interface.publishers import Publishers, check_id
 from labkit.services.interface.store import Subscriptions
 from labkit.services.interface.subscription import (
     QUOTAS,
-    Subscription,
+    InterfaceSubscription,
     check_triggers,
     service_name,
 )
@@ -56,7 +56,7 @@ class Subscribing:
         triggers: Mapping[str, Any] | None = None,
         given: dict[str, Any] | None = None,
         business: str | None = None,
-    ) -> Subscription:
+    ) -> InterfaceSubscription:
         """A subscription that can be, and is not yet. Raises SettingsError for one that cannot.
 
         business: that the subscriber is to be of, where it is not there yet.
@@ -69,7 +69,7 @@ class Subscribing:
         self._check_key(subscriber, publisher, key)
         check_triggers(triggers or {}, definition.events)
         now = self._context.clock.micros()
-        return Subscription(
+        return InterfaceSubscription(
             "",  # until it is kept
             publisher,
             subscriber,
@@ -94,7 +94,7 @@ class Subscribing:
             )
         return definition
 
-    async def add(self, made: Subscription, cause: int | None = None) -> Subscription:
+    async def add(self, made: InterfaceSubscription, cause: int | None = None) -> InterfaceSubscription:
         """Keep a subscription that was made; its publisher hears subscriberAdded.
 
         Raises SettingsError where these two solutions have one.
@@ -107,7 +107,7 @@ class Subscribing:
 
     async def change(
         self,
-        subscription: Subscription,
+        subscription: InterfaceSubscription,
         *,
         parameters: Mapping[str, Any] | None = None,
         dropped: frozenset[str] = frozenset(),
@@ -116,7 +116,7 @@ class Subscribing:
         script_key: str | None = None,
         given: dict[str, Any] | None = None,
         cause: int | None = None,
-    ) -> Subscription:
+    ) -> InterfaceSubscription:
         """Set what is named, of parameters, quota and triggers entry by entry; the publisher hears subscriberUpdated
         where that changes anything.
 
@@ -129,9 +129,9 @@ class Subscribing:
         triggers = _plain(triggers or {}, "triggers")
         check_triggers({name: each for name, each in triggers.items() if each is not None}, definition.events)
         new_quota = checked_quota(quota or {}, keep_none=True)
-        before: list[Subscription] = []
+        before: list[InterfaceSubscription] = []
 
-        def change(found: Subscription) -> Subscription:
+        def change(found: InterfaceSubscription) -> InterfaceSubscription:
             before.append(found)
             kept = {name: each for name, each in found.parameters.items() if name not in dropped}
             after = replace(
@@ -153,7 +153,7 @@ class Subscribing:
         self._renew(after.subscriber)
         return await self._tell(UPDATED, after, cause)
 
-    async def remove(self, subscription: Subscription, cause: int | None = None) -> bool:
+    async def remove(self, subscription: InterfaceSubscription, cause: int | None = None) -> bool:
         """Forget a subscription; its publisher hears subscriberRemoved. False where it is removed already."""
         removed = await self._subscriptions.remove(subscription.id)
         self._renew(subscription.subscriber)
@@ -162,14 +162,16 @@ class Subscribing:
             await self._dispatch.tell(REMOVED, subscription, definition, cause)
         return removed
 
-    async def _tell(self, kind: EventKind, subscription: Subscription, cause: int | None) -> Subscription:
+    async def _tell(
+        self, kind: EventKind, subscription: InterfaceSubscription, cause: int | None
+    ) -> InterfaceSubscription:
         """Tell the publisher; the parameters that its handler gives are written back."""
         definition = self.definition(subscription.publisher)
         returned = await self._dispatch.tell(kind, subscription, definition, cause)
         if not returned:
             return subscription
 
-        def write(found: Subscription) -> Subscription:
+        def write(found: InterfaceSubscription) -> InterfaceSubscription:
             parameters = checked_parameters(definition, {**found.parameters, **returned})
             return self._updated(found, replace(found, parameters=parameters))
 
@@ -182,7 +184,7 @@ class Subscribing:
             )
             return subscription
 
-    def _updated(self, before: Subscription, after: Subscription) -> Subscription:
+    def _updated(self, before: InterfaceSubscription, after: InterfaceSubscription) -> InterfaceSubscription:
         """`after`, which was updated now unless it is as it was."""
         return after if after == before else replace(after, updated_at=self._context.clock.micros())
 

@@ -15,7 +15,7 @@ Quota = Mapping[str, int]  # of QUOTAS, those that are set
 
 
 @dataclass(frozen=True, slots=True)
-class Subscription:
+class InterfaceSubscription:
     """One solution uses the interface of another (document 3, Interface subscriber).
 
     id: a uuid; script_key: names the service at the subscriber; parameters: as they were set, without defaults of

@@ -12,13 +12,13 @@ from typing import Any, cast
 
 from labkit.services.interface.formats import conforms
 from labkit.services.interface.jsonschema_import import Draft7Validator, ValidationError, extend
-from labkit.services.interface.keywords import Pattern
+from labkit.services.interface.keywords import Re2Pattern
 from labkit.services.interface.plain import Invalid, joined, kind
 
 LONGEST_LIST = 200  # characters of what an error lists
 
 
-def _pattern(validator: Any, pattern: Pattern, value: Any, schema: Any) -> Iterator[ValidationError]:
+def _pattern(validator: Any, pattern: Re2Pattern, value: Any, schema: Any) -> Iterator[ValidationError]:
     if isinstance(value, str) and not pattern.search(value):
         yield ValidationError("")
 
@@ -30,7 +30,7 @@ def _properties(validator: Any, given: dict[str, Any], value: Any, schema: Any) 
                 yield from validator.descend(each, given[name], path=name)
 
 
-def _pattern_properties(validator: Any, given: dict[Pattern, Any], value: Any, schema: Any) -> Any:
+def _pattern_properties(validator: Any, given: dict[Re2Pattern, Any], value: Any, schema: Any) -> Any:
     if isinstance(value, dict):
         for pattern, inner in given.items():
             for name, each in value.items():

@@ -11,7 +11,7 @@ from labkit.core.errors import SettingsError
 from labkit.services.interface.publishers import Publishers
 from labkit.services.interface.store import Subscriptions
 from labkit.services.interface.subscribing import Subscribing
-from labkit.services.interface.subscription import Subscription
+from labkit.services.interface.subscription import InterfaceSubscription
 
 Configuration = Mapping[str, Mapping[str, Any]]  # service → parameters
 
@@ -55,7 +55,7 @@ class WantedSubscriptions:
         Raises SettingsError, and changes nothing, where its settings name one that cannot be.
         """
         solution = self._context.solutions.get(id)
-        planned: list[tuple[Wanted, Subscription]] = []
+        planned: list[tuple[Wanted, InterfaceSubscription]] = []
         keys: set[str] = set()
         named = list(self._named(solution, self._context.configuration.get(id, {})))
         for each in named:
@@ -88,7 +88,7 @@ class WantedSubscriptions:
                     if made is not None:
                         await self._bring(each, made)
 
-    async def _remove_unnamed(self, subscription: Subscription, named: Sequence[Wanted]) -> None:
+    async def _remove_unnamed(self, subscription: InterfaceSubscription, named: Sequence[Wanted]) -> None:
         """Remove one that was named before, and is not any more as far as can be told."""
         is_named = any(each.publisher == subscription.publisher for each in named)
         known = self._publishers.find(subscription.publisher) is not None
@@ -119,7 +119,9 @@ class WantedSubscriptions:
                 given = {"parameters": dict(parameters), "quota": {}, "triggers": {}}
                 yield Wanted(solution.id, publisher, given, f"services/{key}.yaml", False)
 
-    def _planned(self, wanted: Wanted, solution: NamedSolution, keys: set[str]) -> Subscription | None:
+    def _planned(
+        self, wanted: Wanted, solution: NamedSolution, keys: set[str]
+    ) -> InterfaceSubscription | None:
         """One that can be, and None for a file's that cannot, which is a warning. Raises SettingsError for others.
 
         keys: of those that are planned beside it, to which its own is added.
@@ -132,7 +134,7 @@ class WantedSubscriptions:
             solution.warn(str(error))
             return None
 
-    def _made(self, wanted: Wanted, business: str, keys: set[str]) -> Subscription:
+    def _made(self, wanted: Wanted, business: str, keys: set[str]) -> InterfaceSubscription:
         try:
             made = self._subscribing.made(
                 wanted.subscriber, wanted.publisher, **wanted.given, given=wanted.given, business=business
@@ -144,7 +146,7 @@ class WantedSubscriptions:
         keys.add(made.script_key.lower())
         return made
 
-    async def _bring(self, wanted: Wanted, made: Subscription) -> None:
+    async def _bring(self, wanted: Wanted, made: InterfaceSubscription) -> None:
         """Make one, or change the one that is there in what is named of it anew."""
         there = self._subscriptions.find(made.publisher, made.subscriber)
         if there is None:

@@ -33,7 +33,7 @@ _UNORDERED = frozenset({"smembers"})
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class CommandSpec:
     """What the service has to know of a command.
 
     changes: may change something; grows: may create its key; only_keys: its arguments are keys too;
@@ -47,14 +47,14 @@ class Kind:
     unordered: bool
 
 
-def _kind(listed: str) -> Kind:
+def _kind(listed: str) -> CommandSpec:
     name = listed.rstrip("!+")
-    return Kind(
+    return CommandSpec(
         name.upper().encode(), listed != name, listed.endswith("+"), name in _ONLY_KEYS, name in _UNORDERED
     )
 
 
-COMMANDS: Mapping[str, Kind] = MappingProxyType(
+COMMANDS: Mapping[str, CommandSpec] = MappingProxyType(
     {listed.rstrip("!+"): _kind(listed) for listed in _LISTED.split()}
 )
 # What changes something, as it is stored in the log: the commands above and what the other operations use.

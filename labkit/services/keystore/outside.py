@@ -12,7 +12,7 @@ from labkit.core.errors import ServiceError, SettingsError
 from labkit.services.keystore.commands import Command, Reply
 
 
-class Outside:
+class ExternalRedis:
     """A Redis server. Raises SettingsError where the URL is wrong or the clock is not the wall clock."""
 
     def __init__(self, clock: Clock, url: str) -> None:

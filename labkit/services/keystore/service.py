@@ -65,9 +65,9 @@ class Keystore(Service):
             log = CommandLog(database) if (database := self._context.database).durable else None
             store = Embedded(self._context.clock, self._context.identifiers, log)
         else:
-            from labkit.services.keystore.outside import Outside
+            from labkit.services.keystore.outside import ExternalRedis
 
-            store = Outside(self._context.clock, self._context.settings.keystore)
+            store = ExternalRedis(self._context.clock, self._context.settings.keystore)
         await store.start()
         self._store = store
 

@@ -41,7 +41,7 @@ _NEVER = b"0"  # a time that is refused: fakeredis counts in floats, which lose 
 _UNITS = {b"EX": (1000, True), b"PX": (1, True), b"EXAT": (1000, False), b"PXAT": (1, False)}
 
 
-class Store(Protocol):
+class CommandRunner(Protocol):
     """What runs commands as they are.
 
     now: lab time in milliseconds; draw: `count` random numbers of 64 bits from the stream of a key.
@@ -59,11 +59,11 @@ class Store(Protocol):
 Settled: TypeAlias = tuple[Reply, tuple[Command, ...]]
 
 
-def _as_is(store: Store, command: Command) -> Settled:
+def _as_is(store: CommandRunner, command: Command) -> Settled:
     return store.run(*command), (command,)
 
 
-def expire(store: Store, command: Command) -> Settled:
+def expire(store: CommandRunner, command: Command) -> Settled:
     name, key, *rest = command
     if len(rest) > 1:
         _check_conditions(rest[1:])
@@ -94,7 +94,7 @@ def _check_conditions(options: Sequence[bytes]) -> None:
         raise ServiceError(400, "ERR GT and LT options at the same time are not compatible")
 
 
-def _setex(store: Store, command: Command) -> Settled:
+def _setex(store: CommandRunner, command: Command) -> Settled:
     name, *rest = command
     amount = _integer(rest[1]) if len(rest) == 3 else None
     when = None if amount is None else _moment(store, b"PX" if name == b"PSETEX" else b"EX", amount)
@@ -105,7 +105,7 @@ def _setex(store: Store, command: Command) -> Settled:
     return _as_is(store, (name, *rest))
 
 
-def _set(store: Store, command: Command) -> Settled:
+def _set(store: CommandRunner, command: Command) -> Settled:
     options = list(command[3:])
     for index, option in enumerate(options[:-1]):
         unit = option.upper()
@@ -122,14 +122,14 @@ def _set(store: Store, command: Command) -> Settled:
     return _as_is(store, (*command[:3], *options))
 
 
-def _moment(store: Store, unit: bytes, amount: int) -> bytes | None:
+def _moment(store: CommandRunner, unit: bytes, amount: int) -> bytes | None:
     """The time that an option of SET names, in milliseconds; None where Redis refuses it."""
     scale, relative = _UNITS[unit]
     when = amount * scale + (store.now if relative else 0)
     return _text(when) if amount > 0 and when < LONGEST else None
 
 
-def _ttl(store: Store, command: Command) -> Settled:
+def _ttl(store: CommandRunner, command: Command) -> Settled:
     if len(command) != 2:
         return _as_is(store, command)
     left = store.run(b"PTTL", command[1])
@@ -137,7 +137,7 @@ def _ttl(store: Store, command: Command) -> Settled:
     return ((left + 500) // 1000 if left >= 0 else left), ()  # fakeredis rounds halves to even
 
 
-def _spop(store: Store, command: Command) -> Settled:
+def _spop(store: CommandRunner, command: Command) -> Settled:
     if len(command) < 2:
         return _as_is(store, command)
     key, *rest = command[1:]
@@ -153,7 +153,7 @@ def _spop(store: Store, command: Command) -> Settled:
     return [*taken], effects
 
 
-def _srandmember(store: Store, command: Command) -> Settled:
+def _srandmember(store: CommandRunner, command: Command) -> Settled:
     if len(command) < 2:
         return _as_is(store, command)
     key, *rest = command[1:]
@@ -180,13 +180,13 @@ def _optional(rest: list[bytes]) -> int | None:
     return _integer(rest[0]) if rest else None
 
 
-def _members(store: Store, key: bytes) -> list[bytes]:
+def _members(store: CommandRunner, key: bytes) -> list[bytes]:
     members = store.run(b"SMEMBERS", key)
     assert isinstance(members, list)
     return sorted(member for member in members if isinstance(member, bytes))
 
 
-def _sample(store: Store, key: bytes, members: list[bytes], count: int) -> list[bytes]:
+def _sample(store: CommandRunner, key: bytes, members: list[bytes], count: int) -> list[bytes]:
     """`count` different members, or all where there are no more."""
     members, taken = list(members), []
     if count >= len(members):
@@ -198,13 +198,13 @@ def _sample(store: Store, key: bytes, members: list[bytes], count: int) -> list[
     return taken
 
 
-def _decrby(store: Store, command: Command) -> Settled:
+def _decrby(store: CommandRunner, command: Command) -> Settled:
     if len(command) == 3 and _integer(command[2]) == -LONGEST:  # which has no opposite in 64 bits
         raise ServiceError(400, "ERR decrement would overflow")
     return _as_is(store, command)
 
 
-def _incrbyfloat(store: Store, command: Command) -> Settled:
+def _incrbyfloat(store: CommandRunner, command: Command) -> Settled:
     """INCRBYFLOAT and HINCRBYFLOAT, which judge what they are given in different order."""
     name, *rest = command
     hashed = name == b"HINCRBYFLOAT"
@@ -249,14 +249,14 @@ def _power(text: bytes) -> float:
     return number.adjusted() if number else 0
 
 
-def _setbit(store: Store, command: Command) -> Settled:
+def _setbit(store: CommandRunner, command: Command) -> Settled:
     offset = _integer(command[2]) if len(command) == 4 else None
     if offset is not None and offset > LARGEST_BIT:
         raise ServiceError(400, "ERR bit offset is not an integer or out of range")
     return _as_is(store, command)
 
 
-def _append(store: Store, command: Command) -> Settled:
+def _append(store: CommandRunner, command: Command) -> Settled:
     if len(command) == 3 and command[2]:
         held = store.run(b"STRLEN", command[1])
         assert isinstance(held, int)
@@ -265,7 +265,7 @@ def _append(store: Store, command: Command) -> Settled:
     return _as_is(store, command)
 
 
-def _bitpos(store: Store, command: Command) -> Settled:
+def _bitpos(store: CommandRunner, command: Command) -> Settled:
     # fakeredis writes the whole value out in digits, and takes an end before its first byte for an empty range.
     ends, unit = [_integer(end) for end in command[3:5]], command[5].upper() if command[5:] else b"BYTE"
     well_formed = 3 <= len(command) <= 6 and command[2] in (b"0", b"1") and None not in ends
@@ -275,7 +275,7 @@ def _bitpos(store: Store, command: Command) -> Settled:
     return first_bit(held, int(command[2]), *ends, of_bits=unit == b"BIT"), ()
 
 
-def _hscan(store: Store, command: Command) -> Settled:
+def _hscan(store: CommandRunner, command: Command) -> Settled:
     if len(command) < 3:
         return _as_is(store, command)
     cursor = _cursor(command[2])
@@ -336,7 +336,7 @@ def _cursor(text: bytes) -> int:
     return number % (LARGEST_CURSOR + 1)
 
 
-def _range(store: Store, command: Command) -> Settled:
+def _range(store: CommandRunner, command: Command) -> Settled:
     return _as_is(store, checked_range(command, _integer))
 
 
@@ -354,7 +354,7 @@ def _text(number: int) -> bytes:
 
 
 # How to run a command; those that are not here run as they are. Each raises ServiceError with Redis' own text.
-REWRITES: Mapping[bytes, Callable[[Store, Command], Settled]] = MappingProxyType(
+REWRITES: Mapping[bytes, Callable[[CommandRunner, Command], Settled]] = MappingProxyType(
     {
         b"EXPIRE": expire,
         b"PEXPIRE": expire,

@@ -76,7 +76,7 @@ Text = Annotated[str, AfterValidator(_storable)]
 Id = Annotated[Whole, Field(ge=0, lt=2**63)]
 
 
-class User(NamedTuple):
+class UserIdentity(NamedTuple):
     """A user as tokens and roles need it."""
 
     id: int
@@ -98,8 +98,8 @@ class User(NamedTuple):
 
 
 # Every login and every token that is resolved reads its user, so these statements go straight to the driver.
-GET = f"SELECT {', '.join(User._fields)} FROM user WHERE solution = ? AND id = ?"
-AT_ADDRESS = f"SELECT {', '.join(User._fields)}, password FROM user WHERE solution = ? AND folded = ?"
+GET = f"SELECT {', '.join(UserIdentity._fields)} FROM user WHERE solution = ? AND id = ?"
+AT_ADDRESS = f"SELECT {', '.join(UserIdentity._fields)}, password FROM user WHERE solution = ? AND folded = ?"
 
 NEXT = (
     "INSERT INTO user_counter (solution, kind, last) VALUES (?, ?, 1) "
@@ -107,19 +107,19 @@ NEXT = (
 )
 
 
-def get(connection: Connection, solution: str, id: int) -> User | None:
+def get(connection: Connection, solution: str, id: int) -> UserIdentity | None:
     """The user with an id, active or not."""
     row = execute(connection, GET, (solution, id)).fetchone()
-    return None if row is None else User(*row)
+    return None if row is None else UserIdentity(*row)
 
 
-def at_address(connection: Connection, solution: str, folded: str) -> tuple[User, str] | None:
+def at_address(connection: Connection, solution: str, folded: str) -> tuple[UserIdentity, str] | None:
     """The user with an address, which is given in the form that it is compared in, and the password's hash."""
     row = execute(connection, AT_ADDRESS, (solution, folded)).fetchone()
-    return None if row is None else (User(*row[:-1]), row[-1])
+    return None if row is None else (UserIdentity(*row[:-1]), row[-1])
 
 
-def known(connection: Connection, solution: str, id: int) -> User:
+def known(connection: Connection, solution: str, id: int) -> UserIdentity:
     """The user with an id. Raises ServiceError 404."""
     user = get(connection, solution, id)
     if user is None:
@@ -136,7 +136,7 @@ def add(
     created: int,
     password: str,
     activation: str | None = None,
-) -> User:
+) -> UserIdentity:
     """Add a user: waiting for activation where there is a code for it, else active.
 
     created: Unix seconds; password: its Argon2id hash; activation: hash of the code.
@@ -144,7 +144,7 @@ def add(
     """
     folded = email.casefold()
     status = ACTIVE if activation is None else INACTIVE
-    user = User(next_id(connection, solution, "user"), email, name, status, created, 0)
+    user = UserIdentity(next_id(connection, solution, "user"), email, name, status, created, 0)
     added = insert(user_table).values(
         solution=solution,
         folded=folded,
@@ -158,19 +158,19 @@ def add(
     return user
 
 
-def activate(connection: Connection, solution: str, activation: str) -> User | None:
+def activate(connection: Connection, solution: str, activation: str) -> UserIdentity | None:
     """Make the user active that waits for the code with this hash; it is used up. None where nobody waits for it."""
     columns = user_table.c
     activated = connection.execute(
         update(user_table)
         .where(columns.solution == solution, columns.activation == activation)
         .values(status=ACTIVE, activation=None)
-        .returning(*(columns[name] for name in User._fields))
+        .returning(*(columns[name] for name in UserIdentity._fields))
     ).first()
-    return None if activated is None else User(*activated)
+    return None if activated is None else UserIdentity(*activated)
 
 
-def password_of(connection: Connection, solution: str, id: int) -> tuple[User, str]:
+def password_of(connection: Connection, solution: str, id: int) -> tuple[UserIdentity, str]:
     """A user and the hash of the password. Raises ServiceError 404."""
     user = known(connection, solution, id)
     kept = select(user_table.c.password).where(*_row(solution, id))
@@ -186,7 +186,7 @@ def change(
     status: int | None = None,
     password: str | None = None,
     generation: int | None = None,
-) -> User:
+) -> UserIdentity:
     """Change what is given of a user. Raises ServiceError 404.
 
     password: the hash of a new one, which ends the tokens of the old one; generation: which password its owner
@@ -213,7 +213,7 @@ def change(
     return known(connection, solution, id)
 
 
-def remove(connection: Connection, solution: str, id: int) -> User:
+def remove(connection: Connection, solution: str, id: int) -> UserIdentity:
     """Delete a user, and with the user all that belongs to it. Raises ServiceError 404."""
     user = known(connection, solution, id)
     connection.execute(delete(user_table).where(*_row(solution, id)))

@@ -10,7 +10,7 @@ from labkit.core.events import EventKind
 from labkit.services.operation import Service
 from labkit.services.user.errors import error_object
 from labkit.services.user.keys import Keys
-from labkit.services.user.passwords import Passwords
+from labkit.services.user.passwords import PasswordVerifier
 
 ACCOUNT = EventKind("user", "account")
 
@@ -21,10 +21,10 @@ class Group(Service):
     name: ClassVar[str] = "User"
     events: ClassVar[tuple[EventKind, ...]] = (ACCOUNT,)
 
-    def __init__(self, context: Context, passwords: Passwords | None = None) -> None:
+    def __init__(self, context: Context, passwords: PasswordVerifier | None = None) -> None:
         self._context = context
         self.keys = Keys(context.database, context.identifiers)
-        self._passwords = passwords or Passwords(context.settings.passwords)
+        self._passwords = passwords or PasswordVerifier(context.settings.passwords)
 
     async def clear(self) -> None:
         self.keys.forget_all()

@@ -28,7 +28,7 @@ from labkit.services.bounds import DEEPEST, fits
 from labkit.services.operation import Caller, operation
 from labkit.services.user.group import Group
 from labkit.services.user.keys import is_strict
-from labkit.services.user.passwords import Passwords
+from labkit.services.user.passwords import PasswordVerifier
 
 LONGEST_KEY = 8 * 1024  # characters: an RSA key of 8192 bits takes 6,400 in PEM
 LONGEST_TOKEN = 256 * 1024  # characters
@@ -82,7 +82,7 @@ Token = Annotated[SecretStr, Field(max_length=LONGEST_TOKEN)]
 class Jwt(Group):
     """Signs and verifies JWTs."""
 
-    def __init__(self, context: Context, passwords: Passwords | None = None) -> None:
+    def __init__(self, context: Context, passwords: PasswordVerifier | None = None) -> None:
         super().__init__(context, passwords)
         self._jws = signer_of()
 

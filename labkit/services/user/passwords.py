@@ -34,7 +34,7 @@ GivenPassword = Annotated[SecretStr, AfterValidator(_given)]  # to be verified
 NewPassword = Annotated[SecretStr, AfterValidator(_new)]  # to be kept
 
 
-class Passwords:
+class PasswordVerifier:
     """Hashes and verifies passwords. settings: what it may cost to hash one.
 
     verifications: how many were run. A lookup that finds no user runs one too, against a hash that no

@@ -13,7 +13,7 @@ from jwt.types import Options
 
 from labkit.context import Context
 from labkit.services.user import accounts
-from labkit.services.user.accounts import ACTIVE, User
+from labkit.services.user.accounts import ACTIVE, UserIdentity
 from labkit.services.user.keys import SIGNATURE_ALONE, Keys, is_as_issued
 
 ALGORITHM = "HS256"
@@ -21,7 +21,7 @@ CLAIMS = ("sub", "iss", "iat", "nbf", "exp", "jti", "gen")
 COMPLETE: Options = {**SIGNATURE_ALONE, "require": list(CLAIMS)}
 
 
-async def issue(context: Context, keys: Keys, solution: str, user: User, time_to_live: int) -> str:
+async def issue(context: Context, keys: Keys, solution: str, user: UserIdentity, time_to_live: int) -> str:
     """A token of a user; it is dead `time_to_live` seconds of lab time from now."""
     now = context.clock.seconds()
     claims = {
@@ -36,7 +36,7 @@ async def issue(context: Context, keys: Keys, solution: str, user: User, time_to
     return jwt.encode(claims, await keys.secret(solution), ALGORITHM)
 
 
-async def user_of(context: Context, keys: Keys, solution: str, token: str) -> User | None:
+async def user_of(context: Context, keys: Keys, solution: str, token: str) -> UserIdentity | None:
     """The user whose token this is.
 
     None where the token is malformed, of another solution, not yet or no longer valid, of a password that was

@@ -9,7 +9,7 @@ from typing import Any
 import requests
 
 from labkit import Lab
-from labkit.providers.messaging.handsets import Message
+from labkit.providers.messaging.handsets import HandsetMessage
 from tests.providers.social.clients import at_home
 
 ONE = {
@@ -121,9 +121,9 @@ def refusal(answer: requests.Response) -> tuple[int, int, str]:
 
 def message(
     address: str, payload: Mapping[str, Any], *, size: int = 10, expires: float = 2_000_000_000
-) -> Message:
+) -> HandsetMessage:
     """What a courier brings to a handset."""
-    return Message(
+    return HandsetMessage(
         time=0.0,
         address=address,
         channel="fcm",

@@ -15,7 +15,7 @@ from labkit.faults import ProviderFaults
 from labkit.providers.messaging.bindings import Target
 from labkit.providers.messaging.courier import WAITING, Courier, Sending
 from labkit.providers.messaging.faults import FAULTS, Step
-from labkit.providers.messaging.handsets import Handsets, Message
+from labkit.providers.messaging.handsets import HandsetMessage, Handsets
 from labkit.providers.messaging.payloads import Payload
 from tests.context import make_context, open_database
 from tests.providers.messaging.api import MESSAGING, ONE, TWO, Api
@@ -28,7 +28,7 @@ class Recorder(Handsets):
         super().__init__(context.clock, context.journal)
         self.order: list[str] = []
 
-    def deliver(self, message: Message) -> None:
+    def deliver(self, message: HandsetMessage) -> None:
         if message.address == "broken":
             raise RuntimeError("a handset broke")
         self.order.append(f"{message.notification}/{message.address}")

@@ -14,7 +14,7 @@ from labkit.control.handsets import Handset, Message
 from labkit.lab.phone import phone
 from labkit.providers.messaging.bindings import TYPES
 from labkit.providers.messaging.errors import ApiError
-from labkit.providers.messaging.forms import Form
+from labkit.providers.messaging.forms import FormParameters
 from labkit.providers.messaging.notification import PARAMETERS, read
 from labkit.providers.messaging.payloads import compose, merged, shown
 from tests.lab.test_handsets import looked
@@ -90,7 +90,7 @@ forms = st.lists(
 @given(forms, st.none() | st.just("MG"))
 def test_a_send_is_understood_or_refused(pairs: list[tuple[str, str]], messaging_service: str | None) -> None:
     try:
-        sent = read(Form(urlencode([("Identity", "ann"), *pairs])))
+        sent = read(FormParameters(urlencode([("Identity", "ann"), *pairs])))
     except ApiError:
         return
     for channel in TYPES:
@@ -126,7 +126,7 @@ def message(channel: str, payload: Any, title: str, text: str) -> Message:
 )
 def test_any_text_is_a_form_or_refused(text: str) -> None:
     with suppress(ApiError):
-        form = Form(text)
+        form = FormParameters(text)
         for ask in (form.several, form.object, form.day, form.text):
             with suppress(ApiError):
                 ask("Identity")

@@ -209,11 +209,11 @@ class TestWhileItRuns:
         assert (await env.call("home", "Lights.echo"))["status"] == 404
 
     async def test_a_service_of_the_same_name_is_refused(self, env: Any) -> None:
-        from labkit.services.custom import CustomService
+        from labkit.services.custom import FunctionService
 
         await env.interface.subscribe("home", "lights")
         with pytest.raises(SettingsError, match="service 'Lights' is there already in solution 'home'"):
-            await env.services.add(CustomService("Lights", {"echo": lambda: 1}))
-        await env.services.add(CustomService("Lamps", {"echo": lambda: 1}))
+            await env.services.add(FunctionService("Lights", {"echo": lambda: 1}))
+        await env.services.add(FunctionService("Lamps", {"echo": lambda: 1}))
         with pytest.raises(SettingsError, match="other has a service 'Lamps' already"):
             await env.interface.subscribe("other", "lights", script_key="lamps")

@@ -19,7 +19,7 @@ from labkit.services.keystore.arguments import LONGEST_VALUE
 from labkit.services.keystore.commands import Command, Reply
 from labkit.services.keystore.embedded import Embedded
 from labkit.services.keystore.fakeredis_socket import WORDINGS
-from labkit.services.keystore.outside import Outside
+from labkit.services.keystore.outside import ExternalRedis
 from labkit.services.keystore.settled import LARGEST_BIT, MOST_MEMBERS, REWRITES
 from tests.cases import cases
 
@@ -115,7 +115,9 @@ def embedded() -> Embedded:
     return store
 
 
-async def outcome(store: Embedded | Outside, text: str, run: Callable[..., Reply] | None = None) -> Result:
+async def outcome(
+    store: Embedded | ExternalRedis, text: str, run: Callable[..., Reply] | None = None
+) -> Result:
     """The reply to a command, or the text of its refusal. run: what runs it, if not the store as it is."""
     try:
         return await store.execute(of(text)) if run is None else run(*of(text))
@@ -144,7 +146,7 @@ async def test_a_command_is_rewritten_because_fakeredis_replies_otherwise(name: 
 @cases("name", [name for name, each in EXAMPLES.items() if each.compared])
 async def test_redis_replies_as_the_rewritten_command(name: str, redis_url: str) -> None:
     example = EXAMPLES[name]
-    redis = Outside(Clock(), redis_url)
+    redis = ExternalRedis(Clock(), redis_url)
     await redis.start()
     try:
         await redis.execute(of("DEL k"))
@@ -171,7 +173,7 @@ async def test_a_refusal_is_worded_as_redis_does(
     with monkeypatch.context() as patched:
         patched.setattr(fakeredis_socket, "WORDINGS", MappingProxyType({}))
         assert await outcome(store, command, store.run) == theirs.format(name)
-    redis = Outside(Clock(), redis_url)
+    redis = ExternalRedis(Clock(), redis_url)
     await redis.start()
     try:
         assert await outcome(redis, command) == ours

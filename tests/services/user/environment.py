@@ -35,7 +35,7 @@ from labkit.services.calls import Services
 from labkit.services.operation import Caller
 from labkit.services.user import accounts as user_accounts
 from labkit.services.user import user_tokens
-from labkit.services.user.passwords import Passwords
+from labkit.services.user.passwords import PasswordVerifier
 from labkit.services.user.service import User
 from labkit.services.user.socials.web import Consumer
 from labkit.settings import PasswordSettings
@@ -86,7 +86,7 @@ class Environment:
         self.consumers = Consumers(self.context.providers)
         assert isinstance(self.context.outbound, FakeOutbound)
         self.web = self.context.outbound
-        self.passwords = Passwords(PasswordSettings(memory=8, passes=1))
+        self.passwords = PasswordVerifier(PasswordSettings(memory=8, passes=1))
         self.user = User(self.context, self.passwords)
         self.services = Services(self.context, [self.user])
 
@@ -118,7 +118,7 @@ class Environment:
 
     async def person(
         self, name: str = "ann", password: str | None = None, solution: str = SOLUTION
-    ) -> user_accounts.User:
+    ) -> user_accounts.UserIdentity:
         """An active user with the address `<name>@example.com`."""
         kept = "" if password is None else await self.passwords.hash(password)
         return await self.database.run(
@@ -139,7 +139,7 @@ class Environment:
         return await self.database.read(read)
 
     async def token(
-        self, user: user_accounts.User, time_to_live: int = 7200, solution: str = SOLUTION
+        self, user: user_accounts.UserIdentity, time_to_live: int = 7200, solution: str = SOLUTION
     ) -> str:
         """A user token, as getUserToken issues it."""
         return await user_tokens.issue(self.context, self.user.keys, solution, user, time_to_live)

@@ -8,12 +8,12 @@ import re
 import pytest
 from argon2 import PasswordHasher
 
-from labkit.services.user.passwords import Passwords
+from labkit.services.user.passwords import PasswordVerifier
 from labkit.settings import PasswordSettings
 
 
 async def test_a_hash_is_argon2id_with_its_parameters_and_a_salt_of_its_own() -> None:
-    passwords = Passwords()
+    passwords = PasswordVerifier()
     first, second = await passwords.hash("correct horse"), await passwords.hash("correct horse")
     assert re.match(r"\$argon2id\$v=19\$m=19456,t=2,p=1\$", first)
     assert first != second
@@ -23,7 +23,7 @@ async def test_a_hash_is_argon2id_with_its_parameters_and_a_salt_of_its_own() ->
 
 @pytest.mark.parametrize("cheap", [False, True])
 async def test_what_a_hash_costs_is_a_setting_and_what_is_kept_goes_on_with_its_own(cheap: bool) -> None:
-    dear, other = Passwords(), Passwords(PasswordSettings(memory=64, passes=1))
+    dear, other = PasswordVerifier(), PasswordVerifier(PasswordSettings(memory=64, passes=1))
     if cheap:
         dear, other = other, dear
     kept = await dear.hash("correct horse")
@@ -33,7 +33,7 @@ async def test_what_a_hash_costs_is_a_setting_and_what_is_kept_goes_on_with_its_
 
 
 async def test_nobodys_password_costs_as_much_as_anybodys(monkeypatch: pytest.MonkeyPatch) -> None:
-    passwords = Passwords(PasswordSettings(memory=64, passes=3))
+    passwords = PasswordVerifier(PasswordSettings(memory=64, passes=3))
     verified: list[str] = []
 
     def verify(self: PasswordHasher, kept: str, password: str) -> bool:
@@ -48,7 +48,7 @@ async def test_nobodys_password_costs_as_much_as_anybodys(monkeypatch: pytest.Mo
 
 
 async def test_nobody_has_no_password_yet_costs_a_verification() -> None:
-    passwords = Passwords()
+    passwords = PasswordVerifier()
     for password in ("", "correct horse"):
         assert not await passwords.verify(None, password)
         assert not await passwords.verify("", password)  # a user made without one
@@ -56,7 +56,7 @@ async def test_nobody_has_no_password_yet_costs_a_verification() -> None:
 
 
 async def test_the_loop_turns_while_a_password_is_hashed() -> None:
-    hashing = asyncio.create_task(Passwords().hash("correct horse"))
+    hashing = asyncio.create_task(PasswordVerifier().hash("correct horse"))
     turns = 0
     while not hashing.done():
         await asyncio.sleep(0)

@@ -9,7 +9,7 @@ from labkit.conformance.interface.definition.mutants import reads, without
 from labkit.conformance.mutant import instead, patch
 
 ALL = "labkit.services.interface.dispatch:Dispatch.trigger_all"
-ROUTE = "labkit.services.interface.subscription:Subscription.handler_of"
+ROUTE = "labkit.services.interface.subscription:InterfaceSubscription.handler_of"
 
 first_alone = patch(
     "IFC-TRIG-1 IFC-TRIG-2",

@@ -6,7 +6,7 @@ from base64 import b64decode
 from typing import Any
 
 from labkit.conformance.mutant import instead, patch
-from labkit.providers.messaging.accounts import Service
+from labkit.providers.messaging.accounts import NotifyService
 
 ACCOUNTS = "labkit.providers.messaging.accounts"
 CREDENTIALS = "labkit.services.notify.service:credentials"
@@ -21,7 +21,7 @@ services_shared = patch(
     "NTF-CALL-12",
     f"{ACCOUNTS}:Account.service",
     "an account may use the services of all",
-    lambda original, self, sid: self.services.get(sid) or Service(sid, self.sid, None, {}),
+    lambda original, self, sid: self.services.get(sid) or NotifyService(sid, self.sid, None, {}),
 )
 
 

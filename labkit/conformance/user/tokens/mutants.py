@@ -37,7 +37,8 @@ lenient_letters = patch(
 
 
 @instead(
-    "USR-TOKEN-3 USR-USER-17 USR-TOKEN-12 USR-GUIDE-13", "labkit.services.user.passwords:Passwords.verify"
+    "USR-TOKEN-3 USR-USER-17 USR-TOKEN-12 USR-GUIDE-13",
+    "labkit.services.user.passwords:PasswordVerifier.verify",
 )
 async def any_password_fits(original: Any, self: Any, kept: str | None, password: str) -> bool:
     """every password is accepted"""

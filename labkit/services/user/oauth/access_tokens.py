@@ -14,13 +14,13 @@ from sqlalchemy import Connection
 
 from labkit.context import Context
 from labkit.core.database import execute
-from labkit.services.user.accounts import ACTIVE, User
+from labkit.services.user.accounts import ACTIVE, UserIdentity
 from labkit.services.user.keys import SIGNATURE_ALONE, Keys, is_as_issued
 
 ALGORITHM = "RS256"
 
 HOLDER = (
-    f"SELECT {', '.join(f'user.{name}' for name in User._fields)} FROM oauth_approval AS approval "
+    f"SELECT {', '.join(f'user.{name}' for name in UserIdentity._fields)} FROM oauth_approval AS approval "
     "JOIN user ON user.solution = approval.solution AND user.id = approval.user_id "
     "WHERE approval.solution = ? AND approval.jti = ? AND approval.user_id = ? AND approval.client_id = ? "
     "AND approval.generation = user.generation"
@@ -50,7 +50,7 @@ async def sign(
     return jwt.encode(claims, await keys.private(), algorithm=ALGORITHM)
 
 
-async def user_of(context: Context, keys: Keys, solution: str, token: str) -> User | None:
+async def user_of(context: Context, keys: Keys, solution: str, token: str) -> UserIdentity | None:
     """The user that an access token speaks for; None where it is not valid, or not any more."""
     if not is_as_issued(token):
         return None
@@ -64,8 +64,8 @@ async def user_of(context: Context, keys: Keys, solution: str, token: str) -> Us
     return await context.database.read(holder, solution, claims)
 
 
-def holder(connection: Connection, solution: str, claims: Mapping[str, Any]) -> User | None:
+def holder(connection: Connection, solution: str, claims: Mapping[str, Any]) -> UserIdentity | None:
     named = (solution, claims["jti"], int(claims["sub"]), int(claims["aud"]))
     row = execute(connection, HOLDER, named).fetchone()
-    user = None if row is None else User(*row)
+    user = None if row is None else UserIdentity(*row)
     return user if user is not None and user.status == ACTIVE else None

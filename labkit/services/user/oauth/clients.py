@@ -89,7 +89,7 @@ Redirects = Annotated[
 ]
 
 
-class Client(NamedTuple):
+class OauthClient(NamedTuple):
     """A client that is not deleted."""
 
     id: int
@@ -119,7 +119,7 @@ class Client(NamedTuple):
 
 
 # Every approval reads its client, so these statements go straight to the driver.
-_LIVING = f"SELECT {', '.join(Client._fields)} FROM oauth_client WHERE solution = ? AND NOT revoked"
+_LIVING = f"SELECT {', '.join(OauthClient._fields)} FROM oauth_client WHERE solution = ? AND NOT revoked"
 GET = f"{_LIVING} AND id = ?"
 OF_USER = f"{_LIVING} AND user_id = ? ORDER BY id"
 
@@ -132,10 +132,10 @@ def create(
     redirects: Iterable[str],
     secret: str,
     now: int,
-) -> Client:
+) -> OauthClient:
     """Register a client of a user. Raises ServiceError 404: no such user."""
     known(connection, solution, user_id)
-    client = Client(
+    client = OauthClient(
         id=next_id(connection, solution, "client"),
         name=name,
         secret=secret,
@@ -157,7 +157,7 @@ def change(
     name: str,
     redirects: Iterable[str],
     now: int,
-) -> Client:
+) -> OauthClient:
     """Give a user's client another name and redirect. Raises ServiceError 404: no such user, or not theirs."""
     return update_client(connection, solution, user_id, id, now, name=name, redirect=",".join(redirects))
 
@@ -168,13 +168,13 @@ def revoke(connection: Connection, solution: str, user_id: int, id: int, now: in
     revoke_client(connection, solution, id)
 
 
-def of_user(connection: Connection, solution: str, user_id: int) -> list[Client]:
+def of_user(connection: Connection, solution: str, user_id: int) -> list[OauthClient]:
     """The clients of a user. Raises ServiceError 404: no such user."""
     known(connection, solution, user_id)
     return _living(connection, OF_USER, solution, user_id)
 
 
-def get(connection: Connection, solution: str, id: int) -> Client | None:
+def get(connection: Connection, solution: str, id: int) -> OauthClient | None:
     """The client with an id, whoever owns it; None where there is none, or none any more."""
     found = _living(connection, GET, solution, id)
     return found[0] if found else None
@@ -182,7 +182,7 @@ def get(connection: Connection, solution: str, id: int) -> Client | None:
 
 def update_client(
     connection: Connection, solution: str, user_id: int, id: int, now: int, **values: Any
-) -> Client:
+) -> OauthClient:
     known(connection, solution, user_id)
     client = get(connection, solution, id)
     if client is None or client.user_id != user_id:
@@ -195,9 +195,9 @@ def update_client(
     return client._replace(**values)
 
 
-def _living(connection: Connection, query: str, solution: str, named: int) -> list[Client]:
+def _living(connection: Connection, query: str, solution: str, named: int) -> list[OauthClient]:
     rows = execute(connection, query, (solution, named))
-    return [Client(*row)._replace(revoked=False) for row in rows]  # the driver knows no booleans
+    return [OauthClient(*row)._replace(revoked=False) for row in rows]  # the driver knows no booleans
 
 
 def shown_time(now: int) -> str:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection
 
 from labkit.core.database import execute
-from labkit.services.user.accounts import ACTIVE, User, get, next_id
+from labkit.services.user.accounts import ACTIVE, UserIdentity, get, next_id
 from labkit.services.user.errors import UserError
 from labkit.services.user.oauth import clients
 from labkit.services.user.oauth.approvals import CODE, keep
@@ -37,7 +37,9 @@ class Approval(NamedTuple):
     scope: str
 
 
-def issue(connection: Connection, solution: str, user: User, given: Approval, code: str, now: int) -> None:
+def issue(
+    connection: Connection, solution: str, user: UserIdentity, given: Approval, code: str, now: int
+) -> None:
     """Keep a code for a client that a user approved.
 
     Raises UserError: unauthorized_client, invalid_request, unsupported_response_type, invalid_scope 400;
@@ -57,7 +59,7 @@ def issue(connection: Connection, solution: str, user: User, given: Approval, co
     keep(connection, solution, approval, CODE, code, now + LIFETIME)
 
 
-def check(client: clients.Client | None, given: Approval) -> None:
+def check(client: clients.OauthClient | None, given: Approval) -> None:
     """In the order of a provider: whose request it is, where its answer goes, what it asks for."""
     if client is None:
         raise UserError(400, f"OAuth client {given.client_id} does not exist.", "unauthorized_client")

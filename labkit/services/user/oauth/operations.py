@@ -146,7 +146,7 @@ class Oauth(Group):
             _base64url(self._context.identifiers.hex(actor, 128)),
             now + refresh_token_ttl,
         )
-        request = tokens.Exchange(
+        request = tokens.TokenRequest(
             grant_type, client_id, _plain(client_secret), _plain(code), redirect_uri, _plain(refresh_token)
         )
         granted = await self._context.database.run(tokens.exchange, caller.solution, request, made, now)

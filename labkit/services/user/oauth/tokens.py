@@ -29,7 +29,7 @@ END_OTHERS = (
 NEW_SET = "UPDATE oauth_approval SET jti = ? WHERE solution = ? AND id = ?"
 
 
-class Exchange(NamedTuple):
+class TokenRequest(NamedTuple):
     """What a client asks for; None for what it did not send.
 
     A client without client_secret is let in: what it exchanges is bound to it, and stands for the secret.
@@ -71,7 +71,7 @@ class _Found(NamedTuple):
     living: int
 
 
-def exchange(connection: Connection, solution: str, request: Exchange, made: NewSet, now: int) -> Granted:
+def exchange(connection: Connection, solution: str, request: TokenRequest, made: NewSet, now: int) -> Granted:
     """Spend a code or refresh token for a new set, which ends the former one of this client and user.
 
     Raises UserError: invalid_client 401; unsupported_grant_type, invalid_request, invalid_grant 400. A second use
@@ -97,7 +97,7 @@ def exchange(connection: Connection, solution: str, request: Exchange, made: New
     return Granted(found.user_id, found.scope)
 
 
-def authenticate(connection: Connection, solution: str, request: Exchange) -> None:
+def authenticate(connection: Connection, solution: str, request: TokenRequest) -> None:
     row = execute(connection, SECRET, (solution, request.client_id)).fetchone()
     if row is None or (
         request.client_secret is not None
@@ -106,7 +106,7 @@ def authenticate(connection: Connection, solution: str, request: Exchange) -> No
         raise UserError(401, "There is no such client, or client_secret is not its own.", "invalid_client")
 
 
-def credential_of(request: Exchange) -> tuple[str, str]:
+def credential_of(request: TokenRequest) -> tuple[str, str]:
     """The kind of what is exchanged, and the secret itself."""
     if request.grant_type == "authorization_code":
         _required("redirect_uri", request.redirect_uri)
@@ -132,7 +132,7 @@ def find(connection: Connection, solution: str, client_id: int, kind: str, crede
     return None if row is None else _Found(kept, *row)
 
 
-def _invalid_grant(request: Exchange) -> UserError:
+def _invalid_grant(request: TokenRequest) -> UserError:
     """One text for all reasons: who holds a stolen credential learns nothing of it."""
     what = "refresh_token is" if request.grant_type == "refresh_token" else "code or redirect_uri is"
     return UserError(400, f"The {what} not valid, or not any more.", "invalid_grant")

@@ -86,13 +86,13 @@ Method = Annotated[str, PlainValidator(_method)]
 EndPoint = Annotated[str, PlainValidator(_end_point)]
 
 
-class Parameter(BaseModel):
+class RoleParameter(BaseModel):
     """A parameter of a role."""
 
     name: ParameterName
 
 
-class Value(BaseModel):
+class AssignedValue(BaseModel):
     """A value of a parameter that a user is assigned."""
 
     name: ParameterName
@@ -103,7 +103,7 @@ class AssignedRole(BaseModel):
     """A role that a user is assigned, with values of its parameters."""
 
     role_id: RoleId
-    parameters: Annotated[Sequence[Value], BeforeValidator(listed)] = ()
+    parameters: Annotated[Sequence[AssignedValue], BeforeValidator(listed)] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ OptionalId = Annotated[Id | None, WrapValidator(_possible)]
 OptionalPermission = Annotated[PermId | None, WrapValidator(_possible)]
 NO_PAIRS: Mapping[str, str | None] = {}
 OptionalPairs = Annotated[Pairs | None, WrapValidator(_possible), BeforeValidator(none_given)]
-Parameters = Annotated[Sequence[Parameter], BeforeValidator(listed)]
+Parameters = Annotated[Sequence[RoleParameter], BeforeValidator(listed)]
 PermissionList = Annotated[Sequence[Permission], BeforeValidator(listed)]
 AssignedRoles = Annotated[Sequence[AssignedRole], BeforeValidator(listed)]
 Offset = Annotated[Whole, Field(ge=0, lt=2**63)]

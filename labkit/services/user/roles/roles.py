@@ -13,7 +13,7 @@ from sqlalchemy.dialects.sqlite import insert
 from labkit.core.errors import ServiceError
 from labkit.services.operation import Caller, operation
 from labkit.services.user.group import Group
-from labkit.services.user.roles.arguments import Parameter, ParameterName, Parameters, RoleId, fold
+from labkit.services.user.roles.arguments import ParameterName, Parameters, RoleId, RoleParameter, fold
 from labkit.services.user.roles.tables import (
     known_parameter,
     known_role,
@@ -70,7 +70,7 @@ class Roles(Group):
 
 
 def create(
-    connection: Connection, solution: str, role_id: str, parameters: Iterable[Parameter]
+    connection: Connection, solution: str, role_id: str, parameters: Iterable[RoleParameter]
 ) -> dict[str, object]:
     created = connection.execute(
         insert(role_table)
@@ -111,7 +111,7 @@ def delete_role(connection: Connection, solution: str, role_id: str) -> None:
 
 
 def add_parameters(
-    connection: Connection, solution: str, role_id: str, parameters: Iterable[Parameter]
+    connection: Connection, solution: str, role_id: str, parameters: Iterable[RoleParameter]
 ) -> dict[str, object]:
     role = known_role(connection, solution, role_id)
     rows = [

@@ -7,8 +7,8 @@ from typing import Literal
 
 from oauthlib.oauth1 import Client
 
-from labkit.services.user.socials.records import Token
-from labkit.services.user.socials.web import Provider, is_token, with_query
+from labkit.services.user.socials.records import Oauth1Token
+from labkit.services.user.socials.web import ProviderClient, is_token, with_query
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Stamp:
     seconds: int
 
 
-async def request_token(provider: Provider, stamp: Stamp) -> Token:
+async def request_token(provider: ProviderClient, stamp: Stamp) -> Oauth1Token:
     """Temporary credentials (section 2.1). Raises ServiceError."""
     headers = signed_headers(
         provider, "POST", provider.at.request_token, stamp, callback=provider.social.redirect
@@ -30,35 +30,37 @@ async def request_token(provider: Provider, stamp: Stamp) -> Token:
     return _token(provider, fields)
 
 
-def login_url(provider: Provider, token: Token) -> str:
+def login_url(provider: ProviderClient, token: Oauth1Token) -> str:
     """Where a person logs in (section 2.2)."""
     return with_query(provider.at.authorize, {"oauth_token": token.token})
 
 
-async def access_token(provider: Provider, token: Token, verifier: str, stamp: Stamp) -> Token:
+async def access_token(
+    provider: ProviderClient, token: Oauth1Token, verifier: str, stamp: Stamp
+) -> Oauth1Token:
     """Token credentials for temporary ones (section 2.3). Raises ServiceError."""
     headers = signed_headers(provider, "POST", provider.at.token, stamp, token, verifier=verifier)
     return _token(provider, await provider.ask_for_token(provider.at.token, headers))
 
 
-async def user(provider: Provider, token: Token, stamp: Stamp) -> str:
+async def user(provider: ProviderClient, token: Oauth1Token, stamp: Stamp) -> str:
     """The user information. Raises ServiceError."""
     return await provider.user(signed_headers(provider, "GET", provider.at.userinfo, stamp, token))
 
 
-def _token(provider: Provider, fields: dict[str, object]) -> Token:
+def _token(provider: ProviderClient, fields: dict[str, object]) -> Oauth1Token:
     token, secret = fields.get("oauth_token"), fields.get("oauth_token_secret")
     if not is_token(token) or not isinstance(secret, str) or not secret.isprintable():
         raise provider.failed("answered without a token")
-    return Token(token, secret)
+    return Oauth1Token(token, secret)
 
 
 def signed_headers(
-    provider: Provider,
+    provider: ProviderClient,
     method: Literal["GET", "POST"],
     url: str,
     stamp: Stamp,
-    token: Token | None = None,
+    token: Oauth1Token | None = None,
     callback: str | None = None,
     verifier: str | None = None,
 ) -> dict[str, str]:

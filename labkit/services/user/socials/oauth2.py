@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from urllib.parse import urlencode
 
-from labkit.services.user.socials.web import FORM, Provider, is_token, with_query
+from labkit.services.user.socials.web import FORM, ProviderClient, is_token, with_query
 
 
-def login_url(provider: Provider, state: str) -> str:
+def login_url(provider: ProviderClient, state: str) -> str:
     """Where a person logs in (section 4.1.1)."""
     social = provider.social
     parameters = {
@@ -20,7 +20,7 @@ def login_url(provider: Provider, state: str) -> str:
     return with_query(provider.at.authorize, {name: value for name, value in parameters.items() if value})
 
 
-async def access_token(provider: Provider, code: str) -> str:
+async def access_token(provider: ProviderClient, code: str) -> str:
     """The access token for a code (section 4.1.3). Raises ServiceError."""
     social = provider.social
     form = {
@@ -37,6 +37,6 @@ async def access_token(provider: Provider, code: str) -> str:
     return token
 
 
-async def user(provider: Provider, token: str) -> str:
+async def user(provider: ProviderClient, token: str) -> str:
     """The user information (RFC 6750, section 2.1). Raises ServiceError."""
     return await provider.user({"Authorization": f"Bearer {token}"})

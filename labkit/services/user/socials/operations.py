@@ -16,8 +16,8 @@ from labkit.services.redaction import InJournal, lengths, one_of, urls
 from labkit.services.user.group import Group
 from labkit.services.user.socials import oauth1, oauth2, records
 from labkit.services.user.socials.oauth1 import Stamp
-from labkit.services.user.socials.records import Kind, Login, Social, Token
-from labkit.services.user.socials.web import REASONS, Consumer, Provider, is_token
+from labkit.services.user.socials.records import Kind, Login, Oauth1Token, Social
+from labkit.services.user.socials.web import REASONS, Consumer, ProviderClient, is_token
 
 
 def _absolute(url: str) -> str:
@@ -117,7 +117,7 @@ class Socials(Group):
         provider = await self._found(caller, consumer)
         if provider.at.protocol == "oauth2":
             state = self._made(caller, 40)
-            await self._keep(self._login(caller, provider, "state", state), Token("", ""))
+            await self._keep(self._login(caller, provider, "state", state), Oauth1Token("", ""))
             return oauth2.login_url(provider, state)
         if reqToken is not None:
             login = self._login(caller, provider, "request_token", reqToken.get_secret_value())
@@ -176,34 +176,34 @@ class Socials(Group):
         login = self._login(caller, provider, "access_token", text)
         return await oauth1.user(provider, await self._find(login, "token", 401), self._stamp(caller))
 
-    async def _found(self, caller: Caller, consumer: str) -> Provider:
+    async def _found(self, caller: Caller, consumer: str) -> ProviderClient:
         """The provider of a consumer that has a social."""
         social = await self._context.database.read(records.known, caller.solution, consumer)
         return self._provider(social)
 
-    def _provider(self, social: Social) -> Provider:
+    def _provider(self, social: Social) -> ProviderClient:
         found = self._context.providers.find(social.consumer.lower())
         if found is None:
             raise ServiceError(400, f"The lab has no identity provider for the consumer {social.consumer}.")
         at = Consumer(found.protocol, **found.endpoints())
-        return Provider(social, at, self._context.outbound)
+        return ProviderClient(social, at, self._context.outbound)
 
-    def _login(self, caller: Caller, provider: Provider, kind: Kind, value: str) -> Login:
+    def _login(self, caller: Caller, provider: ProviderClient, kind: Kind, value: str) -> Login:
         return Login(caller.solution, provider.social.consumer, kind, value)
 
-    async def _keep(self, login: Login, token: Token) -> None:
+    async def _keep(self, login: Login, token: Oauth1Token) -> None:
         await self._context.database.run(records.keep, login, token, self._context.clock.now())
 
-    async def _find(self, login: Login, parameter: str, status: int = 400) -> Token:
+    async def _find(self, login: Login, parameter: str, status: int = 400) -> Oauth1Token:
         found = await self._context.database.read(records.find, login, self._context.clock.now())
         if found is None:
             raise _dead(parameter, status)
         return found
 
-    async def _take(self, login: Login, parameter: str, named: str = "") -> Token:
+    async def _take(self, login: Login, parameter: str, named: str = "") -> Oauth1Token:
         """What was kept, once; named: the provider's token that it has to go with."""
 
-        def take(connection: Connection) -> Token:
+        def take(connection: Connection) -> Oauth1Token:
             taken = records.take(connection, login, self._context.clock.now())
             if taken is None:
                 raise _dead(parameter)

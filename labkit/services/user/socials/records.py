@@ -83,7 +83,7 @@ class Social:
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class Oauth1Token:
     """A token of OAuth 1 and its secret."""
 
     token: str = field(repr=False)
@@ -152,7 +152,7 @@ class Login(NamedTuple):
     value: str
 
 
-def keep(connection: Connection, login: Login, token: Token, now: float) -> None:
+def keep(connection: Connection, login: Login, token: Oauth1Token, now: float) -> None:
     """Keep a token for the lifetime of its kind, and forget all that has died meanwhile.
 
     Raises ServiceError 404 where the social was deleted while its provider was asked.
@@ -165,20 +165,20 @@ def keep(connection: Connection, login: Login, token: Token, now: float) -> None
     connection.execute(kept.on_conflict_do_update(set_=held))
 
 
-def find(connection: Connection, login: Login, now: float) -> Token | None:
+def find(connection: Connection, login: Login, now: float) -> Oauth1Token | None:
     """What `keep` kept; None where there is no such, or it is dead."""
     columns = login_table.c
     row = connection.execute(select(columns.token, columns.secret).where(*alive(login, now))).first()
-    return None if row is None else Token(*row)
+    return None if row is None else Oauth1Token(*row)
 
 
-def take(connection: Connection, login: Login, now: float) -> Token | None:
+def take(connection: Connection, login: Login, now: float) -> Oauth1Token | None:
     """As `find`, and nobody finds it again."""
     columns = login_table.c
     row = connection.execute(
         delete(login_table).where(*alive(login, now)).returning(columns.token, columns.secret)
     ).first()
-    return None if row is None else Token(*row)
+    return None if row is None else Oauth1Token(*row)
 
 
 def alive(login: Login, now: float) -> list[ColumnElement[bool]]:

@@ -43,7 +43,7 @@ class Consumer:
 
 
 @dataclass(frozen=True, slots=True)
-class Provider:
+class ProviderClient:
     """An identity provider, as a social of a solution meets it."""
 
     social: Social

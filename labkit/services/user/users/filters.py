@@ -13,7 +13,7 @@ from sqlalchemy import Column, ColumnElement, Connection, Integer, String, case,
 from labkit.core.errors import ServiceError
 from labkit.services.addresses import address
 from labkit.services.arguments import is_unicode, listed, none_given
-from labkit.services.user.accounts import User, user_table
+from labkit.services.user.accounts import UserIdentity, user_table
 
 LARGEST = 2**63 - 1  # that the database can compare with
 LONGEST = 20_000  # characters of all filters of a call: the database takes some 30,000 values in a query
@@ -73,17 +73,17 @@ class Condition(NamedTuple):
 
 def fitting(
     connection: Connection, solution: str, conditions: Sequence[Condition], offset: int, limit: int
-) -> list[User]:
+) -> list[UserIdentity]:
     """The users for whom all conditions hold: those that one fits exactly first, then by id."""
     first = [case((each.exact, 0), else_=1) for each in conditions if each.exact is not None]
     rows = connection.execute(
-        select(*(COLUMNS[name] for name in User._fields))
+        select(*(COLUMNS[name] for name in UserIdentity._fields))
         .where(COLUMNS.solution == solution, *(each.holds for each in conditions))
         .order_by(*first, COLUMNS.id)
         .offset(offset)
         .limit(limit)
     )
-    return [User(*row) for row in rows]
+    return [UserIdentity(*row) for row in rows]
 
 
 async def conditions(given: Sequence[str]) -> list[Condition]:

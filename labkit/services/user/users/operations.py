@@ -14,7 +14,7 @@ from labkit.services.addresses import Address
 from labkit.services.arguments import Whole
 from labkit.services.operation import Caller, operation
 from labkit.services.user import accounts, user_tokens
-from labkit.services.user.accounts import ACTIVE, INACTIVE, Id, User
+from labkit.services.user.accounts import ACTIVE, INACTIVE, Id, UserIdentity
 from labkit.services.user.group import ACCOUNT
 from labkit.services.user.keys import LONGEST_TOKEN
 from labkit.services.user.oauth import access_tokens
@@ -204,11 +204,11 @@ class Users(UserData):
             raise ServiceError(400, "Parameter original_password is not the user's password.")
         return user.generation
 
-    def _tell_change(self, caller: Caller, user: User, operation: str, changed: list[str]) -> None:
+    def _tell_change(self, caller: Caller, user: UserIdentity, operation: str, changed: list[str]) -> None:
         """Raise the event `account` for a change. changed: the fields that the operation set."""
         self._tell(caller, "UPDATE", user, operation=operation, changed=changed)
 
-    def _tell(self, caller: Caller, type: str, user: User, **more: object) -> None:
+    def _tell(self, caller: Caller, type: str, user: UserIdentity, **more: object) -> None:
         """Raise the event `account`. more: what its payload has besides."""
         payload = {"type": type, "id": user.id, "email": user.email, "solution_id": caller.solution, **more}
         self._context.events.emit(

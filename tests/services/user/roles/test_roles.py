@@ -30,7 +30,7 @@ def assignment(role_id: str, *values: tuple[str, Any]) -> dict[str, Any]:
     return {"role_id": role_id, "parameters": [{"name": name, "value": value} for name, value in values]}
 
 
-async def holder(env: Environment, *perm_ids: str, **values: Any) -> accounts.User:
+async def holder(env: Environment, *perm_ids: str, **values: Any) -> accounts.UserIdentity:
     """Somebody who has these values in the role `owner`, which has them as parameters, and these permissions."""
     await env.call("createRole", role_id="owner", parameter=named("sn", "zone", *values))
     await env.call("addRolePerm", role_id="owner", body=[permission(perm_id) for perm_id in perm_ids])
@@ -39,7 +39,7 @@ async def holder(env: Environment, *perm_ids: str, **values: Any) -> accounts.Us
     return user
 
 
-async def may(env: Environment, user: accounts.User, perm_id: str, *parameters: str) -> bool:
+async def may(env: Environment, user: accounts.UserIdentity, perm_id: str, *parameters: str) -> bool:
     """May a user? Fails where the answer is neither 'OK' nor 403."""
     query = {"id": user.id, "perm_id": perm_id, "parameters": list(parameters)}
     result = await env.call("hasUserPerm", query)
