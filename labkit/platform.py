@@ -19,7 +19,7 @@ from labkit.core.tables import metadata
 from labkit.device_api.api import add_product
 from labkit.device_api.emitted import EVENTS
 from labkit.devices.devices import Devices
-from labkit.devices.products import Product
+from labkit.devices.products import PlatformProduct
 from labkit.edge.listener import Edge
 from labkit.http.address import ServerAddress
 from labkit.http.outbound import OutboundClient
@@ -174,7 +174,7 @@ class Platform:
         for component in self._components:
             await component.refill()
 
-    async def add_product(self, settings: ProductSettings) -> Product:
+    async def add_product(self, settings: ProductSettings) -> PlatformProduct:
         """Add a product.
 
         Raises SettingsError, and adds nothing, where id or domain is in use, or content is unreadable.

@@ -14,7 +14,7 @@ from labkit.conformance.target import Target
 from labkit.conformance.verdict import Mismatch
 
 if TYPE_CHECKING:
-    from labkit.control.handsets import Message
+    from labkit.control.handsets import MessageInfo
 
 PUSH = ("apn", "fcm", "gcm")
 CHANNELS = (*PUSH, "sms", "chat-messenger")
@@ -131,18 +131,18 @@ class Notify(Probe):
 
     # ---- what arrived (a target with handsets only)
 
-    async def messages(self, address: object) -> list[Message]:
+    async def messages(self, address: object) -> list[MessageInfo]:
         """Return the messages that reached a device token, a phone number or a messenger id, oldest first."""
         await self._target.settle()
         lab = self._target.lab
 
-        def found() -> list[Message]:
+        def found() -> list[MessageInfo]:
             handset = lab.handsets.get(str(address))
             return [] if handset is None else list(handset.messages)
 
         return await self._target.in_lab(found)
 
-    async def message(self, binding: Table) -> Message:
+    async def message(self, binding: Table) -> MessageInfo:
         """Return the only message that reached a binding's address. Raises Mismatch."""
         found = await self.messages(binding["address"])
         if len(found) != 1:

@@ -12,7 +12,7 @@ from labkit.providers.messaging.payloads import shown
 from labkit.providers.messaging.provider import Messaging
 
 
-class Message(Data):
+class MessageInfo(Data):
     """What was sent to one handset over one channel, and what became of it.
 
     time: lab time in seconds when it was sent; title, text: what people see of it; payload, headers: exactly as the
@@ -40,7 +40,7 @@ class Message(Data):
     cause: int | None
 
 
-class Handset(Data):
+class HandsetInfo(Data):
     """A device, phone or messenger account. kept: messages of it that are kept; dropped: that are not any more."""
 
     address: str
@@ -56,27 +56,27 @@ class HandsetsControl:
         self._handsets = platform.provider(Messaging).handsets
         self._database = platform.context.database
 
-    async def all(self) -> list[Handset]:
+    async def all(self) -> list[HandsetInfo]:
         """All of them, in the order in which they came."""
         return [_info(each) for each in self._handsets]
 
-    async def get(self, address: str) -> Handset:
+    async def get(self, address: str) -> HandsetInfo:
         """The handset of an address to which something was sent, or may be: a binding names it.
 
         Raises LabError for another, naming those that are there.
         """
         return _info(await self._of(address))
 
-    async def messages(self, address: str | None = None, state: str | None = None) -> list[Message]:
+    async def messages(self, address: str | None = None, state: str | None = None) -> list[MessageInfo]:
         """What was sent, oldest first: to one handset, and of one state, if asked. Raises LabError as `get`."""
         of = self._handsets.messages if address is None else (await self._of(address)).messages
         return [_message(each) for each in of if state in (None, each.state)]
 
-    async def received(self, address: str) -> list[Message]:
+    async def received(self, address: str) -> list[MessageInfo]:
         """What reached a handset, in the order in which it did. Raises LabError as `get`."""
         return [_message(each) for each in (await self._of(address)).received]
 
-    async def switch(self, address: str, online: bool) -> Handset:
+    async def switch(self, address: str, online: bool) -> HandsetInfo:
         """Turn a handset off, or on: it then gets what waits for it and has not expired. It need not be there yet."""
         return _info(self._handsets.switch(address, online=online))
 
@@ -94,8 +94,8 @@ class HandsetsControl:
         return self._handsets.get(address)
 
 
-def _info(handset: handsets.SimulatedHandset) -> Handset:
-    return Handset(
+def _info(handset: handsets.SimulatedHandset) -> HandsetInfo:
+    return HandsetInfo(
         address=handset.address,
         online=handset.online,
         kept=len(handset.messages),
@@ -103,9 +103,9 @@ def _info(handset: handsets.SimulatedHandset) -> Handset:
     )
 
 
-def _message(message: handsets.HandsetMessage) -> Message:
+def _message(message: handsets.HandsetMessage) -> MessageInfo:
     title, text = shown(message.channel, message.payload)
-    return Message(
+    return MessageInfo(
         time=message.time,
         address=message.address,
         channel=message.channel,

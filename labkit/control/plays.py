@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from labkit.core.errors import LabError, LabkitError
-from labkit.core.events import Event, Outcome
+from labkit.core.events import Event, HandlerOutcome
 from labkit.core.journal import Record
 from labkit.core.marks import MAX_MARKS, Mark
 from labkit.core.memory import return_freed
@@ -91,7 +91,7 @@ class PlaysControl:
         returned = self._returned.setdefault(solution, {})
         returned.update({(product, identity): handled for identity in identities})
 
-        def ended(event: Event, payload: Any, outcome: Outcome) -> None:
+        def ended(event: Event, payload: Any, outcome: HandlerOutcome) -> None:
             if event.product is None or (event.kind.service, event.kind.event) != ("device", "datapoint"):
                 return
             told = returned.get((event.product, payload["device_sn"]))

@@ -7,7 +7,7 @@ from typing import Any
 
 from labkit.control.data import Data, differences
 from labkit.core.errors import SettingsError
-from labkit.devices.products import Product
+from labkit.devices.products import PlatformProduct
 from labkit.platform import Platform
 from labkit.settings import ProductSettings
 
@@ -78,7 +78,7 @@ class ProductsControl:
         product.settings = settings
         return self._info(product)
 
-    def _info(self, product: Product) -> ProductInfo:
+    def _info(self, product: PlatformProduct) -> ProductInfo:
         return ProductInfo(
             id=product.id,
             domain=product.domain,

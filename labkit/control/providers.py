@@ -8,7 +8,7 @@ from dataclasses import asdict
 from labkit.control.data import Data
 from labkit.platform import Platform
 from labkit.providers.social.messages import Application as Application
-from labkit.providers.social.provider import Provider
+from labkit.providers.social.provider import IdentityProviderSite
 from labkit.providers.social.providers import SocialProviders
 from labkit.settings import Person as Person
 from labkit.settings import SocialSettings
@@ -123,11 +123,11 @@ class ProvidersControl:
         """Forget what arrived."""
         self._of(name).inbox.clear()
 
-    def _of(self, name: str) -> Provider:
+    def _of(self, name: str) -> IdentityProviderSite:
         return self._social.get(name)
 
 
-def _info(provider: Provider) -> ProviderInfo:
+def _info(provider: IdentityProviderSite) -> ProviderInfo:
     return ProviderInfo(
         name=provider.name,
         title=provider.title,

@@ -66,7 +66,7 @@ class Event:
 
 
 @dataclass(slots=True)  # nor is this: each run of a handler makes one
-class Outcome:
+class HandlerOutcome:
     """Result of a handler: 200 with a result, 204 without one, 500 or 504 with an error's text."""
 
     status: int
@@ -171,11 +171,11 @@ class Events(Component):
         """Return whether an event has a handler."""
         return any(True for _ in self.receivers(event))
 
-    async def run_handler(self, event: Event) -> Outcome | None:
+    async def run_handler(self, event: Event) -> HandlerOutcome | None:
         """Run the handler of a recorded event at once, outside of any lane; return its outcome, None without one."""
         for _, handler in self.receivers(event):
             outcome = await handler(event.payload())
-            assert isinstance(outcome, Outcome)
+            assert isinstance(outcome, HandlerOutcome)
             return outcome
         return None
 

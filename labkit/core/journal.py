@@ -110,7 +110,7 @@ class Record:
         return f"<{self.kind} {self.actor}#{self.count}: {self.summary}>"
 
 
-class Run:
+class RunRecords:
     """A running handler: its record, the number of records that it caused, and of those left out."""
 
     __slots__ = ("left_out", "records", "sequence")
@@ -133,7 +133,7 @@ class Journal:
         run of a handler may cause while it is running.
         """
         self._per_run = per_run
-        self._runs: dict[int, Run] = {}  # under way, by the sequence numbers of their records
+        self._runs: dict[int, RunRecords] = {}  # under way, by the sequence numbers of their records
         self._micros = micros
         self._field = field
         self._records: deque[Record] = deque(maxlen=capacity)
@@ -242,7 +242,7 @@ class Journal:
         for watcher in self._end_watchers:
             watcher(entry)
 
-    def begin_run(self, entry: Record, cause: int | None) -> Run:
+    def begin_run(self, entry: Record, cause: int | None) -> RunRecords:
         """Count the records that this one causes from now on, until `end_run`. cause: of the run.
 
         A run within another one (a handler that it calls) counts as part of that one.
@@ -250,10 +250,10 @@ class Journal:
         outer = None if cause is None else self._runs.get(cause)
         if outer is not None and not entry.count:  # its record is not stored
             return outer
-        self._runs[entry.sequence] = run = outer or Run(entry.sequence)
+        self._runs[entry.sequence] = run = outer or RunRecords(entry.sequence)
         return run
 
-    def end_run(self, entry: Record, run: Run) -> None:
+    def end_run(self, entry: Record, run: RunRecords) -> None:
         """End the count; record how many records were left out, if any were."""
         if not entry.count or self._runs.get(entry.sequence) is not run:
             return

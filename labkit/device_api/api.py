@@ -14,7 +14,7 @@ from labkit.device_api.exchange import BODY_LIMIT, Exchange
 from labkit.device_api.wire import TEXT, nothing, reply
 from labkit.devices.devices import Devices
 from labkit.devices.identities import identity_error
-from labkit.devices.products import Product
+from labkit.devices.products import PlatformProduct
 from labkit.http.connection import Connection
 from labkit.http.error import HttpError
 from labkit.http.sites import Site
@@ -37,7 +37,7 @@ class ProductSite(Site[Exchange]):
     body_limit = BODY_LIMIT
     _context: Context
 
-    def __init__(self, product: Product, devices: Devices, context: Context) -> None:
+    def __init__(self, product: PlatformProduct, devices: Devices, context: Context) -> None:
         super().__init__(product.domain, f"product {product.id!r}", product.id, context)
         self.product = product.id
         self._product = product
@@ -114,12 +114,12 @@ def _path(raw: str) -> str:
     return unquote_to_bytes(raw.encode("utf-8", "surrogateescape")).decode("utf-8", "replace")
 
 
-async def add_product(settings: ProductSettings, devices: Devices, context: Context) -> Product:
+async def add_product(settings: ProductSettings, devices: Devices, context: Context) -> PlatformProduct:
     """Add a product at its domain.
 
     Raises SettingsError, and adds nothing, where its id or domain is in use, or a content file cannot be read.
     """
-    product = Product(settings, settings.domain or f"{settings.id}.m2.{context.settings.domain}")
+    product = PlatformProduct(settings, settings.domain or f"{settings.id}.m2.{context.settings.domain}")
     site = ProductSite(product, devices, context)
     context.hosts.add(site)
     try:

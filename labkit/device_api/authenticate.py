@@ -24,7 +24,7 @@ import binascii
 from dataclasses import dataclass
 
 from labkit.device_api.exchange import REVOKED, Exchange
-from labkit.devices.registry import Device, Registry
+from labkit.devices.registry import DeviceRecord, Registry
 from labkit.http.error import HttpError
 from labkit.http.known import KnownHead
 from labkit.settings import Auth
@@ -93,7 +93,7 @@ def authorization(exchange: Exchange, header: str) -> Credential:
     return Credential("password", password if colon else None, identity)
 
 
-async def authenticate(exchange: Exchange, registry: Registry) -> Device:
+async def authenticate(exchange: Exchange, registry: Registry) -> DeviceRecord:
     """Return the device that authenticated the request. Raises HttpError 400 or 401."""
     credential = presented_credential(exchange)
     if credential is None:
@@ -101,7 +101,7 @@ async def authenticate(exchange: Exchange, registry: Registry) -> Device:
     return await verify_credential(exchange, registry, credential)
 
 
-async def verify_credential(exchange: Exchange, registry: Registry, credential: Credential) -> Device:
+async def verify_credential(exchange: Exchange, registry: Registry, credential: Credential) -> DeviceRecord:
     """Return the device that `credential` belongs to. Raises HttpError 401."""
     settings = exchange.product.settings
     if credential.type != settings.auth:
@@ -125,7 +125,7 @@ def require_still_authenticated(exchange: Exchange) -> None:
         raise unauthorized(exchange, REVOKED)
 
 
-async def find_owner(registry: Registry, product: str, credential: Credential) -> Device | None:
+async def find_owner(registry: Registry, product: str, credential: Credential) -> DeviceRecord | None:
     """Return the device that a credential belongs to, or None."""
     value, identity = credential.value, credential.identity
     if not value:

@@ -15,7 +15,7 @@ from labkit.device_api.exchange import Exchange
 from labkit.device_api.wire import CSV, Download, reply
 from labkit.devices.content import PIECE, ContentInfo
 from labkit.devices.devices import Devices
-from labkit.devices.registry import Device
+from labkit.devices.registry import DeviceRecord
 from labkit.http.error import HttpError
 
 # Possessive quantifiers (`+`) prevent backtracking, which is quadratic in the length of the header.
@@ -53,7 +53,7 @@ def info_line(item: ContentInfo) -> str:
 
 
 async def _send(
-    exchange: Exchange, devices: Devices, device: Device, item: ContentInfo
+    exchange: Exchange, devices: Devices, device: DeviceRecord, item: ContentInfo
 ) -> web.StreamResponse:
     part = requested_range(exchange, item.size)
     first, last = part if part is not None else (0, item.size - 1)

@@ -17,7 +17,7 @@ from labkit.core.bounded import ITEM
 from labkit.core.events import EventKind, Raised
 from labkit.device_api.exchange import Exchange
 from labkit.devices.devices import Devices
-from labkit.devices.registry import Device
+from labkit.devices.registry import DeviceRecord
 from labkit.devices.state import Datapoint, Stored
 from labkit.http.connection import Connection
 
@@ -33,7 +33,7 @@ RESOURCES = 4096  # size of the cache of resource ids
 def stored(
     exchange: Exchange,
     devices: Devices,
-    device: Device,
+    device: DeviceRecord,
     stored: Sequence[Stored],
     api: str,
     received: float,

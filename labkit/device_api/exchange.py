@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from labkit.context import Context
 from labkit.device_api import forms
-from labkit.devices.products import Product
+from labkit.devices.products import PlatformProduct
 from labkit.devices.registry import Hold, Registry
 from labkit.http.bodies import read_body
 from labkit.http.error import HttpError
@@ -28,7 +28,7 @@ class Exchange(SiteExchange):
     """
 
     context: Context
-    product: Product
+    product: PlatformProduct
     registry: Registry
     hold: Hold | None = None
 

@@ -19,7 +19,7 @@ from labkit.device_api.wire import FORM, Delivered, nothing
 from labkit.devices.deliveries import PollDeliveries
 from labkit.devices.devices import Devices
 from labkit.devices.polls import Poll
-from labkit.devices.registry import Device
+from labkit.devices.registry import DeviceRecord
 from labkit.devices.state import Stored
 from labkit.http.connection import Connection
 from labkit.http.error import HttpError
@@ -30,7 +30,7 @@ DIGITS = re.compile(r"[0-9]{1,12}")
 
 
 async def wait(
-    exchange: Exchange, devices: Devices, device: Device, aliases: list[str]
+    exchange: Exchange, devices: Devices, device: DeviceRecord, aliases: list[str]
 ) -> web.StreamResponse:
     """Answer 200 with the next datapoint, or 304 after Request-Timeout milliseconds of lab time.
 

@@ -12,7 +12,7 @@ from labkit.device_api.exchange import Exchange
 from labkit.device_api.wire import nothing, reply
 from labkit.devices.devices import Devices
 from labkit.devices.identities import identity_error
-from labkit.devices.registry import SHORTEST_PASSWORD, Device, Outcome
+from labkit.devices.registry import SHORTEST_PASSWORD, DeviceRecord, Outcome
 from labkit.http.error import HttpError
 
 PEM = "application/x-pem-file"
@@ -42,7 +42,7 @@ async def activate(exchange: Exchange, devices: Devices) -> web.StreamResponse:
 
 
 async def set_password(
-    exchange: Exchange, devices: Devices, identity: str, password: str, owner: Device | None
+    exchange: Exchange, devices: Devices, identity: str, password: str, owner: DeviceRecord | None
 ) -> web.StreamResponse:
     """Store the password in the form. Raises HttpError 400 for one that is too short or cannot be sent."""
     if len(password) < SHORTEST_PASSWORD:
@@ -59,7 +59,7 @@ async def set_password(
 
 
 async def replace_certificate(
-    exchange: Exchange, devices: Devices, owner: Device | None
+    exchange: Exchange, devices: Devices, owner: DeviceRecord | None
 ) -> web.StreamResponse:
     """Pin the certificate in the body, whose CN is the device's identity, in place of the presented one."""
     if owner is None:
@@ -82,7 +82,7 @@ async def replace_certificate(
     return nothing(exchange.context.wire)
 
 
-def identity_of(exchange: Exchange, fields: dict[str, str], owner: Device | None) -> str:
+def identity_of(exchange: Exchange, fields: dict[str, str], owner: DeviceRecord | None) -> str:
     """Return the identity in the form, or the authenticated one. Raises HttpError 400, 403 or 404."""
     product = exchange.product
     for name in ("vendor", "model"):
@@ -100,11 +100,11 @@ def identity_of(exchange: Exchange, fields: dict[str, str], owner: Device | None
     return identity
 
 
-def _current_digest(owner: Device | None) -> bytes | None:
+def _current_digest(owner: DeviceRecord | None) -> bytes | None:
     return None if owner is None else owner.digest
 
 
-def expect_provisioned(exchange: Exchange, outcome: Outcome, owner: Device | None) -> None:
+def expect_provisioned(exchange: Exchange, outcome: Outcome, owner: DeviceRecord | None) -> None:
     """Raise the HttpError of an outcome other than `provisioned`."""
     if outcome == "provisioned":
         return

@@ -13,8 +13,8 @@ from labkit.core.errors import LabError
 from labkit.core.tables import metadata
 from labkit.devices.identities import identity_error
 from labkit.devices.polls import Polls
-from labkit.devices.products import Product
-from labkit.devices.registry import Device, Registry
+from labkit.devices.products import PlatformProduct
+from labkit.devices.registry import DeviceRecord, Registry
 from labkit.devices.state import Datapoint, State, Stored, current_value
 
 set_table = Table(
@@ -45,7 +45,7 @@ class DeviceAccess:
     """The devices of one product, for the cloud."""
 
     def __init__(
-        self, product: Product, context: Context, registry: Registry, state: State, polls: Polls
+        self, product: PlatformProduct, context: Context, registry: Registry, state: State, polls: Polls
     ) -> None:
         self._product = product
         self._context = context
@@ -53,11 +53,11 @@ class DeviceAccess:
         self._state = state
         self._polls = polls
 
-    async def find(self, identity: str) -> Device | None:
+    async def find(self, identity: str) -> DeviceRecord | None:
         """Return the device with an identity, or None."""
         return await self._registry.find(self._product.id, identity)
 
-    async def all(self) -> list[Device]:
+    async def all(self) -> list[DeviceRecord]:
         """Return all devices, sorted by identity."""
         return await self._registry.all(self._product.id)
 

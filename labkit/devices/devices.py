@@ -12,7 +12,7 @@ from labkit.core.errors import SettingsError
 from labkit.devices.access import DeviceAccess
 from labkit.devices.content import Content
 from labkit.devices.polls import Polls
-from labkit.devices.products import Product
+from labkit.devices.products import PlatformProduct
 from labkit.devices.registry import Registry
 from labkit.devices.state import State
 from labkit.settings import ProductSettings
@@ -27,14 +27,14 @@ class Devices(Component):
 
     def __init__(self, context: Context) -> None:
         self.context = context
-        self.products = cast("Directory[Product]", context.products)  # only this class adds to it
+        self.products = cast("Directory[PlatformProduct]", context.products)  # only this class adds to it
         self.registry = Registry(context.database, context.clock, context.identifiers)
         self.content = Content(context.database, context.clock)
         self.state = State(context.database, context.settings.datapoints.kept)
         self.polls = Polls(context.clock, context.activity, context.holding, self.state)
         self._sequences: defaultdict[tuple[str, str, str], int] = defaultdict(int)
 
-    async def add(self, product: Product) -> None:
+    async def add(self, product: PlatformProduct) -> None:
         """Add a product with the identities and the content of its settings.
 
         Raises SettingsError, and adds nothing, where the id is in use or a content file cannot be read.

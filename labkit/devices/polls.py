@@ -40,7 +40,7 @@ from labkit.core.activity import Activity
 from labkit.core.clock import Clock, Timer
 from labkit.core.holding import Holding
 from labkit.devices.seen import Key
-from labkit.devices.state import State, Stored, Waiting
+from labkit.devices.state import AnswerCondition, State, Stored
 
 
 @dataclass(eq=False, slots=True)
@@ -236,5 +236,5 @@ class Polls:
         poll.future.set_result(stored)
 
 
-def _sought(polls: Iterable[Poll]) -> list[Waiting]:
-    return [Waiting(poll.since, not poll.live, poll.last) for poll in polls]
+def _sought(polls: Iterable[Poll]) -> list[AnswerCondition]:
+    return [AnswerCondition(poll.since, not poll.live, poll.last) for poll in polls]

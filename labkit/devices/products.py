@@ -17,7 +17,7 @@ PLAIN = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
 TRUE_OR_FALSE = frozenset({"true", "false", "1", "0"})
 
 
-class Product:
+class PlatformProduct:
     """A product at its own domain (document 1, What the service does, 1)."""
 
     def __init__(self, settings: ProductSettings, domain: str) -> None:

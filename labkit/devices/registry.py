@@ -55,7 +55,7 @@ Outcome = Literal["provisioned", "unknown", "taken", "locked"]
 
 
 @dataclass(frozen=True, slots=True)
-class Device:
+class DeviceRecord:
     """The registration of a device."""
 
     product: str
@@ -85,7 +85,7 @@ class Hold:
     revoked: whether the credential is no longer valid. end: called once when it is revoked.
     """
 
-    device: Device
+    device: DeviceRecord
     revoked: bool = False
     end: Callable[[], object] | None = None
 
@@ -115,16 +115,16 @@ class Registry:
         self._database = database
         self._clock = clock
         self._identifiers = identifiers
-        self._by_digest: dict[tuple[str, bytes], Device] = {}
+        self._by_digest: dict[tuple[str, bytes], DeviceRecord] = {}
         self._digests: dict[tuple[str, str], bytes] = {}  # of the devices in `_by_digest`, by identity
         self._holds: dict[tuple[str, str], set[Hold]] = {}
         self._changes = 0
 
-    async def find(self, product: str, identity: str) -> Device | None:
+    async def find(self, product: str, identity: str) -> DeviceRecord | None:
         """Return the device with this identity, or None."""
         return await self._database.read(_find, product, identity)
 
-    async def find_by_token(self, product: str, token: str) -> Device | None:
+    async def find_by_token(self, product: str, token: str) -> DeviceRecord | None:
         """Return the device that this token belongs to, or None."""
         return await self.find_by_token_digest(product, self.token_digest(token))
 
@@ -132,7 +132,7 @@ class Registry:
         """Return a token's digest for `find_by_token_digest`, for callers that look up one token repeatedly."""
         return fingerprint(token)
 
-    async def find_by_token_digest(self, product: str, digest: bytes) -> Device | None:
+    async def find_by_token_digest(self, product: str, digest: bytes) -> DeviceRecord | None:
         """Return the device whose token has this digest, or None."""
         key = (product, digest)
         device = self._by_digest.get(key)
@@ -142,14 +142,16 @@ class Registry:
             self._keep(device, changes)
         return device
 
-    async def find_by_password(self, product: str, identity: str, password: str) -> Device | None:
+    async def find_by_password(self, product: str, identity: str, password: str) -> DeviceRecord | None:
         """Return the device with this identity, if this is its password."""
         device = await self.find(product, identity)
         salt = device.salt if device is not None and device.salt is not None else bytes(16)
         digest = password_digest(password, salt)  # for an unknown identity too: equally long
         return device if device is not None and device.proves(digest) else None
 
-    async def find_by_certificate(self, product: str, identity: str, certificate: bytes) -> Device | None:
+    async def find_by_certificate(
+        self, product: str, identity: str, certificate: bytes
+    ) -> DeviceRecord | None:
         """Return the device with this identity, if this certificate (DER) is the one pinned to it."""
         digest = fingerprint(certificate)
         device = self._by_digest.get((product, digest))
@@ -160,7 +162,7 @@ class Registry:
                 self._keep(device, changes)
         return device if device is not None and device.proves(digest) else None
 
-    def hold(self, device: Device) -> Hold:
+    def hold(self, device: DeviceRecord) -> Hold:
         """Return the authorization of a request, which is revoked when the credential or the device changes.
 
         Call it before any await since the device was looked up, and `release` it at the end.
@@ -184,7 +186,7 @@ class Registry:
         for hold in self._holds.pop((product, identity), ()):
             hold.revoke()
 
-    async def all(self, product: str) -> list[Device]:
+    async def all(self, product: str) -> list[DeviceRecord]:
         """Return the devices of a product, sorted by identity."""
         return await self._database.read(_all, product)
 
@@ -334,7 +336,7 @@ class Registry:
         for key in list(self._holds):
             self._revoke(*key)
 
-    def _keep(self, device: Device | None, changes: int) -> None:
+    def _keep(self, device: DeviceRecord | None, changes: int) -> None:
         """Cache a looked-up device, unless a device has changed since (`changes` was read before)."""
         if device is not None and device.digest is not None and changes == self._changes:
             self._by_digest[device.product, device.digest] = device
@@ -348,26 +350,26 @@ class Registry:
             self._by_digest.pop((product, digest), None)
 
 
-def _find(connection: Connection, product: str, identity: str) -> Device | None:
+def _find(connection: Connection, product: str, identity: str) -> DeviceRecord | None:
     # by hand: SQLAlchemy's statement would cost several times what SQLite itself does
     row = execute(connection, FIND, (product, identity)).fetchone()
     return None if row is None else _device(row)
 
 
-def _device(row: tuple[str, str, int, int, bytes | None, bytes | None, int | None]) -> Device:
+def _device(row: tuple[str, str, int, int, bytes | None, bytes | None, int | None]) -> DeviceRecord:
     product, identity, whitelisted, locked, digest, salt, provisioned = row
-    return Device(product, identity, bool(whitelisted), bool(locked), digest, salt, provisioned)
+    return DeviceRecord(product, identity, bool(whitelisted), bool(locked), digest, salt, provisioned)
 
 
-def find_by_digest(connection: Connection, product: str, digest: bytes) -> Device | None:
+def find_by_digest(connection: Connection, product: str, digest: bytes) -> DeviceRecord | None:
     """Return the device whose credential has this digest, or None."""
     row = execute(connection, FIND_BY_DIGEST, (product, digest)).fetchone()
     return None if row is None else _device(row)
 
 
-def _all(connection: Connection, product: str) -> list[Device]:
+def _all(connection: Connection, product: str) -> list[DeviceRecord]:
     query = select(device_table).where(device_table.c.product == product).order_by(device_table.c.identity)
-    return [Device(*row) for row in connection.execute(query)]
+    return [DeviceRecord(*row) for row in connection.execute(query)]
 
 
 def _put(connection: Connection, product: str, *identities: str, **values: object) -> None:

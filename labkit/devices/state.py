@@ -82,7 +82,7 @@ class Stored(NamedTuple):
     number: int
 
 
-class Waiting(NamedTuple):
+class AnswerCondition(NamedTuple):
     """Condition for the datapoints that answer a poll.
 
     since: a datapoint later than this second (Unix) answers. same: the value of that second answers too, unless
@@ -189,7 +189,7 @@ class State:
         return [(alias, value) for alias in aliases if (value := current[alias]) is not None]
 
     async def due(
-        self, key: Key, polls: Sequence[Waiting], now: int
+        self, key: Key, polls: Sequence[AnswerCondition], now: int
     ) -> tuple[list[Stored | None], int | None]:
         """Return for each poll of an alias the earliest datapoint that answers it, and the time of the next one.
 
@@ -248,7 +248,7 @@ def current_value(connection: Connection, key: Key) -> tuple[str, int, int] | No
 
 
 def _due(
-    connection: Connection, key: Key, polls: Iterable[Waiting], now: int, marks: dict[int, int]
+    connection: Connection, key: Key, polls: Iterable[AnswerCondition], now: int, marks: dict[int, int]
 ) -> tuple[list[Stored | None], int | None]:
     found = [_earliest(connection, key, poll, now, marks) for poll in polls]
     (ahead,) = execute(connection, AHEAD, (*key, now)).fetchone()
@@ -256,7 +256,7 @@ def _due(
 
 
 def _earliest(
-    connection: Connection, key: Key, poll: Waiting, now: int, marks: dict[int, int]
+    connection: Connection, key: Key, poll: AnswerCondition, now: int, marks: dict[int, int]
 ) -> Stored | None:
     for timestamp, value, number, marked in execute(connection, DUE, (*key, poll.since, now)):
         seen = marked or marks.get(timestamp) == number if poll.last is None else number <= poll.last

@@ -36,7 +36,7 @@ def is_of_body(path: str) -> bool:
 
 
 @dataclass
-class Message:
+class FieldMessage:
     """Headers, body text, path and query of a message. text: None for a missing or unreadable body."""
 
     headers: CIMultiDict[str]
@@ -44,7 +44,7 @@ class Message:
     path: str = ""
     query: str = ""
 
-    def copy(self) -> Message:
+    def copy(self) -> FieldMessage:
         """Return a copy with headers of its own."""
         return replace(self, headers=CIMultiDict(self.headers))
 

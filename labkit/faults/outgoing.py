@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from multidict import CIMultiDict
 
 from labkit.faults.fault import ActiveFault
-from labkit.faults.message import Message
+from labkit.faults.message import FieldMessage
 from labkit.faults.tools import Tools
 from labkit.http.cause import cause_of
 
@@ -33,7 +33,7 @@ class Outgoing:
         host = parts.hostname or ""
         portless = parts._replace(netloc=host).geturl()
         cause = cause_of(headers)
-        asked = Message(CIMultiDict(headers), body, parts.path, parts.query)
+        asked = FieldMessage(CIMultiDict(headers), body, parts.path, parts.query)
         here = [
             each
             for each in self._faults
@@ -67,7 +67,7 @@ class Outgoing:
 def _changed(fault: ActiveFault, answer: Answer) -> str | None:
     """Return the answer's text as a fault changes it; None where the fault does not hit it."""
     status, text = answer
-    message = Message(CIMultiDict(), text)
+    message = FieldMessage(CIMultiDict(), text)
     if fault.settings.if_status not in (None, status) or not fault.if_answer.hold(message.values):
         return None
     if fault.changes and not message.apply(fault.changes):

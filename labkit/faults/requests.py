@@ -12,7 +12,7 @@ from yarl import URL
 
 from labkit.faults.awaited import AWAITED
 from labkit.faults.fault import ActiveFault
-from labkit.faults.message import Message, is_of_body
+from labkit.faults.message import FieldMessage, is_of_body
 from labkit.faults.responses import apply_fault, message_of, response_change
 from labkit.faults.tools import Tools
 from labkit.http.bodies import BODY, read_body
@@ -135,15 +135,15 @@ def _is_there(fault: ActiveFault, exchange: SiteExchange) -> bool:
     return fault.is_at(exchange.request.method, full if "?" in fault.place.second else exchange.path)
 
 
-def _message(exchange: SiteExchange, data: bytes | None) -> Message:
+def _message(exchange: SiteExchange, data: bytes | None) -> FieldMessage:
     text = None
     if data is not None:
         with suppress(UnicodeDecodeError):
             text = data.decode()
-    return Message(CIMultiDict(exchange.request.headers), text, exchange.path, exchange.raw_query)
+    return FieldMessage(CIMultiDict(exchange.request.headers), text, exchange.path, exchange.raw_query)
 
 
-def _change(exchange: SiteExchange, message: Message, data: bytes | None, changed: bool) -> None:
+def _change(exchange: SiteExchange, message: FieldMessage, data: bytes | None, changed: bool) -> None:
     """Have the site get the request as faults have changed it."""
     request = exchange.request
     if changed:

@@ -12,7 +12,7 @@ from aiohttp import hdrs, web
 from multidict import CIMultiDict
 
 from labkit.faults.fault import ActiveFault
-from labkit.faults.message import Message
+from labkit.faults.message import FieldMessage
 from labkit.http.cut import CutResponse
 from labkit.settings.faults import FRAMING
 
@@ -85,17 +85,17 @@ def _with_body(response: Response, body: Any) -> web.Response:
     return web.Response(status=response.status, body=data.encode("utf-8", "replace"), headers=headers)
 
 
-def message_of(response: Response) -> Message:
+def message_of(response: Response) -> FieldMessage:
     """Return a response as a message; without a text where its body is no text, or is sent in parts."""
     body = response.body if isinstance(response, web.Response) else None
     text = None
     if isinstance(body, bytes | bytearray):
         with suppress(UnicodeDecodeError):
             text = body.decode()
-    return Message(CIMultiDict(response.headers), text)
+    return FieldMessage(CIMultiDict(response.headers), text)
 
 
-def _with_message(response: Response, message: Message) -> Response:
+def _with_message(response: Response, message: FieldMessage) -> Response:
     headers, text = response.headers, message.text
     if isinstance(response, web.Response) and text is not None:
         response.body = text.encode("utf-8", "surrogatepass")

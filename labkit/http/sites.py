@@ -24,7 +24,7 @@ class RequestFaults(Protocol):
     async def before(self, exchange: SiteExchange) -> None: ...
 
 
-class Faults(Protocol):
+class SiteFaults(Protocol):
     """The faults of a lab; requests: None while none can hit a request."""
 
     @property
@@ -37,7 +37,7 @@ class SiteContext(Protocol):
     @property
     def journal(self) -> Journal: ...
     @property
-    def faults(self) -> Faults: ...
+    def faults(self) -> SiteFaults: ...
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from labkit.control.handsets import Message
+from labkit.control.handsets import MessageInfo
 from labkit.core.errors import LabError
 from labkit.lab.phone import phone, phones
 from labkit.lab.runtime import Runtime
@@ -27,12 +27,12 @@ class Handset:
         self.address = address
 
     @property
-    def messages(self) -> list[Message]:
+    def messages(self) -> list[MessageInfo]:
         """The delivered messages, in the order of delivery."""
         return self._runtime.run(self._control.received, self.address)
 
     @property
-    def waiting(self) -> list[Message]:
+    def waiting(self) -> list[MessageInfo]:
         """The messages that wait until the handset is online again."""
         return self._runtime.run(self._control.messages, self.address, "waiting")
 

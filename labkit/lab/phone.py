@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape
 
-from labkit.control.handsets import Handset, Message
+from labkit.control.handsets import HandsetInfo, MessageInfo
 
 SHOWN = 5  # messages on a screen
 FACTS = 6  # of a message
@@ -82,7 +82,7 @@ def phones(pictures: Iterable[str], note: str = "") -> str:
     return row + (_div(MUTED, escape(note)) if note else "")
 
 
-def phone(handset: Handset, messages: Sequence[Message]) -> str:
+def phone(handset: HandsetInfo, messages: Sequence[MessageInfo]) -> str:
     """Return the picture of a handset's lock screen. messages: all messages to it, oldest first."""
     received = [each for each in messages if each.state == "delivered"]
     received.sort(key=lambda each: each.ended or each.time)
@@ -96,7 +96,7 @@ def phone(handset: Handset, messages: Sequence[Message]) -> str:
     return _div(PHONE, _div(f"{SCREEN};{ON if handset.online else OFF}", screen))
 
 
-def _status(handset: Handset) -> str:
+def _status(handset: HandsetInfo) -> str:
     colour, word = ("#167a3a", "online") if handset.online else ("#a3352b", "offline")
     state = _span(f"{DOT};background:{colour}", "") + word
     address = handset.address
@@ -114,7 +114,7 @@ def _clock(when: float | None) -> str:
     return _div(CLOCK, day + time)
 
 
-def _card(message: Message) -> str:
+def _card(message: MessageInfo) -> str:
     name, letter, colour = CHANNELS.get(message.channel, (message.channel, "?", "#6b7280"))
     moment = datetime.fromtimestamp(message.ended or message.time, UTC)
     head = _span(f"{ICON};background:{colour}", letter) + _span("flex:1;font-weight:600", escape(name))
@@ -131,7 +131,7 @@ def _card(message: Message) -> str:
     return _div(CARD, body)
 
 
-def _extras(message: Message) -> tuple[list[str], str]:
+def _extras(message: MessageInfo) -> tuple[list[str], str]:
     """Return further facts of a message as words, and the label of its button."""
     payload = message.payload
     sound = action = None
@@ -151,7 +151,7 @@ def _extras(message: Message) -> tuple[list[str], str]:
     return facts, _word(action) if action else ""
 
 
-def _foot(handset: Handset, messages: Sequence[Message]) -> str:
+def _foot(handset: HandsetInfo, messages: Sequence[MessageInfo]) -> str:
     """Return the counts of messages that were not delivered."""
     counts = {state: sum(each.state == state for each in messages) for state in ENDINGS}
     lines = [f"{count} {ENDINGS[state]}" for state, count in counts.items() if count]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from labkit.control.data import Table
 from labkit.control.faults import FaultInfo
-from labkit.control.handsets import Message
+from labkit.control.handsets import MessageInfo
 from labkit.control.interface import SubscriptionInfo
 from labkit.control.journal import Entry
 from labkit.control.providers import Arrived
@@ -99,7 +99,7 @@ def of_faults(faults: Iterable[FaultInfo]) -> pandas.DataFrame:
     return pandas.DataFrame(rows, columns=["name", *FAULT]).set_index("name")
 
 
-def of_messages(messages: Iterable[Message]) -> pandas.DataFrame:
+def of_messages(messages: Iterable[MessageInfo]) -> pandas.DataFrame:
     """Return a DataFrame of messages to handsets; `time` and `ended` are UTC timestamps."""
     with needs("tables"):
         import pandas

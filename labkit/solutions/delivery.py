@@ -7,10 +7,10 @@ from functools import partial
 from typing import Any
 
 from labkit.core.directory import Directory
-from labkit.core.events import Event, Handler, Outcome
+from labkit.core.events import Event, Handler, HandlerOutcome
 from labkit.solutions.solution import Solution
 
-Watcher = Callable[[Event, Any, Outcome], object]
+Watcher = Callable[[Event, Any, HandlerOutcome], object]
 
 
 class Delivery:
@@ -52,6 +52,6 @@ class Delivery:
 
 async def _watched(watcher: Watcher, event: Event, handle: Handler, payload: Any) -> object:
     outcome = await handle(payload)
-    assert isinstance(outcome, Outcome)
+    assert isinstance(outcome, HandlerOutcome)
     watcher(event, payload, outcome)
     return outcome

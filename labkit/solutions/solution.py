@@ -11,7 +11,7 @@ from aiohttp import web
 
 from labkit.context import Context
 from labkit.core.errors import SettingsError
-from labkit.core.events import Outcome as Outcome
+from labkit.core.events import HandlerOutcome
 from labkit.core.time_limits import TimeLimit
 from labkit.services.calls import Services
 from labkit.settings import SolutionSettings, SubscriptionSettings
@@ -183,7 +183,7 @@ class Solution(AddedHandlers):
         cause: int | None = None,
         names: Names | None = None,
         caller: str | None = None,
-    ) -> Outcome:
+    ) -> HandlerOutcome:
         """Run the handler of an event and return its outcome. Never raises an error of the handler.
 
         raised: service and event as they were raised; they stand in context if the fallback handles them.
@@ -198,15 +198,15 @@ class Solution(AddedHandlers):
         try:
             handler = self._handlers.bound(registration, names)
         except SettingsError as error:
-            return Outcome(500, error=str(error))
+            return HandlerOutcome(500, error=str(error))
         if isinstance(handler, FunctionHandler):
             argument = copy.deepcopy(argument)  # it belongs to the journal and to other solutions too
         named = dict.fromkeys((*names, "event"), argument)
         try:  # as `_guarded`, which is not awaited for what it costs with each event
             result = await self.run(f"{key[0]} {key[1]}", handler, named, context, cause)
         except Exception as error:  # noqa: BLE001
-            return Outcome(status_of(error), error=explain(error))
-        return Outcome(204 if result is None else 200, result)
+            return HandlerOutcome(status_of(error), error=explain(error))
+        return HandlerOutcome(204 if result is None else 200, result)
 
     async def run(
         self,
@@ -264,12 +264,12 @@ class Solution(AddedHandlers):
         arguments: Mapping[str, Any],
         context: Mapping[str, object],
         cause: int | None,
-    ) -> Outcome:
+    ) -> HandlerOutcome:
         try:
             result = await self.run(what, handler, arguments, context, cause)
         except Exception as error:  # noqa: BLE001  whatever a handler raises is its outcome
-            return Outcome(status_of(error), error=explain(error))
-        return Outcome(204 if result is None else 200, result)
+            return HandlerOutcome(status_of(error), error=explain(error))
+        return HandlerOutcome(204 if result is None else 200, result)
 
     def __repr__(self) -> str:
         return f"<solution {self.id} at {self.domain}>"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labkit.devices.products import Product
+from labkit.devices.products import PlatformProduct
 from labkit.settings import ProductSettings
 from tests.device_api.rig import ALIAS, Client, DeviceRig
 
@@ -136,7 +136,7 @@ async def test_a_write_waits_while_too_many_events_of_its_device_are_queued(
 
 @given(st.text(max_size=12), st.sampled_from(["number", "integer", "float", "boolean"]))
 def test_a_value_that_is_taken_means_what_it_says(value: str, format: str) -> None:
-    product = Product(ProductSettings.model_validate({"id": "p", "resources": {"a": format}}), "p")
+    product = PlatformProduct(ProductSettings.model_validate({"id": "p", "resources": {"a": format}}), "p")
     if product.value_error("a", value) is not None:
         return
     assert value.isascii()

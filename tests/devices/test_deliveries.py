@@ -6,7 +6,7 @@ import asyncio
 
 from labkit.devices.deliveries import MOST_ALIASES, PollDeliveries
 from labkit.devices.seen import MOST_ANSWERS, MOST_MARKS, Key
-from labkit.devices.state import Datapoint, State, Stored, Waiting
+from labkit.devices.state import AnswerCondition, Datapoint, State, Stored
 
 KEY = ("p", "d", "a")
 
@@ -18,7 +18,7 @@ async def stored(state: State, timestamp: int, value: str = "x", key: Key = KEY)
 
 async def is_seen(state: State, point: Stored) -> bool:
     """Does a value answer no poll from its second, on a connection that was given nothing?"""
-    [found], _ = await state.due(KEY, [Waiting(point.point.timestamp, True)], 10_000)
+    [found], _ = await state.due(KEY, [AnswerCondition(point.point.timestamp, True)], 10_000)
     return found is None or found.number != point.number
 
 

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from labkit.core.errors import SettingsError
-from labkit.devices.products import Product
+from labkit.devices.products import PlatformProduct
 from labkit.settings import ProductSettings, build
 from tests.cases import cases
 
 
-def product(**settings: Any) -> Product:
-    return Product(build(ProductSettings, {"id": "p", **settings}), "p.m2.lab.localhost")
+def product(**settings: Any) -> PlatformProduct:
+    return PlatformProduct(build(ProductSettings, {"id": "p", **settings}), "p.m2.lab.localhost")
 
 
 # --- values -------------------------------------------------------------------------------------------------

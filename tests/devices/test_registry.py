@@ -11,13 +11,15 @@ from labkit.core.clock import Clock
 from labkit.core.database import Database
 from labkit.core.errors import LabError
 from labkit.core.identifiers import Identifiers
-from labkit.devices.registry import Device, Registry, fingerprint, password_digest
+from labkit.devices.registry import DeviceRecord, Registry, fingerprint, password_digest
 
 PASSWORD = "correct horse battery staple"
 TOKEN = "0123456789" * 4
 
 
-async def provisioned(registry: Registry, identity: str = "d", product: str = "p") -> tuple[Device, str]:
+async def provisioned(
+    registry: Registry, identity: str = "d", product: str = "p"
+) -> tuple[DeviceRecord, str]:
     outcome, token = await registry.provision_token(product, identity, register=True)
     assert outcome == "provisioned"
     device = await registry.find_by_token(product, token)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from labkit.core.database import Database
 from labkit.core.tables import metadata
 from labkit.devices.seen import MOST_MARKS
-from labkit.devices.state import Datapoint, State, Waiting, datapoint_table
+from labkit.devices.state import AnswerCondition, Datapoint, State, datapoint_table
 
 POINTS = st.lists(
     st.builds(Datapoint, st.sampled_from("ab"), st.integers(0, 8), st.text(max_size=3)), max_size=12
@@ -48,7 +48,7 @@ async def test_state_against_a_model(
                 if time <= now and (time > since or (time == since and same and not given))
             ]
             ahead = [time for time in model[alias] if time > now]
-            [found], next_ahead = await state.due(("p", "d", alias), [Waiting(since, same)], now)
+            [found], next_ahead = await state.due(("p", "d", alias), [AnswerCondition(since, same)], now)
             assert next_ahead == min(ahead, default=None)
             if not due:
                 assert found is None
@@ -67,7 +67,7 @@ async def test_marks_of_many_values_do_not_stay_in_memory(state: State) -> None:
     for each in stored:
         await state.record_answer(("p", "d", "a"), each, named=False)
         assert sum(map(len, state.seen.marks.values())) < MOST_MARKS
-    polls = [Waiting(time, True) for time in range(many)]
+    polls = [AnswerCondition(time, True) for time in range(many)]
     found, _ = await state.due(("p", "d", "a"), polls, many)
     assert [each and each.point.timestamp for each in found] == [*range(1, many), None]
 
@@ -77,7 +77,7 @@ async def test_a_mark_that_comes_after_its_value_was_replaced_is_not_the_new_val
     [second], _ = await state.store("p", "d", [Datapoint("a", 5, "second")], 5)
     await state.record_answer(("p", "d", "a"), first, named=False)
     await state.store("p", "d", [Datapoint("a", 1, "x")], 5)
-    assert await state.due(("p", "d", "a"), [Waiting(5, True)], 5) == ([second], None)
+    assert await state.due(("p", "d", "a"), [AnswerCondition(5, True)], 5) == ([second], None)
 
 
 async def test_values_keep_their_order_over_a_restart(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ async def test_devices_and_products_keep_their_own(state: State) -> None:
     assert await state.latest("p", "d", ["a"]) == [("a", "p/d")]
     assert await state.latest("q", "d", ["a"]) == [("a", "q/d")]
     assert await state.latest("q", "e", ["a"]) == []
-    [found], _ = await state.due(("p", "e", "a"), [Waiting(0, True)], 1)
+    [found], _ = await state.due(("p", "e", "a"), [AnswerCondition(0, True)], 1)
     assert found is not None
     assert found.point == Datapoint("a", 1, "p/e")
 

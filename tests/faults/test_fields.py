@@ -14,7 +14,7 @@ from multidict import CIMultiDict
 
 from labkit.faults.conditions import Conditions
 from labkit.faults.fields import Changes
-from labkit.faults.message import FORM, Message
+from labkit.faults.message import FORM, FieldMessage
 
 NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=5)
 DATA = st.recursive(
@@ -99,12 +99,12 @@ def test_text_that_is_no_json_stays(text: str) -> None:
     assert message.text == text
 
 
-def json_message(text: str) -> Message:
-    return Message(CIMultiDict({"Content-Type": "application/json"}), text)
+def json_message(text: str) -> FieldMessage:
+    return FieldMessage(CIMultiDict({"Content-Type": "application/json"}), text)
 
 
 def test_a_form() -> None:
-    message = Message(CIMultiDict({"Content-Type": FORM}), "a=1&b=2&a=%C3%A9&d=+&c=")
+    message = FieldMessage(CIMultiDict({"Content-Type": FORM}), "a=1&b=2&a=%C3%A9&d=+&c=")
     assert message.apply(Changes(["b"], {"a": "x & y", "c": 5}, {"e": "new"}))
     assert parse_qsl(message.text or "", keep_blank_values=True) == [
         ("a", "x & y"),
@@ -113,7 +113,7 @@ def test_a_form() -> None:
         ("c", "5"),
         ("e", "new"),
     ]
-    message = Message(CIMultiDict({"Content-Type": FORM}), "a=%zz")
+    message = FieldMessage(CIMultiDict({"Content-Type": FORM}), "a=%zz")
     assert not message.apply(Changes(["z"]))
     assert message.text == "a=%zz"
 
@@ -130,12 +130,12 @@ def test_a_form() -> None:
     ],
 )
 def test_which_bodies_have_fields(type: str, known: bool) -> None:
-    message = Message(CIMultiDict({"Content-Type": type} if type else {}), '{"a": {"b": 1}}')
+    message = FieldMessage(CIMultiDict({"Content-Type": type} if type else {}), '{"a": {"b": 1}}')
     assert message.apply(Changes(["a.b"])) == known
 
 
 def test_a_message_has_more_fields_than_those_of_its_body() -> None:
-    message = Message(CIMultiDict({"X-A": "1", "x-a": "2", "B": "b"}), "a=1", "/x/y", "q&r=%20s&r=t")
+    message = FieldMessage(CIMultiDict({"X-A": "1", "x-a": "2", "B": "b"}), "a=1", "/x/y", "q&r=%20s&r=t")
     fields = ("@x-A", "@b", "@none", ".", "a", "/", "?", "?q", "?r", "?*")
     assert [list(message.values(each)) for each in fields] == [
         ["1", "2"],

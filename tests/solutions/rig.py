@@ -17,13 +17,14 @@ from labkit.context import Configuration, Context
 from labkit.core.clock import Clock
 from labkit.core.directory import Directory
 from labkit.core.errors import ServiceError
+from labkit.core.events import HandlerOutcome
 from labkit.core.journal import Journal, Record
 from labkit.edge.frame import respond
 from labkit.http.connection import Connection
 from labkit.services.calls import Services
 from labkit.services.operation import Caller, Service, operation
 from labkit.settings import SolutionSettings
-from labkit.solutions.solution import Outcome, Solution
+from labkit.solutions.solution import Solution
 from labkit.solutions.solutions import Solutions
 from tests.context import Entry, make_context, open_database
 
@@ -108,7 +109,7 @@ class SolutionRig:
 
 async def handle(
     solution: Solution, service: str, event: str, argument: Any, **concerns: Any
-) -> Outcome | None:
+) -> HandlerOutcome | None:
     """What a solution's handler of an event does with it; None where there is no handler."""
     registration = solution.find(service, event, concerns.pop("product", None))
     return (

@@ -46,6 +46,7 @@ from labkit.providers.social.messages import (
 )
 from labkit.settings import Person
 
+Fields = Mapping[str, object]
 CODE_LIFETIME = 600  # seconds of lab time (RFC 6749 4.1.2 recommends no more)
 
 
@@ -176,9 +177,7 @@ class OAuth2:
     def _refused(self, error: OAuth2Error, call: ProviderRequest) -> ProviderResponse:
         return self._refusal(error.status_code, dict(error.twotuples), call)
 
-    def _refusal(
-        self, status: int, answer: Mapping[str, str | None], call: ProviderRequest
-    ) -> ProviderResponse:
+    def _refusal(self, status: int, answer: Fields, call: ProviderRequest) -> ProviderResponse:
         """The answer of RFC 6749 5.2, or that of a provider which tells errors with status 200."""
         code = str(answer["error"])
         words = f"{code}: {answer.get('error_description', '')}".rstrip(": ")
@@ -187,9 +186,7 @@ class OAuth2:
         headers = {"WWW-Authenticate": f'Basic realm="{self._realm}"'} if status == 401 else {}
         return ProviderResponse.json(status, dict(answer), words, headers)
 
-    def _reply(
-        self, status: int, value: Mapping[str, object], call: ProviderRequest, summary: str
-    ) -> ProviderResponse:
+    def _reply(self, status: int, value: Fields, call: ProviderRequest, summary: str) -> ProviderResponse:
         if self._kind.form and JSON not in call.headers.get("accept", ""):
             return ProviderResponse.form(value, summary)
         return ProviderResponse.json(status, value, summary)

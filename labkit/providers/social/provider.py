@@ -50,7 +50,7 @@ METHODS: dict[Step, tuple[str, ...]] = {
 }
 
 
-class Provider(Site[Receipt]):
+class IdentityProviderSite(Site[Receipt]):
     """An identity provider of the lab, at a host name of its own."""
 
     body_limit = BODY

@@ -10,7 +10,7 @@ from labkit.core.component import Component
 from labkit.core.directory import Directory
 from labkit.core.errors import LabError, unknown
 from labkit.providers.social.pages import Pages
-from labkit.providers.social.provider import Provider
+from labkit.providers.social.provider import IdentityProviderSite
 from labkit.settings import SOCIAL, SocialSettings
 
 
@@ -20,22 +20,22 @@ class SocialProviders(Component):
     def __init__(self, context: Context) -> None:
         self._context = context
         self._pages = Pages()
-        self._providers = cast("Directory[Provider]", context.providers)  # nobody else adds to it
+        self._providers = cast("Directory[IdentityProviderSite]", context.providers)  # nobody else adds to it
         for name in SOCIAL:
             self.add(SocialSettings(name=name))
 
-    def add(self, settings: SocialSettings) -> Provider:
+    def add(self, settings: SocialSettings) -> IdentityProviderSite:
         """Add a provider, or add to one that is there. Raises SettingsError (Provider.extend; a name is taken)."""
         known = self._providers.find(settings.name)
         if known is not None:
             known.extend(settings)
             return known
-        made = Provider(settings, self._context, self._pages)
+        made = IdentityProviderSite(settings, self._context, self._pages)
         self._context.hosts.add(made)
         self._providers.add(made.name, made)
         return made
 
-    def get(self, name: str) -> Provider:
+    def get(self, name: str) -> IdentityProviderSite:
         """The provider of this name, in any letter case. Raises LabError naming those that are there."""
         if name not in self:
             raise LabError(unknown("provider", name, self._providers.names()))
@@ -59,5 +59,5 @@ class SocialProviders(Component):
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name.lower() in self._providers
 
-    def __iter__(self) -> Iterator[Provider]:
+    def __iter__(self) -> Iterator[IdentityProviderSite]:
         return iter(self._providers)

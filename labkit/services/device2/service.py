@@ -11,8 +11,8 @@ from labkit.context import Context, NamedSolution
 from labkit.core.errors import LabError, ServiceError, SettingsError
 from labkit.devices.access import DeviceAccess
 from labkit.devices.identities import LONGEST
-from labkit.devices.products import Product
-from labkit.devices.registry import Device
+from labkit.devices.products import PlatformProduct
+from labkit.devices.registry import DeviceRecord
 from labkit.faults.patterns import Pattern
 from labkit.services.arguments import Whole, is_unicode, written
 from labkit.services.bounds import shown_name
@@ -175,10 +175,12 @@ class Device2(Service):
             raise ServiceError(404, "the solution is linked to no product")
         raise ServiceError(400, f"Parameter pid is required: expected one of: {', '.join(products)}.")
 
-    def _product(self, caller: Caller, pid: str | None) -> Product:
-        return cast(Product, self._context.products.get(self._pid(caller, pid)))
+    def _product(self, caller: Caller, pid: str | None) -> PlatformProduct:
+        return cast(PlatformProduct, self._context.products.get(self._pid(caller, pid)))
 
-    async def _device(self, caller: Caller, pid: str | None, identity: str) -> tuple[Product, Device]:
+    async def _device(
+        self, caller: Caller, pid: str | None, identity: str
+    ) -> tuple[PlatformProduct, DeviceRecord]:
         product = self._product(caller, pid)
         device = await product.access.find(identity)
         if device is None:
@@ -187,7 +189,7 @@ class Device2(Service):
 
     async def _found(
         self, caller: Caller, pid: str | None, identity: str | None, status: str | None
-    ) -> list[Device]:
+    ) -> list[DeviceRecord]:
         pattern = None if identity is None else Pattern(identity)
         return [
             each
@@ -210,7 +212,7 @@ class OneProduct(Device2):
         return self._own
 
 
-def described(device: Device) -> dict[str, object]:
+def described(device: DeviceRecord) -> dict[str, object]:
     """A device without its state."""
     return {
         "identity": device.identity,

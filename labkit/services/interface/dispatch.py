@@ -10,7 +10,7 @@ from typing import Any
 
 from labkit.context import Context
 from labkit.core.errors import ServiceError
-from labkit.core.events import Event, EventKind, Outcome
+from labkit.core.events import Event, EventKind, HandlerOutcome
 from labkit.core.nesting import nested
 from labkit.services.interface.configuration import Definition
 from labkit.services.interface.configuration import EventDefinition as PublishedEvent
@@ -195,7 +195,9 @@ class Dispatch:
             kind, source or caller or solution, lambda: data, 0, solution=solution, names=names, caller=caller
         )
 
-    async def _ask(self, event: Event, cause: int | None, detail: Mapping[str, object]) -> Outcome | None:
+    async def _ask(
+        self, event: Event, cause: int | None, detail: Mapping[str, object]
+    ) -> HandlerOutcome | None:
         to = {"to": event.solution, **detail}
         sequence = self._context.journal.record(
             "event", event.source, event.kind.event, cause=cause, detail=to
@@ -229,7 +231,7 @@ def deeper() -> Iterator[None]:
         yield
 
 
-def _response(outcome: Outcome | None, schema: Schema, where: str) -> object:
+def _response(outcome: HandlerOutcome | None, schema: Schema, where: str) -> object:
     """What a handler gave. Raises ServiceError for an error, in whichever form."""
     if outcome is None:
         raise NoHandler(404, f"{where} has no handler")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from labkit.control.handsets import Message
+from labkit.control.handsets import MessageInfo
 from tests.cases import cases
 from tests.providers.messaging.api import BARE, ONE, Api, refusal
 
@@ -21,7 +21,7 @@ def bind_all(api: Api, service: str | None = None, **parameters: Any) -> None:
         api.bound(service, BindingType=each, Address="+15550001" if each == "sms" else each, **parameters)
 
 
-def received(api: Api) -> dict[str, Message]:
+def received(api: Api) -> dict[str, MessageInfo]:
     """The one message that each handset got, by channel."""
     found = [message for each in api.lab.handsets.values() for message in each.messages]
     assert len({each.channel for each in found}) == len(found)

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labkit.control.handsets import Handset, Message
+from labkit.control.handsets import HandsetInfo, MessageInfo
 from labkit.lab.phone import phone
 from labkit.providers.messaging.bindings import TYPES
 from labkit.providers.messaging.errors import ApiError
@@ -108,17 +108,17 @@ def test_a_send_is_understood_or_refused(pairs: list[tuple[str, str]], messaging
         title, text = shown(channel, body)
         looked(
             phone(
-                Handset(address="address", online=True, kept=1, dropped=0),
+                HandsetInfo(address="address", online=True, kept=1, dropped=0),
                 [message(channel, body, title, text)],
             )
         )
 
 
-def message(channel: str, payload: Any, title: str, text: str) -> Message:
+def message(channel: str, payload: Any, title: str, text: str) -> MessageInfo:
     sids = {each: each for each in ("address", "account", "service", "identity", "binding", "notification")}
     times = {"time": 1000.0, "ended": 1000.0, "expires": 2000, "cause": None}
     rest = {"channel": channel, "title": title, "text": text, "payload": payload, "headers": {}}
-    return Message.model_validate({**sids, **times, **rest, "state": "delivered"})
+    return MessageInfo.model_validate({**sids, **times, **rest, "state": "delivered"})
 
 
 @given(

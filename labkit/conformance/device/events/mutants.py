@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from labkit.conformance.mutant import instead, mutant, patch
-from labkit.core.events import Events
+from labkit.core.events import Events, HandlerOutcome
 from labkit.device_api import emitted
 from labkit.device_api.authenticate import authenticate
 from labkit.device_api.exchange import Exchange
 from labkit.devices.devices import Devices
 from labkit.devices.state import Datapoint, Stored
 from labkit.http.error import HttpError
-from labkit.solutions.solution import Outcome, Solution
+from labkit.solutions.solution import Solution
 
 STORED = "labkit.device_api.emitted:stored"
 WRITE = "labkit.device_api.alias:write"
@@ -98,8 +98,8 @@ def silent_after_failure(original: Any) -> Any:
     """a solution whose handler failed receives no further events"""
     failed: set[str] = set()
 
-    async def broken(self: Solution, *event: Any, **options: Any) -> Outcome:
-        outcome = Outcome(204) if self.id in failed else await original(self, *event, **options)
+    async def broken(self: Solution, *event: Any, **options: Any) -> HandlerOutcome:
+        outcome = HandlerOutcome(204) if self.id in failed else await original(self, *event, **options)
         if outcome.error is not None:
             failed.add(self.id)
         return outcome

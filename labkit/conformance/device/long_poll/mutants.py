@@ -14,9 +14,9 @@ from labkit.device_api.exchange import Exchange
 from labkit.devices.deliveries import PollDeliveries
 from labkit.devices.devices import Devices
 from labkit.devices.polls import Poll, Polls
-from labkit.devices.registry import Device
+from labkit.devices.registry import DeviceRecord
 from labkit.devices.seen import Key, SeenValues
-from labkit.devices.state import Datapoint, Stored, Waiting
+from labkit.devices.state import AnswerCondition, Datapoint, Stored
 from labkit.edge.handling import RequestLoop
 
 ADD = "labkit.devices.deliveries:PollDeliveries.add"
@@ -67,7 +67,7 @@ by_any_record = patch(
 
 @instead("DEV-POLL-11", STORED)
 def in_the_order_of_the_body(
-    original: Any, exchange: Any, devices: Devices, device: Device, stored: Any, api: str, *rest: Any
+    original: Any, exchange: Any, devices: Devices, device: DeviceRecord, stored: Any, api: str, *rest: Any
 ) -> None:
     """of several points that one request records, the first one in the body answers a waiting poll"""
     for each in stored:
@@ -138,7 +138,7 @@ async def newest(original: Any, self: Any, key: Key, polls: Any, now: int) -> An
     for index, each in enumerate(found):
         while each is not None:
             found[index] = each
-            [each], _ = await original(self, key, [Waiting(each.point.timestamp, False)], now)
+            [each], _ = await original(self, key, [AnswerCondition(each.point.timestamp, False)], now)
     return found, ahead
 
 

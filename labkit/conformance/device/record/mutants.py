@@ -8,7 +8,7 @@ from typing import Any
 from labkit.conformance.breaking import change_arguments
 from labkit.conformance.mutant import instead, mutant, patch
 from labkit.device_api.record import SECOND, Group
-from labkit.devices.state import Waiting
+from labkit.devices.state import AnswerCondition
 
 CLASH = "labkit.device_api.record:first_clash"
 POINTS = "labkit.device_api.record:recorded_points"
@@ -81,7 +81,7 @@ async def latest_timestamp(original: Any, self: Any, product: str, identity: str
     found = []
     for alias in aliases:
         key, since, value = (product, identity, alias), -1, None
-        while (each := (await self.due(key, [Waiting(since, False)], 2**40))[0][0]) is not None:
+        while (each := (await self.due(key, [AnswerCondition(since, False)], 2**40))[0][0]) is not None:
             since, value = each.point.timestamp, each.point.value
         found += [(alias, value)] if value is not None else []
     return found

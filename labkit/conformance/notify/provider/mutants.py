@@ -19,13 +19,13 @@ call_is_enough = patch(
 )
 services_shared = patch(
     "NTF-CALL-12",
-    f"{ACCOUNTS}:Account.service",
+    f"{ACCOUNTS}:ProviderAccount.service",
     "an account may use the services of all",
     lambda original, self, sid: self.services.get(sid) or NotifyService(sid, self.sid, None, {}),
 )
 
 
-@instead("NTF-CALL-5", f"{ACCOUNTS}:Accounts.authenticated")
+@instead("NTF-CALL-5", f"{ACCOUNTS}:ProviderAccounts.authenticated")
 def token_unread(original: Any, self: Any, header: str) -> Any:
     """an account is authenticated by its sid, whatever the token"""
     login = b64decode(header.split()[1]).decode().partition(":")[0]
