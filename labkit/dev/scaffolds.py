@@ -63,6 +63,7 @@ def _lower_case(name: str) -> dict[str, str]:
         "Name": camel,
         "NAME": name.replace("_", "").upper(),
         "words": name.replace("_", " "),
+        "host": name.replace("_", "-"),
     }
 
 
@@ -108,6 +109,18 @@ SCAFFOLDS: Mapping[str, Scaffold] = {
             InsertedLine("labkit/services/registry.py", "    $Name,", above=")"),
         ),
         "make lint; make test TESTS=tests/services",
+    ),
+    "host": Scaffold(
+        _lower_case,
+        (
+            InsertedLine(
+                "labkit/providers/registry.py",
+                "from labkit.providers.$name.site import $Name",
+                above="from labkit",
+            ),
+            InsertedLine("labkit/providers/registry.py", "    $Name,", above=")"),
+        ),
+        "make lint; make test TESTS=tests/providers",
     ),
     "part": Scaffold(
         _area_and_name, (), "name the statements of the documents in requirements.toml; make test"

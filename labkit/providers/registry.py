@@ -9,4 +9,7 @@ from labkit.core.component import Component
 from labkit.providers.messaging.provider import Messaging
 from labkit.providers.social.providers import SocialProviders
 
-PROVIDERS: tuple[Callable[[Context], Component], ...] = (SocialProviders, Messaging)
+PROVIDERS: tuple[Callable[[Context], Component], ...] = (
+    SocialProviders,
+    Messaging,
+)

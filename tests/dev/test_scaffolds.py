@@ -17,6 +17,7 @@ NEW = (
     ("part", "device/firmware"),
     ("part", "radio/frequencies"),
     ("fault", "power_dip"),
+    ("host", "weather_station"),
 )
 
 
@@ -61,8 +62,12 @@ def test_style_and_types(copy: Path) -> None:
 
 
 def test_their_own_tests(copy: Path) -> None:
-    tests = ("tests/services/test_smart_meter.py", "tests/fleet/test_power_dip.py")
-    assert "3 passed" in _run(copy, "pytest", "-q", "-p", "no:cacheprovider", *tests)
+    tests = (
+        "tests/services/test_smart_meter.py",
+        "tests/fleet/test_power_dip.py",
+        "tests/providers/test_weather_station.py",
+    )
+    assert "4 passed" in _run(copy, "pytest", "-q", "-p", "no:cacheprovider", *tests)
 
 
 def test_their_checks_pass_and_notice_their_mutants(copy: Path) -> None:
