@@ -1,7 +1,6 @@
-"""The User service (document 2): a folder or module for each group of operations, and what they share.
+"""The User service (document 2): a folder or module for each group of operations, and the code that they share.
 
-jwt, oauth, roles, socials and users hold the operations; `service` puts them together. `group` is what each of
-them rests on: the `keys` that tokens are signed with, and `passwords`. `accounts` holds those that all refer
-to, `user_tokens` what they log in with, `arguments` the types of arguments they have in common, `errors` the error
-object of this service.
+jwt, oauth, roles, socials and users hold the operations; `service` combines them. `group` is their base class, with
+the signing keys (`keys`) and the password hashing (`passwords`). `accounts` stores the users, `user_tokens` issues
+and verifies their login tokens, `errors` builds the error objects of this service.
 """

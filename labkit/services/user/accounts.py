@@ -1,7 +1,7 @@
-"""The accounts of a solution (document 2, Records: user; States and transitions), and which of them is meant.
+"""The user accounts of a solution (document 2, Records: user; States and transitions), and how they are looked up.
 
-Ids count from 1 in each solution and are never given twice. What belongs to a user names it by a foreign key
-that cascades, so it goes when the user is deleted.
+Ids count from 1 in each solution and are never used again. Rows that belong to a user refer to it by a foreign key
+that cascades, so they are deleted with the user.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ counter_table = Table(
 
 
 def belongs_to_user() -> ForeignKeyConstraint:
-    """For a table with the columns `solution` and `user_id`: its rows go when the user is deleted."""
+    """Return a foreign key for a table with the columns `solution` and `user_id`: deleting a user deletes its rows."""
     return ForeignKeyConstraint(["solution", "user_id"], ["user.solution", "user.id"], ondelete="CASCADE")
 
 
@@ -77,7 +77,7 @@ Id = Annotated[Whole, Field(ge=0, lt=2**63)]
 
 
 class UserIdentity(NamedTuple):
-    """A user as tokens and roles need it."""
+    """A user without password and activation code: the fields that tokens and roles need."""
 
     id: int
     email: str
@@ -87,7 +87,7 @@ class UserIdentity(NamedTuple):
     generation: int
 
     def shown(self) -> dict[str, object]:
-        """The user as operations return it."""
+        """Return the user as operations return it."""
         return {
             "id": self.id,
             "email": self.email,
@@ -108,19 +108,22 @@ NEXT = (
 
 
 def get(connection: Connection, solution: str, id: int) -> UserIdentity | None:
-    """The user with an id, active or not."""
+    """Return the user with an id, active or not; None where there is none."""
     row = execute(connection, GET, (solution, id)).fetchone()
     return None if row is None else UserIdentity(*row)
 
 
 def at_address(connection: Connection, solution: str, folded: str) -> tuple[UserIdentity, str] | None:
-    """The user with an address, which is given in the form that it is compared in, and the password's hash."""
+    """Return the user with an email address and the hash of the password; None where there is none.
+
+    folded: the address in lower case, as the column `folded` stores it.
+    """
     row = execute(connection, AT_ADDRESS, (solution, folded)).fetchone()
     return None if row is None else (UserIdentity(*row[:-1]), row[-1])
 
 
 def known(connection: Connection, solution: str, id: int) -> UserIdentity:
-    """The user with an id. Raises ServiceError 404."""
+    """Return the user with an id. Raises ServiceError 404 where there is none."""
     user = get(connection, solution, id)
     if user is None:
         raise unknown("User", id)
@@ -137,10 +140,10 @@ def add(
     password: str,
     activation: str | None = None,
 ) -> UserIdentity:
-    """Add a user: waiting for activation where there is a code for it, else active.
+    """Add a user: inactive until activation where there is a code for it, else active.
 
-    created: Unix seconds; password: its Argon2id hash; activation: hash of the code.
-    Raises ServiceError 400 where the address is taken.
+    created: Unix seconds; password: its Argon2id hash; activation: hash of the code. Raises ServiceError 400 where
+    the address is taken.
     """
     folded = email.casefold()
     status = ACTIVE if activation is None else INACTIVE
@@ -159,7 +162,10 @@ def add(
 
 
 def activate(connection: Connection, solution: str, activation: str) -> UserIdentity | None:
-    """Make the user active that waits for the code with this hash; it is used up. None where nobody waits for it."""
+    """Activate the inactive user that has this activation code, and delete the code; None where no user has it.
+
+    activation: hash of the code.
+    """
     columns = user_table.c
     activated = connection.execute(
         update(user_table)
@@ -171,7 +177,7 @@ def activate(connection: Connection, solution: str, activation: str) -> UserIden
 
 
 def password_of(connection: Connection, solution: str, id: int) -> tuple[UserIdentity, str]:
-    """A user and the hash of the password. Raises ServiceError 404."""
+    """Return a user and the hash of the password. Raises ServiceError 404 where there is no such user."""
     user = known(connection, solution, id)
     kept = select(user_table.c.password).where(*_row(solution, id))
     return user, str(connection.execute(kept).scalar_one())
@@ -187,10 +193,10 @@ def change(
     password: str | None = None,
     generation: int | None = None,
 ) -> UserIdentity:
-    """Change what is given of a user. Raises ServiceError 404.
+    """Change the given fields of a user. Raises ServiceError 404 where there is no such user.
 
-    password: the hash of a new one, which ends the tokens of the old one; generation: which password its owner
-    was seen to know. Raises ServiceError 400 where that is no longer the password.
+    password: hash of a new password, which ends the tokens of the old one; generation: the generation of the
+    password that the caller verified. Raises ServiceError 400 where the password was changed since.
     """
     known(connection, solution, id)
     columns = user_table.c
@@ -214,7 +220,7 @@ def change(
 
 
 def remove(connection: Connection, solution: str, id: int) -> UserIdentity:
-    """Delete a user, and with the user all that belongs to it. Raises ServiceError 404."""
+    """Delete a user and everything that belongs to it. Raises ServiceError 404 where there is no such user."""
     user = known(connection, solution, id)
     connection.execute(delete(user_table).where(*_row(solution, id)))
     return user
@@ -225,6 +231,6 @@ def _row(solution: str, id: int) -> tuple[ColumnElement[bool], ColumnElement[boo
 
 
 def next_id(connection: Connection, solution: str, kind: str) -> int:
-    """The next id of a kind (`user`, `client`) in a solution, from 1; never one that was given before."""
+    """Return the next id of a kind (`user`, `client`) in a solution: counted from 1, never used before."""
     ((last,),) = execute(connection, NEXT, (solution, kind)).fetchall()
     return int(last)

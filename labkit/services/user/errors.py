@@ -13,21 +13,21 @@ from labkit.core.hiding import HIDDEN
 
 
 class UserError(ServiceError):
-    """A refusal with a name that programs can read, such as RFC 6749's `invalid_grant` (section 5.2)."""
+    """An error response with a code that programs can read, such as RFC 6749's `invalid_grant` (section 5.2)."""
 
     def __init__(self, status: int, message: str, code: str, journaled: str | None = None) -> None:
         super().__init__(status, message, journaled)
         self.code = code
 
     def for_journal(self) -> ServiceError:
-        """Return the error as the journal may show it: with its code where that is in the text for the journal."""
+        """Return the error as the journal may show it: with its code if the text for the journal contains the code."""
         if self.journaled is None:
             return self
         return UserError(self.status, self.journaled, self.code if self.code in self.journaled else HIDDEN)
 
 
 def error_object(error: ServiceError) -> dict[str, object]:
-    """`{type, error, status, message}`; `error` is JSON text `{statusCode, message}`, with `code` if it has one."""
+    """Return `{type, error, status, message}`; `error` is JSON text `{statusCode, message}`, with `code` if any."""
     shown: dict[str, object] = {"statusCode": error.status, "message": error.message}
     if isinstance(error, UserError):
         shown["code"] = error.code
@@ -35,5 +35,5 @@ def error_object(error: ServiceError) -> dict[str, object]:
 
 
 def unknown(what: str, name: object) -> ServiceError:
-    """404: there is no such user, role, client …"""
+    """Return a ServiceError 404 for a user, role, client … that does not exist. what: its kind."""
     return ServiceError(404, f"{what} {name} does not exist.")

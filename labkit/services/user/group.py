@@ -1,4 +1,4 @@
-"""What the groups of operations of the User service have in common."""
+"""Base class of the User service's groups of operations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ACCOUNT = EventKind("user", "account")
 
 
 class Group(Service):
-    """Base of the groups of operations; together they are the one service `User`."""
+    """Base of the groups of operations, which together form the one service `User`."""
 
     name: ClassVar[str] = "User"
     events: ClassVar[tuple[EventKind, ...]] = (ACCOUNT,)

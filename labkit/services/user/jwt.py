@@ -1,6 +1,6 @@
 """The group Jwt of the User service (document 2, Jwt): signs and verifies tokens (RFC 7515, 7519).
 
-PyJWT signs and parses; lifetimes are judged here, on lab time.
+PyJWT signs and parses; `exp` and `nbf` are checked here, against lab time.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _object(value: object) -> object:
 
 
 def _key(value: object) -> SecretStr | SecretBytes:
-    """A key as text, or as `{base64 = "…"}` where it is bytes."""
+    """Return a key given as text, or as `{base64 = "…"}` where it is bytes."""
     if isinstance(value, str):
         _check_length(len(value), "characters")
         return SecretStr(value)
@@ -80,7 +80,7 @@ Token = Annotated[SecretStr, Field(max_length=LONGEST_TOKEN)]
 
 
 class Jwt(Group):
-    """Signs and verifies JWTs."""
+    """Operations that sign and verify JSON Web Tokens (JWT)."""
 
     def __init__(self, context: Context, passwords: PasswordVerifier | None = None) -> None:
         super().__init__(context, passwords)
@@ -90,11 +90,11 @@ class Jwt(Group):
     async def jwtSign(
         self, caller: Caller, key: Key, payload: Payload, algorithm: Algorithm
     ) -> dict[str, object]:
-        """Sign a payload as it is given: `{token}`.
+        """Sign a payload as it is given. Returns `{token}`.
 
-        key: the shared secret, as text or, where it is bytes, as `{base64 = "…"}` (either alphabet of RFC 4648); for
-        RS256 a private key in PEM (PKCS#1 or PKCS#8, not encrypted).
-        400 for a key that does not fit the algorithm, and for what JSON cannot hold.
+        key: the shared secret, as text or, where it is bytes, as `{base64 = "…"}` (either alphabet of RFC 4648);
+        for RS256 a private key in PEM (PKCS#1 or PKCS#8, not encrypted). 400 for a key that does not fit the
+        algorithm, and for a payload that JSON cannot represent.
         """
         data = written(payload.get_secret_value())
         # A private key is checked when read, which takes long enough to do it off the loop.
@@ -108,17 +108,18 @@ class Jwt(Group):
     async def jwtVerify(
         self, caller: Caller, key: Key, token: Token, algorithms: Algorithms
     ) -> dict[str, Any]:
-        """The payload of a token whose signature, `exp` and `nbf` are right; `aud` and `iss` are the caller's to judge.
+        """Verify a token's signature, `exp` and `nbf`, and return its payload; the caller checks `aud` and `iss`.
 
-        key: as for jwtSign, or for RS256 a public key or certificate in PEM; algorithms: those that the
-        token may be signed with. 400 for a malformed key or token, 401 for a token that is not to be trusted.
+        key: as for jwtSign, or for RS256 a public key or certificate in PEM; algorithms: the accepted signature
+        algorithms. 400 for a malformed key or token; 401 for another algorithm, a wrong signature, or a token
+        expired or not valid yet.
         """
         payload = read_json(self.verified(key, token.get_secret_value(), algorithms))
         check_times(payload, self._context.clock.now())
         return payload
 
     def verified(self, key: SecretStr | SecretBytes, token: str, algorithms: Iterable[str]) -> bytes:
-        """The payload of a token with a right signature."""
+        """Verify the signature of a token and return its payload."""
         try:
             algorithm = self._jws.get_unverified_header(token).get("alg")
             if not isinstance(algorithm, str):
@@ -140,14 +141,14 @@ class Jwt(Group):
 
 
 class _Hmac(HMACAlgorithm):
-    """HMAC that takes short keys too, as the documents' examples have them, and says nothing of it."""
+    """HMAC that accepts short keys without a warning, as the documents' examples use them."""
 
     def check_key_length(self, key: bytes) -> None:
         return None
 
 
 def signer_of() -> jwt.PyJWS:
-    """Signs with the documents' four algorithms, and knows no other: `none` least of all."""
+    """Return a signer that supports only the documents' four algorithms, and so never `none`."""
     signer = jwt.PyJWS(algorithms=[])
     signer.register_algorithm("HS256", _Hmac(HMACAlgorithm.SHA256))
     signer.register_algorithm("HS384", _Hmac(HMACAlgorithm.SHA384))
@@ -160,7 +161,7 @@ def signer_of() -> jwt.PyJWS:
 
 
 def _bytes(key: SecretStr | SecretBytes) -> bytes:
-    """The bytes of a key. Text of a script that is no UTF-8 is the bytes that it was."""
+    """Return the bytes of a key. Bytes of a script's text that are not UTF-8 are restored as they were."""
     value = key.get_secret_value()
     try:
         return value if isinstance(value, bytes) else value.encode("utf-8", "surrogateescape")
@@ -169,9 +170,10 @@ def _bytes(key: SecretStr | SecretBytes) -> bytes:
 
 
 def shared_secret(key: SecretStr | SecretBytes) -> bytes:
-    """The bytes of a shared secret.
+    """Return the bytes of a shared secret. Raises ServiceError 400 for a malformed one.
 
-    A key in PEM is none: who takes a public key for one lets anybody sign (RFC 8725, section 2.1).
+    A key in PEM is refused: if a public key were accepted as the secret, anybody could sign (RFC 8725, section
+    2.1).
     """
     data = _bytes(key)
     if _PEM.search(data):
@@ -185,6 +187,7 @@ def shared_secret(key: SecretStr | SecretBytes) -> bytes:
 
 
 def private_key(key: SecretStr | SecretBytes) -> rsa.RSAPrivateKey:
+    """Return the RSA private key of a PEM text. Raises ServiceError 400 for another kind, encryption or size."""
     try:
         loaded = serialization.load_pem_private_key(_bytes(key), None)
     except (ValueError, TypeError, UnsupportedAlgorithm):  # TypeError: the key is encrypted
@@ -198,6 +201,7 @@ def private_key(key: SecretStr | SecretBytes) -> rsa.RSAPrivateKey:
 
 
 def public_key(key: SecretStr | SecretBytes) -> rsa.RSAPublicKey:
+    """Return the RSA public key of a PEM text or certificate. Raises ServiceError 400 for another kind or size."""
     data = _bytes(key)
     try:
         loaded = (
@@ -227,6 +231,7 @@ def _check_size(key: rsa.RSAPrivateKey | rsa.RSAPublicKey) -> None:
 
 
 def written(payload: dict[str, Any]) -> bytes:
+    """Return a payload as compact JSON. Raises ServiceError 400 where it is too large or JSON cannot represent it."""
     if not fits(payload, LONGEST_TOKEN):
         raise ServiceError(400, TOO_LARGE)
     try:
@@ -238,6 +243,7 @@ def written(payload: dict[str, Any]) -> bytes:
 
 
 def read_json(data: bytes) -> dict[str, Any]:
+    """Return the payload of a token, which is a JSON object. Raises ServiceError 400 where it is not."""
     try:
         payload = json.loads(data, object_pairs_hook=unique_names)
         if not isinstance(payload, dict):
@@ -249,11 +255,14 @@ def read_json(data: bytes) -> dict[str, Any]:
 
 
 class _NotPlainError(ValueError):
-    """JSON cannot hold a value, or readers of it would disagree."""
+    """A value that JSON cannot represent, or that JSON parsers would read differently."""
 
 
 def unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Of two claims with one name another reader may take the other one (RFC 7519, section 4)."""
+    """Return the members of a JSON object. Raises _NotPlainError where a name is duplicated.
+
+    Parsers differ in the claim that they use of two with the same name (RFC 7519, section 4).
+    """
     found = dict(pairs)
     if len(found) < len(pairs):
         raise _NotPlainError("its payload has a name twice")
@@ -261,7 +270,7 @@ def unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _plain(value: object, depth: int) -> Any:
-    """A value with its whole numbers as integers: a script has only one kind of number."""
+    """Return a value with its whole numbers as integers: a script has only one kind of number."""
     if isinstance(value, dict | list | tuple):
         if not depth:
             raise _NotPlainError(f"it is nested deeper than {DEEPEST}")
@@ -280,7 +289,10 @@ def _plain(value: object, depth: int) -> Any:
 
 
 def check_times(payload: dict[str, Any], now: float) -> None:
-    """Raises ServiceError 401 for a token that is not alive at `now`, lab time in seconds (RFC 7519, 4.1.4 and 5)."""
+    """Raise ServiceError 401 for a token that is expired or not valid yet, 400 for a malformed `exp` or `nbf`.
+
+    now: lab time in seconds (RFC 7519, 4.1.4 and 4.1.5).
+    """
     for claim in ("exp", "nbf"):
         when = payload.get(claim, 0)
         if isinstance(when, bool) or not isinstance(when, int | float):

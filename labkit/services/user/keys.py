@@ -1,7 +1,7 @@
-"""The keys that a lab signs tokens with: made when first needed, kept in the database.
+"""The keys with which a lab signs tokens: created when first needed, stored in the database.
 
-User tokens are signed with a secret of the solution's own (HS256), OAuth access tokens with an RSA key of the
-lab (RS256).
+User tokens are signed with a secret of the solution (HS256), OAuth access tokens with an RSA key of the lab
+(RS256).
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ LONGEST_TOKEN = 16 * 1024  # characters: those that a lab issues are below 4 KiB
 
 
 def is_as_issued(token: str) -> bool:
-    """Can a lab have issued this token, by its length and its letters?"""
+    """Return whether a token has a length and a signature encoding that the lab's own tokens can have."""
     return len(token) <= LONGEST_TOKEN and is_strict(token)
 
 
 def is_strict(token: str) -> bool:
-    """Is the signature of a JWT base64url without padding (RFC 7515, section 2)?
+    """Return whether the signature of a JWT is base64url without padding (RFC 7515, section 2).
 
-    Decoders overlook other letters, so without this look `token=` and `token!` would count too. What stands before
-    the signature is signed as it is written.
+    Decoders ignore other characters, so without this check `token=` and `token!` would be valid too. The part
+    before the signature is signed as text, so it needs no such check.
     """
     signature = token.rpartition(".")[2]
     try:
@@ -69,14 +69,14 @@ class Keys:
         self._private: rsa.RSAPrivateKey | None = None
 
     async def secret(self, solution: str) -> bytes:
-        """The secret that signs the user tokens of a solution."""
+        """Return the secret that signs the user tokens of a solution."""
         if solution not in self._secrets:
             made = self._identifiers.hex(f"{solution}/key", 64).encode()
             self._secrets[solution] = await self._database.run(_kept, solution, made)
         return self._secrets[solution]
 
     async def private(self) -> rsa.RSAPrivateKey:
-        """The RSA key that signs the access tokens of a lab. Making it takes a while, so it is done off the loop."""
+        """Return the RSA key that signs the access tokens of a lab. Generating it is slow, so a thread does it."""
         if self._private is None:
             made = await self._database.read(_found, LAB)
             if made is None:
@@ -89,7 +89,10 @@ class Keys:
         return self._private
 
     def forget_all(self) -> None:
-        """Sign with new keys: the database was emptied. No token of before may speak for whoever gets its id next."""
+        """Discard the keys after the database was emptied.
+
+        An old token must not be valid for a new user with the same id.
+        """
         self._secrets.clear()
         self._private = None
 

@@ -1,4 +1,4 @@
-"""Passwords, kept as Argon2id (RFC 9106), hashed off the loop."""
+"""Password hashing with Argon2id (RFC 9106), in a thread beside the event loop."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ NewPassword = Annotated[SecretStr, AfterValidator(_new)]  # to be kept
 
 
 class PasswordVerifier:
-    """Hashes and verifies passwords. settings: what it may cost to hash one.
+    """Hashes and verifies passwords. settings: the cost of a hash.
 
-    verifications: how many were run. A lookup that finds no user runs one too, against a hash that no
-    password fits, so that the time of the answer does not tell whether there is such a user.
+    verifications: number of verifications run. A login of an unknown user runs one too, against a hash that no
+    password matches, so that the response time does not reveal whether the user exists.
     """
 
     def __init__(self, settings: PasswordSettings | None = None) -> None:
@@ -49,11 +49,11 @@ class PasswordVerifier:
         self.verifications = 0
 
     async def hash(self, password: str) -> str:
-        """The hash to keep, with its salt and parameters."""
+        """Return the hash to store, with its salt and parameters."""
         return await asyncio.to_thread(self._hasher.hash, password)
 
     async def verify(self, kept: str | None, password: str) -> bool:
-        """Does a password fit what was kept? None stands for a user that does not exist: never."""
+        """Return whether a password matches the stored hash. kept: None for an unknown user, which never matches."""
         self.verifications += 1
         fits = await asyncio.to_thread(self._fits, self._nobodys if kept is None else kept, password)
         return fits and kept is not None

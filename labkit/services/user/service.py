@@ -1,4 +1,4 @@
-"""The User service: all its groups in one."""
+"""The User service: all its groups of operations in one class."""
 
 from __future__ import annotations
 
@@ -12,4 +12,4 @@ from labkit.services.user.users.operations import Users
 
 
 class User(Users, Roles, Permissions, Assignments, Oauth, Socials, Jwt):
-    """People of a solution: accounts, roles, OAuth, social login, JWT (document 2)."""
+    """Users of a solution: accounts, roles, OAuth, social login, JWT (document 2)."""

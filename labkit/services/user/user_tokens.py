@@ -1,7 +1,7 @@
-"""User tokens: what getUserToken issues and getCurrentUser resolves (document 2, Authentication, items 2 and 3).
+"""User tokens, which getUserToken issues and getCurrentUser resolves (document 2, Authentication, items 2 and 3).
 
-A token is a JWT signed with the secret of its solution (HS256). It names the user and counts the user's
-passwords (`gen`), so that a new password ends every token of before. Nothing is stored for it.
+A token is a JWT signed with the secret of its solution (HS256). It names the user and the generation of the user's
+password (`gen`), so that a new password ends every earlier token. Tokens are not stored.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ COMPLETE: Options = {**SIGNATURE_ALONE, "require": list(CLAIMS)}
 
 
 async def issue(context: Context, keys: Keys, solution: str, user: UserIdentity, time_to_live: int) -> str:
-    """A token of a user; it is dead `time_to_live` seconds of lab time from now."""
+    """Return a new token of a user, which expires `time_to_live` seconds of lab time from now."""
     now = context.clock.seconds()
     claims = {
         "sub": str(user.id),
@@ -37,9 +37,9 @@ async def issue(context: Context, keys: Keys, solution: str, user: UserIdentity,
 
 
 async def user_of(context: Context, keys: Keys, solution: str, token: str) -> UserIdentity | None:
-    """The user whose token this is.
+    """Return the user of a token, or None where the token is not valid.
 
-    None where the token is malformed, of another solution, not yet or no longer valid, of a password that was
+    It is not valid where it is malformed, of another solution, not valid yet or expired, of a password that was
     changed since, or of a user who is deleted or inactive.
     """
     if not is_as_issued(token):
@@ -54,7 +54,7 @@ async def user_of(context: Context, keys: Keys, solution: str, token: str) -> Us
 
 
 def verified(secret: bytes, solution: str, token: str) -> dict[str, Any] | None:
-    """The claims of a token that is signed with `secret`: only `issue` signs with it, so they are as it set them."""
+    """Return the claims of a token signed with `secret`, or None. Only `issue` uses it, so they are well-formed."""
     try:
         claims: dict[str, Any] = jwt.decode(
             token, secret, algorithms=[ALGORITHM], issuer=solution, options=COMPLETE

@@ -1,4 +1,5 @@
 """The group Oauth: the platform as an OAuth provider.
 
-`operations` are what scripts call; clients, approvals, codes, tokens, access_tokens are what stands behind them.
+`operations` holds the operations that scripts call; clients, approvals, codes, tokens and access_tokens implement
+them.
 """

@@ -1,7 +1,6 @@
-"""Access tokens of the OAuth provider: JWTs of the lab's own key (RFC 7519, RFC 9068 in spirit).
+"""Access tokens of the OAuth provider: JWTs signed with the lab's own key (RFC 7519, RFC 9068 in spirit).
 
-A token is worth something while its set is the one that is alive, which the database says, and lab time has not
-reached its `exp`.
+A token is valid until lab time reaches its `exp`, and only while its token set is the current one in the database.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ async def sign(
     now: int,
     lifetime: int,
 ) -> str:
-    """An access token that is dead `lifetime` seconds after `now`."""
+    """Return a signed access token that expires `lifetime` seconds after `now`."""
     claims = {
         "aud": str(client_id),
         "sub": str(user_id),
@@ -51,7 +50,7 @@ async def sign(
 
 
 async def user_of(context: Context, keys: Keys, solution: str, token: str) -> UserIdentity | None:
-    """The user that an access token speaks for; None where it is not valid, or not any more."""
+    """Return the user of an access token; None where the token is not valid, or not any more."""
     if not is_as_issued(token):
         return None
     key = await keys.private()
@@ -65,6 +64,7 @@ async def user_of(context: Context, keys: Keys, solution: str, token: str) -> Us
 
 
 def holder(connection: Connection, solution: str, claims: Mapping[str, Any]) -> UserIdentity | None:
+    """Return the active user of the token set that the claims name; None where the set is not current."""
     named = (solution, claims["jti"], int(claims["sub"]), int(claims["aud"]))
     row = execute(connection, HOLDER, named).fetchone()
     user = None if row is None else UserIdentity(*row)

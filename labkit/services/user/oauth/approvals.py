@@ -1,9 +1,9 @@
-"""What users approved, and the credentials that their clients exchange for tokens.
+"""Users' approvals of OAuth clients, and the credentials that the clients exchange for tokens.
 
-An approval is what a user granted to a client: a scope, asked for with a redirect URI. Its code becomes a set of
-tokens, and the refresh token of that set the next one; access and refresh token of the set are the approval's own.
-So to revoke all that a code gave is to delete its approval. Codes and refresh tokens are credentials: secrets that a
-client may exchange once, of which only a digest is kept. They stay when they are spent, so that a second use is
+An approval is a user's grant of a scope to a client, requested with a redirect URI. Its code is exchanged for a set
+of tokens, and the refresh token of that set for the next one; access and refresh token of the set belong to the
+approval. So deleting an approval revokes everything that its code gave. Codes and refresh tokens are credentials:
+secrets that a client may exchange once, of which only a digest is stored. Spent ones stay, so that a second use is
 recognized.
 """
 
@@ -82,23 +82,23 @@ KEEP = "INSERT INTO oauth_credential (solution, digest, kind, approval, expires,
 
 
 def digest(secret: str) -> bytes:
-    """What is kept of a code or refresh token."""
+    """Return the SHA-256 digest that is stored of a code or refresh token."""
     return hashlib.sha256(secret.encode(errors="surrogatepass")).digest()
 
 
 def keep(connection: Connection, solution: str, approval: int, kind: str, secret: str, expires: int) -> None:
-    """Keep a credential of an approval, alive until `expires` (Unix seconds)."""
+    """Store a credential of an approval, valid until `expires` (Unix seconds)."""
     execute(connection, KEEP, (solution, digest(secret), kind, approval, expires))
 
 
 def revoke(connection: Connection, solution: str, approval: int) -> None:
-    """Undo an approval: its code and all tokens that came from it are dead."""
+    """Delete an approval: its code and all tokens that came from it are no longer valid."""
     columns = approval_table.c
     connection.execute(delete(approval_table).where(columns.solution == solution, columns.id == approval))
 
 
 def revoke_client(connection: Connection, solution: str, client: int) -> None:
-    """Undo all that users approved for a client."""
+    """Delete all approvals of a client."""
     columns = approval_table.c
     connection.execute(
         delete(approval_table).where(columns.solution == solution, columns.client_id == client)

@@ -1,7 +1,7 @@
 """The clients of the OAuth provider (document 2, Records: oauth client).
 
-A client belongs to the user who registered it. A deleted one stays as a revoked row that no operation shows, and
-all that was issued to it goes with it.
+A client belongs to the user who registered it. A deleted one stays as a revoked row that no operation shows; its
+codes and tokens are deleted with it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ URI = re.compile(r"[A-Za-z0-9\-._~:/?\[\]@!$&'()*+;=%]+")
 
 
 def _listed(value: object) -> object:
-    """Several URIs come as a list, or as a text with commas between them."""
+    """Return URIs as a list: they are given as one, or as a text with commas between them."""
     number = (
         value.count(",") + 1
         if isinstance(value, str)
@@ -71,7 +71,10 @@ def _listed(value: object) -> object:
 
 
 def _absolute(uri: str) -> str:
-    """RFC 6749, 3.1.2: absolute, without a fragment; RFC 8252, 7.1: a private scheme is a domain name reversed."""
+    """Return a valid redirect URI. Raises ValueError for another.
+
+    RFC 6749, 3.1.2: absolute, without a fragment; RFC 8252, 7.1: a private scheme is a domain name reversed.
+    """
     if not URI.fullmatch(uri):
         raise ValueError("expected an absolute URI without a fragment")
     parts = urlsplit(uri)
@@ -103,15 +106,15 @@ class OauthClient(NamedTuple):
 
     @property
     def redirects(self) -> list[str]:
-        """Its redirect URIs, in the order in which they were registered."""
+        """The redirect URIs, in the order of their registration."""
         return self.redirect.split(",")
 
     def shown(self) -> dict[str, object]:
-        """The client as operations return it. The two kinds of clients that a lab never makes are named as such."""
+        """Return the client as operations return it. The flags of the two kinds that a lab never creates are false."""
         return {**self._asdict(), "password_client": False, "personal_access_client": False}
 
     def path(self, index: int) -> str | None:
-        """Where a solution asks its user to approve this client, for one of the redirects; None: no such one."""
+        """Return the path where a solution asks its user to approve this client; None without a redirect `index`."""
         if index >= len(self.redirects):
             return None
         redirect = quote(self.redirects[index], safe="")
@@ -133,7 +136,7 @@ def create(
     secret: str,
     now: int,
 ) -> OauthClient:
-    """Register a client of a user. Raises ServiceError 404: no such user."""
+    """Register a client of a user. Raises ServiceError 404 where there is no such user."""
     known(connection, solution, user_id)
     client = OauthClient(
         id=next_id(connection, solution, "client"),
@@ -158,24 +161,27 @@ def change(
     redirects: Iterable[str],
     now: int,
 ) -> OauthClient:
-    """Give a user's client another name and redirect. Raises ServiceError 404: no such user, or not theirs."""
+    """Replace the name and redirects of a user's client.
+
+    Raises ServiceError 404 where there is no such user, or the client is not the user's.
+    """
     return update_client(connection, solution, user_id, id, now, name=name, redirect=",".join(redirects))
 
 
 def revoke(connection: Connection, solution: str, user_id: int, id: int, now: int) -> None:
-    """Delete a user's client: with it go its codes and tokens. Raises as `change`."""
+    """Delete a user's client with its codes and tokens. Raises as `change`."""
     update_client(connection, solution, user_id, id, now, revoked=True, secret="")
     revoke_client(connection, solution, id)
 
 
 def of_user(connection: Connection, solution: str, user_id: int) -> list[OauthClient]:
-    """The clients of a user. Raises ServiceError 404: no such user."""
+    """Return the clients of a user. Raises ServiceError 404 where there is no such user."""
     known(connection, solution, user_id)
     return _living(connection, OF_USER, solution, user_id)
 
 
 def get(connection: Connection, solution: str, id: int) -> OauthClient | None:
-    """The client with an id, whoever owns it; None where there is none, or none any more."""
+    """Return the client with an id, of any user; None where there is none, or it is deleted."""
     found = _living(connection, GET, solution, id)
     return found[0] if found else None
 
@@ -183,6 +189,7 @@ def get(connection: Connection, solution: str, id: int) -> OauthClient | None:
 def update_client(
     connection: Connection, solution: str, user_id: int, id: int, now: int, **values: Any
 ) -> OauthClient:
+    """Change columns of a user's client and return it. Raises as `change`."""
     known(connection, solution, user_id)
     client = get(connection, solution, id)
     if client is None or client.user_id != user_id:
@@ -201,4 +208,5 @@ def _living(connection: Connection, query: str, solution: str, named: int) -> li
 
 
 def shown_time(now: int) -> str:
+    """Return Unix seconds as `YYYY-MM-DD hh:mm:ss` in UTC."""
     return datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%d %H:%M:%S")

@@ -1,4 +1,4 @@
-"""Authorization codes: what a client gets once a user has approved it (RFC 6749, 4.1.2)."""
+"""Authorization codes, which a client receives once a user has approved it (RFC 6749, 4.1.2)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FORGET_UNUSED = (  # approvals whose code was never exchanged, and never can be
 
 
 class Approval(NamedTuple):
-    """What a user approved (RFC 6749, 4.1.1)."""
+    """An authorization request that a user approved (RFC 6749, 4.1.1)."""
 
     client_id: int
     redirect_uri: str
@@ -40,7 +40,7 @@ class Approval(NamedTuple):
 def issue(
     connection: Connection, solution: str, user: UserIdentity, given: Approval, code: str, now: int
 ) -> None:
-    """Keep a code for a client that a user approved.
+    """Store a code for a client that a user approved.
 
     Raises UserError: unauthorized_client, invalid_request, unsupported_response_type, invalid_scope 400;
     invalid_token 401.
@@ -60,7 +60,7 @@ def issue(
 
 
 def check(client: clients.OauthClient | None, given: Approval) -> None:
-    """In the order of a provider: whose request it is, where its answer goes, what it asks for."""
+    """Check an authorization request: client, redirect URI, response type and scope, in order. Raises UserError 400."""
     if client is None:
         raise UserError(400, f"OAuth client {given.client_id} does not exist.", "unauthorized_client")
     if given.redirect_uri not in client.redirects:  # letter by letter (RFC 9700, 4.1.3)
@@ -72,5 +72,5 @@ def check(client: clients.OauthClient | None, given: Approval) -> None:
 
 
 def invalid_token() -> UserError:
-    """RFC 6750, 3.1: the bearer token does not tell who the user is."""
+    """Return the error of a bearer token that identifies no active user (RFC 6750, 3.1)."""
     return UserError(401, "The token is not valid, or not any more.", "invalid_token")

@@ -1,7 +1,7 @@
 """The group Oauth of the User service: the platform as an OAuth provider (document 2, Endpoints, Oauth).
 
-RFC 6749 with authorization codes and refresh tokens; RFC 6750 for the user's bearer token. A solution draws the
-pages and takes the requests; these operations decide.
+RFC 6749 with authorization codes and refresh tokens; RFC 6750 for the user's bearer token. A solution serves the
+pages and endpoints; these operations check and issue.
 """
 
 from __future__ import annotations
@@ -38,15 +38,16 @@ Lifetime = Annotated[Whole, Field(ge=1, lt=2**53)]  # seconds
 
 
 class Oauth(Group):
-    """Clients, codes and tokens of the OAuth provider."""
+    """Operations on the OAuth provider's clients, codes and tokens."""
 
     @operation
     async def createOauthClient(
         self, caller: Caller, id: Id, name: Name, redirect: Redirects
     ) -> dict[str, object]:
-        """Register a client of a user: the client, with its secret. redirect: a URI, or several with commas.
+        """Register an OAuth client of a user. Returns the client, with its secret.
 
-        404 where there is no such user; 400 where a URI is not absolute or has a fragment.
+        redirect: a redirect URI, or several with commas. 404 where there is no such user; 400 where a URI is not
+        absolute or has a fragment.
         """
         secret = self._context.identifiers.alphanumeric(f"{caller.solution}/oauth client", 40)
         client = await self._context.database.run(
@@ -58,7 +59,7 @@ class Oauth(Group):
     async def updateOauthClient(
         self, caller: Caller, id: Id, client_id: Id, name: Name, redirect: Redirects
     ) -> dict[str, object]:
-        """Give a user's client another name and redirect: the client. 404 where it is not theirs."""
+        """Set the name and redirect URIs of a user's OAuth client. Returns the client; 404 where it is not theirs."""
         client = await self._context.database.run(
             clients.change, caller.solution, id, client_id, name, redirect, self._now()
         )
@@ -66,23 +67,21 @@ class Oauth(Group):
 
     @operation
     async def deleteOauthClient(self, caller: Caller, id: Id, client_id: Id) -> None:
-        """Revoke a user's client, with all codes and tokens it got, and show it no more.
-
-        Gives nil; 404 where it is not theirs.
-        """
+        """Delete a user's OAuth client and revoke its codes and tokens. Returns nil; 404 where it is not theirs."""
         await self._context.database.run(clients.revoke, caller.solution, id, client_id, self._now())
 
     @operation
     async def getOauthClients(self, caller: Caller, id: Id) -> dict[str, object]:
-        """The clients of a user: `{oauth_clients}`, a list."""
+        """List the OAuth clients of a user: `{oauth_clients}`, a list. 404 where there is no such user."""
         found = await self._context.database.read(clients.of_user, caller.solution, id)
         return {"oauth_clients": [client.shown() for client in found]}
 
     @operation
     async def getOauthClientRedirectPath(self, caller: Caller, client_id: Id, redirectIndex: Id = 0) -> str:
-        """Where a solution asks its user to approve a client; redirectIndex picks one of its redirects, from 0.
+        """Return the path of the solution where a user approves an OAuth client.
 
-        Gives a path of the solution as text. 404 where there is no such client, 400 where it has no such redirect.
+        redirectIndex: the client's redirect URI to use, counted from 0. 404 where there is no such client, 400
+        where it has no such redirect.
         """
         client = await self._context.database.read(clients.get, caller.solution, client_id)
         if client is None:
@@ -104,10 +103,12 @@ class Oauth(Group):
         response_type: Annotated[str, one_of("code", "token")],
         scope: Annotated[Scope, InJournal(names)] = "",
     ) -> str:
-        """The code for a client that the user of a token approved; it may be exchanged once, within 600 seconds.
+        """Return an authorization code for a client that the user of a token approved.
 
-        Errors as in RFC 6750, 3.1 and RFC 6749, 4.1.2.1: invalid_token 401; unauthorized_client,
-        invalid_request, unsupported_response_type, invalid_scope 400.
+        The code works once, within 600 seconds.
+
+        Errors as in RFC 6750, 3.1 and RFC 6749, 4.1.2.1: invalid_token 401; unauthorized_client, invalid_request,
+        unsupported_response_type, invalid_scope 400.
         """
         user = await user_tokens.user_of(self._context, self.keys, caller.solution, token.get_secret_value())
         if user is None:
@@ -132,12 +133,12 @@ class Oauth(Group):
         access_token_ttl: Lifetime = ACCESS_LIFETIME,
         refresh_token_ttl: Lifetime = REFRESH_LIFETIME,
     ) -> dict[str, object]:
-        """Exchange a code or a refresh token for a token set, which ends the former one of this client and user.
+        """Exchange a code or a refresh token for new tokens, which end the earlier ones of this client and user.
 
-        Gives `{expires_in, token_type, access_token, refresh_token}`. code and redirect_uri go with the grant_type
-        authorization_code, refresh_token with refresh_token; the lifetimes, in seconds, are the solution's to set,
-        never its clients'.
-        Errors as in RFC 6749, 5.2: invalid_client 401; unsupported_grant_type, invalid_request, invalid_grant 400.
+        Returns `{expires_in, token_type, access_token, refresh_token}`. grant_type authorization_code needs code
+        and redirect_uri, refresh_token needs refresh_token. The lifetimes, in seconds, are for the solution to set,
+        never for its clients. Errors as in RFC 6749, 5.2: invalid_client 401; unsupported_grant_type,
+        invalid_request, invalid_grant 400.
         """
         now = self._now()
         actor = f"{caller.solution}/oauth token"

@@ -1,4 +1,4 @@
-"""Token sets: what a client gets for a code or a refresh token (RFC 6749, 4.1.3 and 6)."""
+"""Token sets, which a client receives for a code or a refresh token (RFC 6749, 4.1.3 and 6)."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ NEW_SET = "UPDATE oauth_approval SET jti = ? WHERE solution = ? AND id = ?"
 
 
 class TokenRequest(NamedTuple):
-    """What a client asks for; None for what it did not send.
+    """A client's token request; None for a parameter that it did not send.
 
-    A client without client_secret is let in: what it exchanges is bound to it, and stands for the secret.
+    A client without client_secret is accepted: its credential is bound to it, and so proves who it is.
     """
 
     grant_type: str
@@ -44,7 +44,7 @@ class TokenRequest(NamedTuple):
 
 
 class NewSet(NamedTuple):
-    """What a set is made of. refresh_expires: Unix seconds."""
+    """Identifier and refresh token of a new token set. refresh_expires: Unix seconds."""
 
     jti: str
     refresh_token: str
@@ -52,14 +52,14 @@ class NewSet(NamedTuple):
 
 
 class Granted(NamedTuple):
-    """Whom a set speaks for, and what it may be used for: names with spaces between them."""
+    """User and scope of a token set; the scope is names with spaces between them."""
 
     user_id: int
     scope: str
 
 
 class _Found(NamedTuple):
-    """A credential and its approval. living: is its user active, with the password of then?"""
+    """A credential and its approval. living: whether its user is active, with the same password as at the approval."""
 
     digest: bytes
     approval: int
@@ -72,10 +72,11 @@ class _Found(NamedTuple):
 
 
 def exchange(connection: Connection, solution: str, request: TokenRequest, made: NewSet, now: int) -> Granted:
-    """Spend a code or refresh token for a new set, which ends the former one of this client and user.
+    """Exchange a code or refresh token for a new set, which ends the earlier one of this client and user.
 
     Raises UserError: invalid_client 401; unsupported_grant_type, invalid_request, invalid_grant 400. A second use
-    revokes all that the first one gave (RFC 6749, 4.1.2 and RFC 9700, 4.14.2), so its error comes as Committed.
+    revokes everything that the first one gave (RFC 6749, 4.1.2 and RFC 9700, 4.14.2), so its error is raised as
+    Committed.
     """
     authenticate(connection, solution, request)
     kind, credential = credential_of(request)
@@ -98,6 +99,7 @@ def exchange(connection: Connection, solution: str, request: TokenRequest, made:
 
 
 def authenticate(connection: Connection, solution: str, request: TokenRequest) -> None:
+    """Check that the client exists and that its secret, if sent, is right. Raises UserError 401."""
     row = execute(connection, SECRET, (solution, request.client_id)).fetchone()
     if row is None or (
         request.client_secret is not None
@@ -107,7 +109,7 @@ def authenticate(connection: Connection, solution: str, request: TokenRequest) -
 
 
 def credential_of(request: TokenRequest) -> tuple[str, str]:
-    """The kind of what is exchanged, and the secret itself."""
+    """Return kind and secret of the credential that a request exchanges. Raises UserError 400."""
     if request.grant_type == "authorization_code":
         _required("redirect_uri", request.redirect_uri)
         return CODE, _required("code", request.code)
@@ -127,12 +129,13 @@ def _required(name: str, value: str | None) -> str:
 
 
 def find(connection: Connection, solution: str, client_id: int, kind: str, credential: str) -> _Found | None:
+    """Return the stored credential of a client, with its approval; None where there is none."""
     kept = digest(credential)
     row = execute(connection, FIND, (ACTIVE, solution, kept, kind, client_id)).fetchone()
     return None if row is None else _Found(kept, *row)
 
 
 def _invalid_grant(request: TokenRequest) -> UserError:
-    """One text for all reasons: who holds a stolen credential learns nothing of it."""
+    """Return the error of a refused credential: one text for all reasons, so that a thief of one learns nothing."""
     what = "refresh_token is" if request.grant_type == "refresh_token" else "code or redirect_uri is"
     return UserError(400, f"The {what} not valid, or not any more.", "invalid_grant")

@@ -1,4 +1,5 @@
 """The group Roles, and the permissions of the group Users.
 
-roles, permissions and assignments hold the operations; `arguments` their name rules, `tables` what is kept.
+roles, permissions and assignments hold the operations; `arguments` their name rules, `tables` their database
+tables.
 """

@@ -1,4 +1,4 @@
-"""The arguments of role and permission operations (document 2, Name rules): what is granted, what is refused."""
+"""The arguments of role and permission operations and their name rules (document 2, Name rules)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 
 def fold(name: str) -> str:
-    """A role_id or parameter name in the form that it is compared in: letter case does not matter."""
+    """Return a role_id or parameter name in lower case, in which it is compared."""
     return name.lower()
 
 
@@ -47,7 +47,7 @@ def _parameter_name(value: object) -> str:
 
 
 def _parameter_value(value: object) -> str:
-    """A value as text: whole numbers are written as their digits, the wildcard as WILDCARD."""
+    """Return a value as text: whole numbers as their digits, the wildcard as WILDCARD."""
     if isinstance(value, Mapping):
         if value != {"type": "wildcard"}:
             raise ValueError("expected {type: 'wildcard'} where the value is an object")
@@ -68,12 +68,14 @@ def _end_point(value: object) -> str:
 
 
 def matching(value: object, pattern: re.Pattern[str], expected: str) -> str:
+    """Return a text that a pattern matches as a whole. Raises ValueError otherwise. expected: for its message."""
     if not isinstance(value, str) or not pattern.fullmatch(value):
         raise ValueError(f"expected {expected}")
     return value
 
 
 def unreserved(name: str) -> str:
+    """Return a name that is not a reserved word. Raises ValueError for one."""
     if fold(name) in RESERVED:
         raise ValueError(f"{name} is a reserved word")
     return name
@@ -93,14 +95,14 @@ class RoleParameter(BaseModel):
 
 
 class AssignedValue(BaseModel):
-    """A value of a parameter that a user is assigned."""
+    """A value of a role's parameter, assigned to a user."""
 
     name: ParameterName
     value: ParameterValue
 
 
 class AssignedRole(BaseModel):
-    """A role that a user is assigned, with values of its parameters."""
+    """A role assigned to a user, with values of its parameters."""
 
     role_id: RoleId
     parameters: Annotated[Sequence[AssignedValue], BeforeValidator(listed)] = ()
@@ -108,7 +110,7 @@ class AssignedRole(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """A method and a path of the solution; {name} in the path stands for a role's parameter."""
+    """A method and a path of the solution; {name} in the path is a placeholder for a role's parameter."""
 
     method: Method
     end_point: EndPoint
@@ -118,7 +120,7 @@ class Permission:
 
     @property
     def placeholders(self) -> list[str]:
-        """The names in the path as they are compared, each once; a brace without its other half encloses no name."""
+        """The distinct names in the path, in lower case; an empty name where a brace is not paired."""
         names = PLACEHOLDER.findall(self.end_point)
         if set("{}") & set(PLACEHOLDER.sub("", self.end_point)):
             names.append("")
@@ -126,7 +128,7 @@ class Permission:
 
 
 def _perm_id(value: object) -> Permission:
-    """{method}/{end_point}: the first slash parts them."""
+    """Return the permission of a text {method}/{end_point}: the first slash separates them."""
     if not isinstance(value, str) or "/" not in value:
         raise ValueError("expected {method}/{end_point}")
     method, _, end_point = value.partition("/")
@@ -134,9 +136,9 @@ def _perm_id(value: object) -> Permission:
 
 
 def _pairs(value: object) -> dict[str, str | None]:
-    """name::value strings as name (as it is compared) → value; None where nobody can hold what is given for it.
+    """Return name::value strings as name (in lower case) → value; None for a value that is impossible or ambiguous.
 
-    So is a second value for a name.
+    A value is impossible where no user can hold it, ambiguous where a name has two.
     """
     texts = listed(value)
     if not isinstance(texts, Sequence):

@@ -1,7 +1,7 @@
-"""Who holds which role of the User service, and with which values of its parameters.
+"""Assignments of roles to users in the User service, with values of the roles' parameters.
 
-A user may hold a role with no value at all, which permits nothing. The wildcard is a value of its own, held
-beside others, that counts as all of them.
+A user may have a role with no value at all, which permits nothing. The wildcard is a separate value that may be
+assigned beside others and counts as all of them.
 """
 
 from __future__ import annotations
@@ -55,25 +55,25 @@ HELD = (
 
 
 class Assignments(Group):
-    """What users hold, in the groups Roles and Users.
+    """Operations on the roles assigned to users, in the groups Roles and Users.
 
-    An assignment is `{role_id, parameters: [{name, value}]}`; the wildcard is the value `{type: 'wildcard'}`.
-    Where a list of assignments is the result, it is all that the user holds, in the order of assigning.
+    An assignment is `{role_id, parameters: [{name, value}]}`; the wildcard is the value `{type: 'wildcard'}`. A
+    list of assignments in a result is complete, in the order of assigning.
     """
 
     @operation
     async def assignUser(self, caller: Caller, id: Id, roles: AssignedRoles) -> list[dict[str, object]]:
-        """Add to what a user holds: a list of assignments, or one. Gives the list of all that the user holds.
+        """Assign roles to a user: a list of assignments, or one. Returns the list of all assignments of the user.
 
-        An assignment is `{role_id, parameters: [{name, value}]}`. value: 1 to 100 of A-Z a-z 0-9, a whole number, or
-        `{type: 'wildcard'}` for every value; a role without values permits nothing. 404 where there is no such user
-        or role, 400 where the role has no such parameter: then nothing is assigned.
+        An assignment is `{role_id, parameters: [{name, value}]}`. value: 1 to 100 of A-Z a-z 0-9, a whole number,
+        or `{type: 'wildcard'}` for every value; a role without values permits nothing. 404 where there is no such
+        user or role, 400 where the role has no such parameter: then nothing is assigned.
         """
         return await self._context.database.run(assign, caller.solution, id, roles)
 
     @operation
     async def deassignUser(self, caller: Caller, id: Id, role_id: RoleId) -> list[dict[str, object]]:
-        """Take a role from a user, who need not hold it. Gives the list of assignments."""
+        """Remove a role from a user, who need not have it. Returns the list of the remaining assignments."""
         return await self._context.database.run(deassign, caller.solution, id, role_id)
 
     @operation
@@ -85,7 +85,7 @@ class Assignments(Group):
         parameter_name: ParameterName,
         parameter_value: ParameterValue,
     ) -> list[dict[str, object]]:
-        """Take one value from a user; the role stays, even without values. Gives the list of assignments."""
+        """Remove one parameter value from a user; the role stays, even without values. Returns the assignments."""
         return await self._context.database.run(
             deassign_values, caller.solution, id, role_id, parameter_name, parameter_value
         )
@@ -94,7 +94,7 @@ class Assignments(Group):
     async def deassignUserParamName(
         self, caller: Caller, id: Id, role_id: RoleId, parameter_name: ParameterName
     ) -> list[dict[str, object]]:
-        """Take all values of a parameter from a user; the role stays. Gives the list of assignments."""
+        """Remove all values of a parameter from a user; the role stays. Returns the assignments."""
         return await self._context.database.run(deassign_values, caller.solution, id, role_id, parameter_name)
 
     @operation
@@ -106,7 +106,7 @@ class Assignments(Group):
         parameter_name: ParameterName,
         parameter_value: ParameterValue,
     ) -> str:
-        """'OK' where the user holds the value or the wildcard in this role, otherwise 403."""
+        """Return 'OK' where the user has the value or the wildcard in this role, otherwise 403."""
         if not await self._context.database.read(
             has_role, caller.solution, id, role_id, parameter_name, parameter_value
         ):
@@ -117,7 +117,7 @@ class Assignments(Group):
 
     @operation
     async def listUserRoles(self, caller: Caller, id: Id) -> list[dict[str, object]]:
-        """What a user holds: the list of assignments, `{role_id, parameters: [{name, value}]}`."""
+        """List the roles assigned to a user, with parameter values: `{role_id, parameters: [{name, value}]}`."""
         return await self._context.database.read(assignments_of, caller.solution, id)
 
     @operation
@@ -130,14 +130,14 @@ class Assignments(Group):
         offset: Offset = 0,
         limit: Limit = LARGEST_PAGE,
     ) -> dict[str, object]:
-        """The values of a parameter that a user holds: `{items, total}`; the wildcard is `*`. limit: 1 to 100."""
+        """List a user's values of a role's parameter: `{items, total}`; the wildcard is `*`. limit: 1 to 100."""
         return await self._context.database.read(
             page, caller.solution, id, role_id, parameter_name, offset, limit
         )
 
     @operation
     async def listRoleUsers(self, caller: Caller, role_id: RoleId) -> list[int]:
-        """The ids of the users who hold a role, in their order."""
+        """List the ids of the users who have a role, in ascending order."""
         return await self._context.database.read(holders, caller.solution, role_id)
 
     @operation
@@ -148,7 +148,7 @@ class Assignments(Group):
         parameter_name: ParameterName,
         parameter_value: ParameterValue,
     ) -> list[int]:
-        """The ids of the users who hold a value or the wildcard, in their order."""
+        """List the ids of the users who have a parameter value or the wildcard, in ascending order."""
         return await self._context.database.read(
             value_holders, caller.solution, role_id, parameter_name, parameter_value
         )
@@ -161,7 +161,7 @@ class Assignments(Group):
         parameter_name: ParameterName,
         parameter_value: ParameterValue,
     ) -> None:
-        """Take a value of a parameter from all users. Gives nil."""
+        """Remove a value of a parameter from all users. Returns nil."""
         await self._context.database.run(
             delete_value, caller.solution, role_id, parameter_name, parameter_value
         )
@@ -214,7 +214,7 @@ def deassign(connection: Connection, solution: str, id: int, role_id: str) -> li
 def deassign_values(
     connection: Connection, solution: str, id: int, role_id: str, name: str, *values: str
 ) -> list[dict[str, object]]:
-    """Takes the values that are given, or all of the parameter where none is."""
+    """Remove the given values from a user, or all values of the parameter where none is given."""
     known(connection, solution, id)
     role, parameter = known_parameter(connection, solution, role_id, name)
     rows = where(value_table, solution=solution, user_id=id, role=role, parameter=parameter)

@@ -1,8 +1,8 @@
-"""The permissions of the User service: what there is, what roles have, and whether a user may.
+"""The permissions of the User service: registration, permissions of roles, and the check of a user's permission.
 
-A permission is a method and a path of the solution. A user may use it who holds, in one and the same role that
-has it, each of the path's placeholders with the value in question or the wildcard; in a path without
-placeholders, any value in that role.
+A permission is a method and a path of the solution. A user may use it with a role that has the permission, if the
+user has in this one role, for every placeholder of the path, the requested value or the wildcard; for a path
+without placeholders, any value in that role.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ AS_VALUE = " AND parameter = ? AND value IN (?, ?)"
 
 
 class Permissions(Group):
-    """Permissions, in the groups Users and Roles."""
+    """Operations on permissions, in the groups Users and Roles."""
 
     @operation
     async def createPermission(self, caller: Caller, method: Method, end_point: EndPoint) -> dict[str, str]:
-        """Register a permission: `{method, end_point}`. It may be there already.
+        """Register a permission, unless it exists. Returns `{method, end_point}`.
 
-        method: 1 to 10 of A-Z; end_point: 1 to 150 of A-Z a-z 0-9 - / _ { }, where {name} stands for a role's
-        parameter, and usually without a slash to begin with.
+        method: 1 to 10 of A-Z; end_point: 1 to 150 of A-Z a-z 0-9 - / _ { }, where {name} is a placeholder for a
+        role's parameter, and usually without a leading slash.
         """
         permission = Permission(method, end_point)
         await self._context.database.run(register, caller.solution, [permission])
@@ -57,19 +57,19 @@ class Permissions(Group):
 
     @operation
     async def listPerms(self, caller: Caller) -> list[dict[str, str]]:
-        """All permissions, in the order of their registration: a list of `{method, end_point}`."""
+        """List all permissions, in the order of their registration: `{method, end_point}`."""
         return await self._context.database.read(_all, caller.solution)
 
     @operation
     async def deletePerm(self, caller: Caller, perm_id: PermId) -> None:
-        """Delete a permission, also from the roles that have it. Gives nil; 404 where there is none."""
+        """Delete a permission, also from the roles that have it. Returns nil; 404 where there is none."""
         await self._context.database.run(_unregister, caller.solution, perm_id)
 
     @operation
     async def addRolePerm(
         self, caller: Caller, role_id: RoleId, body: PermissionList
     ) -> list[dict[str, str]]:
-        """Give a role permissions: a list of `{method, end_point}`, or one. Gives all that it has.
+        """Add permissions to a role: a list of `{method, end_point}`, or one. Returns all permissions of the role.
 
         Permissions that are not registered yet are registered.
         """
@@ -77,12 +77,12 @@ class Permissions(Group):
 
     @operation
     async def deleteRolePerm(self, caller: Caller, role_id: RoleId, perm_id: PermId) -> list[dict[str, str]]:
-        """Take a permission from a role. Gives what it has left; 404 where it did not have it."""
+        """Remove a permission from a role. Returns the remaining ones; 404 where the role does not have it."""
         return await self._context.database.run(detach, caller.solution, role_id, perm_id)
 
     @operation
     async def listRolePerms(self, caller: Caller, role_id: RoleId) -> list[dict[str, str]]:
-        """The permissions of a role, in the order in which it got them: a list of `{method, end_point}`."""
+        """List the permissions of a role, in the order in which they were added: `{method, end_point}`."""
         return await self._context.database.read(permissions_of_role, caller.solution, role_id)
 
     @operation
@@ -93,11 +93,11 @@ class Permissions(Group):
         perm_id: OptionalPermission = None,
         parameters: OptionalPairs = NO_PAIRS,
     ) -> str:
-        """'OK' where the user may use a permission with `name::value` for its placeholders, otherwise 403.
+        """Return 'OK' where the user may use a permission with `name::value` for its placeholders, otherwise 403.
 
-        Names that are no placeholders are ignored. 403 too: a permission or a user that does not exist, a
-        placeholder without value, with one that nobody can hold, or with two, or whose name no parameter can have;
-        and arguments that are missing or malformed.
+        Names that are not placeholders are ignored. 403 too: a permission or a user that does not exist; a
+        placeholder without value, with an impossible value or with two, or whose name no parameter can have;
+        missing or malformed arguments.
         """
         if id is None or perm_id is None or parameters is None:
             wrong = "id" if id is None else "perm_id" if perm_id is None else "parameters"
@@ -110,6 +110,7 @@ class Permissions(Group):
 def is_allowed(
     connection: Connection, solution: str, id: int, permission: Permission, given: Mapping[str, str | None]
 ) -> bool:
+    """Return whether a user may use a permission. given: placeholder → value; None for one that no user can have."""
     query = ROLE_THAT_HAS
     values: list[object] = [solution, permission.method, permission.end_point]
     for name in permission.placeholders:
@@ -124,12 +125,14 @@ def is_allowed(
 
 
 def register(connection: Connection, solution: str, permissions: Iterable[Permission]) -> None:
+    """Add permissions, unless they exist."""
     _insert(connection, permission_table, [_row(solution, permission) for permission in permissions])
 
 
 def attach(
     connection: Connection, solution: str, role_id: str, permissions: Iterable[Permission]
 ) -> list[dict[str, str]]:
+    """Add permissions to a role and return all it has. Raises ServiceError 404 where there is no such role."""
     of_role = {"role": known_role(connection, solution, role_id)}
     rows = [_row(solution, permission) for permission in permissions]
     _insert(connection, permission_table, rows)
@@ -140,6 +143,7 @@ def attach(
 def detach(
     connection: Connection, solution: str, role_id: str, permission: Permission
 ) -> list[dict[str, str]]:
+    """Remove a permission from a role and return the others. Raises ServiceError 404 without role or permission."""
     row = _row(solution, permission) | {"role": known_role(connection, solution, role_id)}
     if not delete_row(connection, role_permission_table, row):
         raise ServiceError(404, f"Role {role_id} has no permission {permission}.")
@@ -147,6 +151,7 @@ def detach(
 
 
 def permissions_of_role(connection: Connection, solution: str, role_id: str) -> list[dict[str, str]]:
+    """Return the permissions of a role. Raises ServiceError 404 where there is no such role."""
     role = known_role(connection, solution, role_id)
     return listed(connection, role_permission_table, {"solution": solution, "role": role})
 

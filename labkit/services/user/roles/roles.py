@@ -1,6 +1,6 @@
 """The group Roles of the User service: roles and the parameters that they have.
 
-What roles permit is in `permissions`, who holds them in `assignments`.
+The permissions of roles are in `permissions`, their assignment to users in `assignments`.
 """
 
 from __future__ import annotations
@@ -25,39 +25,39 @@ from labkit.services.user.roles.tables import (
 
 
 class Roles(Group):
-    """Roles and their parameters."""
+    """Operations on roles and their parameters."""
 
     @operation
     async def createRole(
         self, caller: Caller, role_id: RoleId, parameter: Parameters = ()
     ) -> dict[str, object]:
-        """Create a role: `{role_id, parameter: [{name}]}`. 409 where there is one of that name in any letter case.
+        """Create a role. Returns `{role_id, parameter: [{name}]}`; 409 where the name exists in any letter case.
 
-        role_id: 1 to 80 of A-Z a-z 0-9 - _; parameter: a list of `{name}`, or one, of 1 to 40 letters each. Reserved
-        words are refused (document 2, Name rules).
+        role_id: 1 to 80 of A-Z a-z 0-9 - _; parameter: a list of `{name}`, or one; a name has 1 to 40 letters.
+        Reserved words are refused (document 2, Name rules).
         """
         return await self._context.database.run(create, caller.solution, role_id, parameter)
 
     @operation
     async def getRole(self, caller: Caller, role_id: RoleId) -> dict[str, object]:
-        """The role, in any letter case: `{role_id, parameter: [{name}]}`. 404 where there is none."""
+        """Return a role, found in any letter case: `{role_id, parameter: [{name}]}`. 404 where there is none."""
         return await self._context.database.read(shown, caller.solution, role_id)
 
     @operation
     async def listRoles(self, caller: Caller) -> list[dict[str, object]]:
-        """All roles, in the order of their creation: a list of `{role_id, parameter: [{name}]}`."""
+        """List all roles, in the order of their creation: `{role_id, parameter: [{name}]}`."""
         return await self._context.database.read(all_roles, caller.solution)
 
     @operation
     async def deleteRole(self, caller: Caller, role_id: RoleId) -> None:
-        """Delete a role, also from the users who hold it. Its permissions stay registered. Gives nil."""
+        """Delete a role, also from the users who have it. Its permissions stay registered. Returns nil."""
         await self._context.database.run(delete_role, caller.solution, role_id)
 
     @operation
     async def addRoleParam(self, caller: Caller, role_id: RoleId, body: Parameters) -> dict[str, object]:
-        """Define parameters of a role: a list of `{name}`, or one. Gives the role.
+        """Add parameters to a role: a list of `{name}`, or one. Returns the role.
 
-        A name that it has stays as it is. 404 where there is no such role.
+        A name that the role has already stays as it is. 404 where there is no such role.
         """
         return await self._context.database.run(add_parameters, caller.solution, role_id, body)
 
@@ -65,13 +65,14 @@ class Roles(Group):
     async def deleteRoleParam(
         self, caller: Caller, role_id: RoleId, parameter_name: ParameterName
     ) -> dict[str, object]:
-        """Take a parameter from a role, and its values from all users. Gives the role; 400 where it has none such."""
+        """Remove a parameter from a role, and its values from all users. Returns the role; 400 if it is missing."""
         return await self._context.database.run(remove_parameters, caller.solution, role_id, parameter_name)
 
 
 def create(
     connection: Connection, solution: str, role_id: str, parameters: Iterable[RoleParameter]
 ) -> dict[str, object]:
+    """Create a role and return it as operations do. Raises ServiceError 409 where it exists."""
     created = connection.execute(
         insert(role_table)
         .values(solution=solution, role=fold(role_id), role_id=role_id)
@@ -83,6 +84,7 @@ def create(
 
 
 def shown(connection: Connection, solution: str, role_id: str) -> dict[str, object]:
+    """Return a role as operations do. Raises ServiceError 404 where there is none."""
     role = known_role(connection, solution, role_id)
     spelled = connection.execute(
         select(role_table.c.role_id).where(*where(role_table, solution=solution, role=role))

@@ -1,7 +1,7 @@
-"""Roles, permissions and who holds what, as the database keeps them, and how a role is found.
+"""The database tables of roles, permissions and assignments, and the lookup of a role.
 
-Roles and parameter names are referred to in the form that they are compared in; the first spelling stands
-beside it, once. A `position` counts up with each row, so it gives the order in which rows came.
+Rows refer to roles and parameters by their lower-case names; the first spelling is stored once, beside the name. A
+`position` counts up with every row, so it gives the order of insertion.
 """
 
 from __future__ import annotations
@@ -124,12 +124,12 @@ PARAMETERS = "SELECT parameter, name FROM role_parameter WHERE solution = ? AND 
 
 
 def where(table: Table, **row: object) -> list[ColumnElement[bool]]:
-    """What rows of a table have in common: the values of some of its columns."""
+    """Return conditions that select the rows of a table with these values in their columns."""
     return [table.c[name] == value for name, value in row.items()]
 
 
 def known_role(connection: Connection, solution: str, role_id: str) -> str:
-    """The role as tables name it. Raises ServiceError 404."""
+    """Return the role's name as tables store it. Raises ServiceError 404 where there is none."""
     role = fold(role_id)
     if execute(connection, ROLE, (solution, role)).fetchone() is None:
         raise unknown("Role", role_id)
@@ -137,12 +137,12 @@ def known_role(connection: Connection, solution: str, role_id: str) -> str:
 
 
 def names(connection: Connection, solution: str, role: str) -> dict[str, str]:
-    """The parameters of a role in the order of their definition: as tables name them → as first spelled."""
+    """Return the parameters of a role in the order of their definition: name as tables store it → as first spelled."""
     return dict(execute(connection, PARAMETERS, (solution, role)))
 
 
 def known_parameter(connection: Connection, solution: str, role_id: str, name: str) -> tuple[str, str]:
-    """The role and its parameter as tables name them. Raises ServiceError 404 without the role, else 400."""
+    """Return role and parameter as tables store them. Raises ServiceError 404 without role, 400 without parameter."""
     role = known_role(connection, solution, role_id)
     if fold(name) not in names(connection, solution, role):
         raise undefined(role_id, name)
@@ -150,5 +150,5 @@ def known_parameter(connection: Connection, solution: str, role_id: str, name: s
 
 
 def undefined(role_id: str, name: str) -> ServiceError:
-    """400: a role has no such parameter."""
+    """Return a ServiceError 400 for a role that has no such parameter."""
     return ServiceError(400, f"Role {role_id} has no parameter {name}, add it with addRoleParam first.")

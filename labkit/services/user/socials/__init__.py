@@ -1,4 +1,4 @@
-"""The group Socials: people log in with an identity provider, by OAuth 2 or OAuth 1.0a.
+"""The group Socials: users log in with an identity provider, by OAuth 2 or OAuth 1.0a.
 
-`operations` are what scripts call; `records` is what is kept, `web` how providers are asked.
+`operations` holds the operations that scripts call; `records` the database tables, `web` the requests to providers.
 """

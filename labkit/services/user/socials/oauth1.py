@@ -1,4 +1,4 @@
-"""Social login by OAuth 1.0a, seen by the client (RFC 5849); oauthlib signs."""
+"""Social login by OAuth 1.0a, the client's side (RFC 5849); oauthlib signs."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from labkit.services.user.socials.web import ProviderClient, is_token, with_quer
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What makes a signed request unlike any other (section 3.3); seconds: lab time."""
+    """Nonce and timestamp, which make every signed request unique (section 3.3). seconds: lab time."""
 
     nonce: str
     seconds: int
 
 
 async def request_token(provider: ProviderClient, stamp: Stamp) -> Oauth1Token:
-    """Temporary credentials (section 2.1). Raises ServiceError."""
+    """Request temporary credentials (section 2.1). Raises ServiceError."""
     headers = signed_headers(
         provider, "POST", provider.at.request_token, stamp, callback=provider.social.redirect
     )
@@ -31,20 +31,20 @@ async def request_token(provider: ProviderClient, stamp: Stamp) -> Oauth1Token:
 
 
 def login_url(provider: ProviderClient, token: Oauth1Token) -> str:
-    """Where a person logs in (section 2.2)."""
+    """Return the provider's URL where the user logs in (section 2.2)."""
     return with_query(provider.at.authorize, {"oauth_token": token.token})
 
 
 async def access_token(
     provider: ProviderClient, token: Oauth1Token, verifier: str, stamp: Stamp
 ) -> Oauth1Token:
-    """Token credentials for temporary ones (section 2.3). Raises ServiceError."""
+    """Exchange temporary credentials for token credentials (section 2.3). Raises ServiceError."""
     headers = signed_headers(provider, "POST", provider.at.token, stamp, token, verifier=verifier)
     return _token(provider, await provider.ask_for_token(provider.at.token, headers))
 
 
 async def user(provider: ProviderClient, token: Oauth1Token, stamp: Stamp) -> str:
-    """The user information. Raises ServiceError."""
+    """Return the user information. Raises ServiceError."""
     return await provider.user(signed_headers(provider, "GET", provider.at.userinfo, stamp, token))
 
 
@@ -64,7 +64,7 @@ def signed_headers(
     callback: str | None = None,
     verifier: str | None = None,
 ) -> dict[str, str]:
-    """The headers of a signed request (HMAC-SHA1, section 3.4.2)."""
+    """Return the headers of a signed request (HMAC-SHA1, section 3.4.2)."""
     signer = Client(
         provider.social.client_id,
         provider.social.client_secret,

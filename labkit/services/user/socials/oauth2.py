@@ -1,4 +1,4 @@
-"""Social login by OAuth 2: the authorization code grant, seen by the client (RFC 6749, section 4.1)."""
+"""Social login by OAuth 2: the authorization code grant, the client's side (RFC 6749, section 4.1)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from labkit.services.user.socials.web import FORM, ProviderClient, is_token, wit
 
 
 def login_url(provider: ProviderClient, state: str) -> str:
-    """Where a person logs in (section 4.1.1)."""
+    """Return the provider's URL where the user logs in (section 4.1.1)."""
     social = provider.social
     parameters = {
         "response_type": "code",
@@ -21,7 +21,7 @@ def login_url(provider: ProviderClient, state: str) -> str:
 
 
 async def access_token(provider: ProviderClient, code: str) -> str:
-    """The access token for a code (section 4.1.3). Raises ServiceError."""
+    """Exchange a code for an access token (section 4.1.3). Raises ServiceError."""
     social = provider.social
     form = {
         "grant_type": "authorization_code",
@@ -38,5 +38,5 @@ async def access_token(provider: ProviderClient, code: str) -> str:
 
 
 async def user(provider: ProviderClient, token: str) -> str:
-    """The user information (RFC 6750, section 2.1). Raises ServiceError."""
+    """Return the user information (RFC 6750, section 2.1). Raises ServiceError."""
     return await provider.user({"Authorization": f"Bearer {token}"})

@@ -1,4 +1,4 @@
-"""The group Socials of the User service (document 2, Socials): people log in with an identity provider."""
+"""The group Socials of the User service (document 2, Socials): users log in with an identity provider."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ Secret = Annotated[Hidden, Field(min_length=1, max_length=4096)]
 
 
 class Socials(Group):
-    """Social login: socials, and the flow of OAuth 1 and OAuth 2 as a client."""
+    """Operations on social logins: their configuration, and the flow of OAuth 1 and OAuth 2 as a client."""
 
     @operation
     async def createSocial(
@@ -60,10 +60,11 @@ class Socials(Group):
         client_secret: Secret,
         scope: Scope = (),
     ) -> dict[str, object]:
-        """Make a consumer known to the solution: `{scope, consumer, redirect, client_id, client_secret}`.
+        """Configure social login with an identity provider.
 
-        redirect: the callback that is registered with the provider. 400 where the lab has no such provider,
-        409 where the consumer has a social, in any letter case.
+        Returns `{scope, consumer, redirect, client_id, client_secret}`. consumer: name of the provider; redirect:
+        the callback that is registered with it. 400 where the lab has no such provider, 409 where the consumer is
+        configured already, in any letter case.
         """
         social = Social(scope, consumer, redirect, client_id, client_secret.get_secret_value())
         self._provider(social)
@@ -80,7 +81,7 @@ class Socials(Group):
         client_id: ClientId | None = None,
         client_secret: Secret | None = None,
     ) -> None:
-        """Change what is given of a social and keep the rest. Gives nil; 404 where there is none."""
+        """Change the given fields of a social login's configuration. Returns nil; 404 where there is none."""
         given: dict[str, Any] = {
             "scope": scope,
             "redirect": redirect,
@@ -92,27 +93,27 @@ class Socials(Group):
 
     @operation
     async def deleteSocial(self, caller: Caller, consumer: Name) -> None:
-        """Delete a social; logins that are on their way with it fail. Gives nil; 404 where there is none."""
+        """Delete the configuration of a social login; its pending logins fail. Returns nil; 404 where there is none."""
         await self._context.database.run(records.remove, caller.solution, consumer)
 
     @operation
     async def getSocial(self, caller: Caller, consumer: Name) -> dict[str, object]:
-        """The social of a consumer, in any letter case. 404 where there is none."""
+        """Return the configuration of a consumer, in any letter case. 404 where there is none."""
         return (await self._context.database.read(records.known, caller.solution, consumer)).shown()
 
     @operation
     async def socialList(self, caller: Caller) -> list[dict[str, object]]:
-        """All socials of the solution: a list, by name."""
+        """List the social logins configured in the solution, by name."""
         return [
             social.shown() for social in await self._context.database.read(records.every, caller.solution)
         ]
 
     @operation
     async def getSocialLoginUrl(self, caller: Caller, consumer: Name, reqToken: Hidden | None = None) -> str:
-        """Where a person logs in with the provider.
+        """Return the provider's URL where a user logs in, or for OAuth 1 first a request token.
 
-        For an OAuth 1 provider: without reqToken gives a request token, letters and digits, good for 600 s and
-        one login; with it the URL. For an OAuth 2 provider the URL holds a state, as long and as often.
+        OAuth 1 without reqToken: returns a request token, letters and digits, valid for 600 s and one login; with
+        reqToken: returns the URL. OAuth 2: returns the URL, which contains a state, valid for 600 s and one login.
         """
         provider = await self._found(caller, consumer)
         if provider.at.protocol == "oauth2":
@@ -143,11 +144,11 @@ class Socials(Group):
         error_description: Annotated[str | None, InJournal(lengths)] = None,
         denied: Hidden | None = None,
     ) -> str:
-        """The social token, from what the provider's callback brought.
+        """Finish a social login: exchange the parameters of the provider's callback for a token.
 
         OAuth 2: code, and state if the callback has it. OAuth 1: oauth_token, oauth_verifier, and reqToken as
-        getSocialLoginUrl gave it. error, error_description, denied: what a provider says where the person or it
-        itself refuses. 400 where it is refused, or a state or request token is used up or of another consumer.
+        getSocialLoginUrl returned it. error, error_description, denied: sent by the provider where it or the user
+        refuses. 400 where the login is refused, or a state or request token is used up or of another consumer.
         """
         provider = await self._found(caller, consumer)
         if error is not None or denied is not None:
@@ -166,7 +167,7 @@ class Socials(Group):
 
     @operation
     async def socialRequest(self, caller: Caller, consumer: Name, token: SecretStr) -> str:
-        """The user information that the provider has for a social token: JSON text, as the provider wrote it."""
+        """Return the user information that the provider has for a social token: JSON text, as the provider wrote it."""
         provider = await self._found(caller, consumer)
         text = token.get_secret_value()
         if not is_token(text):
@@ -177,7 +178,7 @@ class Socials(Group):
         return await oauth1.user(provider, await self._find(login, "token", 401), self._stamp(caller))
 
     async def _found(self, caller: Caller, consumer: str) -> ProviderClient:
-        """The provider of a consumer that has a social."""
+        """Return the provider client of a configured consumer. Raises ServiceError 404 where it is not configured."""
         social = await self._context.database.read(records.known, caller.solution, consumer)
         return self._provider(social)
 
@@ -201,7 +202,7 @@ class Socials(Group):
         return found
 
     async def _take(self, login: Login, parameter: str, named: str = "") -> Oauth1Token:
-        """What was kept, once; named: the provider's token that it has to go with."""
+        """Remove and return the pending sign-in's token. named: the OAuth 1 request token that it must match."""
 
         def take(connection: Connection) -> Oauth1Token:
             taken = records.take(connection, login, self._context.clock.now())
@@ -221,7 +222,7 @@ class Socials(Group):
 
 
 def _required(name: str, value: SecretStr | None) -> str:
-    """A parameter that this protocol needs."""
+    """Return a parameter that this protocol requires. Raises ServiceError 400 where it is missing."""
     text = value.get_secret_value() if value else ""
     if not text:
         raise ServiceError(400, f"Parameter {name} is required.")

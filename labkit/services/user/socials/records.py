@@ -1,7 +1,7 @@
-"""What the group Socials keeps: socials, and what their logins leave behind.
+"""The database tables of the group Socials: configurations of social logins, and the tokens of their logins.
 
-A login of OAuth 2 leaves its state, one of OAuth 1 its request token and in the end its access token, each with
-the secret that belongs to it. They go when the social is deleted.
+A login of OAuth 2 stores its state, one of OAuth 1 its request token and in the end its access token, both with
+their secret. They are deleted with the social.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ login_table = Table(
 
 @dataclass(frozen=True, slots=True)
 class Social:
-    """How a solution is known to a provider (document 2, Records: social)."""
+    """A solution's registration with an identity provider (document 2, Records: social)."""
 
     scope: tuple[str, ...]
     consumer: str
@@ -72,7 +72,7 @@ class Social:
     client_secret: str = field(repr=False)
 
     def shown(self) -> dict[str, object]:
-        """The social as operations return it, with its secret."""
+        """Return the social as operations return it, with its secret."""
         return {
             "scope": list(self.scope),
             "consumer": self.consumer,
@@ -91,7 +91,7 @@ class Oauth1Token:
 
 
 def add(connection: Connection, solution: str, social: Social) -> None:
-    """Keep a new social. Raises ServiceError 409 where the consumer has one, in any letter case."""
+    """Store a new social. Raises ServiceError 409 where the consumer has one, in any letter case."""
     row = {"solution": solution, "folded": social.consumer.casefold(), **social.shown()}
     added = upsert(social_table).values(row).on_conflict_do_nothing()
     if not connection.execute(added).rowcount:
@@ -99,20 +99,20 @@ def add(connection: Connection, solution: str, social: Social) -> None:
 
 
 def change(connection: Connection, solution: str, consumer: str, values: Mapping[str, object]) -> None:
-    """Change some fields of a social. Raises ServiceError 404."""
+    """Change some fields of a social. Raises ServiceError 404 where there is none."""
     known(connection, solution, consumer)
     if values:
         connection.execute(update(social_table).where(of_consumer(solution, consumer)).values(**values))
 
 
 def remove(connection: Connection, solution: str, consumer: str) -> None:
-    """Delete a social with all that its logins left. Raises ServiceError 404."""
+    """Delete a social with the tokens of its logins. Raises ServiceError 404 where there is none."""
     known(connection, solution, consumer)
     connection.execute(delete(social_table).where(of_consumer(solution, consumer)))
 
 
 def known(connection: Connection, solution: str, consumer: str) -> Social:
-    """The social of a consumer, in any letter case. Raises ServiceError 404."""
+    """Return the social of a consumer, in any letter case. Raises ServiceError 404 where there is none."""
     row = connection.execute(_socials.where(of_consumer(solution, consumer))).first()
     if row is None:
         raise unknown("Social", consumer)
@@ -120,7 +120,7 @@ def known(connection: Connection, solution: str, consumer: str) -> Social:
 
 
 def every(connection: Connection, solution: str) -> list[Social]:
-    """All socials of a solution, by name."""
+    """Return all socials of a solution, by name."""
     rows = connection.execute(
         _socials.where(social_table.c.solution == solution).order_by(social_table.c.folded)
     )
@@ -137,6 +137,7 @@ _socials = select(
 
 
 def of_consumer(solution: str, consumer: str) -> ColumnElement[bool]:
+    """Return a condition that selects the social of a consumer, in any letter case."""
     return and_(social_table.c.solution == solution, social_table.c.folded == consumer.casefold())
 
 
@@ -144,7 +145,7 @@ def of_consumer(solution: str, consumer: str) -> ColumnElement[bool]:
 
 
 class Login(NamedTuple):
-    """What something that a login left is found by; value: what scripts and callbacks hand in."""
+    """The key of a stored login token. value: the state or token that scripts and callbacks send."""
 
     solution: str
     consumer: str
@@ -153,7 +154,7 @@ class Login(NamedTuple):
 
 
 def keep(connection: Connection, login: Login, token: Oauth1Token, now: float) -> None:
-    """Keep a token for the lifetime of its kind, and forget all that has died meanwhile.
+    """Store a token for the lifetime of its kind, and delete all expired ones.
 
     Raises ServiceError 404 where the social was deleted while its provider was asked.
     """
@@ -166,14 +167,14 @@ def keep(connection: Connection, login: Login, token: Oauth1Token, now: float) -
 
 
 def find(connection: Connection, login: Login, now: float) -> Oauth1Token | None:
-    """What `keep` kept; None where there is no such, or it is dead."""
+    """Return the token that `keep` stored; None where there is none, or it is expired."""
     columns = login_table.c
     row = connection.execute(select(columns.token, columns.secret).where(*alive(login, now))).first()
     return None if row is None else Oauth1Token(*row)
 
 
 def take(connection: Connection, login: Login, now: float) -> Oauth1Token | None:
-    """As `find`, and nobody finds it again."""
+    """Return the token as `find` does, and delete it."""
     columns = login_table.c
     row = connection.execute(
         delete(login_table).where(*alive(login, now)).returning(columns.token, columns.secret)
@@ -182,6 +183,7 @@ def take(connection: Connection, login: Login, now: float) -> Oauth1Token | None
 
 
 def alive(login: Login, now: float) -> list[ColumnElement[bool]]:
+    """Return conditions that select a stored login token that is not expired."""
     columns = login_table.c
     return [
         *(columns[name] == value for name, value in _key(login).items()),

@@ -1,4 +1,4 @@
-"""What both protocols of social login need: asking a provider, and reading what it answers."""
+"""HTTP client of social login, for both protocols: requests to identity providers, and their responses."""
 
 from __future__ import annotations
 
@@ -30,10 +30,7 @@ _ERROR = re.compile(r"[ !#-\[\]-~]{1,80}")
 
 @dataclass(frozen=True, slots=True)
 class Consumer:
-    """Where an identity provider is reached: the URLs of its endpoints.
-
-    request_token: of an OAuth 1 provider alone.
-    """
+    """The protocol and endpoint URLs of an identity provider. request_token: for an OAuth 1 provider only."""
 
     protocol: str
     authorize: str
@@ -44,7 +41,7 @@ class Consumer:
 
 @dataclass(frozen=True, slots=True)
 class ProviderClient:
-    """An identity provider, as a social of a solution meets it."""
+    """Client of an identity provider, with the registration of one solution."""
 
     social: Social
     at: Consumer
@@ -53,9 +50,10 @@ class ProviderClient:
     async def ask(
         self, method: str, url: str, headers: Mapping[str, str], body: str | None = None
     ) -> tuple[int, str]:
-        """Status below 500 and text of its answer.
+        """Send a request and return the response's status, which is below 500, and its text.
 
-        Raises ServiceError 500 where it does not answer, 502 where it is in trouble itself.
+        Raises ServiceError 500 where the provider does not answer, 502 where it answers with a status of 500 or
+        more.
         """
         try:
             status, text = await self.web.request(
@@ -72,7 +70,7 @@ class ProviderClient:
     async def ask_for_token(
         self, url: str, headers: Mapping[str, str], body: str | None = None
     ) -> dict[str, object]:
-        """The fields of the answer to a request for a token. Raises ServiceError 400 where it is refused."""
+        """Request a token and return the fields of the response. Raises ServiceError 400 where it is refused."""
         status, text = await self.ask("POST", url, headers, body)
         fields = _fields(text)
         named = fields.get("error", "")  # some say so with status 200
@@ -83,7 +81,7 @@ class ProviderClient:
         return fields
 
     async def user(self, headers: Mapping[str, str]) -> str:
-        """The user information, as the provider writes it. Raises ServiceError with its own 4xx."""
+        """Return the user information, as the provider writes it. Raises ServiceError with the provider's 4xx."""
         status, text = await self.ask("GET", self.at.userinfo, headers)
         if status >= 400:
             raise ServiceError(status, f"{self.social.consumer} refuses the request: it answered {status}.")
@@ -92,13 +90,15 @@ class ProviderClient:
         return text
 
     def failed(self, how: str) -> ServiceError:
-        """The provider is at fault."""
+        """Return a ServiceError 502 for a provider that does not work as it should. how: the rest of the sentence."""
         return ServiceError(502, f"{self.social.consumer} {how}.")
 
     def refused(self, named: object, described: str) -> ServiceError:
-        """The provider refuses; named: its own name for the reason, if it says one (RFC 6749, 4.1.2.1 and 5.2).
+        """Return the error of a login that the provider refuses.
 
-        A client brings both, so the journal shows only the names that are known, and no description.
+        named: its error code, if any (RFC 6749, 4.1.2.1 and 5.2).
+
+        The client's callback supplies both arguments, so the journal shows only known codes, and no description.
         """
         refuses = f"{self.social.consumer} refuses"
         if not isinstance(named, str) or not _ERROR.fullmatch(named):
@@ -113,17 +113,17 @@ class ProviderClient:
 
 
 def is_token(value: object) -> TypeGuard[str]:
-    """Can this be handed to a script as a token, and back?"""
+    """Return whether a value is text that a header and a cookie can carry as a token."""
     return isinstance(value, str) and _TOKEN.fullmatch(value) is not None
 
 
 def with_query(url: str, parameters: Mapping[str, str]) -> str:
-    """A URL with more parameters in its query."""
+    """Return a URL with more parameters in its query."""
     return f"{url}{'&' if '?' in url else '?'}{urlencode(parameters, quote_via=quote)}"
 
 
 def _fields(text: str) -> dict[str, object]:
-    """The fields of an answer, which may be JSON or a form; none where it is neither."""
+    """Return the fields of a response in JSON or form encoding; {} where it is neither."""
     if not text.lstrip().startswith(("{", "[")):
         return dict(parse_qsl(text))
     try:

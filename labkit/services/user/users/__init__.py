@@ -1,4 +1,4 @@
-"""The group Users: accounts, their tokens, and what is kept with them.
+"""The group Users: accounts, and the data stored with them.
 
-`operations` and `data` are what scripts call; `tokens` are user tokens, `filters` those of listUsers.
+`operations` and `data` hold the operations that scripts call; `filters` reads the filters of listUsers.
 """

@@ -1,4 +1,4 @@
-"""What a solution keeps with a user: values by key, until they or the user are deleted."""
+"""Data that a solution stores with a user: values by key, until they or the user are deleted."""
 
 from __future__ import annotations
 
@@ -54,16 +54,16 @@ class UserData(Group):
 
     @operation
     async def createUserData(self, caller: Caller, /, id: Id, **values: object) -> None:
-        """Keep values with a user, under the names of all other arguments. Gives nil.
+        """Store new values with a user: each further argument is a key and its value. Returns nil.
 
-        400 where one of the keys exists, or there would be more than 1000: then nothing is kept. 404 where there
-        is no such user.
+        400 where one of the keys exists, or the user would have more than 1000: then nothing is stored. 404 where
+        there is no such user.
         """
         await self._context.database.run(create, caller.solution, id, _encoded(values))
 
     @operation
     async def updateUserData(self, caller: Caller, /, id: Id, **values: object) -> None:
-        """Replace values of a user, named as in createUserData. Gives nil.
+        """Replace values of a user: each further argument is a key and its new value. Returns nil.
 
         400 where one of the keys does not exist: then nothing is replaced. 404 where there is no such user.
         """
@@ -71,13 +71,13 @@ class UserData(Group):
 
     @operation
     async def listUserData(self, caller: Caller, id: Id) -> dict[str, Any]:
-        """All that is kept with a user: key → value. 404 where there is no such user."""
+        """Return all data of a user: key → value. 404 where there is no such user."""
         found = await self._context.database.read(_found, caller.solution, id)
         return {key: json.loads(value) for key, value in found.items()}
 
     @operation
     async def getUserData(self, caller: Caller, id: Id, key: Text) -> Any:
-        """One value of a user. 404 where there is no such user or key."""
+        """Return one value of a user's data. 404 where there is no such user or key."""
         found = await self._context.database.read(_found, caller.solution, id)
         if key not in found:
             raise ServiceError(404, f"User {id} has no data with the key {key[:LONGEST_KEY]!r}.")
@@ -85,7 +85,7 @@ class UserData(Group):
 
     @operation
     async def deleteUserData(self, caller: Caller, id: Id, keys: Keys) -> None:
-        """Delete values of a user: one key or a list of them. Gives nil.
+        """Delete values of a user: one key or a list of keys. Returns nil.
 
         404 where there is no such user or one of the keys is missing: then nothing is deleted.
         """
@@ -93,12 +93,18 @@ class UserData(Group):
 
     @operation
     async def createUserStorage(self, caller: Caller, /, id: Id, **values: object) -> None:
-        """createUserData by its older name: the values may also stand in one object, `key values`. Gives nil."""
+        """Store new values with a user, as createUserData (older name). Returns nil.
+
+        The values may also be given in one object, as the argument `key values`.
+        """
         await self._context.database.run(create, caller.solution, id, _encoded(_older(values)))
 
     @operation
     async def updateUserStorage(self, caller: Caller, /, id: Id, **values: object) -> None:
-        """updateUserData by its older name: the values may also stand in one object, `key values`. Gives nil."""
+        """Replace values of a user, as updateUserData (older name). Returns nil.
+
+        The values may also be given in one object, as the argument `key values`.
+        """
         await self._context.database.run(_update, caller.solution, id, _encoded(_older(values)))
 
 
@@ -108,7 +114,7 @@ def _older(values: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _encoded(values: Mapping[str, object]) -> dict[str, str]:
-    """The values as JSON, which keeps bytes that are no UTF-8 too. Raises ServiceError 400 where one has no form."""
+    """Return the values as JSON, keeping bytes that are not UTF-8. Raises ServiceError 400 for a bad key or value."""
     return {_key(key): _json(key, value) for key, value in values.items()}
 
 
@@ -135,6 +141,7 @@ def _json(key: str, value: object) -> str:
 
 
 def create(connection: Connection, solution: str, id: int, values: Mapping[str, str]) -> None:
+    """Store new values of a user. Raises ServiceError 404 or 400, as createUserData does."""
     known(connection, solution, id)
     added = {
         key: insert(data_table).values(solution=solution, user_id=id, key=key, value=value)
@@ -170,14 +177,14 @@ def _delete(connection: Connection, solution: str, id: int, keys: set[str]) -> N
 
 
 def meet(connection: Connection, id: int, statements: Mapping[str, Update | Delete], status: int) -> None:
-    """Run a statement for each key. Raises ServiceError with `status` where one meets no row."""
+    """Run a statement for each key. Raises ServiceError with `status` where a statement affects no row."""
     missing = {key for key, each in statements.items() if not connection.execute(each).rowcount}
     if missing:
         raise ServiceError(status, f"User {id} has no data with the key {_names(missing)}.")
 
 
 def _found(connection: Connection, solution: str, id: int) -> dict[str, str]:
-    """Key → JSON of its value. Raises ServiceError 404 where there is no such user."""
+    """Return the data of a user: key → JSON of its value. Raises ServiceError 404 where there is no such user."""
     known(connection, solution, id)
     columns = data_table.c
     rows = connection.execute(

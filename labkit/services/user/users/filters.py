@@ -1,4 +1,4 @@
-"""The filters of listUsers (document 2, Users): `field::operator::value`, as a condition of the database."""
+"""The filters of listUsers (document 2, Users): `field::operator::value`, compiled to a condition of the database."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ Filters = Annotated[
 
 
 def folded(text: str) -> str:
-    """An address in the form that users are found by; what is no address fits nobody's."""
+    """Return an address in the form in which users are looked up; text that is not an address matches no user."""
     try:
         return address(text).casefold()
     except ValueError:
@@ -65,7 +65,7 @@ def folded(text: str) -> str:
 
 
 class Condition(NamedTuple):
-    """holds: which users are meant; exact: those of them that come first, if any do."""
+    """A filter as SQL. holds: selects the users; exact: the users among them that are listed first, if any."""
 
     holds: ColumnElement[bool]
     exact: ColumnElement[bool] | None = None
@@ -74,7 +74,7 @@ class Condition(NamedTuple):
 def fitting(
     connection: Connection, solution: str, conditions: Sequence[Condition], offset: int, limit: int
 ) -> list[UserIdentity]:
-    """The users for whom all conditions hold: those that one fits exactly first, then by id."""
+    """Return the users for whom all conditions hold: exact matches of a `like` first, then by id."""
     first = [case((each.exact, 0), else_=1) for each in conditions if each.exact is not None]
     rows = connection.execute(
         select(*(COLUMNS[name] for name in UserIdentity._fields))
@@ -87,7 +87,7 @@ def fitting(
 
 
 async def conditions(given: Sequence[str]) -> list[Condition]:
-    """What filters ask for, all of it. Raises ServiceError 400 where one is none."""
+    """Return the conditions of a list of filters. Raises ServiceError 400 where one is malformed."""
     if sum(map(len, given)) > LONGEST_QUICK:
         return await asyncio.to_thread(_conditions, given)
     return _conditions(given)
@@ -98,7 +98,7 @@ def _conditions(given: Sequence[str]) -> list[Condition]:
 
 
 def condition(filter: str) -> Condition:
-    """What a filter asks for. Raises ServiceError 400 where it is none."""
+    """Return the condition of a filter. Raises ServiceError 400 where it is malformed."""
     field, _, rest = filter.partition("::")
     operator, separator, value = rest.partition("::")
     if not separator:
@@ -116,7 +116,7 @@ def condition(filter: str) -> Condition:
 
 
 def _like(field: str, value: str) -> Condition:
-    """Letter case does not count; without a `%` of its own, the value may stand anywhere."""
+    """Return a condition that ignores letter case; without a `%`, the value may be any part of the field."""
     if len(value) > LONGEST_PATTERN:
         raise _bad(f"a like takes at most {LONGEST_PATTERN} characters")
     if "\0" in value:  # no user has one, and SQLite takes it for the end of a pattern
@@ -127,7 +127,7 @@ def _like(field: str, value: str) -> Condition:
 
 
 def _value(field: str, text: str) -> int | str:
-    """A value in the form that it is compared in."""
+    """Return a value in the form in which the field is compared."""
     if not isinstance(COMPARED[field].type, Integer):
         return folded(text) if field == "email" else text
     try:

@@ -58,16 +58,15 @@ Limit = Annotated[Whole, Field(ge=1, lt=2**63)]
 
 
 class Users(UserData):
-    """Accounts: from sign-up over activation and login to the end."""
+    """Operations on accounts: sign-up, activation, login, change and deletion."""
 
     @operation
     async def createUser(
         self, caller: Caller, email: AccountAddress, name: Name, password: NewPassword
     ) -> str:
-        """Create a user who waits for activation. Gives the activation code, which works once.
+        """Create an inactive user. Returns the activation code for activateUser, which works once.
 
-        The address is compared without letter case; 400 where it is taken. The password has 6 to 1024
-        characters.
+        The address is compared without letter case; 400 where it is taken. The password has 6 to 1024 characters.
         """
         context = self._context
         code = context.identifiers.alphanumeric(f"{caller.solution}/user/{email}/code", CODE_LENGTH)
@@ -85,7 +84,7 @@ class Users(UserData):
 
     @operation
     async def activateUser(self, caller: Caller, code: SecretStr) -> str:
-        """Make the user active who waits for this code: 'OK'. 400 where nobody does, so the second time too."""
+        """Activate the user that createUser made with this code. Returns 'OK'; 400 for an unknown or used code."""
         user = await self._context.database.run(
             accounts.activate, caller.solution, _digest(code.get_secret_value())
         )
@@ -98,9 +97,9 @@ class Users(UserData):
     async def getUserToken(
         self, caller: Caller, email: Folded, password: GivenPassword, time_to_live: Seconds = TIME_TO_LIVE
     ) -> str:
-        """Log in: a token for getCurrentUser, which lives for `time_to_live` seconds.
+        """Log in: return a token for getCurrentUser, which is valid for `time_to_live` seconds.
 
-        401 where there is no such user, the password is another or the user is not active.
+        401 where there is no such user, the password is wrong or the user is not active.
         """
         found = await self._context.database.read(accounts.at_address, caller.solution, email)
         user, kept = found or (None, None)
@@ -113,9 +112,9 @@ class Users(UserData):
 
     @operation
     async def getCurrentUser(self, caller: Caller, token: SecretStr) -> dict[str, object]:
-        """The user of a user token or of an OAuth access token. 401 where it is valid for nobody.
+        """Return the user that a user token or an OAuth access token belongs to. 401 for a token that is not valid.
 
-        Gives `{id, email, name, status, creation_date}`: status is 1, creation_date in Unix seconds.
+        Returns `{id, email, name, status, creation_date}`: status is 1, creation_date in Unix seconds.
         """
         given = token.get_secret_value()
         of_oauth = _algorithm(given) == access_tokens.ALGORITHM
@@ -127,7 +126,7 @@ class Users(UserData):
 
     @operation
     async def getUser(self, caller: Caller, id: Id) -> dict[str, object]:
-        """The user with an id: `{id, email, name, status, creation_date}`. 404 where there is none."""
+        """Return the user with an id: `{id, email, name, status, creation_date}`. 404 where there is none."""
         user = await self._context.database.read(accounts.known, caller.solution, id)
         return user.shown()
 
@@ -141,7 +140,7 @@ class Users(UserData):
         password: NewPassword | None = None,
         original_password: GivenPassword | None = None,
     ) -> dict[str, object]:
-        """Change what is given of a user: name, status (1 active, 0 not), password. Gives the user.
+        """Change the given fields of a user: name, status (1 active, 0 not), password. Returns the user.
 
         A new password needs the original one, and ends all earlier tokens of the user.
         """
@@ -166,18 +165,18 @@ class Users(UserData):
 
     @operation
     async def deleteUser(self, caller: Caller, id: Id) -> None:
-        """Delete a user and all that belongs to the user. Gives nil; 404 where there is no such user."""
+        """Delete a user and everything that belongs to the user. Returns nil; 404 where there is no such user."""
         self._tell(caller, "DELETE", await self._context.database.run(accounts.remove, caller.solution, id))
 
     @operation
     async def listUsers(
         self, caller: Caller, filter: Filters = (), offset: Offset = 0, limit: Limit = 1000
     ) -> list[dict[str, object]]:
-        """The users that fit a filter `field::operator::value`, or each of a list of them.
+        """List the users that match all filters. A filter is text `field::operator::value`; give one or a list.
 
         Fields: id, email, name, status, creation_date. Operators: eq, ne, gt, ge, lt, le, in (values with commas
-        between them) and like (part of the value, in any letter case; `%` stands for any text, `_` for any
-        character). Who fits a like exactly comes first, then by id. Addresses are compared in the form of a login.
+        between them) and like (part of the value, in any letter case; `%` matches any text, `_` any character).
+        Exact matches of a like come first, then by id. Addresses are compared as at login: without letter case.
         """
         conditions = await filters.conditions(filter)
         users = await self._context.database.read(filters.fitting, caller.solution, conditions, offset, limit)
@@ -185,9 +184,9 @@ class Users(UserData):
 
     @operation
     async def resetUserPassword(self, caller: Caller, id: Id, password: NewPassword) -> dict[str, object]:
-        """Set a user's password, which ends all earlier tokens of the user. Gives id, email, name, creation_date.
+        """Set a user's password, which ends all earlier tokens of the user. Returns id, email, name, creation_date.
 
-        There is no `status` in the result: scripts take one for a failure.
+        There is no `status` in the result: scripts read it as a failure.
         """
         await self._context.database.read(accounts.known, caller.solution, id)
         hashed = await self._passwords.hash(password.get_secret_value())
@@ -196,7 +195,7 @@ class Users(UserData):
         return {name: value for name, value in user.shown().items() if name != "status"}
 
     async def proved(self, caller: Caller, id: int, original: SecretStr | None) -> int:
-        """The generation of the password that a caller knows. Raises ServiceError 400 where it is another."""
+        """Verify the original password and return its generation. Raises ServiceError 400 if it is missing or wrong."""
         if original is None:
             raise ServiceError(400, "Parameter original_password is required to change the password.")
         user, kept = await self._context.database.read(accounts.password_of, caller.solution, id)
@@ -209,7 +208,7 @@ class Users(UserData):
         self._tell(caller, "UPDATE", user, operation=operation, changed=changed)
 
     def _tell(self, caller: Caller, type: str, user: UserIdentity, **more: object) -> None:
-        """Raise the event `account`. more: what its payload has besides."""
+        """Raise the event `account`. more: further fields of its payload."""
         payload = {"type": type, "id": user.id, "email": user.email, "solution_id": caller.solution, **more}
         self._context.events.emit(
             f"{caller.solution}/user",
@@ -220,7 +219,7 @@ class Users(UserData):
 
 
 def _algorithm(token: str) -> object:
-    """How a token says that it is signed, unproved: it tells where to prove it. Cheaper than PyJWT's own look."""
+    """Return the unverified `alg` of a token, to choose its verifier; None for no JWT. Faster than PyJWT."""
     if len(token) > LONGEST_TOKEN:
         return None
     try:
@@ -230,5 +229,5 @@ def _algorithm(token: str) -> object:
 
 
 def _digest(code: str) -> str:
-    """A code as it is kept: too random to be guessed, so one round of a plain hash hides it."""
+    """Return a code's digest to store: the code is too random to be guessed, so one round of a plain hash hides it."""
     return hashlib.sha256(code.encode(errors="surrogatepass")).hexdigest()
