@@ -1,1 +1,1 @@
-"""What solution scripts call: a service each, all alike."""
+"""The services that solution scripts call; all follow the same design."""

@@ -1,4 +1,4 @@
-"""Mail addresses as operation arguments. Checked by their form alone: a lab has no DNS."""
+"""Mail addresses as arguments of operations. Only the syntax is checked: a lab has no DNS."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ LOCALHOST = re.compile(r"(?<=[@.])localhost(?=>?$)", re.IGNORECASE)
 
 
 def address(text: object) -> str:
-    """A mail address in its normal form; `Ann <ann@example.com>` keeps its name.
+    """Return a mail address in its normal form; `Ann <ann@example.com>` keeps its name.
 
-    Domains below `localhost` and `test` are fine. Raises ValueError, with the reason, for anything else.
-    One of more than LONGEST_ADDRESS characters is refused unread: normalising takes time that grows with the
+    Domains below `localhost` and `test` are valid. Raises ValueError, with the reason, for text that is no address.
+    Text of more than LONGEST_ADDRESS characters is refused before parsing: the time of normalising grows with the
     square of its length (Unicode's canonical ordering of combining marks).
     """
     if not isinstance(text, str):

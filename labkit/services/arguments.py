@@ -1,4 +1,4 @@
-"""What arguments of several services have in common."""
+"""Types and validators of arguments that several services share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ IN_FULL = 1e21  # below it whole numbers are written without an exponent, as in 
 
 
 def matching(pattern: str, expected: str) -> AfterValidator:
-    """Takes a text that a pattern matches as a whole. expected: what errors say it should be."""
+    """Return a validator that accepts a text if a pattern matches all of it. expected: for the error message."""
     form = re.compile(pattern)
 
     def check(text: str) -> str:
@@ -26,9 +26,9 @@ def matching(pattern: str, expected: str) -> AfterValidator:
 
 
 def listed(value: object) -> object:
-    """For BeforeValidator: one item may stand for a list of one, and an empty table may look like an object.
+    """Return a value as a list, for BeforeValidator: a single item becomes a list, an empty table of a script too.
 
-    Raises ValueError for more items than are looked at: each that is wrong is described before any is told.
+    Raises ValueError for more than MOST_LISTED items: pydantic would first describe the errors of all of them.
     """
     if isinstance(value, list | tuple) and len(value) > MOST_LISTED:
         raise ValueError(f"expected at most {MOST_LISTED} items, not {len(value)}")
@@ -38,24 +38,24 @@ def listed(value: object) -> object:
 
 
 def none_given(value: object) -> object:
-    """For BeforeValidator, before `listed`: null stands for an empty list."""
+    """Return [] for None, for a BeforeValidator that runs before `listed`."""
     return [] if value is None else value
 
 
 def is_unicode(text: str) -> bool:
-    """Can a text be stored and sent? What a script has that is no UTF-8 arrives as halves of surrogate pairs."""
+    """Return whether a text can be stored and sent. Bytes of a script that are not UTF-8 arrive as lone surrogates."""
     return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def written(value: int | float) -> str:
-    """A number as JSON writes it; a whole one without a decimal point, whatever its type."""
+    """Return a number as JSON writes it; a whole one without a decimal point, also where it is a float."""
     if isinstance(value, int):
         return str(value)
     return str(int(value)) if value.is_integer() and abs(value) < IN_FULL else repr(value)
 
 
 def _whole(value: object) -> object:
-    """Scripts pass whole numbers as numbers (which may be floats) and as text; true is none."""
+    """Return a whole number of a script as an integer, from a number or text; booleans are refused."""
     if isinstance(value, bool) or (isinstance(value, str) and not re.fullmatch("-?[0-9]+", value)):
         raise ValueError("expected a whole number")
     if not isinstance(value, str):

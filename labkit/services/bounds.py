@@ -1,4 +1,4 @@
-"""How much a value may hold, found out without looking at more of it."""
+"""Limits of the size and depth of values, checked without reading more of a value than the limit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ LONGEST_NAME = 64  # characters of a name that is shown
 
 
 def fits(value: object, most: int) -> bool:
-    """Does a value of tables, lists and texts hold at most `most` characters and items? An endless one does not."""
+    """Return whether a value of tables, lists and texts has at most `most` characters and items. Ends for any value."""
     left = [value]
     while left:
         each = left.pop()
@@ -28,7 +28,7 @@ def fits(value: object, most: int) -> bool:
 
 
 def is_deep(value: object) -> bool:
-    """Are there DEEPEST tables and lists within each other, and something in the innermost?"""
+    """Return whether a value has DEEPEST nested tables and lists, the innermost of them not empty."""
     level = [value]
     for _ in range(DEEPEST):
         level = [
@@ -43,5 +43,5 @@ def is_deep(value: object) -> bool:
 
 
 def shown_name(name: str) -> str:
-    """A name as an error and the journal show it."""
+    """Return a name as errors and the journal show it: cut after LONGEST_NAME characters."""
     return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…"

@@ -1,4 +1,4 @@
-"""The one way to a service operation, for scripts, Python handlers and notebook cells alike."""
+"""The single entry point to service operations, for scripts, Python handlers and notebook cells alike."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ REMEMBERED = 256  # calls
 
 
 class Prepared(NamedTuple):
-    """A call that was found right: its arguments, validated, and what the journal shows of them and of its name."""
+    """A validated call: service, operation, arguments, and the detail and the name that the journal shows."""
 
     found: Service
     declared: Operation
@@ -36,8 +36,10 @@ class Prepared(NamedTuple):
 
 
 class Services(Component):
-    """All services of a lab. What is configured for a solution's service (`context.configuration`) is the default of
-    same-named operation parameters.
+    """All services of a lab.
+
+    The configuration of a solution's service (`context.configuration`) supplies defaults for operation parameters
+    of the same name.
     """
 
     def __init__(self, context: Context, services: Iterable[Service]) -> None:
@@ -54,7 +56,7 @@ class Services(Component):
         return iter(self._services)
 
     async def add(self, service: Service) -> None:
-        """Add a service to a lab that runs. Raises SettingsError where its name is taken, in one solution even."""
+        """Add a service to a running lab. Raises SettingsError where its name exists, even in one solution only."""
         for solution in self._context.solutions.names():
             if find_service(self._context.services, solution, service.name) is not None:
                 raise SettingsError(f"service {service.name!r} is there already in solution {solution!r}")
@@ -62,7 +64,7 @@ class Services(Component):
         await service.start()
 
     async def remove(self, name: str) -> None:
-        """Take a service out again. Raises LabError where there is none of this name."""
+        """Remove a service. Raises LabError where there is none of this name."""
         self._prepared.clear()
         await self._services.remove(name).stop()
 
@@ -102,35 +104,35 @@ class Services(Component):
             await service.refill()
 
     def check(self, solution: NamedSolution, configuration: Mapping[str, Mapping[str, Any]]) -> None:
-        """Have each service look at what is to be configured for a solution. Raises SettingsError."""
+        """Have every service check the new configuration of a solution. Raises SettingsError."""
         for service in self:
             service.check(solution, configuration)
 
     def set_by_scripts(self, solution: str) -> Mapping[str, Mapping[str, Any]]:
-        """Service → what scripts set of its parameters, which lies over what settings, folder and cells say."""
+        """Return service → parameters set by scripts, which override settings, folder and cells."""
         found: dict[str, Mapping[str, Any]] = {}
         for service in self:
             found.update(service.set_by_scripts(solution))
         return found
 
     async def forget_set(self, solution: str, service: str = "") -> None:
-        """Have what scripts set of a service's parameters, or of all of a solution's, forgotten."""
+        """Forget the parameters that scripts set of a service, or of all services of a solution."""
         for each in self:
             await each.forget_set(solution, service)
 
     def configured(self, solution: str) -> None:
-        """Tell the services that what is configured for a solution is set (anew)."""
+        """Notify the services that the configuration of a solution was set or replaced."""
         for service in self:
             service.configured(solution)
 
     async def set_up(self, *solutions: str) -> None:
-        """Tell the services that solutions are there (anew), configured. Raises SettingsError."""
+        """Notify the services that solutions were added or replaced, and are configured. Raises SettingsError."""
         for solution in solutions:
             for service in self:
                 await service.set_up(solution)
 
     async def forget(self, solution: str) -> None:
-        """Tell the services that a solution is about to be taken out of the lab."""
+        """Notify the services that a solution is about to be removed from the lab."""
         for service in self:
             await service.forget(solution)
 
@@ -139,7 +141,7 @@ class Services(Component):
         self._context.events.declare(service.events)
 
     def operations(self, caller: Caller) -> dict[str, Mapping[str, Operation]]:
-        """Service name → operation name → operation, as this caller may use them."""
+        """Return service name → operation name → operation, of all operations that this caller may use."""
         return {
             name: service.offered(caller)
             for name, service in services_of(self._context.services, caller.solution)
@@ -151,7 +153,7 @@ class Services(Component):
         return None if found is None else found.offered(caller).get(operation)
 
     def _known(self) -> dict[str, set[str]]:
-        """The operations of each service that any solution may call."""
+        """Return the names of the operations of each service that any solution may call."""
         solutions = self._context.solutions.names() or [""]
         known: dict[str, set[str]] = {}
         for solution in solutions:
@@ -162,8 +164,8 @@ class Services(Component):
     async def call(self, caller: Caller, service: str, operation: str, parameters: object = None) -> object:
         """Call `service.operation(parameters)` for a solution.
 
-        Returns the result, or the error object `{type, error, status}`: also for an operation that fails with
-        another exception than ServiceError, whose trace the journal has.
+        Returns the result, or the error object `{type, error, status}`. An exception other than ServiceError gives
+        an error object too, and its trace is in the journal.
         """
         text = prepared = None
         if type(parameters) is Parameters:
@@ -190,9 +192,9 @@ class Services(Component):
     async def _call(
         self, caller: Caller, service: str, operation: str, parameters: object, text: bytes | None
     ) -> object:
-        """Make a call that is not prepared, as `call` describes it.
+        """Run a call that is not prepared, as `call` describes it.
 
-        text: what the parameters were read from, where the same text would mean the same.
+        text: the source of the parameters, if equal text always means equal parameters.
         """
         faults = self._context.faults.calls
         called = None if faults is None else _called(caller, service, operation, parameters)
@@ -232,7 +234,7 @@ class Services(Component):
         parameters: object,
         detail: dict[str, object],
     ) -> tuple[Operation, dict[str, object]]:
-        """The operation that is meant, and what it is given. Raises ServiceError; detail: for the journal."""
+        """Return the called operation, and its parameters with defaults. Adds to `detail`. Raises ServiceError."""
         try:
             declared = find_operation(found, caller, service, operation)
         except ServiceError:
@@ -243,21 +245,22 @@ class Services(Component):
     def _arguments(
         self, declared: Operation, given: dict[str, object], detail: dict[str, object]
     ) -> dict[str, Any]:
-        """What is given, validated. Raises ServiceError; detail: for the journal."""
+        """Validate parameters and return the arguments of the method. Adds to `detail`. Raises ServiceError."""
         detail["parameters"] = declared.shown(given, values=self._shows_values)
         if not given.keys() <= declared.attributes.keys() and (unknown := declared.unknown(given)):
             detail["unknown"] = unknown
         return declared.arguments(given)
 
     def is_configured(self, caller: Caller, service: str) -> bool:
-        """Is anything configured for this service of the caller's solution? Then parameters alone do not tell what a
-        call means.
+        """Return whether this service is configured for the caller's solution.
+
+        If so, the parameters alone do not determine a call.
         """
         configured = self._context.configuration.get(caller.solution)
         return bool(configured and configured.get(service))
 
     def _remember(self, caller: Caller, text: bytes, prepared: Prepared) -> None:
-        """Keep a small call for those that are like it: a handler makes the same few with each event."""
+        """Cache a small call for later ones that are equal: a handler makes the same few with every event."""
         declared = prepared.declared
         if (
             len(text) > SHORT
@@ -270,7 +273,7 @@ class Services(Component):
         self._prepared[declared.service, declared.name, text] = prepared
 
     def with_defaults(self, caller: Caller, declared: Operation, parameters: object) -> dict[str, object]:
-        """The parameters of a call, and what is configured for those that it leaves out. Raises ServiceError 400."""
+        """Return the parameters of a call, with configured values for omitted ones. Raises ServiceError 400."""
         if parameters is None or parameters == []:  # an empty table of a script may look like a list
             parameters = {}
         if type(parameters) is not dict and not isinstance(parameters, Mapping):
@@ -286,7 +289,7 @@ class Services(Component):
 
 
 def find_operation(found: Service | None, caller: Caller, service: str, operation: str) -> Operation:
-    """The operation that a caller means. Raises ServiceError 404 where it is offered none of that name."""
+    """Return an operation that a caller may use. Raises ServiceError 404 where there is none of that name."""
     if found is None:
         raise ServiceError(404, f"Service {shown_name(service)} Not Found")
     declared = found.offered(caller).get(operation)
@@ -296,7 +299,7 @@ def find_operation(found: Service | None, caller: Caller, service: str, operatio
 
 
 def _called(caller: Caller, service: str, operation: str, parameters: object) -> ServiceCall:
-    """What faults may know of a call, until its parameters are looked at."""
+    """Return a call as faults see it before its parameters are validated."""
     given = parameters if isinstance(parameters, Mapping) else {}
     return ServiceCall(caller.solution, service, operation, caller.cause, given)
 
@@ -304,7 +307,7 @@ def _called(caller: Caller, service: str, operation: str, parameters: object) ->
 def _refusal(
     found: Service | None, service: str, operation: str, raised: Exception, detail: Mapping[str, object]
 ) -> tuple[dict[str, object], int, dict[str, object]]:
-    """Of a call that failed: the error object, its status, and what the journal shows."""
+    """Return the error object of a failed call, its status, and the detail for the journal."""
     error = raised if isinstance(raised, ServiceError) else _failure(service, operation, raised)
     told = ServiceError.as_object if found is None else found.error_object
     shown = {**detail, "error": told(error.for_journal())}  # what is remembered stays as it is
@@ -314,7 +317,7 @@ def _refusal(
 
 
 def _failure(service: str, operation: str, error: Exception) -> ServiceError:
-    """What scripts see of an operation that raised something else than ServiceError."""
+    """Return the ServiceError that scripts see of an operation that raised another exception."""
     if isinstance(error, StorageError):  # reported once, not with each call
         return ServiceError(error.status, str(error))
     failure = ServiceError(500, f"{service}.{operation}: {type(error).__name__}: {error}")

@@ -1,4 +1,4 @@
-"""Config: what a solution may know of itself and of the services it uses."""
+"""Config: information about a solution, and the configuration of its services."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST = 65_536
 
 
 class Config(Service):
-    """Describes a solution and keeps the configuration of its services.
+    """Describes a solution and stores the configuration of its services.
 
     Not offered: `usage` and `updateEnv`; the events `service` and `status` are not raised.
     """
@@ -47,7 +47,7 @@ class Config(Service):
 
     @operation
     async def solution(self, caller: Caller) -> dict[str, object]:
-        """The calling solution: id, name, domain (with the port unless 443), products (list of ids), business_id."""
+        """Return the calling solution: id, name, domain (with a port other than 443), products (ids), business_id."""
         solution = self._context.solutions.get(caller.solution)
         return {
             "id": solution.id,
@@ -59,7 +59,7 @@ class Config(Service):
 
     @operation
     async def getParameters(self, caller: Caller, service: str) -> dict[str, object]:
-        """The configured parameters of a service. 404 where there is no such service."""
+        """Return the configured parameters of a service: `{parameters}`. 404 where there is no such service."""
         known = self._known(caller, service)
         if isinstance(known, KeepsParameters):
             return {"parameters": known.parameters(caller.solution)}
@@ -70,11 +70,11 @@ class Config(Service):
     async def setParameters(
         self, caller: Caller, service: str, parameters: Secret[dict[str, Any]]
     ) -> dict[str, object]:
-        """Set parameters of a service; those not named stay. 404 where there is no such service.
+        """Set parameters of a service and keep the others. Returns all: `{parameters}`.
 
-        They are there after a restart on a data file, over what settings say; a reload or another solution of this id
-        takes settings anew, and a reset forgets them. 400 where they would hold more than MOST characters and items in
-        all, or the service refuses them.
+        404 where there is no such service. The parameters override settings and, on a data file, survive a restart;
+        a reload or another solution of this id restores the settings, and a reset forgets them. 400 where they have
+        more than 65536 characters and items in all, or the service refuses them.
         """
         known = self._known(caller, service)
         if isinstance(known, KeepsParameters):
@@ -100,8 +100,10 @@ class Config(Service):
 
     @operation
     async def listServices(self, caller: Caller, type: str | None = None) -> list[dict[str, object]]:
-        """The services that scripts can call (type `core`, or `interface` for those of other solutions), and the
-        solution's products (type `product`)."""
+        """List the services that scripts can call, and the solution's products: id, type, service, script_key.
+
+        type: list only `core` services, `interface` services (of other solutions), or products (`product`).
+        """
         products = self._context.solutions.get(caller.solution).products
         kinds = [
             ("interface", service.name, service.script_key)
@@ -116,7 +118,7 @@ class Config(Service):
         ]
 
     def _known(self, caller: Caller, service: str) -> Service:
-        """The service of this name, whatever the letter case: scripts also use the lower-case one."""
+        """Return the service of this name in any letter case: scripts also use lower case."""
         for name, found in services_of(self._context.services, caller.solution):
             if name.lower() == service.lower():
                 return found

@@ -1,8 +1,8 @@
-"""Services that a user makes of functions, to stand in for what this platform does not have.
+"""Services made of a user's functions, to replace services that this platform does not have.
 
-`custom_service("Twilio", postMessage=post)` has one operation. Its arguments are those of the function, validated
-where they are annotated, and whatever their names where it takes `**others`; a parameter annotated `Caller` is
-handed the caller.
+`custom_service("Twilio", postMessage=post)` has one operation. Its arguments are the function's parameters,
+validated where they are annotated; with `**others` it accepts any further names. A parameter annotated `Caller`
+receives the caller.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ DEEPEST = 100  # tables within tables: a script can be handed no more
 class FunctionService(Service):
     """A service whose operations are functions. They return plain data, or raise ServiceError(status, message).
 
-    Sync functions run in a worker thread, async ones on the loop. Whatever else they raise is a 500 error object.
-    Raises LabError for a name that scripts cannot use, and for a function that cannot be called by names.
+    Sync functions run in a worker thread, async ones on the event loop. Another exception becomes an error object
+    with status 500. Raises LabError for a name that scripts cannot use, and for a function without named
+    parameters.
     """
 
     def __init__(self, name: str, functions: Mapping[str, Callable[..., object]]) -> None:
@@ -49,7 +50,7 @@ class FunctionService(Service):
         self._threads: ThreadPoolExecutor | None = None
 
     async def stop(self) -> None:
-        """Let go of the threads. A function that still runs in one ends by itself."""
+        """Release the threads. A function that still runs in one finishes in the background."""
         threads, self._threads = self._threads, None
         if threads is not None:
             threads.shutdown(wait=False, cancel_futures=True)
@@ -61,7 +62,7 @@ class FunctionService(Service):
         await self.stop()
 
     async def run(self, function: Callable[[], object]) -> object:
-        """The result of a sync function, run in a thread."""
+        """Run a sync function in a thread and return its result."""
         if self._threads is None:
             self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix=f"labkit-{self.name}")
         return await asyncio.get_running_loop().run_in_executor(self._threads, copy_context().run, function)
@@ -96,7 +97,7 @@ def _declared(service: FunctionService, name: str, function: Callable[..., objec
 
 
 def _parameters(where: str, function: Callable[..., object]) -> list[inspect.Parameter]:
-    """The parameters that can be given by name, each with a type."""
+    """Return the parameters that can be given by name, with their types."""
     try:
         signature = inspect.signature(function, eval_str=True)
     except Exception as error:  # noqa: BLE001  of a built-in; of an annotation, whatever it raises
@@ -113,7 +114,7 @@ def _parameters(where: str, function: Callable[..., object]) -> list[inspect.Par
 
 
 def _plain(value: object, depth: int) -> object:
-    """A result as scripts can have it: records and dates as JSON has them. Raises ValueError for what has no form."""
+    """Return a result as scripts receive it: records and dates as in JSON. Raises ValueError for unsupported values."""
     if isinstance(value, PLAIN):
         return value
     if not depth:

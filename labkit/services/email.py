@@ -1,4 +1,4 @@
-"""Email: mail from a solution, into the lab's mailbox (document 2, How to use, item 7)."""
+"""Email: mail from a solution, delivered to the lab's mailbox (document 2, How to use, item 7)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _one_line(text: str) -> str:
 
 
 def _portless(sender: object) -> object:
-    """Scripts send from an address at Config.solution().domain, which has a port in a lab on another than 443."""
+    """Return a sender without a port: Config.solution().domain has one in a lab on a port other than 443."""
     short = isinstance(sender, str) and len(sender) <= LONGEST_ADDRESS + LONGEST_PORT
     return PORT.sub("", sender) if isinstance(sender, str) and short else sender
 
@@ -35,7 +35,7 @@ Subject = Annotated[str, Field(max_length=LONGEST_SUBJECT), AfterValidator(_one_
 
 
 class Email(Service):
-    """Sends mail. A solution that names no sender sends from `noreply@` its own domain.
+    """Sends mail, from `noreply@` the solution's domain unless the call gives a sender.
 
     Not offered: a mail server of the solution's own (`connection`, ignored) and `getSettings`.
     """
@@ -57,10 +57,10 @@ class Email(Service):
         bcc: Addresses = (),
         from_: Sender | None = None,
     ) -> dict[str, object]:
-        """Send a mail. to, cc and bcc take an address or a list of them. Gives an empty table.
+        """Send a mail to the lab's mailbox. to, cc and bcc: an address or a list of them. Returns an empty table.
 
-        from: an address; a port after it is left out, so that it may be at Config.solution().domain.
-        The body is secret to the journal, since it carries codes that activate and reset; the mailbox has it.
+        from: an address; a port after it is removed, so that it may be at Config.solution().domain. The journal
+        hides the body, which may carry activation and reset codes; the mailbox shows it.
         """
         self._context.mailbox.receive(
             solution=caller.solution,

@@ -1,4 +1,4 @@
-"""The services that a solution has: those of the lab, and those that services give to it alone."""
+"""Lookup of the services of a solution: shared ones of the lab, and the solution's own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from labkit.services.operation import Service
 
 
 def services_of(directory: Directory[NamedService], solution: str) -> Iterator[tuple[str, Service]]:
-    """Name and service, of all that a solution has."""
+    """Return name and service, for all services of a solution."""
     shared = cast("Directory[Service]", directory)
     for service in shared:
         yield service.name, service
@@ -22,7 +22,7 @@ def services_of(directory: Directory[NamedService], solution: str) -> Iterator[t
 
 
 def find_service(directory: Directory[NamedService], solution: str, name: str) -> Service | None:
-    """The service that a solution has under this name, if there is one."""
+    """Return the service with this name in a solution, or None."""
     shared = cast("Directory[Service]", directory)
     found = shared.find(name)
     if found is not None:

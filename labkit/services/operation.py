@@ -1,13 +1,13 @@
-"""How a service declares its operations.
+"""Declaration of services and their operations.
 
-An operation is a method with the operation's own name (a trailing underscore is stripped: `from_`), typed
-arguments and a docstring, marked with `@operation`. Its first argument is the `Caller`. It returns plain data
-or raises ServiceError. Arguments whose type is or holds one of pydantic's secrets (SecretStr) never reach the
-journal; those annotated with `InJournal` reach it in the form that this gives them.
+An operation is a method with the operation's own name (a trailing underscore is stripped: `from_`), typed arguments
+and a docstring, marked with `@operation`. Its first argument is the `Caller`. It returns plain data or raises
+ServiceError. Arguments whose type is or contains one of pydantic's secrets (SecretStr) are never written to the
+journal; arguments annotated with `InJournal` are written in the form that the annotation gives them.
 
-Arguments that it does not declare are ignored, and the journal names them, unless it ends in `**others`: then it
-gets them there, under whatever names, as the caller gave them. Its first two parameters are positional only then
-(`self, caller, /`), so that these names are free too.
+Undeclared arguments are ignored, and listed in the journal, unless the method ends in `**others`: then it receives
+them there, under their names, as the caller gave them. Its first two parameters are then positional only (`self,
+caller, /`), so that arguments may have these names too.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ F = TypeVar("F", bound=Callable[..., Awaitable[object]])
 
 @dataclass(slots=True)  # not frozen, since each call of a script makes one
 class Caller:
-    """Who calls: the solution's id, and the journal record that the call belongs to."""
+    """The caller of an operation: the solution's id, and the journal record that caused the call."""
 
     solution: str
     cause: int | None = None
 
 
 class Parameters:
-    """Parameters of a call as a text, which is read when somebody needs them. The same text always means the same."""
+    """Parameters of a call as a text that is parsed on demand. Equal texts always mean equal parameters."""
 
     __slots__ = ("_read", "text")
 
@@ -54,7 +54,7 @@ class Parameters:
         self._read = read
 
     def read(self) -> object:
-        """The parameters: the caller's no more."""
+        """Parse and return the parameters; the caller owns the result."""
         return self._read(self.text)
 
 
@@ -65,7 +65,7 @@ def operation(method: F) -> F:
 
 
 class Operation:
-    """One operation of a service: its name, arguments, documentation and validator."""
+    """An operation of a service: its name, arguments, documentation and validator."""
 
     def __init__(self, service: str, function: Callable[..., Awaitable[object]]) -> None:
         self.service = service
@@ -112,7 +112,7 @@ class Operation:
         self._shows_values = {name: _hide if name in self.secrets else None for name in kept}
 
     def arguments(self, parameters: Mapping[str, object]) -> dict[str, Any]:
-        """The arguments to call the method with. Raises ServiceError 400 naming the first wrong parameter."""
+        """Return the arguments to call the method with. Raises ServiceError 400 naming the first wrong parameter."""
         try:
             valid = self._validate(parameters)
         except pydantic.ValidationError as error:
@@ -127,9 +127,9 @@ class Operation:
         raise ServiceError(400, wrong)
 
     def unknown(self, names: Iterable[object]) -> dict[str, str | None]:
-        """Those of `names` that are no parameter of this operation, each with the one that was probably meant.
+        """Return the `names` that are not parameters of this operation, with the most similar parameter, or None.
 
-        None for one that is like no parameter; none at all where the operation collects what it does not declare.
+        Empty where the operation accepts undeclared arguments.
         """
         if self.collects:
             return {}
@@ -137,7 +137,7 @@ class Operation:
         return {name[:LONGEST_NAME]: self._nearest(name) for name in islice(strange, MOST_UNKNOWN)}
 
     def warnings(self, names: Iterable[object]) -> list[str]:
-        """What `unknown` finds in sentences: "filtr is not a parameter of listUsers; did you mean filter?"."""
+        """Return `unknown` in sentences: "filtr is not a parameter of listUsers; did you mean filter?"."""
         return [
             f"{name} is not a parameter of {self.name}" + (f"; did you mean {meant}?" if meant else "")
             for name, meant in self.unknown(names).items()
@@ -151,9 +151,9 @@ class Operation:
         return known[found[0]] if found else None
 
     def shown(self, parameters: Mapping[str, object], *, values: bool = False) -> dict[str, object]:
-        """`parameters` for the journal: known names only, secrets hidden, and with them what is collected.
+        """Return `parameters` for the journal: declared ones with secrets hidden; collected ones with hidden values.
 
-        values: show also what `InJournal` keeps out.
+        values: include values that `InJournal` hides.
         """
         shows = self._shows_values if values else self._shows
         shown: dict[str, object] = {}
@@ -173,12 +173,11 @@ def _hide(value: object) -> object:
 class Service(Component):
     """Base of all services.
 
-    name: the module name that scripts use; gives_defaults: what is configured is the default of same-named
-    parameters of its operations; shares_arguments: it offers all callers the same, and its operations change
-    nothing of what they are given and keep nothing of it, so that calls which are alike may be given the same objects;
-    events: those that it raises, with the
-    names that the argument of a handler has. An operation that is named like a method of a component has a trailing
-    underscore (`clear_`).
+    name: the module name that scripts use; gives_defaults: the configuration supplies defaults for parameters of
+    its operations with the same name; shares_arguments: all callers have the same operations, and these neither
+    change nor keep their arguments, so that equal calls may share the argument objects; events: the kinds of events
+    that it raises, with the names of the handlers' arguments. An operation with the name of a component's method
+    has a trailing underscore (`clear_`).
     """
 
     name: ClassVar[str]
@@ -201,61 +200,63 @@ class Service(Component):
         cls.operations = operations
 
     def services(self, solution: str) -> Mapping[str, Service]:
-        """Services that this one gives a solution beside those that all have, by the names that scripts use.
+        """Return the services that this one adds to a solution beside the shared ones, by the names that scripts use.
 
-        One that changes them calls `context.services.changed()`, so that handles show them anew.
+        A service that changes them calls `context.services.changed()`, so that handles are refreshed.
         """
         return {}
 
     def check(self, solution: NamedSolution, configuration: Mapping[str, Mapping[str, Any]]) -> None:
-        """Look at a solution that is to be, or to take the place of another, with the parameters of its services.
+        """Check a solution that is to be added or replaced, with the parameters of its services.
 
-        Nothing has changed yet. Raises SettingsError for what cannot work.
+        Nothing has changed yet. Raises SettingsError for a configuration that cannot work.
         """
 
     def configured(self, solution: str) -> None:
-        """What is configured for a solution was checked, and is set (anew)."""
+        """Use a solution's new configuration, which was checked and is set."""
 
     async def set_up(self, solution: str) -> None:
-        """A solution is there (anew), configured; its scripts have not run. Raises SettingsError, and changes
-        nothing, where its settings cannot work."""
+        """Prepare for a solution that was added or replaced, and is configured; its scripts have not run yet.
+
+        Raises SettingsError, and changes nothing, where its settings cannot work.
+        """
 
     async def forget(self, solution: str) -> None:
-        """A solution is about to be taken out of the lab."""
+        """Forget a solution that is about to be removed from the lab."""
 
     def set_by_scripts(self, solution: str) -> Mapping[str, Mapping[str, Any]]:
-        """What scripts set of the parameters of a solution's services, over what settings, folder and cells say."""
+        """Return service → parameters set by a solution's scripts, which override settings, folder and cells."""
         return {}
 
     async def forget_set(self, solution: str, service: str = "") -> None:
-        """Forget what scripts set of a service's parameters, or of all of a solution's."""
+        """Forget the parameters that scripts set of a service, or of all services of a solution."""
 
     def offered(self, caller: Caller) -> Mapping[str, Operation]:
-        """The operations that this caller may use; a service may offer some that depend on the solution.
+        """Return the operations that this caller may use; they may depend on the solution.
 
-        One that changes them calls `context.services.changed()`, so that handles show them anew.
+        A service that changes them calls `context.services.changed()`, so that handles are refreshed.
         """
         return self.operations
 
     def error_object(self, error: ServiceError) -> dict[str, object]:
-        """A refusal as scripts see it; a service may have an error object of its own form."""
+        """Return the error object that scripts see; a service may have a form of its own."""
         return error.as_object()
 
 
 class KeepsParameters(Service):
-    """A service that one solution alone has, and that keeps its parameters itself and hears of each change.
+    """A service of a single solution that stores its parameters itself and is notified of their changes.
 
-    script_key: what its handlers are registered under.
+    script_key: the name under which its handlers are registered.
     """
 
     script_key: str
 
     def parameters(self, solution: str) -> dict[str, Any]:
-        """What is configured for a solution."""
+        """Return the configured parameters of a solution."""
         raise NotImplementedError
 
     async def set_parameters(self, caller: Caller, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """Set those that are named; gives all. Raises ServiceError for what cannot be set."""
+        """Set the given parameters and return all. Raises ServiceError for one that cannot be set."""
         raise NotImplementedError
 
 

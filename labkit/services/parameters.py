@@ -1,6 +1,6 @@
-"""What scripts set of the parameters of their services, kept in the lab's database.
+"""Service parameters that scripts set, stored in the lab's database.
 
-It lies over what folders, settings and cells say, until one of these says something new: the solution is replaced or
+They override folders, settings and cells until one of these sets parameters again: the solution is replaced or
 reloaded, a cell configures the service, or the lab is reset.
 """
 
@@ -29,14 +29,14 @@ FORGET = "DELETE FROM parameter WHERE solution = ? AND ? IN (service, '')"
 
 
 class SetParameters:
-    """Of all solutions of a lab."""
+    """The parameters set by the scripts of all solutions of a lab."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._all: dict[str, dict[str, dict[str, Any]]] = {}
 
     async def load(self) -> None:
-        """Know those that the database has."""
+        """Replace the parameters in memory with those in the database."""
         self.clear()
         for solution, service, parameters in await self._database.read(_read):
             self._all.setdefault(solution, {})[service] = json.loads(parameters)
@@ -45,16 +45,16 @@ class SetParameters:
         self._all.clear()
 
     def of(self, solution: str) -> Mapping[str, Mapping[str, Any]]:
-        """Parameters by service."""
+        """Return a solution's parameters by service."""
         return self._all.get(solution, {})
 
     async def add(self, solution: str, service: str, parameters: Mapping[str, Any]) -> None:
-        """Keep some, beside those that were set before."""
+        """Store parameters of a service, beside the ones set before."""
         kept = await self._database.run(_add, solution, service, parameters)
         self._all.setdefault(solution, {})[service] = kept
 
     async def forget(self, solution: str, service: str = "") -> None:
-        """Forget those of a service, or all of a solution."""
+        """Delete the parameters of a service, or of all services of a solution."""
         if solution not in self._all:
             return
         await self._database.run(lambda connection: execute(connection, FORGET, (solution, service)))

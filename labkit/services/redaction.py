@@ -1,4 +1,4 @@
-"""What the journal may show of the arguments of a call."""
+"""Redaction of the arguments of calls for the journal."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ _URL = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]{0,30}:/")
 
 @dataclass(frozen=True, slots=True)
 class InJournal:
-    """Annotates an argument with what the journal shows in its place.
+    """Annotates an argument with a function that returns the journal's replacement of its value.
 
-    Unlike a secret (pydantic's SecretStr), it is shown as it is where `journal.values` is set.
+    Unlike a secret (pydantic's SecretStr), the value is shown unchanged where `journal.values` is set.
     """
 
     show: Callable[[object], object]
 
 
 def lengths(value: object, depth: int = DEEPEST) -> object:
-    """What is kept, by its lengths: text as its number of characters, a list item by item, a table by its names."""
+    """Return the lengths of a value's parts: characters of a text; item by item for a list, by name for a table."""
     kind = type(value)  # nearly always one of these, and every Keystore call comes here
     if isinstance(value, int) and value.bit_length() > LARGEST_BITS:  # Python refuses to write it
         return "<a large number>"
@@ -57,12 +57,12 @@ def lengths(value: object, depth: int = DEEPEST) -> object:
 
 
 def names(value: object) -> object:
-    """Names, one or a list of them, without those parts that look like a secret that a platform has issued."""
+    """Return names, one or a list of them, without parts that look like a secret that a platform issued."""
     return _each(without_issued, value)
 
 
 def urls(value: object) -> object:
-    """URLs, one or a list of them, without the values in their queries; what is no URL, by its length."""
+    """Return URLs, one or a list of them, without the values in their queries; for text that is no URL, its length."""
     return _each(_url, value)
 
 
@@ -71,7 +71,7 @@ def _url(text: str) -> str:
 
 
 def one_of(*words: str) -> InJournal:
-    """Have an argument shown if it is one of these words, else by its length: it may be a secret in a wrong place."""
+    """Return an annotation that shows one of these words, else the length: it may be a secret in a wrong place."""
     return InJournal(lambda value: value if isinstance(value, str) and value in words else lengths(value))
 
 
@@ -84,8 +84,10 @@ def _each(show: Callable[[str], str], value: object) -> object:
 
 
 def redacted(value: object, depth: int = DEEPEST) -> object:
-    """Arguments that nobody declared: all names, and the values whose names do not sound like a secret's; of URLs and
-    of texts no secret that a platform has issued."""
+    """Return undeclared arguments for the journal: all names, without secret values.
+
+    A value is hidden if its name sounds like a secret's; URLs and texts lose the secrets that a platform issued.
+    """
     if isinstance(value, Mapping):
         if not depth:
             return {CUT: len(value)}
@@ -105,7 +107,7 @@ def redacted(value: object, depth: int = DEEPEST) -> object:
 
 
 def sounds_secret(name: str) -> bool:
-    """Does a name have a word for what should not be shown, such as `apiKey`, `AUTH_TOKEN`, `password2`?"""
+    """Return whether a name has a word for a secret, such as `apiKey`, `AUTH_TOKEN`, `password2`."""
     if len(name) > _LONGEST_NAME:
         return True
     words = [word.lower() for word in _WORD.findall(name)]
@@ -113,7 +115,7 @@ def sounds_secret(name: str) -> bool:
 
 
 def holds_secret(annotation: Any) -> bool:
-    """Is a type one of pydantic's secrets, or does it hold one: in a union, a list, a record?"""
+    """Return whether a type is one of pydantic's secrets, or contains one: in a union, a list, a record."""
     left, seen = [annotation], []
     while left:
         each = left.pop()
@@ -127,6 +129,6 @@ def holds_secret(annotation: Any) -> bool:
 
 
 def journaling(annotation: Any) -> Callable[[object], object] | None:
-    """How an `Annotated` type has itself shown, or None."""
+    """Return the journal's function of an `Annotated` type, or None."""
     marks = [each for each in typing.get_args(annotation)[1:] if isinstance(each, InJournal)]
     return marks[-1].show if marks else None

@@ -1,4 +1,4 @@
-"""The services of the platform: the one list of them. A new one is a folder beside this file and a line here."""
+"""The list of the platform's services. To add one, add a folder beside this file and a line here."""
 
 from __future__ import annotations
 

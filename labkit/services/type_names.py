@@ -1,4 +1,4 @@
-"""The types of arguments in words of whoever calls: for listings, help and completion."""
+"""Names of argument types in a script author's terms, for listings, help and completion."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydantic_core import PydanticUndefined
 
 
 def type_name(annotation: Any) -> str:
-    """A type as a script's author thinks of it: what a validator takes, records by fields, secrets as they are."""
+    """Return a type's name for a script author: accepted input types, fields of records, the plain type of a secret."""
     origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is typing.Annotated:
         taken = [getattr(each, "json_schema_input_type", Any) for each in inner[1:]]
@@ -39,7 +39,7 @@ class _Name(str):
 
 
 def with_type_names(signature: inspect.Signature) -> inspect.Signature:
-    """A signature that shows its types by `type_name`."""
+    """Return a signature that shows its types by `type_name`."""
     shown = [
         each.replace(annotation=_Name(type_name(each.annotation))) for each in signature.parameters.values()
     ]

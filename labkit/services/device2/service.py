@@ -23,7 +23,7 @@ LONGEST_VALUE = 2**20  # characters, as a device may write
 
 
 def _text(value: object) -> object:
-    """Scripts have numbers where an identity looks like one."""
+    """Return an identity as text: a script passes a number where it looks like one."""
     if isinstance(value, str) and not is_unicode(value):
         raise ValueError("expected valid Unicode")
     return written(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
@@ -39,8 +39,8 @@ Offset = Annotated[Whole, Field(ge=0)]
 class Device2(Service):
     """The devices of the products that the calling solution is linked to.
 
-    pid: the product's id, as events name it; it may be left out where the solution has one product alone. Each
-    product of several has a name of its own, too, where the settings say so (`aliases`): `Lightbulb.getIdentity`.
+    pid: the product's id, as in events; it may be left out where the solution has a single product. A product may
+    also have a service of its own, named by the settings (`aliases`): `Lightbulb.getIdentity`.
     """
 
     name: ClassVar[str] = "Device2"
@@ -53,7 +53,10 @@ class Device2(Service):
     async def getIdentity(
         self, caller: Caller, identity: Identity, pid: Pid | None = None
     ) -> dict[str, object]:
-        """A device: identity, pid, status (whitelisted, provisioned, locked), locked, state. 404 for none."""
+        """Return a device: identity, pid, status, locked, state. 404 where there is none.
+
+        status: whitelisted, provisioned or locked; state: as getIdentityState returns it.
+        """
         product, device = await self._device(caller, pid, identity)
         return {**described(device), "state": await _state(product.access, identity)}
 
@@ -67,7 +70,11 @@ class Device2(Service):
         offset: Offset = 0,
         pid: Pid | None = None,
     ) -> dict[str, object]:
-        """{devices}: identity, pid, status and locked of each, by identity. identity: `*` stands for any characters."""
+        """List the devices, by identity: {devices}, a list of identity, pid, status and locked.
+
+        identity: a pattern, where `*` matches any characters; status: whitelisted, provisioned or locked; limit: 1
+        to 10000.
+        """
         found = await self._found(caller, pid, identity, status)
         return {"devices": [described(each) for each in found[offset : offset + limit]]}
 
@@ -79,14 +86,14 @@ class Device2(Service):
         status: Status | None = None,
         pid: Pid | None = None,
     ) -> dict[str, object]:
-        """{count} of the devices that `listIdentities` would find."""
+        """Return {count}: the number of devices that `listIdentities` finds, without its limit."""
         return {"count": len(await self._found(caller, pid, identity, status))}
 
     @operation
     async def addIdentity(
         self, caller: Caller, identity: Identity, pid: Pid | None = None
     ) -> dict[str, object]:
-        """Whitelist an identity. 409 where it is there, 400 where the product takes no such identity."""
+        """Whitelist an identity. 409 where it exists, 400 where the product does not accept it."""
         product = self._product(caller, pid)
         try:
             added = await product.access.add(identity)
@@ -100,7 +107,7 @@ class Device2(Service):
     async def removeIdentity(
         self, caller: Caller, identity: Identity, pid: Pid | None = None
     ) -> dict[str, object]:
-        """Forget a device with its credentials; its datapoints stay. 404 where there is none."""
+        """Delete a device with its credentials; its datapoints stay. 404 where there is none."""
         product = self._product(caller, pid)
         try:
             await product.access.remove(identity)
@@ -112,8 +119,10 @@ class Device2(Service):
     async def getIdentityState(
         self, caller: Caller, identity: Identity, pid: Pid | None = None
     ) -> dict[str, object]:
-        """{alias: {reported, set, timestamp}}: what the device reported, what was set for it, and when the newer of the
-        two was, in microseconds; what never was is left out. 404 where there is no such device.
+        """Return a device's state: {alias: {reported, set, timestamp}}. 404 where there is no such device.
+
+        reported: the value that the device reported; set: the value that was set for it; timestamp: of the newer of
+        the two, in microseconds. A missing value is left out.
         """
         product, _ = await self._device(caller, pid, identity)
         return await _state(product.access, identity)
@@ -122,11 +131,11 @@ class Device2(Service):
     async def setIdentityState(
         self, caller: Caller, /, identity: Identity, pid: Pid | None = None, **others: object
     ) -> dict[str, object]:
-        """Set values, `setIdentityState{identity = "t-001", target = 21}`: a datapoint of each alias, of this second,
-        which answers who polls. Texts, numbers and booleans; no event is raised.
+        """Set values of a device's resources: `setIdentityState{identity = "t-001", target = 21}`.
 
-        404 where there is no such device, 400 for an alias that is no resource, is not settable, or another value than
-        the resource takes: then nothing is set.
+        Adds a datapoint with this second's timestamp to every given alias, and answers pending polls; raises no
+        event. A value is text, a number or a boolean. 404 where there is no such device; 400 for an alias that is
+        no resource or is not settable, or for a value that the resource refuses: then nothing is set.
         """
         if not others:
             raise ServiceError(400, "expected at least one <alias> = <value>")
@@ -141,11 +150,11 @@ class Device2(Service):
     # ---- as a service of a lab
 
     def services(self, solution: str) -> Mapping[str, Service]:
-        """The products that a solution calls by a name of their own."""
+        """Return a solution's products that have an alias, by alias."""
         return self._named.get(solution, {})
 
     def check(self, solution: NamedSolution, configuration: Mapping[str, Mapping[str, Any]]) -> None:
-        """Raises SettingsError for an alias of a product that the solution is not linked to, or that is a service's."""
+        """Raise SettingsError for an alias that names a service, or a product that is not the solution's."""
         for alias, product in solution.aliases.items():
             if product not in solution.products:
                 raise SettingsError(f"aliases.{alias}: {product!r} is none of its products")
@@ -163,7 +172,7 @@ class Device2(Service):
         self._context.services.changed()
 
     def _pid(self, caller: Caller, pid: str | None) -> str:
-        """The product that is meant."""
+        """Return the id of the requested product, or of the solution's only one. Raises ServiceError 404 or 400."""
         products = self._context.solutions.get(caller.solution).products
         if pid is not None:
             if pid not in products:
@@ -199,7 +208,7 @@ class Device2(Service):
 
 
 class OneProduct(Device2):
-    """The devices of one product, by the name that a solution has for it."""
+    """The devices of one product, as a service with the product's alias."""
 
     def __init__(self, context: Context, name: str, pid: str) -> None:
         super().__init__(context)
@@ -213,7 +222,7 @@ class OneProduct(Device2):
 
 
 def described(device: DeviceRecord) -> dict[str, object]:
-    """A device without its state."""
+    """Return a device without its state."""
     return {
         "identity": device.identity,
         "pid": device.product,
@@ -232,7 +241,7 @@ async def _state(access: DeviceAccess, identity: str) -> dict[str, object]:
 
 
 def _value(alias: str, value: object) -> str:
-    """A value as a device would read it. Raises ServiceError 400."""
+    """Return a value as a device reads it. Raises ServiceError 400 for one that is no number, boolean or text."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):

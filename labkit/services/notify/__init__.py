@@ -1,1 +1,1 @@
-"""Notify: messages to people and devices, by way of a provider of push, SMS and chat (document 3)."""
+"""Notify: notifications to people and devices, through a provider of push, SMS and chat (document 3)."""

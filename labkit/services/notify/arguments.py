@@ -1,4 +1,4 @@
-"""The arguments of Notify's operations: what is taken, and the text of it that goes to the provider."""
+"""Types of the arguments of Notify's operations, which validate them and convert objects to JSON text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LONGEST_TEXT = 65_536  # characters of a body, characters and items of a payload
 
 
 def _several(most: int) -> BeforeValidator:
-    """One text may stand for a list of it, and an empty table may look like an object.
+    """Return a validator for lists of at most `most` items: a single text becomes a list, an empty table too.
 
     Longer lists are refused before their items are read.
     """
@@ -40,7 +40,7 @@ def _several(most: int) -> BeforeValidator:
 
 
 def _text_of(value: object) -> str | None:
-    """An object as JSON text, None for one with nothing in it. Raises ValueError for what is no object of JSON."""
+    """Return an object as JSON text; None for an empty one. Raises ValueError for a value that is no JSON object."""
     if value is None:
         return None
     if isinstance(value, str):
@@ -76,7 +76,7 @@ def _no_json(constant: str) -> NoReturn:
 
 
 def _login(text: str) -> str:
-    """The provider's login ends at the first colon (RFC 7617, section 2)."""
+    """Return a valid login name: HTTP Basic ends it at the first colon (RFC 7617, section 2). Raises ValueError."""
     if ":" in text or not text.isprintable():
         raise ValueError("expected printable characters without a colon")
     return text

@@ -1,6 +1,6 @@
 """Notify: bindings of identities to devices, phones and chats, and notifications to them (document 3).
 
-The provider keeps the bindings and delivers; Notify checks what it is given, and speaks to it over HTTP.
+The provider stores the bindings and delivers; Notify validates the arguments and calls the provider over HTTP.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ PUSH = ("apn", "fcm", "gcm")
 class Notify(Service):
     """Sends notifications over SMS, mobile push and a chat-messenger channel.
 
-    The service's configuration has to hold AccountSid and AuthToken; a call may name others, which count then.
+    The service's configuration must contain AccountSid and AuthToken; a call may give others, which then apply.
     ServiceSid is the notify service; it may be configured too. A refusal of the provider is an error object whose
     `error` is JSON text {code, message, more_info, status}.
     """
@@ -66,8 +66,9 @@ class Notify(Service):
     ) -> dict[str, Any]:
         """Bind an identity to an address: a device token, a phone number in E.164 format, a messenger id.
 
-        Gives the binding. One of the same Endpoint goes. Tag: one or a list, at most 20. CredentialSid overrides the
-        service's; it and NotificationProtocolVersion are of apn, fcm and gcm, and ignored otherwise.
+        Returns the binding, which replaces one of the same Endpoint. Tag: one or a list, at most 20. CredentialSid
+        overrides the service's; it and NotificationProtocolVersion apply to apn, fcm and gcm, and are ignored
+        otherwise.
         """
         fields: dict[str, object] = {
             "Identity": Identity,
@@ -91,7 +92,7 @@ class Notify(Service):
         AccountSid: Login | None = None,
         AuthToken: Token | None = None,
     ) -> dict[str, Any]:
-        """The binding of a sid. 404 where the service has none."""
+        """Return the binding with a sid. 404 where the service has none."""
         upstream = self._upstream(caller, AccountSid, AuthToken)
         return binding(await upstream.ask("GET", ServiceSid, ("Bindings", BindingSid), {}))
 
@@ -104,7 +105,7 @@ class Notify(Service):
         AccountSid: Login | None = None,
         AuthToken: Token | None = None,
     ) -> None:
-        """Forget a binding. 404 where the service has none of this sid."""
+        """Delete a binding. 404 where the service has none with this sid."""
         upstream = self._upstream(caller, AccountSid, AuthToken)
         await upstream.ask("DELETE", ServiceSid, ("Bindings", BindingSid), {})
 
@@ -122,10 +123,10 @@ class Notify(Service):
         AccountSid: Login | None = None,
         AuthToken: Token | None = None,
     ) -> dict[str, Any]:
-        """The bindings with any of the identities and all of the tags, newest first, as {meta, bindings}.
+        """List the bindings with any of the identities and all of the tags, newest first, as {meta, bindings}.
 
-        StartDate, EndDate: YYYY-MM-DD in UTC, the first and the last day on which they were created. PageSize: at most
-        1000; Page: from 0.
+        StartDate, EndDate: YYYY-MM-DD in UTC, the first and the last day of creation. PageSize: at most 1000; Page:
+        from 0.
         """
         fields: Fields = {
             "Identity": Identity,
@@ -164,7 +165,7 @@ class Notify(Service):
         AccountSid: Login | None = None,
         AuthToken: Token | None = None,
     ) -> dict[str, Any]:
-        """Notify the bindings with any of the identities and all of the tags. Gives the notification.
+        """Notify the bindings with any of the identities and all of the tags. Returns the notification.
 
         Identity, Tag: one or a list, at most 20 each; every binding has the tags `all` and its own type. Data, Apn,
         Fcm, Gcm, Sms, ChatMessenger: an object, or one as JSON text. Priority: low or high. Ttl: seconds up to 4
@@ -190,7 +191,7 @@ class Notify(Service):
         return notification(await upstream.ask("POST", ServiceSid, ("Notifications",), fields))
 
     def _upstream(self, caller: Caller, account: str | None, token: Token | None) -> Upstream:
-        """The provider. Raises ServiceError 400 where the configuration holds no credentials."""
+        """Return the provider's client. Raises ServiceError 400 where the configuration has no credentials."""
         configured = self._context.configuration.get(caller.solution, {}).get(self.name, {})
         login, password = credentials(configured, account, token)
         outside = self._context.settings.providers.messaging.outside
@@ -203,9 +204,10 @@ class Notify(Service):
 def credentials(
     configured: Mapping[str, object], account: str | None, token: Token | None
 ) -> tuple[str, str]:
-    """Login and password for a call that has `account` and `token`, if need be from what is configured.
+    """Return login and password of a call, whose `account` and `token` may come from the configuration.
 
-    Raises ServiceError 400 where the configuration does not hold both (document 3, What the service does, item 2).
+    Raises ServiceError 400 where the configuration does not contain both (document 3, What the service does, item
+    2).
     """
     missing = [name for name in CREDENTIALS if configured.get(name) in (None, "")]
     if missing or account is None or token is None:

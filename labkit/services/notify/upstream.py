@@ -1,4 +1,4 @@
-"""Asking the provider: its REST API by HTTP Basic, and what its answers and refusals are to a script."""
+"""Client of the provider: its REST API with HTTP Basic, and conversion of its responses and errors for scripts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Table = dict[str, Any]
 
 
 class Refusal(ServiceError):
-    """The provider refuses. The text of the error object is JSON: {code, message, more_info, status}."""
+    """An error response of the provider. The text of the error object is JSON: {code, message, more_info, status}."""
 
     def __init__(self, status: int, code: object, message: str, more_info: object = None) -> None:
         shown = {"code": code, "message": message, "more_info": more_info, "status": status}
@@ -40,7 +40,7 @@ class Refusal(ServiceError):
 class Upstream:
     """The notify services of an account at the provider.
 
-    base: the URL that all its paths begin with; headers: what the provider is told besides.
+    base: the URL that all its paths begin with; headers: further request headers.
     """
 
     outbound: Outbound
@@ -52,11 +52,11 @@ class Upstream:
     async def ask(
         self, method: Literal["GET", "POST", "DELETE"], service: str, path: tuple[str, ...], fields: Fields
     ) -> Table:
-        """What the provider answers, {} where that is nothing. path: below the service's; fields: None leaves one out.
+        """Send a request and return the provider's answer, {} where it is empty.
 
-        Raises ServiceError: with the provider's own status and words where it refuses, 404 for a sid that none could
-        be, 400 for a filter that no URL has space for, 502 for what is no answer of such a provider, 504 where none
-        comes in time.
+        path: below the service's; fields: None leaves one out. Raises ServiceError: with the provider's own status
+        and message where it refuses, 404 for a malformed sid, 400 for a filter too long for a URL, 502 for a
+        response that is not of such a provider or no connection, 504 where none comes in time.
         """
         for sid in (service, *path[1:]):
             if not _SID.fullmatch(sid):  # else it could lead elsewhere in the URL
@@ -111,18 +111,18 @@ def _object(text: str) -> Table | None:
 
 
 def binding(given: Table) -> Table:
-    """A binding as scripts see it: as it is, with dates in the form of RFC 2822 (document 3, Notify binding)."""
+    """Return a binding as scripts see it: unchanged, with dates as in RFC 2822 (document 3, Notify binding)."""
     return {name: rfc2822(each) if name in DATES else each for name, each in given.items()}
 
 
 def notification(given: Table) -> Table:
-    """A notification as scripts see it: with its date in the form of RFC 2822, and ttl as text (document 3)."""
+    """Return a notification as scripts see it: with its date as in RFC 2822, and ttl as text (document 3)."""
     shown = binding(given)
     return shown if shown.get("ttl") is None else {**shown, "ttl": str(shown["ttl"])}
 
 
 def rfc2822(date: object) -> object:
-    """A date of ISO 8601 in the form of RFC 2822, in UTC; what is another thing stays as it is."""
+    """Return an ISO 8601 date as in RFC 2822, in UTC; another value unchanged."""
     try:
         found = datetime.fromisoformat(str(date))
         return format_datetime(
