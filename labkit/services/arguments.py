@@ -37,7 +37,7 @@ def listed(value: object) -> object:
     return [value] if isinstance(value, Mapping | str) else value
 
 
-def none_given(value: object) -> object:
+def none_to_empty(value: object) -> object:
     """Return [] for None, for a BeforeValidator that runs before `listed`."""
     return [] if value is None else value
 

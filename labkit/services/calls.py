@@ -46,11 +46,11 @@ class Services(Component):
         self._context = context
         self._shows_values = context.settings.journal.values
         self._services = cast("Directory[Service]", context.services)  # nobody else adds to it
-        context.faults.operations = self._known
+        context.faults.operations = self._operation_names
         # by service, operation, text of parameters
         self._prepared: dict[tuple[str, str, bytes], Prepared] = {}
         for service in services:
-            self._take(service)
+            self._register(service)
 
     def __iter__(self) -> Iterator[Service]:
         return iter(self._services)
@@ -60,7 +60,7 @@ class Services(Component):
         for solution in self._context.solutions.names():
             if find_service(self._context.services, solution, service.name) is not None:
                 raise SettingsError(f"service {service.name!r} is there already in solution {solution!r}")
-        self._take(service)
+        self._register(service)
         await service.start()
 
     async def remove(self, name: str) -> None:
@@ -136,7 +136,7 @@ class Services(Component):
         for service in self:
             await service.forget(solution)
 
-    def _take(self, service: Service) -> None:
+    def _register(self, service: Service) -> None:
         self._services.add(service.name, service)
         self._context.events.declare(service.events)
 
@@ -152,7 +152,7 @@ class Services(Component):
         found = find_service(self._context.services, caller.solution, service)
         return None if found is None else found.offered(caller).get(operation)
 
-    def _known(self) -> dict[str, set[str]]:
+    def _operation_names(self) -> dict[str, set[str]]:
         """Return the names of the operations of each service that any solution may call."""
         solutions = self._context.solutions.names() or [""]
         known: dict[str, set[str]] = {}
@@ -309,11 +309,11 @@ def _refusal(
 ) -> tuple[dict[str, object], int, dict[str, object]]:
     """Return the error object of a failed call, its status, and the detail for the journal."""
     error = raised if isinstance(raised, ServiceError) else _failure(service, operation, raised)
-    told = ServiceError.as_object if found is None else found.error_object
-    shown = {**detail, "error": told(error.for_journal())}  # what is remembered stays as it is
+    error_object = ServiceError.as_object if found is None else found.error_object
+    shown = {**detail, "error": error_object(error.for_journal())}  # what is remembered stays as it is
     if error.__cause__ is not None:
         shown["trace"] = trace_of(error.__cause__)
-    return told(error), error.status, shown
+    return error_object(error), error.status, shown
 
 
 def _failure(service: str, operation: str, error: Exception) -> ServiceError:

@@ -31,7 +31,7 @@ def type_name(annotation: Any) -> str:
     return f"{name}[{', '.join(shown)}]" if shown else name
 
 
-class _Name(str):
+class _TypeName(str):
     """A name of a type, which signatures show without quotes."""
 
     __slots__ = ()
@@ -41,6 +41,7 @@ class _Name(str):
 def with_type_names(signature: inspect.Signature) -> inspect.Signature:
     """Return a signature that shows its types by `type_name`."""
     shown = [
-        each.replace(annotation=_Name(type_name(each.annotation))) for each in signature.parameters.values()
+        each.replace(annotation=_TypeName(type_name(each.annotation)))
+        for each in signature.parameters.values()
     ]
     return signature.replace(parameters=shown)

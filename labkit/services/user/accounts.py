@@ -99,7 +99,7 @@ class UserIdentity(NamedTuple):
 
 # Every login and every token that is resolved reads its user, so these statements go straight to the driver.
 GET = f"SELECT {', '.join(UserIdentity._fields)} FROM user WHERE solution = ? AND id = ?"
-AT_ADDRESS = f"SELECT {', '.join(UserIdentity._fields)}, password FROM user WHERE solution = ? AND folded = ?"
+BY_ADDRESS = f"SELECT {', '.join(UserIdentity._fields)}, password FROM user WHERE solution = ? AND folded = ?"
 
 NEXT = (
     "INSERT INTO user_counter (solution, kind, last) VALUES (?, ?, 1) "
@@ -113,12 +113,12 @@ def get(connection: Connection, solution: str, id: int) -> UserIdentity | None:
     return None if row is None else UserIdentity(*row)
 
 
-def at_address(connection: Connection, solution: str, folded: str) -> tuple[UserIdentity, str] | None:
+def find_by_address(connection: Connection, solution: str, folded: str) -> tuple[UserIdentity, str] | None:
     """Return the user with an email address and the hash of the password; None where there is none.
 
     folded: the address in lower case, as the column `folded` stores it.
     """
-    row = execute(connection, AT_ADDRESS, (solution, folded)).fetchone()
+    row = execute(connection, BY_ADDRESS, (solution, folded)).fetchone()
     return None if row is None else (UserIdentity(*row[:-1]), row[-1])
 
 
@@ -176,7 +176,7 @@ def activate(connection: Connection, solution: str, activation: str) -> UserIden
     return None if activated is None else UserIdentity(*activated)
 
 
-def password_of(connection: Connection, solution: str, id: int) -> tuple[UserIdentity, str]:
+def find_password(connection: Connection, solution: str, id: int) -> tuple[UserIdentity, str]:
     """Return a user and the hash of the password. Raises ServiceError 404 where there is no such user."""
     user = known(connection, solution, id)
     kept = select(user_table.c.password).where(*_row(solution, id))

@@ -84,7 +84,7 @@ class Jwt(Group):
 
     def __init__(self, context: Context, passwords: PasswordVerifier | None = None) -> None:
         super().__init__(context, passwords)
-        self._jws = signer_of()
+        self._jws = create_signer()
 
     @operation
     async def jwtSign(
@@ -96,7 +96,7 @@ class Jwt(Group):
         for RS256 a private key in PEM (PKCS#1 or PKCS#8, not encrypted). 400 for a key that does not fit the
         algorithm, and for a payload that JSON cannot represent.
         """
-        data = written(payload.get_secret_value())
+        data = encode_payload(payload.get_secret_value())
         # A private key is checked when read, which takes long enough to do it off the loop.
         private = await asyncio.to_thread(private_key, key) if algorithm == "RS256" else shared_secret(key)
         token = self._jws.encode(data, private, algorithm)
@@ -114,7 +114,7 @@ class Jwt(Group):
         algorithms. 400 for a malformed key or token; 401 for another algorithm, a wrong signature, or a token
         expired or not valid yet.
         """
-        payload = read_json(self.verified(key, token.get_secret_value(), algorithms))
+        payload = decode_payload(self.verified(key, token.get_secret_value(), algorithms))
         check_times(payload, self._context.clock.now())
         return payload
 
@@ -147,7 +147,7 @@ class _Hmac(HMACAlgorithm):
         return None
 
 
-def signer_of() -> jwt.PyJWS:
+def create_signer() -> jwt.PyJWS:
     """Return a signer that supports only the documents' four algorithms, and so never `none`."""
     signer = jwt.PyJWS(algorithms=[])
     signer.register_algorithm("HS256", _Hmac(HMACAlgorithm.SHA256))
@@ -230,7 +230,7 @@ def _check_size(key: rsa.RSAPrivateKey | rsa.RSAPublicKey) -> None:
 # ---- payloads
 
 
-def written(payload: dict[str, Any]) -> bytes:
+def encode_payload(payload: dict[str, Any]) -> bytes:
     """Return a payload as compact JSON. Raises ServiceError 400 where it is too large or JSON cannot represent it."""
     if not fits(payload, LONGEST_TOKEN):
         raise ServiceError(400, TOO_LARGE)
@@ -242,7 +242,7 @@ def written(payload: dict[str, Any]) -> bytes:
         raise ServiceError(400, f"Parameter payload cannot be signed: {reason}.") from None
 
 
-def read_json(data: bytes) -> dict[str, Any]:
+def decode_payload(data: bytes) -> dict[str, Any]:
     """Return the payload of a token, which is a JSON object. Raises ServiceError 400 where it is not."""
     try:
         payload = json.loads(data, object_pairs_hook=unique_names)

@@ -22,7 +22,7 @@ from labkit.core.tables import metadata
 LAB = ""  # owner of the RSA key: the lab, not one of its solutions
 BITS = 2048
 # For PyJWT, which has a clock of its own and knows no audience of ours: lab time and the database judge.
-SIGNATURE_ALONE: Options = {
+SIGNATURE_ONLY: Options = {
     "verify_exp": False,
     "verify_nbf": False,
     "verify_iat": False,
@@ -32,7 +32,7 @@ SIGNATURE_ALONE: Options = {
 LONGEST_TOKEN = 16 * 1024  # characters: those that a lab issues are below 4 KiB
 
 
-def is_as_issued(token: str) -> bool:
+def has_issued_form(token: str) -> bool:
     """Return whether a token has a length and a signature encoding that the lab's own tokens can have."""
     return len(token) <= LONGEST_TOKEN and is_strict(token)
 

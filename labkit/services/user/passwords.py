@@ -45,7 +45,7 @@ class PasswordVerifier:
         cost = settings or PasswordSettings()
         self._hasher = PasswordHasher(time_cost=cost.passes, memory_cost=cost.memory, parallelism=1)
         # Zeros as salt and hash: to find a password of this hash is as hard as to find that of any other.
-        self._nobodys = f"$argon2id$v=19$m={cost.memory},t={cost.passes},p=1${'A' * 22}${'A' * 43}"
+        self._dummy_hash = f"$argon2id$v=19$m={cost.memory},t={cost.passes},p=1${'A' * 22}${'A' * 43}"
         self.verifications = 0
 
     async def hash(self, password: str) -> str:
@@ -55,7 +55,7 @@ class PasswordVerifier:
     async def verify(self, kept: str | None, password: str) -> bool:
         """Return whether a password matches the stored hash. kept: None for an unknown user, which never matches."""
         self.verifications += 1
-        fits = await asyncio.to_thread(self._fits, self._nobodys if kept is None else kept, password)
+        fits = await asyncio.to_thread(self._fits, self._dummy_hash if kept is None else kept, password)
         return fits and kept is not None
 
     def _fits(self, kept: str, password: str) -> bool:

@@ -14,11 +14,11 @@ from jwt.types import Options
 from labkit.context import Context
 from labkit.services.user import accounts
 from labkit.services.user.accounts import ACTIVE, UserIdentity
-from labkit.services.user.keys import SIGNATURE_ALONE, Keys, is_as_issued
+from labkit.services.user.keys import SIGNATURE_ONLY, Keys, has_issued_form
 
 ALGORITHM = "HS256"
 CLAIMS = ("sub", "iss", "iat", "nbf", "exp", "jti", "gen")
-COMPLETE: Options = {**SIGNATURE_ALONE, "require": list(CLAIMS)}
+COMPLETE: Options = {**SIGNATURE_ONLY, "require": list(CLAIMS)}
 
 
 async def issue(context: Context, keys: Keys, solution: str, user: UserIdentity, time_to_live: int) -> str:
@@ -42,7 +42,7 @@ async def user_of(context: Context, keys: Keys, solution: str, token: str) -> Us
     It is not valid where it is malformed, of another solution, not valid yet or expired, of a password that was
     changed since, or of a user who is deleted or inactive.
     """
-    if not is_as_issued(token):
+    if not has_issued_form(token):
         return None
     claims = verified(await keys.secret(solution), solution, token)
     if claims is None or not claims["nbf"] <= context.clock.seconds() < claims["exp"]:

@@ -18,7 +18,7 @@ key_in_base64 = patch(
 )
 numbers_with_a_point = patch(
     "USR-JWT-9",
-    f"{JWT}:written",
+    f"{JWT}:encode_payload",
     "whole numbers are signed with a decimal point",
     change_result(lambda text: json.dumps(json.loads(text, parse_int=float)).encode()),
 )

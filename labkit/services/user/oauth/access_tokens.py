@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from labkit.context import Context
 from labkit.core.database import execute
 from labkit.services.user.accounts import ACTIVE, UserIdentity
-from labkit.services.user.keys import SIGNATURE_ALONE, Keys, is_as_issued
+from labkit.services.user.keys import SIGNATURE_ONLY, Keys, has_issued_form
 
 ALGORITHM = "RS256"
 
@@ -51,11 +51,11 @@ async def sign(
 
 async def user_of(context: Context, keys: Keys, solution: str, token: str) -> UserIdentity | None:
     """Return the user of an access token; None where the token is not valid, or not any more."""
-    if not is_as_issued(token):
+    if not has_issued_form(token):
         return None
     key = await keys.private()
     try:
-        claims = jwt.decode(token, key.public_key(), algorithms=[ALGORITHM], options=SIGNATURE_ALONE)
+        claims = jwt.decode(token, key.public_key(), algorithms=[ALGORITHM], options=SIGNATURE_ONLY)
     except (jwt.InvalidTokenError, UnicodeError):  # text that cannot be encoded is no token either
         return None
     if not claims["nbf"] <= context.clock.seconds() < claims["exp"]:

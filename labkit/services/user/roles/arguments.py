@@ -16,7 +16,7 @@ from pydantic import (
     WrapValidator,
 )
 
-from labkit.services.arguments import Whole, listed, none_given
+from labkit.services.arguments import Whole, listed, none_to_empty
 from labkit.services.user.accounts import Id
 
 RESERVED = frozenset(
@@ -169,7 +169,7 @@ Pairs = Annotated[Mapping[str, str | None], PlainValidator(_pairs, json_schema_i
 OptionalId = Annotated[Id | None, WrapValidator(_possible)]
 OptionalPermission = Annotated[PermId | None, WrapValidator(_possible)]
 NO_PAIRS: Mapping[str, str | None] = {}
-OptionalPairs = Annotated[Pairs | None, WrapValidator(_possible), BeforeValidator(none_given)]
+OptionalPairs = Annotated[Pairs | None, WrapValidator(_possible), BeforeValidator(none_to_empty)]
 Parameters = Annotated[Sequence[RoleParameter], BeforeValidator(listed)]
 PermissionList = Annotated[Sequence[Permission], BeforeValidator(listed)]
 AssignedRoles = Annotated[Sequence[AssignedRole], BeforeValidator(listed)]

@@ -198,7 +198,7 @@ class Socials(Group):
     async def _find(self, login: Login, parameter: str, status: int = 400) -> Oauth1Token:
         found = await self._context.database.read(records.find, login, self._context.clock.now())
         if found is None:
-            raise _dead(parameter, status)
+            raise _unknown_token(parameter, status)
         return found
 
     async def _take(self, login: Login, parameter: str, named: str = "") -> Oauth1Token:
@@ -207,7 +207,7 @@ class Socials(Group):
         def take(connection: Connection) -> Oauth1Token:
             taken = records.take(connection, login, self._context.clock.now())
             if taken is None:
-                raise _dead(parameter)
+                raise _unknown_token(parameter)
             if not compare_digest(taken.token.encode(), named.encode()):
                 raise ServiceError(400, "Parameter oauth_token is not the one that reqToken belongs to.")
             return taken
@@ -229,7 +229,7 @@ def _required(name: str, value: SecretStr | None) -> str:
     return text
 
 
-def _dead(parameter: str, status: int = 400) -> ServiceError:
+def _unknown_token(parameter: str, status: int = 400) -> ServiceError:
     return ServiceError(
         status, f"Parameter {parameter} is unknown, used up or expired, or of another consumer."
     )

@@ -33,7 +33,7 @@ from labkit.services.user.group import Group
 LONGEST_KEY = 200  # characters
 LARGEST_VALUE = 256 * 1024  # characters of JSON
 LARGEST_NUMBER = 1000  # values of a user
-OLDER = "key values"  # the argument of the operations' older names, an object
+WRAPPER = "key values"  # the argument of the operations' older names, an object
 
 data_table = Table(
     "user_data",
@@ -97,7 +97,7 @@ class UserData(Group):
 
         The values may also be given in one object, as the argument `key values`.
         """
-        await self._context.database.run(create, caller.solution, id, _encoded(_older(values)))
+        await self._context.database.run(create, caller.solution, id, _encoded(_unwrap(values)))
 
     @operation
     async def updateUserStorage(self, caller: Caller, /, id: Id, **values: object) -> None:
@@ -105,11 +105,11 @@ class UserData(Group):
 
         The values may also be given in one object, as the argument `key values`.
         """
-        await self._context.database.run(_update, caller.solution, id, _encoded(_older(values)))
+        await self._context.database.run(_update, caller.solution, id, _encoded(_unwrap(values)))
 
 
-def _older(values: Mapping[str, object]) -> Mapping[str, object]:
-    within = values.get(OLDER)
+def _unwrap(values: Mapping[str, object]) -> Mapping[str, object]:
+    within = values.get(WRAPPER)
     return within if isinstance(within, Mapping) else values
 
 
@@ -163,12 +163,12 @@ def _update(connection: Connection, solution: str, id: int, values: Mapping[str,
         key: update(data_table).where(*_of(solution, id), data_table.c.key == key).values(value=value)
         for key, value in values.items()
     }
-    meet(connection, id, changed, 400)
+    execute_for_keys(connection, id, changed, 400)
 
 
 def _delete(connection: Connection, solution: str, id: int, keys: set[str]) -> None:
     known(connection, solution, id)
-    meet(
+    execute_for_keys(
         connection,
         id,
         {key: delete(data_table).where(*_of(solution, id), data_table.c.key == key) for key in keys},
@@ -176,7 +176,9 @@ def _delete(connection: Connection, solution: str, id: int, keys: set[str]) -> N
     )
 
 
-def meet(connection: Connection, id: int, statements: Mapping[str, Update | Delete], status: int) -> None:
+def execute_for_keys(
+    connection: Connection, id: int, statements: Mapping[str, Update | Delete], status: int
+) -> None:
     """Run a statement for each key. Raises ServiceError with `status` where a statement affects no row."""
     missing = {key for key, each in statements.items() if not connection.execute(each).rowcount}
     if missing:

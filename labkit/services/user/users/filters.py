@@ -12,7 +12,7 @@ from sqlalchemy import Column, ColumnElement, Connection, Integer, String, case,
 
 from labkit.core.errors import ServiceError
 from labkit.services.addresses import address
-from labkit.services.arguments import is_unicode, listed, none_given
+from labkit.services.arguments import is_unicode, listed, none_to_empty
 from labkit.services.user.accounts import UserIdentity, user_table
 
 LARGEST = 2**63 - 1  # that the database can compare with
@@ -50,7 +50,7 @@ Filter = Annotated[str, Field(max_length=10_000)]
 Filters = Annotated[
     Sequence[Filter],
     BeforeValidator(listed),
-    BeforeValidator(none_given),
+    BeforeValidator(none_to_empty),
     Field(max_length=100),
     AfterValidator(_bounded),
 ]
@@ -71,7 +71,7 @@ class Condition(NamedTuple):
     exact: ColumnElement[bool] | None = None
 
 
-def fitting(
+def matching_users(
     connection: Connection, solution: str, conditions: Sequence[Condition], offset: int, limit: int
 ) -> list[UserIdentity]:
     """Return the users for whom all conditions hold: exact matches of a `like` first, then by id."""

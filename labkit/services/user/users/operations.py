@@ -79,7 +79,7 @@ class Users(UserData):
             password=await self._passwords.hash(password.get_secret_value()),
             activation=_digest(code),
         )
-        self._tell(caller, "CREATE", user)
+        self._emit(caller, "CREATE", user)
         return code
 
     @operation
@@ -90,7 +90,7 @@ class Users(UserData):
         )
         if user is None:
             raise ServiceError(400, "Activation code is not valid: it is unknown or was used.")
-        self._tell_change(caller, user, "activateUser", ["status"])
+        self._emit_update(caller, user, "activateUser", ["status"])
         return "OK"
 
     @operation
@@ -101,7 +101,7 @@ class Users(UserData):
 
         401 where there is no such user, the password is wrong or the user is not active.
         """
-        found = await self._context.database.read(accounts.at_address, caller.solution, email)
+        found = await self._context.database.read(accounts.find_by_address, caller.solution, email)
         user, kept = found or (None, None)
         fits = await self._passwords.verify(kept, password.get_secret_value())
         if user is None or not fits:
@@ -117,8 +117,8 @@ class Users(UserData):
         Returns `{id, email, name, status, creation_date}`: status is 1, creation_date in Unix seconds.
         """
         given = token.get_secret_value()
-        of_oauth = _algorithm(given) == access_tokens.ALGORITHM
-        user_of = access_tokens.user_of if of_oauth else user_tokens.user_of
+        is_access_token = _algorithm(given) == access_tokens.ALGORITHM
+        user_of = access_tokens.user_of if is_access_token else user_tokens.user_of
         user = await user_of(self._context, self.keys, caller.solution, given)
         if user is None:
             raise ServiceError(401, "Token is not valid: it is malformed, expired or of no active user.")
@@ -147,7 +147,7 @@ class Users(UserData):
         context = self._context
         hashed = generation = None
         if password is not None:
-            generation = await self.proved(caller, id, original_password)
+            generation = await self.verify_original(caller, id, original_password)
             hashed = await self._passwords.hash(password.get_secret_value())
         user = await context.database.run(
             accounts.change,
@@ -160,13 +160,13 @@ class Users(UserData):
         )
         given = {"name": name, "status": status, "password": password}
         if changed := [field for field, value in given.items() if value is not None]:
-            self._tell_change(caller, user, "updateUser", changed)
+            self._emit_update(caller, user, "updateUser", changed)
         return user.shown()
 
     @operation
     async def deleteUser(self, caller: Caller, id: Id) -> None:
         """Delete a user and everything that belongs to the user. Returns nil; 404 where there is no such user."""
-        self._tell(caller, "DELETE", await self._context.database.run(accounts.remove, caller.solution, id))
+        self._emit(caller, "DELETE", await self._context.database.run(accounts.remove, caller.solution, id))
 
     @operation
     async def listUsers(
@@ -179,7 +179,9 @@ class Users(UserData):
         Exact matches of a like come first, then by id. Addresses are compared as at login: without letter case.
         """
         conditions = await filters.conditions(filter)
-        users = await self._context.database.read(filters.fitting, caller.solution, conditions, offset, limit)
+        users = await self._context.database.read(
+            filters.matching_users, caller.solution, conditions, offset, limit
+        )
         return [user.shown() for user in users]
 
     @operation
@@ -191,23 +193,23 @@ class Users(UserData):
         await self._context.database.read(accounts.known, caller.solution, id)
         hashed = await self._passwords.hash(password.get_secret_value())
         user = await self._context.database.run(accounts.change, caller.solution, id, password=hashed)
-        self._tell_change(caller, user, "resetUserPassword", ["password"])
+        self._emit_update(caller, user, "resetUserPassword", ["password"])
         return {name: value for name, value in user.shown().items() if name != "status"}
 
-    async def proved(self, caller: Caller, id: int, original: SecretStr | None) -> int:
+    async def verify_original(self, caller: Caller, id: int, original: SecretStr | None) -> int:
         """Verify the original password and return its generation. Raises ServiceError 400 if it is missing or wrong."""
         if original is None:
             raise ServiceError(400, "Parameter original_password is required to change the password.")
-        user, kept = await self._context.database.read(accounts.password_of, caller.solution, id)
+        user, kept = await self._context.database.read(accounts.find_password, caller.solution, id)
         if not await self._passwords.verify(kept, original.get_secret_value()):
             raise ServiceError(400, "Parameter original_password is not the user's password.")
         return user.generation
 
-    def _tell_change(self, caller: Caller, user: UserIdentity, operation: str, changed: list[str]) -> None:
+    def _emit_update(self, caller: Caller, user: UserIdentity, operation: str, changed: list[str]) -> None:
         """Raise the event `account` for a change. changed: the fields that the operation set."""
-        self._tell(caller, "UPDATE", user, operation=operation, changed=changed)
+        self._emit(caller, "UPDATE", user, operation=operation, changed=changed)
 
-    def _tell(self, caller: Caller, type: str, user: UserIdentity, **more: object) -> None:
+    def _emit(self, caller: Caller, type: str, user: UserIdentity, **more: object) -> None:
         """Raise the event `account`. more: further fields of its payload."""
         payload = {"type": type, "id": user.id, "email": user.email, "solution_id": caller.solution, **more}
         self._context.events.emit(
