@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-DEEPEST = 100  # tables and lists within each other: scripts can be handed no more
-LONGEST_NAME = 64  # characters of a name that is shown
+DEEPEST = 100  # nested tables and lists: a script can receive no more
+LONGEST_NAME = 64  # characters of a name in errors and the journal
 
 
 def fits(value: object, most: int) -> bool:

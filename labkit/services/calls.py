@@ -20,9 +20,9 @@ from labkit.services.lookup import find_service, services_of
 from labkit.services.operation import Caller, Operation, Parameters, Service
 from labkit.services.redaction import redacted
 
-SHORT = 200  # bytes of parameters that are remembered
-SMALL = 1000  # characters of what the journal shows of them
-REMEMBERED = 256  # calls
+SHORT = 200  # bytes: the longest parameters of a cached call
+SMALL = 1000  # characters of a cached call's detail in the journal
+REMEMBERED = 256  # cached calls
 
 
 class Prepared(NamedTuple):
@@ -45,7 +45,7 @@ class Services(Component):
     def __init__(self, context: Context, services: Iterable[Service]) -> None:
         self._context = context
         self._shows_values = context.settings.journal.values
-        self._services = cast("Directory[Service]", context.services)  # nobody else adds to it
+        self._services = cast("Directory[Service]", context.services)  # this class alone adds to it
         context.faults.operations = self._operation_names
         # by service, operation, text of parameters
         self._prepared: dict[tuple[str, str, bytes], Prepared] = {}
@@ -176,7 +176,7 @@ class Services(Component):
                 prepared, parameters = None, parameters.read()
         if prepared is None:
             return await self._call(caller, service, operation, parameters, text)
-        found, declared, arguments, detail, name = prepared  # of a call that was like this one
+        found, declared, arguments, detail, name = prepared  # of an earlier, equal call
         holds: int | None = SMALL
         try:
             result = await declared.function(found, caller, **arguments)
@@ -238,7 +238,7 @@ class Services(Component):
         try:
             declared = find_operation(found, caller, service, operation)
         except ServiceError:
-            detail["parameters"] = redacted(parameters)  # they tell what to build
+            detail["parameters"] = redacted(parameters)  # show what an author would have to add
             raise
         return declared, self.with_defaults(caller, declared, parameters)
 
@@ -310,7 +310,10 @@ def _refusal(
     """Return the error object of a failed call, its status, and the detail for the journal."""
     error = raised if isinstance(raised, ServiceError) else _failure(service, operation, raised)
     error_object = ServiceError.as_object if found is None else found.error_object
-    shown = {**detail, "error": error_object(error.for_journal())}  # what is remembered stays as it is
+    shown = {
+        **detail,
+        "error": error_object(error.for_journal()),
+    }  # a copy: the detail may be of a cached call
     if error.__cause__ is not None:
         shown["trace"] = trace_of(error.__cause__)
     return error_object(error), error.status, shown

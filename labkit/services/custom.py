@@ -25,7 +25,7 @@ from labkit.services.operation import Caller, Operation, Service
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 THREADS = 8  # for functions that block; more calls wait for their turn
 PLAIN = (str, int, float, bool, bytes, type(None))
-DEEPEST = 100  # tables within tables: a script can be handed no more
+DEEPEST = 100  # nested tables: a script can receive no more
 
 
 class FunctionService(Service):

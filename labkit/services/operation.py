@@ -107,7 +107,7 @@ class Operation:
         types = {name: hints[attribute] for name, attribute in self.attributes.items()}
         self.secrets = frozenset(name for name, annotation in types.items() if holds_secret(annotation))
         kept = {name: journaling(annotation) for name, annotation in types.items()}
-        # How each argument gets into the journal, None for as it is: without and with what is kept.
+        # Journal's form of each argument, None for unchanged: without and with the values that InJournal hides.
         self._shows = {name: _hide if name in self.secrets else show for name, show in kept.items()}
         self._shows_values = {name: _hide if name in self.secrets else None for name in kept}
 
@@ -122,8 +122,8 @@ class Operation:
             if self._renames:
                 fields = {attribute: fields[name] for name, attribute in self.attributes.items()}
             return {**(valid.model_extra or {}), **fields} if self.collects else fields
-        # Raised outside, so that pydantic's error is not its context: the collector cannot look into that one, so
-        # what it holds (our validator's error, its frames and with them the platform) would never be freed.
+        # Raised outside, so that pydantic's error is not its context: the garbage collector cannot traverse that
+        # error, so its contents (our validator's error, its frames and with them the platform) would never be freed.
         raise ServiceError(400, wrong)
 
     def unknown(self, names: Iterable[object]) -> dict[str, str | None]:
@@ -262,7 +262,7 @@ class KeepsParameters(Service):
 
 def _explain(error: pydantic.ValidationError) -> str:
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    if not first["loc"]:  # a name that is no text stands nowhere
+    if not first["loc"]:  # the error of a name that is no text has no location
         return "The name of a parameter is not valid Unicode."
     name, *inner = (str(part) for part in first["loc"])
     if first["type"] == "missing" and not inner:

@@ -19,12 +19,12 @@ LARGEST_BITS = 10_000  # of a number
 MOST_ITEMS = 100  # of one table
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-# Words in the name of an argument that nobody declared which tell that it is not for others' eyes,
+# Words in the name of an undeclared argument that mark its value as secret,
 _SECRET_WORDS = frozenset(
     "auth authorization bearer code cookie credential credentials cvv jwt keys otp pass passcode passphrase passwd "
     "passwords pin pwd secrets session signature tokens".split()
 )
-_SECRET_ENDS = ("key", "password", "secret", "token")  # and what such a word ends with: `accesstoken`
+_SECRET_ENDS = ("key", "password", "secret", "token")  # and endings of such words: `accesstoken`
 _LONGEST_NAME = 100
 _URL = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]{0,30}:/")
 

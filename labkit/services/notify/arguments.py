@@ -97,7 +97,7 @@ Channel = Literal["apn", "fcm", "gcm", "sms", "chat-messenger"]
 Tags = Annotated[Sequence[Name], _several(MOST_TAGS)]
 Identities = Annotated[Sequence[Name], _several(MOST_IDENTITIES)]
 ListedIdentities = Annotated[Sequence[Name], _several(MOST_LISTED)]
-# What people are told may be a code that logs them in, so the journal has lengths, as it has none of a mail.
+# A notification may carry a login code, so the journal shows only its length, and nothing of a mail's body.
 TitleText = Annotated[Line | None, InJournal(lengths)]
 BodyText = Annotated[str | None, Field(max_length=LONGEST_TEXT), InJournal(lengths)]
 PayloadText = Annotated[

@@ -196,7 +196,7 @@ class Notify(Service):
         login, password = credentials(configured, account, token)
         outside = self._context.settings.providers.messaging.outside
         base = outside or self._context.url(f"{HOST}.{self._context.settings.domain}")
-        # So that the lab's own provider can say what led to a delivery.
+        # Lets the lab's own provider name the cause of a delivery.
         headers = {} if outside or caller.cause is None else {CAUSE: str(caller.cause)}
         return Upstream(self._context.outbound, base.rstrip("/"), login, password, headers)
 

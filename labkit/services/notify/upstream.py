@@ -59,7 +59,7 @@ class Upstream:
         response that is not of such a provider or no connection, 504 where none comes in time.
         """
         for sid in (service, *path[1:]):
-            if not _SID.fullmatch(sid):  # else it could lead elsewhere in the URL
+            if not _SID.fullmatch(sid):  # another text could change the URL's path
                 raise Refusal(404, NOT_FOUND, "There is no such resource: a sid has letters and digits.")
         form = urlencode({name: each for name, each in fields.items() if each is not None}, doseq=True)
         url = "/".join([f"{self.base}/v1/Services", service, *path])
@@ -80,7 +80,7 @@ class Upstream:
             )
         except TimeoutError:
             raise ServiceError(504, "Notify's provider did not answer in time.") from None
-        except OSError:  # its text would tell where the provider is
+        except OSError:  # its text would reveal the provider's address
             raise ServiceError(502, "Notify's provider cannot be reached.") from None
         answer = _object(text)
         if status >= 400 and answer is not None:

@@ -38,13 +38,15 @@ user_table = Table(
     Column("solution", String, primary_key=True),
     Column("id", Integer, primary_key=True),
     Column("email", String, nullable=False),
-    Column("folded", String, nullable=False),  # the address in the form that it is compared in
+    Column("folded", String, nullable=False),  # the address case-folded, for comparison
     Column("name", String, nullable=False),
-    Column("folded_name", String, nullable=False),  # the name in the form that it is searched in
+    Column("folded_name", String, nullable=False),  # the name case-folded, for searches
     Column("status", Integer, nullable=False),
     Column("creation_date", Integer, nullable=False),  # Unix seconds
     Column("password", String, nullable=False, info={"secret": True}),  # Argon2id
-    Column("generation", Integer, nullable=False),  # counts password changes: tokens of earlier ones are dead
+    Column(
+        "generation", Integer, nullable=False
+    ),  # counts password changes: tokens of earlier ones are invalid
     Column(
         "activation", String, info={"secret": True}
     ),  # hash of the activation code, until the user is active
@@ -116,7 +118,7 @@ def get(connection: Connection, solution: str, id: int) -> UserIdentity | None:
 def find_by_address(connection: Connection, solution: str, folded: str) -> tuple[UserIdentity, str] | None:
     """Return the user with an email address and the hash of the password; None where there is none.
 
-    folded: the address in lower case, as the column `folded` stores it.
+    folded: the address case-folded, as the column `folded` stores it.
     """
     row = execute(connection, BY_ADDRESS, (solution, folded)).fetchone()
     return None if row is None else (UserIdentity(*row[:-1]), row[-1])
@@ -205,7 +207,7 @@ def change(
         values.update(name=name, folded_name=name.casefold())
     if status is not None:
         values.update(status=status)
-    if status == ACTIVE:  # whoever made the user active: the code is not to do so later, after a deactivation
+    if status == ACTIVE:  # the code must not activate the user again after a later deactivation
         values.update(activation=None)
     if password is not None:
         values.update(password=password, generation=columns.generation + 1)

@@ -33,7 +33,7 @@ from labkit.services.user.passwords import PasswordVerifier
 LONGEST_KEY = 8 * 1024  # characters: an RSA key of 8192 bits takes 6,400 in PEM
 LONGEST_TOKEN = 256 * 1024  # characters
 TOO_LARGE = f"The payload is too large: a token may have {LONGEST_TOKEN} characters."
-LARGEST_WHOLE = 2**53  # up to here a number of a script is exact
+LARGEST_WHOLE = 2**53  # a script's numbers are exact up to here
 
 SMALLEST_RSA = 2048  # bits: RFC 7518, section 3.3
 LARGEST_RSA = 8192  # bits: reading a larger one takes many seconds
@@ -97,7 +97,7 @@ class Jwt(Group):
         algorithm, and for a payload that JSON cannot represent.
         """
         data = encode_payload(payload.get_secret_value())
-        # A private key is checked when read, which takes long enough to do it off the loop.
+        # Loading a private key validates it, which is slow enough for a thread.
         private = await asyncio.to_thread(private_key, key) if algorithm == "RS256" else shared_secret(key)
         token = self._jws.encode(data, private, algorithm)
         if len(token) > LONGEST_TOKEN:

@@ -21,7 +21,7 @@ from labkit.core.tables import metadata
 
 LAB = ""  # owner of the RSA key: the lab, not one of its solutions
 BITS = 2048
-# For PyJWT, which has a clock of its own and knows no audience of ours: lab time and the database judge.
+# For PyJWT, which has a clock of its own and does not know our audiences: lab time and the database are checked.
 SIGNATURE_ONLY: Options = {
     "verify_exp": False,
     "verify_nbf": False,
@@ -29,7 +29,7 @@ SIGNATURE_ONLY: Options = {
     "verify_aud": False,
 }
 
-LONGEST_TOKEN = 16 * 1024  # characters: those that a lab issues are below 4 KiB
+LONGEST_TOKEN = 16 * 1024  # characters: a lab's own tokens are below 4 KiB
 
 
 def has_issued_form(token: str) -> bool:
@@ -81,8 +81,8 @@ class Keys:
             made = await self._database.read(_found, LAB)
             if made is None:
                 made = await asyncio.to_thread(_make)
-            pem = await self._database.run(_kept, LAB, made)  # of two made at once, the first stays
-            # It is a key that we made ourselves; testing its primes again takes longer than to make one.
+            pem = await self._database.run(_kept, LAB, made)  # of two generated concurrently, the first stays
+            # We generated this key; validating its primes again takes longer than generating one.
             key = serialization.load_pem_private_key(pem, None, unsafe_skip_rsa_key_validation=True)
             assert isinstance(key, rsa.RSAPrivateKey)
             self._private = key

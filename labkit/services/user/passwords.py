@@ -44,7 +44,7 @@ class PasswordVerifier:
     def __init__(self, settings: PasswordSettings | None = None) -> None:
         cost = settings or PasswordSettings()
         self._hasher = PasswordHasher(time_cost=cost.passes, memory_cost=cost.memory, parallelism=1)
-        # Zeros as salt and hash: to find a password of this hash is as hard as to find that of any other.
+        # Salt and hash are zeros: finding a password of this hash is as hard as of any other.
         self._dummy_hash = f"$argon2id$v=19$m={cost.memory},t={cost.passes},p=1${'A' * 22}${'A' * 43}"
         self.verifications = 0
 

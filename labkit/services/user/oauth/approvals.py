@@ -37,17 +37,17 @@ approval_table = Table(
     Column("id", Integer, primary_key=True),
     Column("client_id", Integer, nullable=False),
     Column("user_id", Integer, nullable=False),
-    Column("generation", Integer, nullable=False),  # of the user's password: a change ends what was approved
+    Column("generation", Integer, nullable=False),  # of the user's password: a change ends the approval
     Column("redirect_uri", String, nullable=False),
     Column("scope", String, nullable=False),
-    Column("jti", String),  # of the access token that is alive; NULL until the code is exchanged
+    Column("jti", String),  # of the valid access token; NULL until the code is exchanged
     belongs_to_user(),
     ForeignKeyConstraint(
         ["solution", "client_id"], ["oauth_client.solution", "oauth_client.id"], ondelete="CASCADE"
     ),
     Index("oauth_approval_user", "solution", "user_id"),
     Index("oauth_approval_jti", "solution", "jti", unique=True),
-    # One set is alive for each client and user.
+    # One token set is valid for a client and a user.
     Index(
         "oauth_approval_alive",
         "solution",
@@ -65,14 +65,14 @@ credential_table = Table(
     Column("digest", LargeBinary, primary_key=True),  # SHA-256
     Column("kind", String, nullable=False),  # CODE or REFRESH
     Column("approval", Integer, nullable=False),
-    Column("expires", Integer, nullable=False),  # Unix seconds: dead from then on
+    Column("expires", Integer, nullable=False),  # Unix seconds: invalid from then on
     Column("spent", Integer, nullable=False),  # 1 once it was exchanged
     ForeignKeyConstraint(
         ["solution", "approval"], ["oauth_approval.solution", "oauth_approval.id"], ondelete="CASCADE"
     ),
     Index("oauth_credential_approval", "solution", "approval"),
-    # Codes that nobody exchanged are found when they are dead, without a look at those that may still be.
-    # Its condition does not name the kind: SQLite would plan anew each query that is given one.
+    # Finds expired codes that were never exchanged, without reading the ones that are still valid.
+    # Its condition does not name the kind: with one, SQLite would plan every query anew that has it as parameter.
     Index("oauth_credential_unspent", "solution", "kind", "expires", sqlite_where=text("NOT spent")),
     sqlite_with_rowid=False,
 )

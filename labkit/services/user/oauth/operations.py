@@ -33,7 +33,7 @@ def _printable(name: str) -> str:
 
 
 Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_printable)]
-Scope = Annotated[str, Field(max_length=1000)]  # it goes into each token, and those into headers
+Scope = Annotated[str, Field(max_length=1000)]  # it is part of every token, and tokens are sent in headers
 Lifetime = Annotated[Whole, Field(ge=1, lt=2**53)]  # seconds
 
 

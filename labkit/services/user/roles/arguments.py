@@ -23,7 +23,7 @@ RESERVED = frozenset(
     "me user users permission permissions role roles parameter parameters group groups member members".split()
 )
 LARGEST_PAGE = 100
-WILDCARD = "*"  # how {type: 'wildcard'} is kept; no value can be spelled so
+WILDCARD = "*"  # stored form of {type: 'wildcard'}; no other value has this form
 
 ROLE_ID = re.compile(r"[A-Za-z0-9_-]{1,80}")
 PARAMETER_NAME = re.compile(r"[A-Za-z]{1,40}")
@@ -149,7 +149,7 @@ def _pairs(value: object) -> dict[str, str | None]:
         if not separator:
             raise ValueError("expected name::value")
         if not PARAMETER_NAME.fullmatch(name):
-            continue  # it names no placeholder
+            continue  # no placeholder has such a name
         held = given if VALUE.fullmatch(given) else None
         if pairs.setdefault(fold(name), held) != held:
             pairs[fold(name)] = None
@@ -165,7 +165,7 @@ def _possible(value: object, validate: ValidatorFunctionWrapHandler) -> object:
 
 PermId = Annotated[Permission, PlainValidator(_perm_id, json_schema_input_type=str)]
 Pairs = Annotated[Mapping[str, str | None], PlainValidator(_pairs, json_schema_input_type=list[str])]
-# For a question: scripts ask with what a request brings, and take 403 alone for a refusal. None: it cannot be.
+# For permission checks: scripts pass values of a request, and expect no error but 403. None: malformed.
 OptionalId = Annotated[Id | None, WrapValidator(_possible)]
 OptionalPermission = Annotated[PermId | None, WrapValidator(_possible)]
 NO_PAIRS: Mapping[str, str | None] = {}

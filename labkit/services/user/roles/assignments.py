@@ -38,7 +38,7 @@ from labkit.services.user.roles.tables import (
     where,
 )
 
-# Solutions ask these with their requests, so they go straight to the driver.
+# Solutions check these on their requests, so the statements go straight to the driver.
 HAS = (
     "SELECT 1 FROM assigned_value "
     "WHERE solution = ? AND user_id = ? AND role = ? AND parameter = ? AND value IN (?, ?)"

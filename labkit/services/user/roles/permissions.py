@@ -32,7 +32,7 @@ from labkit.services.user.roles.arguments import (
 )
 from labkit.services.user.roles.tables import known_role, permission_table, role_permission_table, where
 
-# Asked with every request of a solution, so it goes straight to the driver, as the statements of device writes.
+# Solutions check this on every request, so it goes straight to the driver, as the statements of device writes.
 ROLE_THAT_HAS = "SELECT 1 FROM role_permission AS had WHERE solution = ? AND method = ? AND end_point = ?"
 AND_HELD = (
     " AND EXISTS (SELECT 1 FROM assigned_value"

@@ -124,7 +124,7 @@ class Socials(Group):
             login = self._login(caller, provider, "request_token", reqToken.get_secret_value())
             return oauth1.login_url(provider, await self._find(login, "reqToken"))
         token = await oauth1.request_token(provider, self._stamp(caller))
-        # Scripts read it from a cookie by a pattern of letters and digits, so any other gets a stand-in.
+        # Scripts read it from a cookie by a pattern of letters and digits; a replacement is given for another token.
         plain = token.token.isascii() and token.token.isalnum()
         value = token.token if plain else self._made(caller, 40)
         await self._keep(self._login(caller, provider, "request_token", value), token)

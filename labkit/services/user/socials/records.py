@@ -39,7 +39,7 @@ social_table = Table(
     "social",
     metadata,
     Column("solution", String, primary_key=True),
-    Column("folded", String, primary_key=True),  # the consumer's name in the form that it is compared in
+    Column("folded", String, primary_key=True),  # the consumer's name case-folded, for comparison
     Column("consumer", String, nullable=False),
     Column("scope", JSON, nullable=False),
     Column("redirect", String, nullable=False),
@@ -53,7 +53,9 @@ login_table = Table(
     Column("solution", String, primary_key=True),
     Column("folded", String, primary_key=True),
     Column("kind", String, primary_key=True),
-    Column("value", String, primary_key=True, info={"secret": True}),  # what scripts and callbacks hand in
+    Column(
+        "value", String, primary_key=True, info={"secret": True}
+    ),  # the state or token that scripts and callbacks send
     Column("token", String, nullable=False, info={"secret": True}),  # OAuth 1: the provider's own token
     Column("secret", String, nullable=False, info={"secret": True}),  # OAuth 1: the secret of the token
     Column("dead_at", Float),  # lab time; None: never

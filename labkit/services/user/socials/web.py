@@ -16,10 +16,10 @@ from labkit.services.user.socials.records import Social
 
 FORM = "application/x-www-form-urlencoded"
 
-# What a header and a cookie can hold (RFC 6265, section 4.1.1): scripts put tokens into both.
+# Characters that a header and a cookie can carry (RFC 6265, section 4.1.1): scripts put tokens into both.
 _TOKEN = re.compile(r"[!#-+\--:<-\[\]-~]{1,4096}")
 # RFC 6749, section 5.2; shorter, since it is shown.
-REASONS = frozenset(  # RFC 6749, 4.1.2.1 and 5.2, and what known providers say
+REASONS = frozenset(  # RFC 6749, 4.1.2.1 and 5.2, and error codes of known providers
     "access_denied bad_verification_code expired_token incorrect_client_credentials invalid_client invalid_grant "
     "invalid_request invalid_scope invalid_token redirect_uri_mismatch server_error temporarily_unavailable "
     "unauthorized_client unsupported_grant_type unsupported_response_type user_cancelled_authorize "
@@ -73,7 +73,7 @@ class ProviderClient:
         """Request a token and return the fields of the response. Raises ServiceError 400 where it is refused."""
         status, text = await self.ask("POST", url, headers, body)
         fields = _fields(text)
-        named = fields.get("error", "")  # some say so with status 200
+        named = fields.get("error", "")  # some providers send errors with status 200
         if named or status >= 400:
             raise self.refused(named, f"it answered {status}")
         if status != 200:

@@ -15,9 +15,9 @@ from labkit.services.addresses import address
 from labkit.services.arguments import is_unicode, listed, none_to_empty
 from labkit.services.user.accounts import UserIdentity, user_table
 
-LARGEST = 2**63 - 1  # that the database can compare with
+LARGEST = 2**63 - 1  # largest integer of the database
 LONGEST = 20_000  # characters of all filters of a call: the database takes some 30,000 values in a query
-LONGEST_QUICK = 400  # characters that are read on the loop: an address takes up to a millisecond
+LONGEST_QUICK = 400  # characters parsed on the event loop: an address takes up to a millisecond
 LONGEST_PATTERN = 1000  # characters of a like; names and addresses are shorter
 
 COLUMNS = user_table.c
