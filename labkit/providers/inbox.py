@@ -1,4 +1,4 @@
-"""What arrived at a provider, and what it answered; without secrets."""
+"""Requests that a provider received and its answers to them, without secrets."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ CAPACITY = 10_000  # requests kept; the oldest goes first
 
 @dataclass(slots=True)
 class ReceivedRequest:
-    """A request that arrived.
+    """Request that a provider received.
 
     time: lab time in seconds; parameters: of query, form and Authorization header, secrets hidden; status: None
-    where there was no answer; answer: what it was, in words; fault: the name of the one that hit it.
+    without an answer; answer: description of the answer; fault: name of the fault that hit the request, if any.
     """
 
     time: float
@@ -33,12 +33,12 @@ class Inbox:
         self._arrivals: deque[ReceivedRequest] = deque(maxlen=CAPACITY)
 
     def receive(self, arrival: ReceivedRequest) -> ReceivedRequest:
-        """Take in a request; its answer is set once it is known."""
+        """Store and return a request; the caller sets its answer later."""
         self._arrivals.append(arrival)
         return arrival
 
     def clear(self) -> None:
-        """Forget them all."""
+        """Remove all requests."""
         self._arrivals.clear()
 
     def __len__(self) -> int:

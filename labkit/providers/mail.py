@@ -1,4 +1,4 @@
-"""Mail: what the lab's solutions sent, kept where a notebook can read it."""
+"""Mailbox with the mail that the lab's solutions sent, for notebooks to read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CAPACITY = 10_000  # mails kept; the oldest goes first
 
 @dataclass(frozen=True, slots=True)
 class Mail:
-    """A mail that a solution sent.
+    """Mail that a solution sent.
 
     time: lab time in seconds; solution: the id of the sender.
     """
@@ -33,12 +33,12 @@ class Mail:
 
     @property
     def recipients(self) -> tuple[str, ...]:
-        """Everybody who gets it: to, cc and bcc."""
+        """All recipients: to, cc and bcc."""
         return (*self.to, *self.cc, *self.bcc)
 
     @property
     def links(self) -> list[str]:
-        """The web addresses in its text, then those that its HTML links to, each once."""
+        """The web addresses in the text, then the link targets in the HTML, without duplicates."""
         found = [_trimmed(match.group()) for match in URL.finditer(self.text)]
         targets = (unescape(next(filter(None, match.groups()), "")) for match in HREF.finditer(self.html))
         found += [target for target in targets if URL.match(target)]
@@ -46,7 +46,7 @@ class Mail:
 
 
 class Mailbox(Component):
-    """All mail of a lab, oldest first. `now` tells lab time in seconds."""
+    """All mail of a lab, oldest first. now: returns lab time in seconds."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
@@ -54,7 +54,7 @@ class Mailbox(Component):
         self._watchers: tuple[Callable[[Mail], object], ...] = ()
 
     def watch(self, watcher: Callable[[Mail], object]) -> Callable[[], None]:
-        """Call `watcher` with each new mail, until the function that is returned is called."""
+        """Call `watcher` with every new mail. Returns a function that ends this."""
         self._watchers += (watcher,)
 
         def stop() -> None:
@@ -74,7 +74,7 @@ class Mailbox(Component):
         text: str = "",
         html: str = "",
     ) -> Mail:
-        """Take in a mail."""
+        """Store a mail, call the watchers with it and return it."""
         mail = Mail(self._now(), solution, sender, tuple(to), tuple(cc), tuple(bcc), subject, text, html)
         self._mails.append(mail)
         del self._mails[:-CAPACITY]
@@ -85,8 +85,10 @@ class Mailbox(Component):
     def find(
         self, to: str | None = None, subject: str | None = None, solution: str | None = None
     ) -> list[Mail]:
-        """The mails to an address (to, cc or bcc; letter case does not count), whose subject holds a text, or
-        of a solution; all that is given must hold."""
+        """Return the mails that match all given arguments.
+
+        to: address in to, cc or bcc, in any letter case; subject: text that the subject contains; solution: id.
+        """
         return [
             mail
             for mail in self._mails
@@ -96,7 +98,7 @@ class Mailbox(Component):
         ]
 
     async def clear(self) -> None:
-        """Throw all mail away."""
+        """Delete all mail."""
         self._mails.clear()
 
     def __len__(self) -> int:
@@ -110,12 +112,12 @@ class Mailbox(Component):
 
 
 def _address(recipient: str) -> str:
-    """`ann@example.com` of `Ann <ann@example.com>`, in lower case."""
+    """Return `ann@example.com` for `Ann <ann@example.com>`, in lower case."""
     return recipient.rpartition("<")[2].rstrip(">").casefold()
 
 
 def _trimmed(url: str) -> str:
-    """`url` without the punctuation of the sentence that it stands in."""
+    """Return `url` without the punctuation of the sentence around it."""
     end, unmatched = len(url), url.count(")") - url.count("(")
     while url[end - 1] in ".,;:!?" or (url[end - 1] == ")" and unmatched > 0):
         end -= 1

@@ -1,4 +1,4 @@
-"""A request on its way through a provider, with its line in the inbox."""
+"""State of a request that a provider is handling, with its entry in the inbox."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ LONGEST_PATH = 1024  # characters of a path that the inbox keeps
 
 @dataclass
 class Receipt(SiteExchange):
-    """A request that arrived at a provider. arrival: its line in the inbox."""
+    """State of a request to a provider. arrival: its entry in the inbox."""
 
     arrival: ReceivedRequest
 
     @property
     def raw_path(self) -> str:
-        """The path as it was sent, or as a fault has changed it."""
+        """The path as the client sent it, or as a fault changed it."""
         return self.request.rel_url.raw_path
 
     async def acts_as(self, identity: str | None = None) -> None:
@@ -39,7 +39,7 @@ class Receipt(SiteExchange):
             raise
 
     def end(self) -> None:
-        """Have the inbox and the journal tell what is known now."""
+        """Complete the request's entry in the inbox and its record in the journal."""
         record, arrival = self.identify(), self.arrival
         arrival.status = record.status
         detail: dict[str, object] = {"parameters": dict(arrival.parameters), "answer": arrival.answer}
@@ -58,7 +58,7 @@ def receive(
 ) -> Receipt:
     """Enter a request into a provider's inbox and the journal.
 
-    actor: the journal's, whose the request is; cause: the journal's record that led to it.
+    actor: the journal's name of the sender; cause: sequence of the journal's record that led to the request.
     """
     url = request.rel_url
     summary = f"{request.method} {without_issued_in_path(url.raw_path)}"
@@ -77,9 +77,9 @@ def receive(
 
 
 async def unanswered(fault: str, patience: float) -> None:
-    """What the faults `slow` and `down` do: nothing for any other. Raises ConnectionCut.
+    """Apply the fault `slow` or `down`: raise ConnectionCut, for `slow` after a delay. Other faults have no effect.
 
-    patience: real seconds after which a caller gives up; who is slow holds the answer for twice as long.
+    patience: real seconds after which a caller gives up; the delay is twice as long.
     """
     if fault == "slow":
         await asyncio.sleep(2 * patience)

@@ -1,4 +1,4 @@
-"""The providers of a lab: the one list of them. A new one is a folder beside this file and a line here."""
+"""List of a lab's providers. A new provider is a folder beside this file and an entry here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Accounts of the messaging provider, their services, and who may use them."""
+"""Accounts of the messaging provider, their services, and the authentication of requests (RFC 7617)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from labkit.settings import MessagingAccount
 PUSH = ("apn", "fcm", "gcm")
 REALM = {"WWW-Authenticate": 'Basic realm="messaging", charset="UTF-8"'}
 
-# The account that is always there: solutions are configured with it, so it outlives a reset and a restart.
+# The built-in account: solutions are configured with it, so it outlives a reset and a restart.
 own_account = Table(
     "messaging_account",
     metadata,
@@ -34,7 +34,7 @@ own_account = Table(
 
 @dataclass(frozen=True, slots=True)
 class NotifyService:
-    """A notify service. messaging_service: the sender of its SMS; credentials: sid of that of each push channel."""
+    """Notify service. messaging_service: sid of its SMS sender; credentials: push channel → sid of its credential."""
 
     sid: str
     account: str
@@ -44,14 +44,14 @@ class NotifyService:
 
 @dataclass(frozen=True, slots=True)
 class ProviderAccount:
-    """An account with its services by sid. token: the password of its REST API."""
+    """Account with its services by sid. token: the password for the REST API."""
 
     sid: str
     token: str = field(repr=False)
     services: Mapping[str, NotifyService]
 
     def service(self, sid: str) -> NotifyService:
-        """Raises ApiError 404 for one that is not this account's, whether or not another has it."""
+        """Return the service with this sid. Raises ApiError 404 if this account has none, even if another has."""
         found = self.services.get(sid)
         if found is None:
             raise ApiError(404, f"there is no service {sid[:40]!r} in this account")
@@ -59,7 +59,7 @@ class ProviderAccount:
 
 
 def of_settings(settings: MessagingAccount) -> ProviderAccount:
-    """The account that lab.yaml names."""
+    """Return the account that an entry of lab.yaml describes."""
     services = {
         each.sid: NotifyService(each.sid, settings.sid, each.messaging_service, each.credentials.model_dump())
         for each in settings.services
@@ -68,7 +68,7 @@ def of_settings(settings: MessagingAccount) -> ProviderAccount:
 
 
 def own(connection: Connection, identifiers: Identifiers) -> ProviderAccount:
-    """The account that is always there; drawn when the lab's data is new."""
+    """Return the built-in account from the database; create it if the database has none."""
     query = f"SELECT sid, token, service, messaging_service, {', '.join(PUSH)} FROM messaging_account"
     found = execute(connection, query).fetchone()
     if found is None:
@@ -82,13 +82,13 @@ def own(connection: Connection, identifiers: Identifiers) -> ProviderAccount:
 
 
 class ProviderAccounts:
-    """The accounts that there are, the one that is always there first."""
+    """All accounts of the provider, the built-in one first."""
 
     def __init__(self, accounts: Iterable[ProviderAccount]) -> None:
         self._accounts = {each.sid: each for each in accounts}
 
     def authenticated(self, header: str) -> ProviderAccount:
-        """Whose `Authorization` header this is (RFC 7617). Raises ApiError 401 for nobody's."""
+        """Return the account that an `Authorization` header names (RFC 7617). Raises ApiError 401 if it is wrong."""
         sid, token = _login(header)
         found = self._accounts.get(sid)
         expected = found.token if found is not None else token + "x"
@@ -101,7 +101,7 @@ class ProviderAccounts:
 
 
 def _login(header: str) -> tuple[str, str]:
-    """Login and password of HTTP Basic; both empty where there are none."""
+    """Return login and password of an HTTP Basic header; both empty if it is malformed or of another scheme."""
     scheme, _, rest = header.partition(" ")
     if scheme.lower() != "basic":
         return "", ""

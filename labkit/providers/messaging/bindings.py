@@ -1,8 +1,8 @@
-"""Bindings as the database keeps them, and which of them a send or a list means (document 3, Notify binding).
+"""Tables of the bindings, and the queries that select bindings for a send or a list (document 3, Notify binding).
 
-A row in `messaging_tag` for each tag of a binding, the implicit ones too, and the number of bindings that a tag
-has beside it: so a search by tags begins with the rarest, and costs what that one has, however many bindings there
-are. All statements are written by hand: a search has one term for each tag that it names.
+`messaging_tag` has a row for each tag of a binding, implicit tags included; `messaging_tag_count` has the number of
+bindings per tag. So a search by tags begins with the rarest tag, and its cost depends on that tag's bindings, not on
+all. The statements are written by hand, since a search has one term for each of its tags.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PER_IDENTITY = 20  # bindings that one identity may have in a service
 binding_table = Table(
     "messaging_binding",
     metadata,
-    Column("position", Integer, primary_key=True),  # counts up: the order in which they came
+    Column("position", Integer, primary_key=True),  # counts up, in the order of creation
     Column("sid", String, nullable=False, unique=True),
     Column("account", String, nullable=False),
     Column("service", String, nullable=False),
@@ -35,7 +35,7 @@ binding_table = Table(
     Column("address", String, nullable=False),
     Column("credential", String),
     Column("protocol", String),
-    Column("tags", String, nullable=False),  # JSON: those that were given, in their order
+    Column("tags", String, nullable=False),  # JSON: the explicit tags, in the order of the request
     Column("created", Integer, nullable=False),  # Unix seconds
     Index("messaging_binding_identity", "service", "identity"),
     Index("messaging_binding_endpoint", "service", "endpoint", unique=True),
@@ -64,12 +64,12 @@ tag_count_table = Table(
 )
 
 COLUMNS = "sid account service identity endpoint type address credential protocol tags created".split()
-BINDING = ", ".join(f"b.{each}" for each in COLUMNS)  # as Binding has its fields, but for the position
+BINDING = ", ".join(f"b.{each}" for each in COLUMNS)  # in the order of Binding's fields, without the position
 
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """Where one endpoint of an identity is reached. created: Unix seconds; position: counts up with each binding."""
+    """Delivery address of an endpoint of an identity. created: Unix seconds; position: counts up, in creation order."""
 
     sid: str
     account: str
@@ -86,7 +86,7 @@ class Binding:
 
 
 class Target(NamedTuple):
-    """As much of a binding as a delivery needs: a send may mean thousands."""
+    """The fields of a binding that a delivery needs; a send may select thousands of bindings."""
 
     sid: str
     identity: str
@@ -96,9 +96,9 @@ class Target(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What a send or a list names: bindings of any of the identities that have all of the tags. Both may be empty.
+    """Filter of a send or a list: bindings of any of the identities, with all of the tags. Both may be empty.
 
-    since, before: bounds of the second in which a binding was made.
+    since, before: bounds of a binding's creation, in Unix seconds.
     """
 
     identities: tuple[str, ...] = ()
@@ -108,7 +108,7 @@ class Selection:
 
 
 def create(connection: Connection, binding: Binding) -> None:
-    """Add a binding; one of the same endpoint goes. Raises ApiError 400 where the identity has too many."""
+    """Store a binding, in place of one with the same endpoint. Raises ApiError 400 if the identity has too many."""
     service = binding.service
     replaced = execute(
         connection,
@@ -143,20 +143,20 @@ def create(connection: Connection, binding: Binding) -> None:
 
 
 def fetch(connection: Connection, service: str, sid: str) -> Binding | None:
-    """The binding of this sid, if the service has one."""
+    """Return the service's binding with this sid, or None."""
     query = f"SELECT {BINDING}, b.position FROM messaging_binding b WHERE service = ? AND sid = ?"
     row = execute(connection, query, (service, sid)).fetchone()
     return None if row is None else _binding(row)
 
 
 def is_bound(connection: Connection, address: str) -> bool:
-    """Does a binding of any service lead to this address?"""
+    """Return whether a binding of any service has this address."""
     query = "SELECT 1 FROM messaging_binding WHERE address = ? LIMIT 1"
     return execute(connection, query, (address,)).fetchone() is not None
 
 
 def delete(connection: Connection, service: str, sid: str) -> bool:
-    """Forget a binding. Was there one?"""
+    """Delete a binding with its tags. Returns whether it existed."""
     found = fetch(connection, service, sid)
     if found is None:
         return False
@@ -182,7 +182,7 @@ def delete(connection: Connection, service: str, sid: str) -> bool:
 
 
 def select(connection: Connection, service: str, wanted: Selection) -> list[Target]:
-    """Where those that are meant lead to, oldest first."""
+    """Return the delivery targets of the bindings that match, oldest first."""
     query = _query(connection, service, wanted)
     if query is None:
         return []
@@ -202,10 +202,10 @@ def page(
     older: int | None = None,
     newer: int | None = None,
 ) -> tuple[list[Binding], bool]:
-    """One page of those that are meant, newest first, and whether there are more beyond its end.
+    """Return one page of the bindings that match, newest first, and whether more of them follow it.
 
-    older, newer: the position of the binding next to which the page begins, or ends; without one, it begins after
-    the newest `skipped`.
+    older: the page begins directly below this position; newer: the page ends directly above this position;
+    without both, the page begins after the newest `skipped` bindings.
     """
     query = _query(connection, service, wanted)
     if query is None:
@@ -225,17 +225,17 @@ def page(
 def _query(
     connection: Connection, service: str, wanted: Selection
 ) -> tuple[str, list[str], list[object]] | None:
-    """The column of the position, FROM and WHERE that lead to what is meant, and their values.
+    """Return the position's column, the FROM and WHERE terms that select the bindings, and their values.
 
-    None where nothing can be meant.
-    With identities it begins at these, else at the rarest of the tags, else at the service. `b` is the binding.
+    None if no binding can match. The query begins with the identities if there are any, else with the rarest tag,
+    else with the service. `b` is the binding.
     """
     tags = _rarest_first(connection, service, wanted.tags)
     if tags is None:
         return None
     values: list[object] = [service]
     if wanted.identities or not tags:
-        # SQLite would rather go through the whole service, which is in order, than sort a few.
+        # Without INDEXED BY, SQLite prefers a scan of the whole service, already in order, to sorting a few rows.
         index = f"messaging_binding_{'identity' if wanted.identities else 'position'}"
         at, terms = "b.position", [f"FROM messaging_binding b INDEXED BY {index} WHERE b.service = ?"]
     else:
@@ -263,7 +263,7 @@ def _query(
 
 
 def _rarest_first(connection: Connection, service: str, tags: Iterable[str]) -> list[str] | None:
-    """The tags that say something, the one that the fewest bindings have first; None where no binding has them all."""
+    """Return the tags, `all` left out, by their number of bindings. None if no binding can have all of them."""
     named = {*tags} - {"all"}
     if len(named.intersection(TYPES)) > 1:
         return None

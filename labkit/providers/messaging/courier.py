@@ -1,4 +1,4 @@
-"""Takes what was sent to the handsets, in the order in which it was sent, while the loop goes on."""
+"""Background task that delivers accepted notifications to the handsets, in the order of the sends."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from labkit.providers.messaging.faults import Step
 from labkit.providers.messaging.handsets import HandsetMessage, Handsets
 from labkit.providers.messaging.payloads import Payload
 
-WAITING = 16  # sends that may wait; who sends more waits for an answer
-SLICE = 50  # deliveries before others on the loop have their turn
+WAITING = 16  # sends in the queue; a further send waits for its answer until there is room
+SLICE = 50  # deliveries before the courier yields to other tasks of the loop
 
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """A send that was accepted.
+    """Accepted send in the courier's queue.
 
-    account, service: whose it is, by sid; time: lab time in seconds; cause: the journal's record of the request.
+    account, service: sid; time: lab time in seconds; cause: sequence of the journal's record of the request.
     """
 
     notification: str
@@ -35,7 +35,7 @@ class Sending:
 
 
 class Courier(Component):
-    """Delivers, one sending after the other."""
+    """Queue and background task that deliver one sending after the other."""
 
     def __init__(self, context: Context, handsets: Handsets, faults: ProviderFaults[Step]) -> None:
         self._context = context
@@ -45,7 +45,7 @@ class Courier(Component):
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        self._queue = asyncio.Queue(WAITING)  # one belongs to the loop on which it was waited for
+        self._queue = asyncio.Queue(WAITING)  # a queue is bound to the loop on which it was first waited for
         self._task = asyncio.create_task(self._run())
 
     async def stop(self) -> None:
@@ -54,7 +54,7 @@ class Courier(Component):
             await asyncio.wait([self._task])
 
     async def send(self, sending: Sending) -> None:
-        """Have it delivered; returns once it is in the queue."""
+        """Put a sending into the queue; waits while the queue is full."""
         if not sending.targets:
             return
         self._context.activity.begin()

@@ -1,4 +1,4 @@
-"""Refusals as the provider's REST API words them: {code, message, more_info, status}."""
+"""Errors of the messaging REST API: {code, message, more_info, status}."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CODES = {400: 20001, 401: 20003, 404: 20404, 405: 20004, 413: 20413, 415: 20415,
 
 
 class ApiError(HttpError):
-    """A request is refused. code: what its documentation calls it; by the status where it has no code of its own."""
+    """Error answer to a request. code: the API's own error code, by default the general one of the HTTP status."""
 
     def __init__(
         self, status: int, message: str, code: int | None = None, headers: Mapping[str, str] | None = None
@@ -35,12 +35,12 @@ class ApiError(HttpError):
 
     @classmethod
     def of(cls, error: HttpError) -> ApiError:
-        """The same refusal, as the API words it."""
+        """Return an HTTP error as an error of the API."""
         return (
             error if isinstance(error, ApiError) else cls(error.status, error.reason, headers=error.headers)
         )
 
 
 def wrong(name: str, expected: str) -> ApiError:
-    """A parameter is not what it has to be."""
+    """Return the error 400 for a parameter with an invalid value."""
     return ApiError(400, f"{name}: {expected}")

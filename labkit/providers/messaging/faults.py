@@ -1,4 +1,4 @@
-"""The faults of the messaging provider: each hits one request, or one delivery."""
+"""Faults of the messaging provider. A fault hits one request or one delivery."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ Step = Literal["request", "bindings", "notifications", "delivery"]
 
 REQUESTS: tuple[Step, ...] = ("request", "bindings", "notifications")
 FAULTS: Mapping[str, tuple[Step, ...]] = {  # name → the steps that it can hit; the first where none is named
-    # the account's, 401; at a delivery that of the push channel, which then delivers nothing
+    # 401 for the account's credential; at a delivery the push channel's is rejected, and nothing is delivered
     "credential rejected": (*REQUESTS, "delivery"),
-    "token unregistered": ("delivery",),  # the app is off the device: nothing is delivered, the binding goes
+    "token unregistered": ("delivery",),  # the app was removed: nothing is delivered, the binding is deleted
     "delivered twice": ("delivery",),
     "rate limited": REQUESTS,  # 429
-    "slow": REQUESTS,  # holds the answer until the caller has given up
+    "slow": REQUESTS,  # delays the answer until the caller has given up
     "down": REQUESTS,  # ends the connection without an answer
     "malformed JSON": REQUESTS,
     "server error": REQUESTS,  # 503

@@ -1,6 +1,6 @@
-"""What a request to the messaging provider carries: a form or a query, bounded before it is looked at.
+"""Parser of the messaging provider's request parameters (form or query), with limits on their sizes.
 
-Parameters that the API does not know are ignored, as its public original does.
+Unknown parameters are ignored, as in the public API that this one imitates.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from labkit.providers.messaging.errors import ApiError, wrong
 BODY = 256 * 1024  # bytes of a form
 JSON = 32 * 1024  # characters of a parameter that holds JSON
 FIELDS = 200  # parameters of a form or a query
-MOST = 20  # tags and identities that one request may name
+MOST = 20  # tags or identities of a request
 NAME = 100  # characters of an identity, a tag, an endpoint
-TEXT = 4096  # characters of a text that people read
-DEEPEST = 20  # objects and lists within each other, in JSON
+TEXT = 4096  # characters of a displayed text
+DEEPEST = 20  # nested objects and lists, in JSON
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 _BRACKETS = re.compile(r"[][{}]")
@@ -30,10 +30,10 @@ _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 class FormParameters:
-    """The parameters of a request, by name; some come several times."""
+    """Parameters of a request by name; a parameter may occur several times."""
 
     def __init__(self, text: str) -> None:
-        """text: as it was sent, percent-encoded. Raises ApiError 400 for what is no form, 413 for too many fields."""
+        """text: percent-encoded. Raises ApiError 400 if it is not UTF-8, 413 for too many parameters."""
         try:
             pairs = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=FIELDS)
         except UnicodeError:
@@ -45,15 +45,15 @@ class FormParameters:
             self._values.setdefault(name, []).append(value)
 
     def shown(self, names: frozenset[str]) -> dict[str, str]:
-        """Those of the parameters that the API knows, in one text each."""
+        """Return the parameters with these names, the values of a parameter joined by commas."""
         return {name: ", ".join(values) for name, values in self._values.items() if name in names}
 
     def values(self, name: str) -> list[str]:
-        """All values of a parameter, as they came."""
+        """Return all values of a parameter, in the order of the request."""
         return list(self._values.get(name, ()))
 
     def text(self, name: str, longest: int = TEXT) -> str | None:
-        """The text of a parameter; None where it is not there, or empty."""
+        """Return the text of a parameter, or None if missing or empty. Raises ApiError 400 if repeated or too long."""
         values = self._values.get(name, [""])
         if len(values) > 1:
             raise wrong(name, "expected one value, not several")
@@ -62,14 +62,14 @@ class FormParameters:
         return values[0] or None
 
     def required(self, name: str, longest: int = TEXT) -> str:
-        """As `text`. Raises ApiError 400 where there is none."""
+        """Return the text of a parameter. Raises ApiError 400 as `text` does, and if it is missing or empty."""
         found = self.text(name, longest)
         if found is None:
             raise wrong(name, "is required")
         return found
 
     def several(self, name: str, code: int | None = None, most: int = MOST) -> tuple[str, ...]:
-        """The values of a parameter that may come more than once, each one once. code: of the error for too many."""
+        """Return a repeatable parameter's distinct values. Raises ApiError 400, with `code`, for more than `most`."""
         values = self._values.get(name, [])
         if len(values) > most:
             raise ApiError(400, f"{name}: expected at most {most}, not {len(values)}", code)
@@ -78,14 +78,14 @@ class FormParameters:
         return tuple(dict.fromkeys(values))
 
     def one_of(self, name: str, choices: tuple[str, ...]) -> str | None:
-        """One of a few words. Raises ApiError 400 for another."""
+        """Return a text that must be one of `choices`, or None. Raises ApiError 400 for another text."""
         found = self.text(name)
         if found is not None and found not in choices:
             raise wrong(name, f"expected one of {', '.join(choices)}")
         return found
 
     def number(self, name: str, default: int, least: int, most: int) -> int:
-        """A whole number. Raises ApiError 400 for what is none, or out of bounds."""
+        """Return a whole number, or the default. Raises ApiError 400 if it is not one, or out of bounds."""
         found = self.text(name)
         if found is None:
             return default
@@ -94,7 +94,7 @@ class FormParameters:
         return int(found)
 
     def day(self, name: str) -> int | None:
-        """The Unix second in which a day begins, in UTC. Raises ApiError 400 for what is no YYYY-MM-DD."""
+        """Return the Unix second at which a day begins in UTC, or None. Raises ApiError 400 if not YYYY-MM-DD."""
         found = self.text(name)
         if found is None:
             return None
@@ -106,7 +106,7 @@ class FormParameters:
             raise wrong(name, "expected a day as YYYY-MM-DD") from None
 
     def object(self, name: str) -> dict[str, Any] | None:
-        """A JSON object, given as text. Raises ApiError 400 for what is none, or too deep."""
+        """Return a JSON object, or None. Raises ApiError 400 if the text is not one, or is nested too deep."""
         found = self.text(name, JSON)
         return None if found is None else _object(name, found)
 
@@ -120,7 +120,7 @@ def _object(name: str, text: str) -> dict[str, Any]:
         raise wrong(name, f"expected at most {DEEPEST} objects and lists within each other")
     try:
         value = json.loads(text, parse_float=_finite, parse_constant=_refuse)
-        json.dumps(value, ensure_ascii=False).encode()  # halves of surrogate pairs are no text
+        json.dumps(value, ensure_ascii=False).encode()  # raises UnicodeEncodeError for lone surrogates
     except ValueError:
         raise wrong(name, "expected a JSON object") from None
     if not isinstance(value, dict):
@@ -140,12 +140,12 @@ def _refuse(text: str) -> NoReturn:
 
 
 def iso(second: int) -> str:
-    """`second` (Unix) in ISO 8601, UTC."""
+    """Return a Unix second as ISO 8601 text in UTC."""
     return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=second)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def keys(value: object, *, deep: bool = True) -> list[str]:
-    """The keys of an object; deep: also of those within it."""
+    """Return the keys of an object; deep: also the keys of nested objects."""
     found: list[str] = []
     waiting = [value]
     while waiting:

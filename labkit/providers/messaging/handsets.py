@@ -1,4 +1,4 @@
-"""Handsets: who gets what the messaging provider delivers, by device token, phone number or messenger id."""
+"""Simulated handsets, which receive the messaging provider's deliveries, by token, phone number or messenger id."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ BYTES = 64 * 1024 * 1024  # of their payloads
 
 @dataclass(slots=True, eq=False)
 class HandsetMessage:
-    """What was sent to one handset over one channel, and what became of it.
+    """Message to one handset over one channel, with the state of its delivery.
 
-    time: lab time in seconds when it was sent; payload, headers: exactly as the channel has them; expires: lab
-    time from which on it is not delivered any more; state: delivered, waiting (the handset is offline), expired,
-    dropped (too much waits), unregistered or rejected (by the push service); ended: lab time at which it came to
-    that, None while it waits; account, service, identity, binding, notification: whose it is, by sid; cause:
-    sequence of the journal's record of the request; size: characters of the payload as JSON.
+    time: lab time of the send, in seconds; payload, headers: in the format of the channel; expires: lab time from
+    which on it is not delivered any more; state: delivered, waiting (the handset is offline), expired, dropped
+    (no room), unregistered or rejected (by the push service); ended: lab time at which it reached its final state,
+    None while it waits; account, service, binding, notification: sids of its origin; identity: its recipient;
+    cause: sequence of the journal's record of the request; size: characters of the payload as JSON.
     """
 
     time: float
@@ -49,25 +49,25 @@ class HandsetMessage:
 
 
 class SimulatedHandset:
-    """One device, phone or messenger account: it is there from the first message that is sent to it."""
+    """Device, phone or messenger account, created by the first message to it."""
 
     def __init__(self, address: str) -> None:
         self.address = address
         self.online = True
-        self.dropped = 0  # messages of it that are not kept any more
+        self.dropped = 0  # number of its messages that were removed for lack of room
         self.messages: deque[HandsetMessage] = deque()
 
     @property
     def received(self) -> list[HandsetMessage]:
-        """What reached it, in the order in which it did."""
+        """The delivered messages, in the order of their delivery."""
         reached = [each for each in self.messages if each.state == "delivered"]
         return sorted(reached, key=lambda each: each.ended or 0.0)
 
 
 class Handsets(Component):
-    """All handsets of a lab, in the order in which they came.
+    """All handsets of a lab, in the order of their creation.
 
-    capacity: messages kept; bytes: of their payloads. What goes for lack of room is counted in `dropped`.
+    capacity: messages kept; bytes: of their payloads. `dropped` counts the messages removed for lack of room.
     """
 
     def __init__(self, clock: Clock, journal: Journal, capacity: int = CAPACITY, bytes: int = BYTES) -> None:
@@ -81,7 +81,7 @@ class Handsets(Component):
         self.dropped = 0
 
     def deliver(self, message: HandsetMessage) -> None:
-        """Bring a message to its handset, at once or once that is back online."""
+        """Deliver a message to its handset, at once or when the handset is online again."""
         handset = self._take(message)
         if handset.online:
             self._end(message, "delivered")
@@ -92,12 +92,12 @@ class Handsets(Component):
             self._tell(message)
 
     def refuse(self, message: HandsetMessage, state: Literal["unregistered", "rejected"]) -> None:
-        """Keep a message that the push service did not take."""
+        """Store a message that the push service refused."""
         self._take(message)
         self._end(message, state)
 
     def switch(self, address: str, *, online: bool) -> SimulatedHandset:
-        """Turn a handset off, or on: it then gets what waits for it and has not expired."""
+        """Switch a handset off or on, and return it. Switched on, it receives its waiting messages not yet expired."""
         handset = self.ensure(address)
         handset.online = online
         if online:
@@ -108,7 +108,7 @@ class Handsets(Component):
         return handset
 
     def ensure(self, address: str) -> SimulatedHandset:
-        """The handset of this address, which is there from now on."""
+        """Return the handset of this address; create it if there is none."""
         found = self._handsets.find(address)
         if found is None:
             found = SimulatedHandset(address)
@@ -116,12 +116,12 @@ class Handsets(Component):
         return found
 
     def get(self, address: str) -> SimulatedHandset:
-        """Raises LabError naming those that are there."""
+        """Return the handset of this address. Raises LabError, listing the existing addresses, if there is none."""
         return self._handsets.get(address)
 
     @property
     def messages(self) -> list[HandsetMessage]:
-        """All that is kept, in the order in which it was sent."""
+        """All stored messages, in the order of their sends."""
         return list(self._kept)
 
     def _take(self, message: HandsetMessage) -> SimulatedHandset:
@@ -139,7 +139,7 @@ class Handsets(Component):
         if message.state == "waiting":
             self._end(message, "dropped")
         handset = self._handsets.get(message.address)
-        handset.messages.popleft()  # of all messages this is the oldest, so it is its handset's oldest too
+        handset.messages.popleft()  # the oldest of all messages is its handset's oldest too
         handset.dropped += 1
         if handset.online and not handset.messages:
             self._handsets.remove(message.address)
@@ -163,7 +163,7 @@ class Handsets(Component):
         )
 
     async def clear(self) -> None:
-        """Forget them all."""
+        """Remove all handsets and messages."""
         for message in self._kept:
             if message.timer is not None:
                 message.timer.cancel()

@@ -1,4 +1,4 @@
-"""What a send asks for (document 3, send parameters): read from a form, with every rule that a form alone can break."""
+"""Parser and validator of a send request's parameters (document 3, send parameters)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from labkit.providers.messaging.bindings import Selection
 from labkit.providers.messaging.errors import ApiError, wrong
 from labkit.providers.messaging.forms import TEXT, FormParameters, keys
 
-LONGEST_LIFE = 4 * 7 * 24 * 3600  # seconds: the default ttl and the largest
+LONGEST_LIFE = 4 * 7 * 24 * 3600  # seconds: the default and the maximum of ttl
 TOO_MANY_RECIPIENTS = 52302
 TARGETS = {  # keys of a channel's payload that would send it elsewhere
     "Fcm": ("to", "registration_ids", "notificationkey", "notification_key", "condition"),
@@ -32,7 +32,7 @@ PARAMETERS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Notification:
-    """A send that was understood. ttl: seconds."""
+    """Validated parameters of a send. ttl: seconds."""
 
     selection: Selection
     body: str | None
@@ -50,7 +50,7 @@ class Notification:
 
 
 def read(form: FormParameters) -> Notification:
-    """What a form asks for. Raises ApiError 400 naming the parameter that is wrong."""
+    """Return the notification that a form describes. Raises ApiError 400, naming the invalid parameter."""
     selection = Selection(form.several("Identity", TOO_MANY_RECIPIENTS), form.several("Tag"))
     if not selection.identities and not selection.tags:
         raise wrong("Identity or Tag", "one of them is required")
@@ -86,7 +86,7 @@ def _apn(form: FormParameters) -> dict[str, Any] | None:
 
 
 def _cloud(form: FormParameters, name: str) -> dict[str, Any] | None:
-    """Fcm or Gcm."""
+    """Return the validated parameter Fcm or Gcm."""
     value = form.object(name)
     if value is None:
         return None
@@ -132,7 +132,7 @@ def _table(name: str, value: dict[str, Any], key: str) -> None:
 
 
 def _reserved(name: str, named: Iterable[str], prefix: str) -> None:
-    """Raises ApiError 400 for a key that begins with a prefix which the provider keeps for itself."""
+    """Raise ApiError 400 if a key begins with a prefix that the provider reserves."""
     found = next((each for each in named if each.startswith(prefix)), None)
     if found is not None:
         raise ApiError(400, f"{name}: the key {found[:40]!r} begins with {prefix!r}, which is reserved")

@@ -1,7 +1,7 @@
-"""What each channel is sent: its payload and headers (document 3, send parameters).
+"""Payloads and headers of a notification for its channels (document 3, send parameters).
 
-A channel's own payload adds to the generic one or overrides it, objects within objects too; nothing is deleted, so
-null overrides nothing.
+A channel's own payload adds to the generic payload or overrides it, in nested objects too. It deletes nothing: null
+overrides nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NO_BODY, NO_SENDER = 21602, 21603
 
 @dataclass(frozen=True)
 class Payload:
-    """What goes to every binding of one channel. ttl: seconds that it may wait; target: where the address goes."""
+    """Payload for all bindings of one channel. ttl: seconds that it may wait; target: key that takes the address."""
 
     body: Mapping[str, Any]
     headers: Mapping[str, str]
@@ -33,14 +33,14 @@ class Payload:
         return len(json.dumps(self.body))
 
     def to(self, address: str) -> Mapping[str, Any]:
-        """As it goes to one address."""
+        """Return the body for one address."""
         return self.body if self.target is None else {self.target: address, **self.body}
 
 
 def compose(channel: str, sent: Notification, messaging_service: str | None, second: int) -> Payload:
-    """The payload of a channel. messaging_service: of the service that sends; second: Unix, of the send.
+    """Return the payload for a channel. messaging_service: sid of the service's SMS sender; second: Unix, of the send.
 
-    Raises ApiError 400 where a message has no body or no sender.
+    Raises ApiError 400 if a message has no body or no sender.
     """
     if channel == "sms":
         return _sms(sent, messaging_service)
@@ -105,7 +105,7 @@ COMPOSERS: Mapping[str, Callable[[Notification, int], Payload]] = {
 
 
 def merged(generic: Mapping[str, Any], own: Mapping[str, Any] | None) -> dict[str, Any]:
-    """`generic` with what `own` adds or overrides, however deep."""
+    """Return `generic` with the additions and overrides of `own`, recursively. A null adds, but never overrides."""
     result = dict(generic)
     for name, value in (own or {}).items():
         there = result.get(name)
@@ -121,7 +121,7 @@ def _given(**values: Any) -> dict[str, Any]:
 
 
 def shown(channel: str, payload: Mapping[str, Any]) -> tuple[str, str]:
-    """Title and text that people see of a payload."""
+    """Return the title and the text that a handset displays for a payload; empty if there is none."""
     if channel == "apn":
         alert = payload.get("aps", {}).get("alert")
         found = (alert.get("title"), alert.get("body")) if isinstance(alert, Mapping) else (None, alert)

@@ -1,4 +1,4 @@
-"""The messaging provider of a lab: its host, who may use it, what can be asked of it, what arrived."""
+"""Messaging provider of a lab: the site that authenticates requests and routes them to the REST API's operations."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ _SERVICES = re.compile(
 )
 _ERROR = re.compile(r"/errors/([0-9]{5})")
 
-Answer = tuple[int, dict[str, Any] | None]  # status and body; no body: JSON that breaks off
+Answer = tuple[int, dict[str, Any] | None]  # status and body; no body: truncated JSON is sent
 
 
 class Messaging(Site[Receipt], Component):
-    """Push, SMS and chat for the solutions of a lab, and for any client that speaks the API."""
+    """Push, SMS and chat messaging for the solutions of a lab and for other clients of the API."""
 
     name = "messaging"
     body_limit = BODY
@@ -58,7 +58,7 @@ class Messaging(Site[Receipt], Component):
         context.hosts.add(self)
 
     async def start(self) -> None:
-        """The account that is always there first, then those of the settings."""
+        """Load the built-in account and the accounts of the settings; start the courier."""
         named = [of_settings(each) for each in self._context.settings.providers.messaging.accounts]
         always = await self._context.database.run(own, self._context.identifiers)
         self.accounts = ProviderAccounts([always, *named])
@@ -74,21 +74,21 @@ class Messaging(Site[Receipt], Component):
         await self._courier.start()
 
     async def clear(self) -> None:
-        """Forget what arrived and what was delivered; the database forgets the bindings."""
+        """Remove received requests, faults and deliveries; the reset of the database removes the bindings."""
         self.inbox.clear()
         self.faults.clear()
         await self.handsets.clear()
 
     @property
     def account(self) -> ProviderAccount:
-        """The one that is always there."""
+        """The built-in account."""
         return next(iter(self.accounts))
 
     def url(self, path: str = "") -> str:
-        """The URL of a path at the provider."""
+        """Return the URL of a path at the provider."""
         return self._context.url(self.host, path)
 
-    # ---- the way of a request
+    # ---- handling of a request
 
     def exchange(self, connection: Connection, request: web.BaseRequest) -> Receipt:
         actor, cause = self.actor, None
@@ -164,7 +164,7 @@ class Messaging(Site[Receipt], Component):
     def _methods(
         self, service: str | None, resource: str | None, sid: str | None
     ) -> dict[str, Callable[..., Awaitable[tuple[int, dict[str, Any]]]]]:
-        """What can be done with a resource, by method."""
+        """Return the operations of a resource by HTTP method."""
         of = self._resources
         if service is None:
             return {"GET": of.list_services}
@@ -178,7 +178,7 @@ class Messaging(Site[Receipt], Component):
 
 
 def _form(request: web.BaseRequest, data: bytes) -> FormParameters:
-    """The parameters of a request: of its form, or of its query where it has no body to hold one."""
+    """Return the parameters of a request: of the form for POST, else of the query. Raises ApiError 400 or 415."""
     if request.method != "POST":
         return FormParameters(request.rel_url.raw_query_string)
     type = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()

@@ -1,4 +1,4 @@
-"""The resources of the REST API: services, bindings and notifications of one account."""
+"""Operations of the messaging REST API on the services, bindings and notifications of an account."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from labkit.providers.messaging.notification import E164
 from labkit.providers.messaging.payloads import compose
 
 PROTOCOL = "3"  # the version of the push channels' data format (document 3, Versioning)
-LISTED = 100  # identities of a filter, for which the document sets no number
+LISTED = 100  # identities of a filter; the document sets no limit
 PAGE, LARGEST_PAGE = 50, 1000  # bindings on a page
 LAST_PAGE = 999_999
 DAY = 86_400  # seconds
@@ -40,7 +40,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class AccountRequest:
-    """A request of an account. parameters: of the form, or of the query; cause: the journal's record of it."""
+    """Authenticated request. parameters: of form or query; cause: sequence of the journal's record of the request."""
 
     account: ProviderAccount
     parameters: FormParameters
@@ -48,10 +48,10 @@ class AccountRequest:
 
 
 class Resources:
-    """What can be asked of them; each gives the status and the body of the answer, and raises ApiError."""
+    """Operations on the resources. Every operation returns status and body of its answer, or raises ApiError."""
 
     def __init__(self, context: Context, courier: Courier, url: Callable[[str], str]) -> None:
-        """url: makes the URL of a path at the provider."""
+        """url: returns the URL of a path at the provider."""
         self._context = context
         self._courier = courier
         self._url = url
@@ -243,7 +243,10 @@ def _matching(form: FormParameters, name: str, pattern: re.Pattern[str], expecte
 
 
 def bounds_of(form: FormParameters) -> tuple[int | None, int | None]:
-    """The binding that a page comes after, and the one that it comes before, by position."""
+    """Return the positions of the bindings directly before and after a page, from its PageToken.
+
+    One or both are None. Raises ApiError 400 for a malformed token.
+    """
     token = form.text("PageToken")
     if token is None:
         return None, None
@@ -255,7 +258,7 @@ def bounds_of(form: FormParameters) -> tuple[int | None, int | None]:
 
 
 def parameters_of(resource: str) -> frozenset[str]:
-    """The names of the parameters that a resource knows, for what is shown of a request."""
+    """Return the parameter names that a resource accepts; the inbox stores no others."""
     known: Mapping[str, frozenset[str]] = {
         "Bindings": BINDING | FILTER,
         "Notifications": notification.PARAMETERS,

@@ -1,20 +1,20 @@
-"""The faults of an identity provider: each hits one request."""
+"""Faults of an identity provider. A fault hits one request."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Literal
 
-# callback: the redirect that takes a person back, after authorize
+# callback: the redirect to the application, after authorize
 Step = Literal["authorize", "callback", "request_token", "token", "userinfo"]
 
 ANYWHERE: tuple[Step, ...] = ("token", "userinfo", "request_token", "authorize")
 FAULTS: Mapping[str, tuple[Step, ...]] = {  # name → the steps that it can hit; the first where none is named
-    "deny": ("authorize",),  # the person says no, unasked
-    # another state (OAuth 2) or request token (OAuth 1) comes back than was sent
+    "deny": ("authorize",),  # authorization is refused without asking the person
+    # the redirect has another state (OAuth 2) or request token (OAuth 1) than the request
     "wrong state": ("callback",),
     "expired code": ("token",),
-    "slow": ANYWHERE,  # holds the answer until the caller has given up
+    "slow": ANYWHERE,  # delays the answer until the caller has given up
     "down": ANYWHERE,  # ends the connection without an answer
     "malformed JSON": ANYWHERE,
     "server error": ANYWHERE,  # 500

@@ -1,4 +1,4 @@
-"""The forms that people have before them: each is sent once, in time, by the browser that it was shown to."""
+"""Consent forms that are open in browsers. A form is valid once, for a limited time, in one browser."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from labkit.http.error import HttpError
 from labkit.providers.social.messages import AuthorizationRequest, ProviderRequest
 
-LIFETIME = 600  # seconds of lab time that a person may think
-MOST = 10_000  # that wait; the oldest goes first
-COOKIE = "__Host-browser"  # tells whose form it is: another site cannot send it for this browser
+LIFETIME = 600  # seconds of lab time until an open form expires
+MOST = 10_000  # open forms; the oldest is removed first
+COOKIE = "__Host-browser"  # binds a form to a browser, against forgery by other sites
 VALUE = re.compile(r"[A-Za-z0-9]{32}")
 
 
 @dataclass(frozen=True, slots=True)
 class PendingForm:
-    """A form that waits. value: of its hidden field; browser: of the cookie; expires: lab time in seconds."""
+    """Open form. value: of its hidden field; browser: value of the cookie; expires: lab time in seconds."""
 
     value: str
     browser: str
@@ -27,12 +27,12 @@ class PendingForm:
 
     @property
     def cookie(self) -> str:
-        """The header Set-Cookie that goes with it."""
+        """The value of the header Set-Cookie for this form."""
         return f"{COOKIE}={self.browser}; Path=/; Secure; HttpOnly; SameSite=Lax"
 
 
 class Forms:
-    """Those that were shown and not sent yet. seconds: lab time; secret: makes a value of so many characters."""
+    """Open forms by value. seconds: returns lab time; secret: returns a random value of the given length."""
 
     def __init__(self, seconds: Callable[[], int], secret: Callable[[int], str]) -> None:
         self._seconds = seconds
@@ -40,7 +40,7 @@ class Forms:
         self._waiting: dict[str, PendingForm] = {}
 
     def show(self, authorization: AuthorizationRequest, call: ProviderRequest) -> PendingForm:
-        """A new form for the browser that calls."""
+        """Create and return a form for the browser that sent `call`."""
         now = self._seconds()
         while self._waiting and (len(self._waiting) >= MOST or self._oldest().expires <= now):
             del self._waiting[self._oldest().value]
@@ -54,7 +54,7 @@ class Forms:
         return next(iter(self._waiting.values()))
 
     def sent(self, value: str, call: ProviderRequest) -> AuthorizationRequest:
-        """What the form asked for; it is used up. Raises HttpError where it is not this browser's to send."""
+        """Remove a submitted form; return its request. Raises HttpError if unknown, expired or of another browser."""
         form, browser = self._waiting.get(value), _browser(call)
         if form is None or self._seconds() >= form.expires:
             raise HttpError(400, "this form was sent already, or is too old: begin the login anew")
@@ -65,7 +65,7 @@ class Forms:
 
 
 def _browser(call: ProviderRequest) -> str | None:
-    """The value that tells browsers apart, if the cookie is one of ours."""
+    """Return the value of the browser's cookie, or None if it is missing or malformed."""
     pairs = (each.partition("=") for each in call.headers.get("cookie", "").split(";"))
     found = [value.strip() for name, _, value in pairs if name.strip() == COOKIE]
     return found[-1] if found and VALUE.fullmatch(found[-1]) else None

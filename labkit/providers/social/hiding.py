@@ -1,4 +1,4 @@
-"""What may be shown of a request to an identity provider."""
+"""Redaction of secrets in the stored requests of an identity provider."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 from labkit.core.hiding import without_issued, without_query_values
 
 HIDDEN = "…"
-# Shown as they are, where they are not too long: what a client is registered with, and what the protocols enumerate.
+# Parameters shown unchanged: registration data of a client, and values that the protocols enumerate.
 PLAIN = frozenset(
     "access_type approval_prompt auth_type client_id code_challenge_method decision display fields force_login "
     "grant_type include_granted_scopes lang locale oauth_callback oauth_consumer_key oauth_nonce "
@@ -23,7 +23,7 @@ SHOWN = frozenset({"error", "error_description"})
 
 
 def shown(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return parameters by name, without the values of those that may be secret, or of the queries of URLs."""
+    """Return parameters by name, with possibly secret values and the query values of URLs redacted."""
     return {without_issued(name): _shown(name, value) for name, value in pairs}
 
 
@@ -36,7 +36,7 @@ def _shown(name: str, value: str) -> str:
 
 
 def shown_url(url: str) -> str:
-    """A URL of whose parameters those alone are told that say what went wrong."""
+    """Return a URL with all query values redacted but those of `error` and `error_description`."""
     parts = urlsplit(url)
     pairs = dict(parse_qsl(parts.query, keep_blank_values=True))
     query = "&".join(f"{name}={quote(value) if name in SHOWN else HIDDEN}" for name, value in pairs.items())

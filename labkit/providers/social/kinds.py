@@ -1,4 +1,4 @@
-"""What the known identity providers look like from outside: their paths, and the shape of what they answer."""
+"""Endpoint paths and answer formats of the known identity providers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal
 
 from labkit.settings import SOCIAL, Person
 
-# (person, scopes that were granted, fields that the caller asked for) → what user-info tells
+# (person, granted scopes, requested fields) → body of the user-info answer
 UserInfo = Callable[[Person, frozenset[str], frozenset[str]], dict[str, object]]
 
 ALL_FIELDS = ("access_token", "token_type", "expires_in", "refresh_token", "scope")
@@ -17,12 +17,12 @@ ALL_FIELDS = ("access_token", "token_type", "expires_in", "refresh_token", "scop
 
 @dataclass(frozen=True, slots=True)
 class ProviderKind:
-    """A kind of provider.
+    """Paths and answer formats of one kind of provider.
 
-    authorize, token, userinfo, request_token: paths. asks: the query of its user-info URL. token_fields: of the
-    reply to a token request; without `expires_in` its tokens live for ever, without `refresh_token` there is
-    none. lifetime: seconds of an access token. form: the token reply is a form unless JSON is asked for.
-    errors: names of its own for those of RFC 6749 5.2, which it then sends with status 200.
+    authorize, token, userinfo, request_token: paths. asks: query of the user-info URL. token_fields: fields of a
+    token reply; without `expires_in` the tokens never expire, without `refresh_token` there are no refresh tokens.
+    lifetime: seconds of an access token. scope_mark: separator of scopes in a token reply. form: a token reply is a
+    form unless JSON is requested. errors: RFC 6749 5.2 error code → the provider's own, then sent with status 200.
     """
 
     protocol: Literal["oauth1", "oauth2"]
@@ -42,7 +42,7 @@ class ProviderKind:
 
 
 def number(person: Person) -> int:
-    """The number that a provider with numbers for ids gives a person."""
+    """Return the id of a person at a provider with numeric ids: the id itself if numeric, else its CRC-32."""
     return int(person.id) if person.id.isascii() and person.id.isdigit() else zlib.crc32(person.id.encode())
 
 
@@ -155,5 +155,5 @@ OAUTH1 = ProviderKind(
 
 
 def kind_of(name: str, protocol: str | None) -> ProviderKind:
-    """The kind of a provider: a known one by its name, else a neutral one of the protocol."""
+    """Return the kind of a provider: by its name if known, else the generic one of the protocol."""
     return KNOWN.get(name) or (OAUTH1 if protocol == "oauth1" else OAUTH2)

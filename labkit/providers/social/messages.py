@@ -1,4 +1,4 @@
-"""What the modules of an identity provider hand each other."""
+"""Data types and protocols shared by the modules of an identity provider."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from labkit.settings import Person
 
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
-# An answer with tokens in it is for its receiver alone (RFC 6749 5.1).
+# No cache may store an answer with tokens (RFC 6749 5.1).
 NO_STORE = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """An application that is registered at a provider. redirects: where it may have people sent back to."""
+    """Application registered at a provider. redirects: the redirect URIs that it may use."""
 
     client_id: str
     client_secret: str = field(repr=False)
@@ -29,20 +29,20 @@ class Application:
 
     @property
     def redirect(self) -> str:
-        """The first of its redirects, to be given to createSocial."""
+        """The first redirect URI, for createSocial."""
         return self.redirects[0]
 
     @property
     def title(self) -> str:
-        """What to call it."""
+        """The displayed name: `name`, or the host of the redirect URI."""
         return self.name or f"{urlsplit(self.redirect).hostname}"
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderRequest:
-    """A request as it came.
+    """Request as the client sent it.
 
-    url: all of it, with the port; headers: by name in lower case; body: of a form, else empty.
+    url: absolute, with the port; headers: by name in lower case; body: the encoded form, empty for other content.
     """
 
     method: str
@@ -56,11 +56,11 @@ class ProviderRequest:
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """The parameters of query and body."""
+        """The parameters of query and body, decoded."""
         return [*parse_qsl(self.query, keep_blank_values=True), *parse_qsl(self.body, keep_blank_values=True)]
 
     def canonical(self) -> ProviderRequest:
-        """The same request with its parameters encoded anew: oauthlib refuses unusual encodings."""
+        """Return the request with its parameters encoded anew, since oauthlib refuses unusual encodings."""
         target, _, query = self.url.partition("?")
         again = [urlencode(parse_qsl(text, keep_blank_values=True)) for text in (query, self.body)]
         return ProviderRequest(
@@ -70,7 +70,7 @@ class ProviderRequest:
 
 @dataclass(frozen=True, slots=True)
 class ProviderResponse:
-    """What goes back. summary: what it is, in words, for the inbox."""
+    """Answer to a request. summary: its description in the inbox."""
 
     status: int
     body: str = ""
@@ -95,7 +95,7 @@ class ProviderResponse:
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationRequest:
-    """An application asks a person to let it in. back: where the person returns to."""
+    """Valid authorize request of an application. back: URI to which the person's browser is redirected."""
 
     call: ProviderRequest
     application: Application
@@ -104,11 +104,11 @@ class AuthorizationRequest:
 
 
 class FatalRequestError(HttpError):
-    """An authorize request that cannot be shown to a person, nor be sent back: nobody knows whose it is."""
+    """Authorize request without a known client and redirect URI, so the error cannot be sent by redirect."""
 
 
 class ErrorRedirect(Exception):
-    """An authorize request is wrong, and whoever made it is told so by a redirect."""
+    """Invalid authorize request whose error goes to the application by redirect. url: of the redirect."""
 
     def __init__(self, url: str) -> None:
         super().__init__("sent back with an error")
@@ -116,28 +116,28 @@ class ErrorRedirect(Exception):
 
 
 class ProviderProtocol(Protocol):
-    """A protocol as a provider speaks it: OAuth 1.0a or OAuth 2."""
+    """Interface of the provider's side of OAuth 1.0a or OAuth 2."""
 
     def ask(self, call: ProviderRequest) -> AuthorizationRequest:
-        """What a request asks for. Raises FatalRequestError, or ErrorRedirect where the redirect is right."""
+        """Validate an authorize request. Raises FatalRequestError, or ErrorRedirect if the redirect URI is valid."""
         ...
 
     def approve(self, authorization: AuthorizationRequest, person: Person) -> str:
-        """The URL that takes the person back, with a code or verifier. Raises FatalRequestError if too late."""
+        """Return the redirect's URL, with a code or verifier. Raises FatalRequestError if it is no longer valid."""
         ...
 
     def deny(self, authorization: AuthorizationRequest) -> str:
-        """The URL that takes the person back with a refusal."""
+        """Return the redirect's URL with the person's refusal."""
         ...
 
     def token(self, call: ProviderRequest) -> ProviderResponse:
-        """An access token for a code, refresh token or verifier."""
+        """Return the answer to a token request: an access token for a code, refresh token or verifier."""
         ...
 
     def expired(self) -> ProviderResponse:
-        """The answer to a token request whose code is too old."""
+        """Return the answer to a token request whose code or request token has expired."""
         ...
 
     def userinfo(self, call: ProviderRequest) -> ProviderResponse:
-        """Who the person of an access token is."""
+        """Return the answer to a user-info request: data about the access token's person."""
         ...

@@ -1,4 +1,4 @@
-"""OAuth 1.0a as an identity provider speaks it (RFC 5849), by oauthlib; lifetimes are lab time's."""
+"""Provider's side of OAuth 1.0a (RFC 5849), based on oauthlib. Lifetimes are in lab time."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from labkit.providers.social.messages import (
 )
 from labkit.settings import Person
 
-LIFETIME = 600  # seconds of lab time that a request token lives
-LEEWAY = 300  # seconds that a request's timestamp may be from lab time
-DUMMY = "dummy"  # stands for what is unknown while the signature is checked all the same
+LIFETIME = 600  # seconds of lab time until a request token expires
+LEEWAY = 300  # seconds that a request's timestamp may differ from lab time
+DUMMY = "dummy"  # replaces unknown keys and secrets, so that the signature is checked all the same
 WRONG_SIGNATURE = "the signature is wrong"
 
 
 @dataclass(slots=True)
 class Temporary:
-    """A request token (temporary credentials). person, verifier: once somebody has approved it."""
+    """Request token (temporary credentials). person, verifier: set by the approval."""
 
     client_id: str
     secret: str
@@ -49,7 +49,7 @@ class Temporary:
 
 @dataclass(frozen=True, slots=True)
 class AccessToken:
-    """An access token (token credentials)."""
+    """Access token (token credentials)."""
 
     client_id: str
     secret: str
@@ -58,7 +58,7 @@ class AccessToken:
 
 @dataclass(slots=True)
 class Oauth1State:
-    """What the provider knows. nonces: (timestamp, nonce, client, token) → lab time until which it counts."""
+    """Applications, tokens and used nonces. nonces: (timestamp, nonce, client, token) → lab time of its expiry."""
 
     applications: Mapping[str, Application]
     seconds: Callable[[], int]
@@ -68,10 +68,10 @@ class Oauth1State:
 
 
 class OAuth1:
-    """The protocol and its state.
+    """OAuth 1.0a endpoints of a provider, with their tokens.
 
-    applications: client id → application; seconds: lab time; secret: makes a token of so many characters,
-    letters and digits alone: scripts read request tokens from cookies with such a pattern.
+    applications: client id → application; seconds: returns lab time; secret: returns a token of the given length,
+    only letters and digits, since scripts read request tokens from cookies with such a pattern.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class OAuth1:
 
     def approve(self, authorization: AuthorizationRequest, person: Person) -> str:
         token = parse_qs(authorization.call.query)["oauth_token"][0]
-        self._waiting(token)  # another tab may have been quicker
+        self._waiting(token)  # it may have been approved in another tab
         validator = _Oauth1Validator(self._state, person)
         endpoint = AuthorizationEndpoint(validator, self._new)
         query = urlencode({"oauth_token": token})
@@ -109,7 +109,7 @@ class OAuth1:
         return str(add_params_to_uri(authorization.back, [("denied", token)]))
 
     def _waiting(self, token: str) -> Temporary:
-        """The request token, if somebody may approve it."""
+        """Return an unapproved request token. Raises FatalRequestError if it is unknown, expired or approved."""
         known = self._state.temporary.get(token)
         if known is None or self._state.seconds() >= known.expires:
             raise FatalRequestError(400, "the request token is unknown or has expired")
@@ -173,9 +173,9 @@ class OAuth1:
 
 
 class _Oauth1Validator(RequestValidator):
-    """Judges one request; `reason` tells why it is refused, and stays empty where the signature alone is wrong.
+    """Validator of one request. reason: why it is refused; empty if the request is valid or only its signature wrong.
 
-    person: who approves (authorize), or whose token it is (access token).
+    person: the one who approves (authorize), or the owner of the token (access token).
     """
 
     def __init__(self, state: Oauth1State, person: Person | None = None) -> None:
@@ -186,7 +186,7 @@ class _Oauth1Validator(RequestValidator):
         self.reason = ""
 
     def remember_nonce(self) -> None:
-        """The request was right: never again with this nonce. Those too old to matter are forgotten."""
+        """Store the nonce of a valid request, so that it cannot be used again; remove expired nonces."""
         now, nonces = self._state.seconds(), self._state.nonces
         for each in [each for each, until in nonces.items() if until <= now]:
             del nonces[each]
@@ -198,7 +198,7 @@ class _Oauth1Validator(RequestValidator):
             self.reason = reason
         return holds
 
-    # ---- what oauthlib may judge by itself
+    # ---- checks left to oauthlib
 
     @property
     def allowed_signature_methods(self) -> tuple[str, ...]:
@@ -213,7 +213,7 @@ class _Oauth1Validator(RequestValidator):
     dummy_access_token = DUMMY
 
     def check_client_key(self, client_key: str) -> bool:
-        return True  # a form that is not ours is unknown anyway
+        return True  # a key of another format is unknown anyway
 
     def check_request_token(self, request_token: str) -> bool:
         return True

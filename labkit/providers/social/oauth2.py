@@ -1,4 +1,4 @@
-"""OAuth 2 as an identity provider speaks it (RFC 6749, 6750, 7636), by oauthlib; lifetimes are lab time's."""
+"""Provider's side of OAuth 2 (RFC 6749, 6750, 7636), based on oauthlib. Lifetimes are in lab time."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ CODE_LIFETIME = 600  # seconds of lab time (RFC 6749 4.1.2 recommends no more)
 
 @dataclass(slots=True)
 class Code:
-    """An authorization code. tokens: the access and refresh tokens that it gave."""
+    """Authorization code. tokens: the access and refresh tokens issued for it."""
 
     client_id: str
     redirect: str
@@ -67,7 +67,7 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Oauth2Token:
-    """An access token, or a refresh token. code: the one that it comes from."""
+    """Access token or refresh token. code: the authorization code for which it was issued."""
 
     client_id: str
     scopes: tuple[str, ...]
@@ -77,9 +77,9 @@ class Oauth2Token:
 
 
 class OAuth2:
-    """The protocol and its state.
+    """OAuth 2 endpoints of a provider, with their codes and tokens.
 
-    applications: client id → application; seconds: lab time; secret: makes a token of so many characters.
+    applications: client id → application; seconds: returns lab time; secret: returns a token of the given length.
     """
 
     def __init__(
@@ -161,7 +161,7 @@ class OAuth2:
         request = Request(call.url, "GET", call.body, dict(call.headers))
         shown = get_token_from_header(request)
         realm = f'Bearer realm="{self._realm}"'
-        if shown is None:  # nothing is said of an error to who shows no token (RFC 6750 3.1)
+        if shown is None:  # without a token the challenge has no error code (RFC 6750 3.1)
             reason = "an access token is needed"
             return ProviderResponse.json(401, {"error": reason}, reason, {"WWW-Authenticate": realm})
         token = self._validator.alive(shown)
@@ -178,7 +178,7 @@ class OAuth2:
         return self._refusal(error.status_code, dict(error.twotuples), call)
 
     def _refusal(self, status: int, answer: Fields, call: ProviderRequest) -> ProviderResponse:
-        """The answer of RFC 6749 5.2, or that of a provider which tells errors with status 200."""
+        """Return the error of RFC 6749 5.2, or the form of it that providers with status 200 for errors use."""
         code = str(answer["error"])
         words = f"{code}: {answer.get('error_description', '')}".rstrip(": ")
         if self._kind.errors:
@@ -202,7 +202,7 @@ def _reason(error: OAuth2Error) -> str:
 
 
 class _CodeGrant(AuthorizationCodeGrant):
-    """Makes codes of the lab's own, so that a seed repeats them."""
+    """Code grant that creates codes from the lab's seed, so that a run can be repeated."""
 
     new_code: Callable[[], str]
 
@@ -214,7 +214,7 @@ class _CodeGrant(AuthorizationCodeGrant):
 
 
 class _Oauth2Validator(RequestValidator):
-    """What the provider knows: applications, codes, tokens; oauthlib asks it in the order of the RFCs."""
+    """Validator that oauthlib calls, with the applications, codes and tokens of the provider."""
 
     def __init__(
         self, kind: ProviderKind, applications: Mapping[str, Application], seconds: Callable[[], int]
@@ -228,7 +228,7 @@ class _Oauth2Validator(RequestValidator):
         self._refresh_tokens: dict[str, Oauth2Token] = {}
 
     def alive(self, access_token: str) -> Oauth2Token | None:
-        """The access token, unless it is unknown, revoked or at its end."""
+        """Return the data of an access token, or None if it is unknown, revoked or expired."""
         token = self._tokens.get(access_token)
         return token if token is not None and self._seconds() < token.expires else None
 
@@ -244,7 +244,7 @@ class _Oauth2Validator(RequestValidator):
         return redirect_uri in self._applications[client_id].redirects
 
     def get_default_redirect_uri(self, client_id: str, request: Request, *args: Any, **kwargs: Any) -> Any:
-        return None  # it has to be said
+        return None  # redirect_uri is required
 
     def validate_response_type(
         self, client_id: str, response_type: str, client: Any, request: Request, *args: Any, **kwargs: Any
@@ -372,7 +372,7 @@ class _Oauth2Validator(RequestValidator):
             code.tokens.append(token["refresh_token"])
 
     def _forget_dead(self) -> None:
-        """Drop tokens that are over, and codes that are over with all they gave: others are known when replayed."""
+        """Remove expired access tokens, and expired codes without living tokens; others are kept to detect a replay."""
         now = self._seconds()
         self._tokens = {name: token for name, token in self._tokens.items() if now < token.expires}
         living = self._tokens.keys() | self._refresh_tokens.keys()
@@ -389,7 +389,7 @@ class _Oauth2Validator(RequestValidator):
 
 
 def _basic(header: str) -> tuple[str, str] | None:
-    """Client id and secret of an Authorization header by Basic, form-encoded as RFC 6749 2.3.1 has them."""
+    """Return client id and secret of a Basic header, form-decoded (RFC 6749 2.3.1); empty if malformed."""
     scheme, _, text = header.partition(" ")
     if scheme.lower() != "basic":
         return None

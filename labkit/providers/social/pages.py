@@ -1,4 +1,4 @@
-"""The pages that an identity provider shows to people: plain HTML, nothing from outside, no script."""
+"""HTML pages of an identity provider, without scripts and without resources from other hosts."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 
 class Pages:
-    """Makes pages of the templates."""
+    """Renderer of the page templates."""
 
     def page(
         self, name: str, status: int, summary: str, more: Mapping[str, str], **values: object
     ) -> ProviderResponse:
-        """The page of a template. summary: what it is, in words, for the inbox; more: headers."""
+        """Return the page of a template. summary: its description in the inbox; more: additional headers."""
         headers = {
             **more,
             "Content-Security-Policy": f"default-src 'none'; style-src '{self._style_hash}'; "

@@ -1,4 +1,4 @@
-"""The people whom an identity provider knows."""
+"""People with an account at an identity provider."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from labkit.settings import Person, build
 
 
 class PeopleDirectory:
-    """The people of a provider, in the order in which they came."""
+    """People of a provider by id, in the order of their addition."""
 
     def __init__(self) -> None:
         self._people: dict[str, Person] = {}
 
     def reset(self, people: Iterable[Person]) -> None:
-        """Know these alone."""
+        """Replace all people by these."""
         self._people = {person.id: person for person in people}
 
     def add(self, id: str, name: str = "", email: str = "") -> Person:
-        """Add somebody. Raises LabError where the id is taken or is none."""
+        """Add and return a person. Raises LabError if the id is in use or a value is invalid."""
         try:
             person = build(Person, {"id": id, "name": name, "email": email})
         except SettingsError as error:
@@ -30,7 +30,7 @@ class PeopleDirectory:
         return person
 
     def get(self, id: str) -> Person:
-        """Raises LabError for an unknown id, naming those that are known."""
+        """Return the person with this id. Raises LabError, listing the existing ids, if there is none."""
         if id not in self._people:
             raise LabError(unknown("person", id, self._people))
         return self._people[id]

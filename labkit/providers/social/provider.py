@@ -1,4 +1,4 @@
-"""One identity provider: its endpoints over HTTPS, the form that a person sees, its people and applications."""
+"""Site of an identity provider: its HTTPS endpoints, consent form, people and applications."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ METHODS: dict[Step, tuple[str, ...]] = {
 
 
 class IdentityProviderSite(Site[Receipt]):
-    """An identity provider of the lab, at a host name of its own."""
+    """Identity provider of the lab, at its own host name."""
 
     body_limit = BODY
     _context: Context
@@ -73,7 +73,7 @@ class IdentityProviderSite(Site[Receipt]):
         self.clear()
 
     def clear(self) -> None:
-        """Forget all but what the settings say: people, applications, tokens, faults, what arrived."""
+        """Reset people and applications to the settings; remove tokens, forms, faults and received requests."""
         self.applications: dict[str, Application] = {}
         self._forms = Forms(self._context.clock.seconds, self._secret)
         self._consents: deque[Person] = deque()
@@ -87,9 +87,9 @@ class IdentityProviderSite(Site[Receipt]):
         )
 
     def extend(self, settings: SocialSettings) -> None:
-        """Add people and applications; consent and outside are taken over where they are given.
+        """Add people and applications; replace `consent` and `outside` if they are given.
 
-        Raises SettingsError, and changes nothing, where the protocol is another or an id is taken.
+        Raises SettingsError, and changes nothing, if the protocol differs or an id is in use.
         """
         if "protocol" in settings.model_fields_set and settings.protocol != self.kind.protocol:
             raise SettingsError(f"provider {self.name!r}: protocol: expected {self.kind.protocol}")
@@ -114,7 +114,7 @@ class IdentityProviderSite(Site[Receipt]):
         for each in settings.applications:
             self._register(each)
 
-    # ---- what a lab arranges
+    # ---- configuration by the lab
 
     @property
     def protocol(self) -> str:
@@ -122,11 +122,11 @@ class IdentityProviderSite(Site[Receipt]):
         return self.kind.protocol
 
     def url(self, path: str = "") -> str:
-        """The URL of a path at this provider."""
+        """Return the URL of a path at this provider."""
         return self._context.url(self.host, path)
 
     def endpoints(self) -> dict[str, str]:
-        """The URLs of authorize, token, userinfo and, for OAuth 1, request_token: those outside, if so set."""
+        """Return the URLs of authorize, token, userinfo and, for OAuth 1, request_token; the setting `outside` wins."""
         if self.settings.outside is not None:
             return {name: url for name, url in self.settings.outside if url is not None}
         found: dict[str, str] = {step: self.url(path) for path, step in self._steps.items()}
@@ -135,16 +135,16 @@ class IdentityProviderSite(Site[Receipt]):
         return found
 
     def register_all(self) -> None:
-        """Register the applications that the settings name, with the lab's port as it is."""
+        """Register the applications of the settings, with the lab's current port in their redirect URIs."""
         for each in self.settings.applications:
             self._register(each)
 
     def register(
         self, redirect: str | Iterable[str], *, name: str = "", scopes: Iterable[str] = ()
     ) -> Application:
-        """Register an application; its client id and secret are new. Raises LabError for a wrong redirect.
+        """Register an application with a new client id and secret. Raises LabError for an invalid redirect URI.
 
-        redirect: one URL or several; one of the lab's own may leave out the port.
+        redirect: one URL or several; a URL of the lab may omit the port.
         """
         given = {
             "client_id": self._secret(20),
@@ -159,11 +159,11 @@ class IdentityProviderSite(Site[Receipt]):
             raise LabError(f"application: {error}") from None
 
     def consent(self, person: str) -> None:
-        """Let this person say yes, unasked, to the next application. Raises LabError for an unknown one."""
+        """Grant the next authorize request as this person, without a form. Raises LabError for an unknown person."""
         self._consents.append(self.people.get(person))
 
     def fault(self, name: str, step: str | None = None) -> None:
-        """Let a fault hit the next request of a step (Faults.add)."""
+        """Apply a fault to the next request of a step (ProviderFaults.add). Raises LabError if it does not fit."""
         if step == "request_token" and not self.kind.request_token:
             raise LabError(f"{self.name} speaks OAuth 2, which has no request tokens")
         self.faults.add(name, step)
@@ -180,7 +180,7 @@ class IdentityProviderSite(Site[Receipt]):
         return made
 
     def _with_port(self, url: str) -> str:
-        """A URL of the lab's own gets the lab's port where it names none: that may be any free one."""
+        """Add the lab's port, which may be any free one, to a URL of the lab without port; return others unchanged."""
         parts = urlsplit(url)
         own = parts.netloc == self._context.settings.domain or parts.netloc.endswith(
             f".{self._context.settings.domain}"
@@ -192,7 +192,7 @@ class IdentityProviderSite(Site[Receipt]):
     def _secret(self, length: int) -> str:
         return self._context.identifiers.alphanumeric(f"social/{self.name}", length)
 
-    # ---- the way of a request
+    # ---- handling of a request
 
     def exchange(self, connection: Connection, request: web.BaseRequest) -> Receipt:
         return receive(self._context, self, connection, request, self.inbox, self.actor)
@@ -202,7 +202,7 @@ class IdentityProviderSite(Site[Receipt]):
         return self._response(receipt, await self._answer(receipt))
 
     def refusal(self, receipt: Receipt, error: HttpError) -> web.Response:
-        """Return a page with the reason."""
+        """Return an error page with the reason."""
         page = self._pages.page(
             "refused.html",
             error.status,
@@ -263,7 +263,7 @@ class IdentityProviderSite(Site[Receipt]):
         return endpoint(call)
 
     def _hit(self, receipt: Receipt, step: Step) -> str:
-        """The name of the fault that hits a request at this step; empty for none."""
+        """Return the name of the fault that hits a request at this step; empty for none."""
         return self.faults.take(step, actor=self.actor, cause=receipt.identify().sequence) or ""
 
     def _parameters(self, call: ProviderRequest) -> dict[str, str]:
@@ -281,7 +281,7 @@ class IdentityProviderSite(Site[Receipt]):
         return {name: self._portless(value) for name, value in kept.items()}
 
     def _portless(self, text: str) -> str:
-        """`text` without the lab's port, which differs from run to run."""
+        """Return `text` without the lab's port, which differs from run to run."""
         with_port = self._context.url(self._context.settings.domain).removeprefix("https://")
         return text.replace(with_port, self._context.settings.domain)
 
@@ -302,7 +302,7 @@ class IdentityProviderSite(Site[Receipt]):
         return self._form(authorization, call)
 
     def _consented(self) -> Person | None:
-        """Who says yes unasked, if anybody does."""
+        """Return the person who consents without a form: from `consent`, or automatically the first one. Else None."""
         if self._consents:
             return self._consents.popleft()
         return next(iter(self.people), None) if self.settings.consent == "automatic" else None
@@ -334,7 +334,7 @@ class IdentityProviderSite(Site[Receipt]):
         )
 
     def _decided(self, call: ProviderRequest, receipt: Receipt) -> ProviderResponse:
-        """A person has sent the form."""
+        """Return the answer to a submitted form. Raises HttpError for an invalid form or decision."""
         given = dict(parse_qsl(call.body, keep_blank_values=True))
         authorization = self._forms.sent(given.get("form", ""), call)
         if given.get("decision") == "deny" or receipt.arrival.fault == "deny":
@@ -348,7 +348,7 @@ class IdentityProviderSite(Site[Receipt]):
         return self._back(self._protocol.approve(authorization, person), receipt)
 
     def _chosen(self, given: dict[str, str]) -> Person:
-        """Who the form names; somebody new is remembered. Raises LabError."""
+        """Return the person whom the form selects; store a new person. Raises LabError for invalid input."""
         if given.get("person"):
             return self.people.get(given["person"])
         name, email, id = (given.get(key, "").strip() for key in ("name", "email", "id"))
@@ -363,7 +363,7 @@ class IdentityProviderSite(Site[Receipt]):
         return self.people.add(id or self._secret(12), name, email)
 
     def _back(self, url: str, receipt: Receipt) -> ProviderResponse:
-        """Send the person back."""
+        """Return the redirect to the application, with a fault of the step `callback` applied."""
         if fault := self._hit(receipt, "callback"):
             receipt.arrival.fault = fault
             parts = urlsplit(url)

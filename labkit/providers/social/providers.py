@@ -1,4 +1,4 @@
-"""All identity providers of a lab."""
+"""Registry of a lab's identity providers."""
 
 from __future__ import annotations
 
@@ -15,17 +15,19 @@ from labkit.settings import SOCIAL, SocialSettings
 
 
 class SocialProviders(Component):
-    """The identity providers: those that are always there, and those that were added."""
+    """All identity providers: the built-in ones and those of the settings."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
         self._pages = Pages()
-        self._providers = cast("Directory[IdentityProviderSite]", context.providers)  # nobody else adds to it
+        self._providers = cast(
+            "Directory[IdentityProviderSite]", context.providers
+        )  # only this class adds to it
         for name in SOCIAL:
             self.add(SocialSettings(name=name))
 
     def add(self, settings: SocialSettings) -> IdentityProviderSite:
-        """Add a provider, or add to one that is there. Raises SettingsError (Provider.extend; a name is taken)."""
+        """Add a provider, or extend the existing one. Raises SettingsError as `extend`, or if the host is in use."""
         known = self._providers.find(settings.name)
         if known is not None:
             known.extend(settings)
@@ -36,23 +38,23 @@ class SocialProviders(Component):
         return made
 
     def get(self, name: str) -> IdentityProviderSite:
-        """The provider of this name, in any letter case. Raises LabError naming those that are there."""
+        """Return the provider with this name, in any letter case. Raises LabError, listing the existing names."""
         if name not in self:
             raise LabError(unknown("provider", name, self._providers.names()))
         return self._providers.get(name.lower())
 
     async def listening(self) -> None:
-        """Add those of the settings: the port is part of the URLs of their applications."""
+        """Add the providers of the settings, once the port, a part of their applications' URLs, is known."""
         for each in self._context.settings.providers.social:
             self.add(each)
 
     async def resume(self) -> None:
-        """The port is another one, so it is in the URLs of the applications."""
+        """Register the applications again, since the port in their URLs has changed."""
         for provider in self:
             provider.register_all()
 
     async def clear(self) -> None:
-        """Forget all but what the settings say."""
+        """Reset every provider to its settings."""
         for provider in self:
             provider.clear()
 
