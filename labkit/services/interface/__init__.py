@@ -1,1 +1,1 @@
-"""Interface: solutions that offer operations and events to other solutions (document 3)."""
+"""Interface service: solutions offer operations and events to other solutions (document 3)."""

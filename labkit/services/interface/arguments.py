@@ -21,14 +21,14 @@ def _mode(value: object) -> object:
 
 
 def _calls(value: object) -> object:
-    """Refuse what document 3's type of a quota, integer, leaves out: text and true; a script's 3 may be 3.0."""
+    """Validate a quota, an integer in document 3: refuse text and booleans, but accept 3.0 from a script."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError("expected a whole number")
     return value
 
 
 def _object(value: object) -> object:
-    """An empty list of a script may mean an empty object."""
+    """Return an empty list, which a script cannot tell from an empty object, as an object."""
     return {} if value == [] or value is None else value
 
 
@@ -47,7 +47,7 @@ Payload = Annotated[Any, InJournal(redacted)]
 
 
 class QuotaChange(BaseModel):
-    """The quotas that are named; null forgets one."""
+    """Change of quotas; null removes a quota."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -63,7 +63,7 @@ def named_quota(quota: QuotaChange | None) -> Mapping[str, int | None]:
 
 
 def same(given: object, there: object) -> bool:
-    """Are two values equal as JSON has them: 1 and 1.0 are, 1 and true are not."""
+    """Return whether two values are equal in JSON: 1 and 1.0 are, 1 and true are not."""
     if isinstance(given, bool) or isinstance(there, bool):
         return given is there
     if isinstance(given, Mapping) and isinstance(there, Mapping):

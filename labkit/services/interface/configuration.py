@@ -1,4 +1,4 @@
-"""What a publisher offers: its operations, its events, its parameters (document 3, Interface service configuration).
+"""A publisher's configuration: its operations, events and parameters (document 3, Interface service configuration).
 
 Beyond the document: `type`; in an entry of `parameters` every keyword of a schema, and `restricted` for one that
 scripts of a subscriber cannot set. Names of operations and events have at most 100 characters. An empty script is
@@ -82,7 +82,7 @@ class Contact(Model):
 
 
 class ParameterDefinition(Keywords):
-    """A parameter of the service, which every subscriber sets for itself."""
+    """Parameter of the service, with a separate value for every subscriber."""
 
     name: ParameterName
     type: Types = ("string",)
@@ -96,7 +96,7 @@ class ParameterDefinition(Keywords):
 
 
 class OperationDefinition(Model):
-    """What a subscriber can call. script: Lua, for a publisher without a handler of its own."""
+    """Operation that subscribers can call. script: Lua, for a publisher without its own handler."""
 
     name: Name
     script: str = ""
@@ -112,7 +112,7 @@ class OperationDefinition(Model):
 
 
 class EventDefinition(Model):
-    """What a publisher can send. default_script: Lua, for a subscriber without a handler of its own."""
+    """Event that a publisher can send. default_script: Lua, for a subscriber without its own handler."""
 
     name: Name
     parameters: Payload = ANYTHING
@@ -125,7 +125,7 @@ N = TypeVar("N", OperationDefinition, EventDefinition, ParameterDefinition)
 
 
 def _by_name(kind: type[N]) -> GetPydanticSchema:
-    """A list of entries, kept by name."""
+    """Return the pydantic schema of a list of entries, stored by name."""
 
     def schema(source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         entries = core_schema.tuple_variable_schema(handler.generate_schema(kind), max_length=MOST_NAMED)
@@ -137,7 +137,7 @@ def _by_name(kind: type[N]) -> GetPydanticSchema:
 
 
 class Definition(Model):
-    """A publisher's configuration.
+    """Configuration of a publisher.
 
     default_script_key: the name of the service at a subscriber that names none, its first letter capitalised there.
     operations, events, parameters: by name, in the order in which they are given. mode: the default of both
@@ -162,7 +162,7 @@ class Definition(Model):
 
     @classmethod
     def read(cls, plain: Mapping[str, Any], *, solution: str, name: str) -> Definition:
-        """What a solution's configuration says. solution: its id; name: its name.
+        """Return the definition from a solution's configuration. solution: its id; name: its name.
 
         Raises SettingsError naming the first wrong key, as `operations[0].name`.
         """
@@ -187,12 +187,12 @@ class Definition(Model):
 
     @cached_property
     def restricted(self) -> frozenset[str]:
-        """The parameters that scripts of a subscriber cannot set."""
+        """Names of the parameters that scripts of a subscriber cannot set."""
         return frozenset(name for name, each in self.parameters.items() if each.restricted)
 
     @cached_property
     def parameter_schema(self) -> Schema:
-        """What the parameters of a subscriber have to be; it may have others too."""
+        """Schema of a subscriber's parameters; additional parameters are allowed."""
         return Schema(Keywords(type=("object",), properties=dict(self.parameters)))
 
 
@@ -207,7 +207,7 @@ def _refuse_twice(section: str, entries: object) -> None:
 
 
 def _key(name: object, solution: str) -> str:
-    """The default of default_script_key: the name without special characters, or the solution's id."""
+    """Return the default of default_script_key: the name without special characters, or the solution's id."""
     for each in (name, solution):
         key = re.sub(r"[^A-Za-z0-9]", "", each) if isinstance(each, str) else ""
         if re.fullmatch(KEY, key):

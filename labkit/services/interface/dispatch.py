@@ -1,4 +1,4 @@
-"""Running handlers for others: operations at the publisher, events at subscribers. Calls nest up to DEEPEST."""
+"""Calls between solutions: operations run at the publisher, events at subscribers. Calls nest up to DEEPEST."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ BOUND = frozenset({"context", "services", "log", "now"})  # what handlers have b
 
 
 class HandlerError(ServiceError):
-    """The error object that a handler returned in place of a result."""
+    """Error object that a handler returned in place of a result."""
 
     def __init__(self, status: int, error: object, type: object) -> None:
         super().__init__(status, str(error))
@@ -52,7 +52,7 @@ class HandlerError(ServiceError):
 
 
 class Dispatch:
-    """Runs handlers of one solution on behalf of another."""
+    """Runner of one solution's handlers on behalf of another solution."""
 
     def __init__(self, context: Context, subscriptions: Subscriptions) -> None:
         self._context = context
@@ -66,7 +66,7 @@ class Dispatch:
         published: PublishedOperation,
         arguments: Mapping[str, object],
     ) -> object:
-        """Call an operation for a subscriber: the response of the publisher's handler.
+        """Call an operation for a subscriber and return the response of the publisher's handler.
 
         Raises ServiceError: 400 for arguments that do not match, 403 where no call is left, 404 without a handler,
         500 and 504 for one that fails or gives what does not match, and the error that it returns.
@@ -95,7 +95,7 @@ class Dispatch:
     async def trigger(
         self, cause: int | None, subscription: InterfaceSubscription, event: PublishedEvent, data: object
     ) -> dict[str, object]:
-        """Have a subscriber handle an event, and wait for it: an entry of what `trigger` gives."""
+        """Run a subscriber's handler of an event, and return its entry in the result of the operation `trigger`."""
         result: object = None
         try:
             result = await self.trigger_one(cause, subscription, event, data)
@@ -108,7 +108,7 @@ class Dispatch:
     async def trigger_one(
         self, cause: int | None, subscription: InterfaceSubscription, event: PublishedEvent, data: object
     ) -> object:
-        """Have a subscriber handle an event: the result of its handler. Raises ServiceError as `operation` does."""
+        """Run a subscriber's handler of an event and return its result. Raises ServiceError as `operation` does."""
         where = f"{subscription.subscriber}: {event.name}"
         raised = self._event_of(subscription, event, data)
         if not self._context.events.is_handled(raised):
@@ -124,7 +124,7 @@ class Dispatch:
         event: PublishedEvent,
         data: object,
     ) -> list[dict[str, object]]:
-        """As `trigger`, of several side by side (in turn, while a fleet is simulated)."""
+        """Trigger an event at several subscribers concurrently (one at a time while a fleet is simulated)."""
         with deeper():
             pass  # too deep is the call's own error
         entries = [partial(self.trigger, cause, each, event, data) for each in subscriptions]
@@ -133,7 +133,7 @@ class Dispatch:
     def post(
         self, cause: int | None, subscription: InterfaceSubscription, event: PublishedEvent, data: object
     ) -> dict[str, object]:
-        """Have a subscriber handle an event after those that were posted before: the acknowledgement."""
+        """Queue an event for a subscriber, after the events queued before, and return the acknowledgement."""
         raised = self._event_of(subscription, event, data)
         self._context.events.emit(
             raised.source,
@@ -148,7 +148,7 @@ class Dispatch:
     async def tell(
         self, kind: EventKind, subscription: InterfaceSubscription, definition: Definition, cause: int | None
     ) -> dict[str, Any] | None:
-        """Tell the publisher of a subscription. The parameters that its handler returns, to be written back."""
+        """Notify the publisher of a subscription. Returns the parameters from its handler, to be written back."""
         argument = {
             "id": subscription.id,
             "parameters": effective(definition, subscription),
@@ -162,7 +162,7 @@ class Dispatch:
         return dict(returned) if isinstance(returned, Mapping) else None
 
     async def _spend(self, subscription: InterfaceSubscription) -> None:
-        """Count a call. Raises ServiceError 403 where the quota has none left."""
+        """Count a call. Raises ServiceError 403 if a quota is used up."""
         spent = await self._subscriptions.spend(subscription.id, self._context.clock.now())
         if spent is not None:
             most = subscription.quota.get(spent)
@@ -171,7 +171,7 @@ class Dispatch:
             )
 
     def _event_of(self, subscription: InterfaceSubscription, event: PublishedEvent, data: object) -> Event:
-        """An event of the publisher for the handler that the subscriber has for it."""
+        """Return a publisher's event as an event for the subscriber's handler."""
         service, name = subscription.handler_of(event.name)
         return self._event(
             EventKind(service, name),
@@ -206,17 +206,17 @@ class Dispatch:
 
 
 class NoHandler(ServiceError):
-    """A subscriber has no handler for an event."""
+    """Error of a subscriber without a handler for an event."""
 
 
 def effective(definition: Definition, subscription: InterfaceSubscription) -> dict[str, Any]:
-    """The parameters of a subscription, with the publisher's defaults for those that it leaves out."""
+    """Return the parameters of a subscription, completed with the publisher's defaults."""
     defaults = {each.name: each.default for each in definition.parameters.values() if each.has_default}
     return {**defaults, **subscription.parameters}
 
 
 def refused(error: Invalid, where: str = "") -> ServiceError:
-    """Why arguments are not taken. where: the argument that holds what the error is about."""
+    """Return the error for invalid arguments. where: the argument that contains the invalid value."""
     parts = [part for part in (where, error.path) if part]
     named = f"Parameter {'.'.join(parts)}" if parts else "Parameters"
     return ServiceError(400, f"{named} validation failed: {error.message}.")
@@ -224,7 +224,7 @@ def refused(error: Invalid, where: str = "") -> ServiceError:
 
 @contextmanager
 def deeper() -> Iterator[None]:
-    """What runs within is one call deeper. Raises ServiceError 500 where that is too deep."""
+    """Increase the nesting depth of calls within the context. Raises ServiceError 500 beyond the limit."""
     with nested() as depth:
         if depth > DEEPEST:
             raise ServiceError(500, f"calls of solutions may nest at most {DEEPEST} deep")
@@ -232,7 +232,7 @@ def deeper() -> Iterator[None]:
 
 
 def _response(outcome: HandlerOutcome | None, schema: Schema, where: str) -> object:
-    """What a handler gave. Raises ServiceError for an error, in whichever form."""
+    """Return the result of a handler. Raises ServiceError if the handler raised or returned an error."""
     if outcome is None:
         raise NoHandler(404, f"{where} has no handler")
     if outcome.error is not None:
@@ -246,7 +246,7 @@ def _response(outcome: HandlerOutcome | None, schema: Schema, where: str) -> obj
 
 
 def _returned(result: object) -> HandlerError | None:
-    """The error that a handler returned as {error, status, type}; None for a result."""
+    """Return the error that a handler returned as {error, status, type}; None for a result."""
     if not isinstance(result, Mapping) or "error" not in result:
         return None
     status = result.get("status")
@@ -256,7 +256,7 @@ def _returned(result: object) -> HandlerError | None:
 
 
 def argument_names(schema: Schema, *others: str) -> tuple[str, ...]:
-    """The names of a handler's argument: the title of the schema, and the usual ones."""
+    """Return the names of a handler's argument: the title of the schema, and the usual names."""
     title = () if schema.title in BOUND else (schema.title,)
     return tuple(dict.fromkeys((*title, *others)))
 

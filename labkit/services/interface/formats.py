@@ -1,4 +1,4 @@
-"""Formats of texts that schemas check (JSON Schema draft 7, Validation 7.3). No check is slow, whatever the text.
+"""Text formats of schemas (JSON Schema draft 7, Validation 7.3). No text makes a check slow.
 
 Checked: date, date-time, time (RFC 3339), email, hostname, ipv4, ipv6, uri (its form alone), uuid. Any other
 format (int32, byte, password, …) is accepted, and tells readers of the schema more than it tells labkit.
@@ -64,7 +64,7 @@ CHECKS: dict[str, Callable[[str], object]] = {
 
 
 def conforms(text: str, format: str) -> bool:
-    """Has `text` this format? True of a format that is not checked."""
+    """Return whether `text` has this format. True for a format that is not checked."""
     check = CHECKS.get(format)
     try:
         return check is None or bool(check(text))

@@ -1,4 +1,4 @@
-"""What a schema of Interface may say: JSON Schema draft 7 with the keywords that the document lists.
+"""Schema language of Interface: JSON Schema draft 7 with the keywords that the document lists.
 
 Document 3, Resources, Interface service configuration. Beside them bounds in the form of draft 4
 (`maximum: 5, exclusiveMaximum: true`), several types (a list), several schemas of items (a list). Where the
@@ -37,10 +37,10 @@ TypeName = Literal["array", "boolean", "integer", "null", "number", "object", "s
 
 
 class Re2Pattern:
-    """A regular expression that RE2 runs: a match takes time that grows with the text alone."""
+    """Regular expression run by RE2; the time of a match is linear in the text."""
 
     def __init__(self, text: str) -> None:
-        """Raises ValueError for what RE2 cannot do, or would do slowly."""
+        """Compile an expression. Raises ValueError if RE2 does not support it, or would be slow."""
         if len(text) > LONGEST_PATTERN:
             raise ValueError(f"expected a pattern of at most {LONGEST_PATTERN} characters")
         options = re2.Options()
@@ -63,7 +63,7 @@ class Re2Pattern:
             )
 
     def search(self, text: str) -> bool:
-        """Is it found anywhere in `text`? What is no Unicode there (a lone surrogate) counts as U+FFFD."""
+        """Return whether the expression matches anywhere in `text`; a lone surrogate there counts as U+FFFD."""
         try:
             found = self._regex.search(text)
         except UnicodeEncodeError:
@@ -155,11 +155,11 @@ class Keywords(Model):
 
     @property
     def holds_default(self) -> bool:
-        """Has it a default, or one within it?"""
+        """Return whether the schema or a schema within it has a default."""
         return self.has_default or any(inner.holds_default for _, inner in self.inner())
 
     def inner(self) -> Iterator[tuple[str, Keywords]]:
-        """The schemas right within this one, and where they stand."""
+        """Yield the schemas directly within this one, with their paths."""
         found: dict[str, object] = {f"properties.{name}": each for name, each in self.properties.items()}
         for pattern, each in self.patternProperties.items():
             found[f"patternProperties.{pattern}"] = each
@@ -173,7 +173,7 @@ class Keywords(Model):
                 yield path, schema
 
     def draft7(self) -> dict[str, Any]:
-        """The schema in draft 7 alone, without what says nothing of a value; patterns are compiled, enum is a set."""
+        """Return the schema in draft 7, without annotations; patterns are compiled, enum is a set."""
         schema: dict[str, Any] = {}
         for name in SIMPLE:
             value = getattr(self, name)

@@ -1,4 +1,4 @@
-"""Values that other solutions send, copied to plain JSON within bounds before anything is done with them."""
+"""Copy of values from other solutions to plain JSON, with limits on size and depth."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KINDS = {dict: "object", list: "array", str: "string", bool: "boolean", int: "in
 
 
 class Invalid(ValueError):
-    """A value is not as it should be.
+    """Error of an invalid value.
 
     path: where, as `lights[0].name`, empty for the value itself; message: what was expected there. The text of
     the value is in neither.
@@ -27,7 +27,7 @@ class Invalid(ValueError):
         self.path = path
 
     def below(self, key: str | int) -> Invalid:
-        """The same of a value that holds this one under `key`."""
+        """Return the same error for the value that contains this one under `key`."""
         return Invalid(self.message, joined((key,)) + (f".{self.path}" if self._named() else self.path))
 
     def _named(self) -> bool:
@@ -35,7 +35,7 @@ class Invalid(ValueError):
 
 
 class Copier:
-    """Copies values to plain dicts, lists, texts, numbers, booleans and None; all of them share one budget."""
+    """Copier of values to plain dicts, lists, texts, numbers, booleans and None, with one limit for all copies."""
 
     def __init__(
         self, most_items: int = MOST_ITEMS, most_characters: int = MOST_CHARACTERS, deepest: int = DEEPEST
@@ -45,7 +45,7 @@ class Copier:
         self._deepest = deepest
 
     def copy(self, value: object) -> Any:
-        """A copy of `value`. Raises Invalid where it is too much or too deep, or has no form in JSON."""
+        """Return a copy of `value`. Raises Invalid if it is too large, too deep, or not representable in JSON."""
         return self._copy(value, self._deepest)
 
     def _copy(self, value: object, depth: int) -> Any:
@@ -98,7 +98,7 @@ LONGEST_NAME = 64  # characters of a name in a path
 
 
 def joined(path: tuple[str | int, ...] | list[str | int]) -> str:
-    """A path as errors show it: `lights[0].name`."""
+    """Return a path as errors show it: `lights[0].name`."""
     text = ""
     for part in path:
         if isinstance(part, int):
@@ -110,7 +110,7 @@ def joined(path: tuple[str | int, ...] | list[str | int]) -> str:
 
 
 def kind(value: object) -> str:
-    """The type of a plain value in the words of JSON Schema."""
+    """Return the JSON Schema type of a plain value."""
     if isinstance(value, float) and not math.isfinite(value):
         return "infinity or NaN"
     return "null" if value is None else KINDS[type(value)]

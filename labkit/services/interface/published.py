@@ -1,4 +1,4 @@
-"""The service that a subscriber has of a publisher: its operations, declared by their schemas."""
+"""Service that a publisher offers to a subscriber, with operations declared by their schemas."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TYPES: dict[str, Any] = {
 
 
 class SubscribedService(KeepsParameters):
-    """A publisher's service at one of its subscribers.
+    """Service of a publisher at one of its subscribers.
 
     call: by caller, operation and arguments; parameters, set_parameters: of the subscription.
     """
@@ -51,16 +51,16 @@ class SubscribedService(KeepsParameters):
         self._set_parameters = set_parameters
 
     def parameters(self, solution: str) -> dict[str, Any]:
-        """Of the subscription, with the publisher's defaults."""
+        """Return the parameters of the subscription, with the publisher's defaults."""
         return self._parameters()
 
     async def set_parameters(self, caller: Caller, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """Update the subscription, which the publisher hears of. Raises ServiceError."""
+        """Update the subscription and notify the publisher. Raises ServiceError."""
         return await self._set_parameters(caller, parameters)
 
 
 class PublishedOperation(Operation):
-    """An operation of a publisher. Its handler's schema validates the arguments, which this only describes."""
+    """Operation of a publisher. Its schema validates the arguments; the signature here only describes them."""
 
     def __init__(self, service: str, published: Published) -> None:
         with (
@@ -70,18 +70,18 @@ class PublishedOperation(Operation):
             super().__init__(service, _described(published))
 
     def arguments(self, parameters: Mapping[str, object]) -> dict[str, Any]:
-        """All of them, as one: the schema looks at them together."""
+        """Return all arguments as one, since the schema validates them together."""
         return {"arguments": parameters}
 
     def shown(self, parameters: Mapping[str, object], *, values: bool = False) -> dict[str, object]:
-        """`parameters` for the journal, without those whose names sound like a secret's."""
+        """Return `parameters` for the journal, without those whose names suggest a secret."""
         shown = redacted(parameters)
         assert isinstance(shown, dict)
         return shown
 
 
 def takes_object(published: Published) -> bool:
-    """Is the data of an operation an object, as the arguments of a call are? Else it is their `body`."""
+    """Return whether an operation's data is an object of the call's arguments; else it is their `body`."""
     types = published.parameters.keywords.type
     return types is None or "object" in types
 
@@ -103,7 +103,7 @@ def payload(
 
 
 def _described(published: Published) -> Callable[..., Awaitable[object]]:
-    """A function with the arguments of an operation, for listings, help and completion."""
+    """Return a function with the arguments of an operation, for listings, help and completion."""
 
     async def run(own: SubscribedService, caller: Caller, /, arguments: Mapping[str, object]) -> object:
         return await own.call(caller, published.name, arguments)
@@ -149,7 +149,7 @@ def _type(schema: object) -> Any:
 
 
 def _doc(published: Published) -> str:
-    """What the publisher says of an operation and of its arguments."""
+    """Return the publisher's description of an operation and of its arguments."""
     lines = [published.description] if published.description else []
     for name, inner in published.parameters.keywords.properties.items():
         if isinstance(inner, Keywords) and inner.description:

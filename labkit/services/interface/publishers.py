@@ -1,4 +1,4 @@
-"""Who publishes what: the definitions of the solutions of a lab."""
+"""Registry of the publishers of a lab, with their definitions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ID = re.compile(r"[a-z][a-z0-9]*")
 
 
 class Publishers:
-    """The definitions of solutions, as their configuration of the service says."""
+    """Definitions of the publishing solutions, read from their configuration of the service."""
 
     def __init__(self, context: Context, service: str) -> None:
         """service: the name of Interface in the configuration of a solution."""
@@ -30,11 +30,11 @@ class Publishers:
         return iter(tuple(self._all))
 
     def find(self, solution: str) -> Definition | None:
-        """What a solution of this id publishes, if it is there and publishes something."""
+        """Return the definition of the solution with this id, or None if it is missing or publishes nothing."""
         return self._all.get(solution)
 
     def of_key(self, key: str) -> str | None:
-        """The solution whose service goes by this key, in any letter case, or by its id; of several the first."""
+        """Return the first solution whose service has this key, in any letter case, or this id; None if none has."""
         key = key.lower()
         for id, definition in self._all.items():
             if key in (definition.default_script_key.lower(), id):
@@ -50,7 +50,7 @@ class Publishers:
         return self._operations[key]
 
     def check(self, solution: NamedSolution, plain: Mapping[str, Any]) -> None:
-        """Raises SettingsError naming the first wrong key of a definition."""
+        """Raise SettingsError, naming the first invalid key of a definition."""
         try:
             check_id(solution.id, "the id of a publisher")
             definition = Definition.read(plain, solution=solution.id, name=solution.id)
@@ -62,7 +62,7 @@ class Publishers:
             raise SettingsError(f"services.{self._service}: {error}") from None
 
     def read(self, solution: str) -> None:
-        """Know what is configured for a solution, which was checked; its scripts handle what it has no handler for."""
+        """Load the checked configuration of a solution; its scripts handle operations without a handler."""
         plain = self._context.configuration.get(solution, {}).get(self._service)
         before = self._all.pop(solution, None)
         self._operations = {key: each for key, each in self._operations.items() if key[0] != solution}
@@ -84,6 +84,6 @@ class Publishers:
 
 
 def check_id(id: str, what: str) -> None:
-    """Raises SettingsError for an id that is not of the form that document 3 gives those of subscribers."""
+    """Raise SettingsError for an id that does not have document 3's format of subscriber ids."""
     if not ID.fullmatch(id):
         raise SettingsError(f"{what} has to be lower-case letters and digits, a letter first, not {id!r}")

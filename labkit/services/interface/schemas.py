@@ -1,4 +1,4 @@
-"""Schemas of Interface: what a payload has to be, and what it is where it leaves something out.
+"""Schemas of Interface: validation of payloads and their completion with defaults.
 
 A schema is read and checked once; `Schema.filled` is what each call costs. A value is copied to plain JSON
 first, within the bounds of `plain`, and an empty table is given the form that the schema asks for: a script cannot
@@ -30,13 +30,13 @@ ANYTHING = Keywords()
 
 
 class Schema:
-    """A schema, compiled. As a pydantic type it is read from a mapping.
+    """Compiled schema. As a pydantic type it is read from a mapping.
 
     title: the name of the payload, and of the argument of a handler.
     """
 
     def __init__(self, keywords: Keywords = ANYTHING) -> None:
-        """Raises Invalid where a default does not match its own schema."""
+        """Compile a schema. Raises Invalid if a default does not match its own schema."""
         self.keywords = keywords
         self.title = keywords.title or DEFAULT_TITLE
         self._filling = _Filling(keywords)
@@ -63,14 +63,14 @@ class Schema:
 
     @classmethod
     def read(cls, plain: Mapping[str, Any], where: str = "schema") -> Schema:
-        """A schema from what stands in a configuration at `where`. Raises SettingsError naming the key."""
+        """Return the schema from a configuration's value at `where`. Raises SettingsError, naming the key."""
         try:
             return cls(build(Keywords, Copier().copy(plain), where))
         except Invalid as error:
             raise SettingsError(f"{where}: {error}") from None
 
     def filled(self, value: object) -> Any:
-        """A plain copy of `value`, with defaults filled in at every level. Raises Invalid where it does not match."""
+        """Return a plain copy of `value` with defaults at every level. Raises Invalid if it does not match."""
         copier = Copier()
         filled = self._filling.fill(copier.copy(value), copier)
         if filled is None and self.keywords.has_default:
@@ -85,7 +85,7 @@ class Schema:
 
 
 class _Filling:
-    """What filling in does to a value of one schema, and to what it holds."""
+    """Completion of a value, and of the values within it, with the defaults of one schema."""
 
     def __init__(self, keywords: Keywords) -> None:
         types = keywords.type or ()
@@ -116,7 +116,7 @@ class _Filling:
         return bool(self._form or self._defaults or self._within_objects or self._within_lists)
 
     def fill(self, value: Any, copier: Copier) -> Any:
-        """`value`, a plain copy, filled in in its place; another one where its form changes."""
+        """Complete `value`, a plain copy, in place and return it; return a new value if its form changes."""
         if isinstance(value, dict):
             if not value and self._form == "array":
                 return []
@@ -138,7 +138,7 @@ class _Filling:
                     value[name] = each.fill(value[name], copier)
 
     def _of(self, name: str) -> Iterator[_Filling]:
-        """What the schemas of an entry ask for."""
+        """Yield the completions that apply to an entry."""
         known = name in self._named
         if known and (filling := self._properties[name]):
             yield filling

@@ -1,4 +1,4 @@
-"""Interface: a solution offers operations and events to other solutions (document 3)."""
+"""Interface service: a solution offers operations and events to other solutions (document 3)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from labkit.services.operation import Caller, Service, operation
 
 
 class Interface(Service):
-    """What a publisher does with its subscribers; and the service that each of these has of it."""
+    """Service for publishers' operations on their subscribers; provides the publishers' services to subscribers."""
 
     name: ClassVar[str] = "Interface"
     gives_defaults: ClassVar[bool] = False
@@ -174,7 +174,7 @@ class Interface(Service):
         self._context.services.changed()
 
     def services(self, solution: str) -> Mapping[str, Service]:
-        """The services of the publishers that a solution subscribes to."""
+        """Return the services of the publishers that a solution subscribes to."""
         return self._services.get(solution, {})
 
     def check(self, solution: NamedSolution, configuration: Mapping[str, Mapping[str, Any]]) -> None:
@@ -210,7 +210,7 @@ class Interface(Service):
     # ---- subscriptions
 
     def active(self, publisher: str) -> list[InterfaceSubscription]:
-        """The subscriptions to a publisher whose subscribers are in the lab, and may use the service."""
+        """Return the subscriptions to a publisher whose subscribers are in the lab and may use the service."""
         return [
             each for each in self.subscriptions.of_publisher(publisher) if self._is_active(each, publisher)
         ]
@@ -227,7 +227,7 @@ class Interface(Service):
         )
 
     def described(self, definition: Definition, subscription: InterfaceSubscription) -> dict[str, object]:
-        """A subscription as document 3 has it."""
+        """Return a subscription in the format of document 3."""
         return {
             "id": subscription.id,
             "quota": dict(subscription.quota),
@@ -247,11 +247,11 @@ class Interface(Service):
         return await self.subscribing.change(subscription, **changes)
 
     async def unsubscribe(self, subscription: InterfaceSubscription) -> bool:
-        """End a subscription. False where it has ended."""
+        """Delete a subscription. Returns False if it is already deleted."""
         return await self.subscribing.remove(subscription)
 
     def renew(self, subscriber: str) -> None:
-        """Give a subscriber the services that its subscriptions mean now, and the scripts that come with them."""
+        """Install the services of a subscriber's current subscriptions, and their default scripts."""
         before = self._services.pop(subscriber, {})
         self._context.services.changed()
         solution = self._context.solutions.find(subscriber)

@@ -1,4 +1,4 @@
-"""Subscriptions as the database keeps them, and their calls as they are counted."""
+"""Storage of the subscriptions and of their call counts in the database."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ FROM subscription WHERE id = :id
 
 
 class Subscriptions:
-    """All subscriptions of a lab, in the order in which they came."""
+    """All subscriptions of a lab, in the order of their creation."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -74,7 +74,7 @@ class Subscriptions:
         self._of_subscriber: dict[str, dict[str, InterfaceSubscription]] = {}  # by the publisher's id
 
     async def load(self) -> None:
-        """Know those that the database has."""
+        """Load the subscriptions from the database."""
         self.clear()
         for each in await self._database.read(read_all):
             self._keep(each)
@@ -100,7 +100,7 @@ class Subscriptions:
         return list(self._of_subscriber.get(subscriber, {}).values())
 
     async def add(self, made: InterfaceSubscription) -> bool:
-        """Keep a new one. False where these two solutions have one already."""
+        """Store a new subscription. Returns False if these two solutions have one already."""
         if not await self._database.run(_insert, made):
             return False
         self._keep(made)
@@ -109,7 +109,7 @@ class Subscriptions:
     async def change(
         self, id: str, change: Callable[[InterfaceSubscription], InterfaceSubscription]
     ) -> InterfaceSubscription | None:
-        """What one is after a change, which sees what others changed before it. None where there is none.
+        """Apply a function to the current state of a subscription; return the new state, or None if it is missing.
 
         change: raises to change nothing.
         """
@@ -119,7 +119,7 @@ class Subscriptions:
         return changed
 
     async def remove(self, id: str) -> bool:
-        """Forget one. False where there is none."""
+        """Delete a subscription. Returns False if it is missing."""
         removed = await self._database.run(_remove, id)
         dropped = self._all.pop(id, None)
         if dropped is not None:
@@ -128,11 +128,11 @@ class Subscriptions:
         return removed
 
     async def spend(self, id: str, now: float) -> str | None:
-        """Count a call of an operation now (lab seconds). The name of the quota that has none left, if one has."""
+        """Count a call of an operation at `now` (lab seconds). Returns the name of a used-up quota, or None."""
         return await self._database.run(_spend, id, now)
 
     async def calls(self, id: str, now: float) -> tuple[int, int]:
-        """How many calls were counted in the UTC day and month of `now`."""
+        """Return the number of calls in the UTC day and in the UTC month of `now`."""
         return await self._database.read(_calls, id, now)
 
     def _keep(self, subscription: InterfaceSubscription) -> None:
@@ -142,7 +142,7 @@ class Subscriptions:
 
 
 def read_all(connection: Connection) -> list[InterfaceSubscription]:
-    """All subscriptions, in the order of subscribing."""
+    """Return all subscriptions, in the order of their creation."""
     return [_subscription(row) for row in execute(connection, f"{SELECT} ORDER BY position")]
 
 
@@ -212,7 +212,7 @@ def _remove(connection: Connection, id: str) -> bool:
 
 
 def periods(id: str, now: float) -> dict[str, str]:
-    """The day and the month (UTC) that a subscription's calls count for. now: Unix seconds."""
+    """Return the UTC day and month to which a subscription's calls count. now: Unix seconds."""
     moment = datetime.fromtimestamp(now, UTC)
     return {"id": id, "day": f"{moment:%Y-%m-%d}", "month": f"{moment:%Y-%m}"}
 

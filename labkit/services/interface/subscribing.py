@@ -1,4 +1,4 @@
-"""Who subscribes to whom, by settings, folders and cells, and what the publisher hears of it."""
+"""Creation, change and removal of subscriptions, with the notification of their publishers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_CALLS = 2**53 - 1
 
 
 class Subscribing:
-    """Makes, changes and removes subscriptions. What it refuses is a SettingsError.
+    """Validator and writer of subscriptions. Refused changes raise SettingsError.
 
     renew: gives a subscriber what its subscriptions mean, before the publisher hears of a change.
     """
@@ -57,7 +57,7 @@ class Subscribing:
         given: dict[str, Any] | None = None,
         business: str | None = None,
     ) -> InterfaceSubscription:
-        """A subscription that can be, and is not yet. Raises SettingsError for one that cannot.
+        """Return a valid new subscription without storing it. Raises SettingsError if it is not allowed.
 
         business: that the subscriber is to be of, where it is not there yet.
         """
@@ -83,7 +83,7 @@ class Subscribing:
         )
 
     def definition(self, publisher: str) -> Definition:
-        """What a solution publishes. Raises SettingsError where it is not there, or publishes nothing."""
+        """Return the definition of a solution. Raises SettingsError if it is missing or publishes nothing."""
         if publisher not in self._context.solutions:
             known = ", ".join(self._context.solutions.names()) or "none"
             raise SettingsError(f"no solution {publisher!r}, there are: {known}")
@@ -95,7 +95,7 @@ class Subscribing:
         return definition
 
     async def add(self, made: InterfaceSubscription, cause: int | None = None) -> InterfaceSubscription:
-        """Keep a subscription that was made; its publisher hears subscriberAdded.
+        """Store a subscription; its publisher receives the event subscriberAdded.
 
         Raises SettingsError where these two solutions have one.
         """
@@ -154,7 +154,7 @@ class Subscribing:
         return await self._tell(UPDATED, after, cause)
 
     async def remove(self, subscription: InterfaceSubscription, cause: int | None = None) -> bool:
-        """Forget a subscription; its publisher hears subscriberRemoved. False where it is removed already."""
+        """Delete a subscription; its publisher receives subscriberRemoved. Returns False if it is already deleted."""
         removed = await self._subscriptions.remove(subscription.id)
         self._renew(subscription.subscriber)
         definition = self._publishers.find(subscription.publisher)
@@ -165,7 +165,7 @@ class Subscribing:
     async def _tell(
         self, kind: EventKind, subscription: InterfaceSubscription, cause: int | None
     ) -> InterfaceSubscription:
-        """Tell the publisher; the parameters that its handler gives are written back."""
+        """Notify the publisher, and store the parameters that its handler returns."""
         definition = self.definition(subscription.publisher)
         returned = await self._dispatch.tell(kind, subscription, definition, cause)
         if not returned:
@@ -185,7 +185,7 @@ class Subscribing:
             return subscription
 
     def _updated(self, before: InterfaceSubscription, after: InterfaceSubscription) -> InterfaceSubscription:
-        """`after`, which was updated now unless it is as it was."""
+        """Return `after`, with the current time as its update time if it differs from `before`."""
         return after if after == before else replace(after, updated_at=self._context.clock.micros())
 
     def _check_solutions(
@@ -215,14 +215,14 @@ class Subscribing:
             )
 
     def _uuid(self, subscriber: str) -> str:
-        """A UUID of version 4 (RFC 9562), of the lab's own identifiers."""
+        """Return a UUID of version 4 (RFC 9562) from the lab's seeded identifiers."""
         text = self._context.identifiers.hex(f"{subscriber} subscription", 32)
         variant = "89ab"[int(text[16], 16) % 4]
         return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-{variant}{text[17:20]}-{text[20:]}"
 
 
 def checked_parameters(definition: Definition, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters as they are kept. Raises SettingsError for one that is not as the publisher says."""
+    """Return parameters in their stored form. Raises SettingsError if one violates the publisher's schema."""
     try:
         filled = definition.parameter_schema.filled(dict(parameters))
     except Invalid as error:
@@ -232,7 +232,7 @@ def checked_parameters(definition: Definition, parameters: Mapping[str, Any]) ->
 
 
 def checked_quota(quota: Mapping[str, Any], *, keep_none: bool = False) -> dict[str, Any]:
-    """A quota as it is kept. Raises SettingsError naming what is wrong."""
+    """Return a quota in its stored form. Raises SettingsError, naming the invalid value."""
     for name, value in quota.items():
         if name not in QUOTAS:
             raise SettingsError(f"quota.{name}: unknown key, there are: {', '.join(QUOTAS)}")

@@ -1,4 +1,4 @@
-"""A subscription: who uses whose interface, under which name, with which parameters."""
+"""Subscription of one solution to another solution's interface, with its name and parameters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Quota = Mapping[str, int]  # of QUOTAS, those that are set
 
 @dataclass(frozen=True, slots=True)
 class InterfaceSubscription:
-    """One solution uses the interface of another (document 3, Interface subscriber).
+    """Subscription of one solution to the interface of another (document 3, Interface subscriber).
 
     id: a uuid; script_key: names the service at the subscriber; parameters: as they were set, without defaults of
     the publisher; triggers: which handler gets an event; created_at, updated_at: lab time in microseconds; given:
@@ -40,7 +40,7 @@ class InterfaceSubscription:
         return service_name(self.script_key)
 
     def handler_of(self, event: str) -> tuple[str, str]:
-        """The service and event whose handler at the subscriber gets an event of the publisher.
+        """Return the service and event whose handler at the subscriber receives an event of the publisher.
 
         The triggers map names it: `{event: handler's event}`, or `{event: {service, event}}`.
         """
@@ -52,12 +52,12 @@ class InterfaceSubscription:
 
 
 def service_name(script_key: str) -> str:
-    """The name under which scripts call the service of a key: with its first letter capitalised."""
+    """Return the name under which scripts call the service of a key: with its first letter capitalised."""
     return script_key[:1].upper() + script_key[1:]
 
 
 def route(entry: object) -> tuple[str, str] | None:
-    """Service and event that an entry of a triggers map names, '' for what it leaves out; None for another form."""
+    """Return service and event of an entry of a triggers map, '' for a missing one; None for an invalid entry."""
     if isinstance(entry, str) and entry:
         return "", entry
     if isinstance(entry, Mapping):

@@ -1,4 +1,4 @@
-"""The Keystore service: a key-value store that speaks Redis, embedded or outside."""
+"""Keystore service: a key-value store with Redis commands, embedded or external."""
 
 from labkit.services.keystore.service import Keystore
 

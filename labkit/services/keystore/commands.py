@@ -1,6 +1,6 @@
-"""The Redis commands that scripts may use, and how their replies read.
+"""Redis commands that scripts may use, and the conversion of their replies.
 
-Every command takes its key first. Nothing here knows what a command does: only whether it changes anything.
+The first argument of every command is its key. The table has only whether a command changes anything, not its effect.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _UNORDERED = frozenset({"smembers"})
 
 @dataclass(frozen=True, slots=True)
 class CommandSpec:
-    """What the service has to know of a command.
+    """Properties of a command.
 
-    changes: may change something; grows: may create its key; only_keys: its arguments are keys too;
-    unordered: its reply has no order that could be relied on, so it is sorted, for a story to replay exactly.
+    changes: may change a value; grows: may create its key; only_keys: its arguments are keys too;
+    unordered: the order of its reply is undefined, so the reply is sorted, for exact replays.
     """
 
     name: bytes
@@ -57,15 +57,15 @@ def _kind(listed: str) -> CommandSpec:
 COMMANDS: Mapping[str, CommandSpec] = MappingProxyType(
     {listed.rstrip("!+"): _kind(listed) for listed in _LISTED.split()}
 )
-# What changes something, as it is stored in the log: the commands above and what the other operations use.
+# Commands that change something and so are logged: those listed above and those that the other operations use.
 CHANGES = frozenset({kind.name for kind in COMMANDS.values() if kind.changes} | {b"MSET"})
 
 
 def plain(reply: Reply) -> Plain:
-    """A reply as scripts see it.
+    """Return a reply as the value that scripts receive.
 
-    Text that is not UTF-8 comes with U+FFFD in place of what cannot be read. Scores come beside their members
-    in one list, as in RESP2, and in Redis' own wording.
+    Bytes that are not UTF-8 become U+FFFD. Members and scores are in one flat list, as in RESP2, with scores
+    formatted as by Redis.
     """
     if reply is None or type(reply) is int:
         return reply

@@ -1,4 +1,4 @@
-"""Redis' glob patterns, matched without backtracking: no pattern makes a match slow."""
+"""Matcher of Redis' glob patterns without backtracking, so that no pattern makes a match slow."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _Segment = tuple["re.Pattern[bytes]", int]
 
 
 def matcher(pattern: bytes) -> Callable[[bytes], bool]:
-    """Tells whether a text matches a pattern of `?`, `*`, `[a-z]`, `[^a]`, `\\` (Redis, KEYS)."""
+    """Return a function that tests a text against a pattern of `?`, `*`, `[a-z]`, `[^a]`, `\\` (Redis, KEYS)."""
     first, *rest = _segments(pattern)
 
     def matches(text: bytes) -> bool:
@@ -30,7 +30,7 @@ def matcher(pattern: bytes) -> Callable[[bytes], bool]:
 
 
 def _segments(pattern: bytes) -> list[_Segment]:
-    """What stands between the stars, each with the number of characters it takes."""
+    """Return the parts between the stars as expressions, with the number of characters that they match."""
     segments: list[list[bytes]] = [[]]
     position = 0
     while position < len(pattern):
@@ -52,7 +52,7 @@ def _segments(pattern: bytes) -> list[_Segment]:
 
 
 def _members(pattern: bytes, position: int) -> tuple[bytes, int]:
-    """A character class that begins at `position`, and where it ends."""
+    """Return the character class that begins at `position`, and the position after it."""
     members = b""
     negated = pattern[position : position + 1] == b"^"
     position += negated

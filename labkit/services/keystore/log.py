@@ -1,4 +1,4 @@
-"""The log that makes the embedded store durable: the commands that changed something, in order."""
+"""Log that makes the embedded store durable: the commands that changed its contents, in order."""
 
 from __future__ import annotations
 
@@ -26,38 +26,38 @@ keystore_log = Table(
     info={"reset": False},  # the Keystore empties itself, and keeps count of these rows
 )
 _INSERT = "INSERT INTO keystore_log (time, command) VALUES (?, ?)"  # a third of the time of a Core insert
-_GROWTH = 20_000  # commands, before the log is written anew
+_GROWTH = 20_000  # commands by which the log may grow before it is replaced
 
 
 class CommandLog:
-    """Commands in the lab's database. Every call returns once its commit is done."""
+    """Log of commands in the lab's database. Every write returns after its commit."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._length = 0
-        self._kept = 0  # of these, how many the last replacement left
+        self._kept = 0  # length of the log after the last replacement
         self._pending = 0
 
     def watch(self, lost: Callable[[], object]) -> None:
-        """Call `lost` when commands that were added are undone, before their callers go on."""
+        """Call `lost` when added commands are rolled back, before their callers continue."""
         self._database.watch(lost=lost)
 
     async def probe(self) -> None:
-        """Raises StorageError where a command could not be added now."""
+        """Raise StorageError if a command could not be added now."""
         await self._database.probe()
 
     @property
     def changed(self) -> bool:
-        """May it hold more than the contents need? Also where it was read: a crash may have ended it."""
+        """Whether the log may be longer than its contents need; true after a read, since a crash may have ended it."""
         return self._length > self._kept
 
     @property
     def overgrown(self) -> bool:
-        """Is the log so much longer than its contents that it should be replaced?"""
+        """Whether the log is so much longer than its contents that it should be replaced."""
         return self._length > 5 * self._kept + _GROWTH
 
     async def entries(self) -> list[tuple[int, Command]]:
-        """Lab time (milliseconds) and command, oldest first."""
+        """Return the commands with their lab times in milliseconds, oldest first."""
         return self._decoded(await self._database.run(_read))
 
     def _decoded(self, rows: Rows) -> list[tuple[int, Command]]:
@@ -65,16 +65,16 @@ class CommandLog:
         return [(time, tuple(_bytes(item) for item in json.loads(command))) for time, command in rows]
 
     def stored(self) -> list[tuple[int, Command]]:
-        """As `entries`, at once; with what is yet to be committed."""
+        """Return the same as `entries` without waiting, uncommitted commands included."""
         return self._decoded(self._database.read_now(_read))
 
     async def append(self, time: int, commands: Sequence[Command]) -> None:
-        """Add commands that ran at `time`."""
+        """Add commands that ran at `time` (lab time in milliseconds)."""
         self._length += len(commands)
         await self._write(_add, time, commands)
 
     async def replace(self, time: int, commands: Sequence[Command]) -> None:
-        """Let these commands stand for all that came before."""
+        """Replace the whole log by these commands."""
         kept, self._kept = self._kept, len(commands)
         self._length = len(commands)
         try:
@@ -84,7 +84,7 @@ class CommandLog:
             raise
 
     async def committed(self) -> None:
-        """Return once all that was added is committed: nobody may read what could still be lost."""
+        """Wait until all added commands are committed, since no caller may read a value that could still be lost."""
         if self._pending:
             await self._database.run(lambda connection: None)
 
@@ -115,7 +115,7 @@ def _replace(connection: Connection, rows: Rows) -> None:
 
 
 def as_text(item: bytes) -> str:
-    """Bytes as JSON can keep them: what is no UTF-8 survives."""
+    """Return bytes as text for JSON; bytes that are not UTF-8 become lone surrogates."""
     return item.decode("utf-8", "surrogateescape")
 
 

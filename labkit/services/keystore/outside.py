@@ -1,4 +1,4 @@
-"""An outside Redis or Valkey, by URL. It keeps its own time and its own files."""
+"""Client of an external Redis or Valkey, which has its own clock and its own persistence."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from labkit.services.keystore.commands import Command, Reply
 
 
 class ExternalRedis:
-    """A Redis server. Raises SettingsError where the URL is wrong or the clock is not the wall clock."""
+    """External Redis server. Raises SettingsError if the URL is wrong or the lab's clock is not the wall clock."""
 
     def __init__(self, clock: Clock, url: str) -> None:
         if clock.rate != 1:
@@ -25,10 +25,10 @@ class ExternalRedis:
             self._client = Redis.from_url(url, protocol=3)
         except ValueError as error:
             raise SettingsError(f"keystore: expected redis://host:port, {error}") from None
-        self._client.response_callbacks.clear()  # replies as they come: they are ours to convert
+        self._client.response_callbacks.clear()  # raw replies, since `commands.plain` converts them
 
     async def start(self) -> None:
-        """Raises SettingsError where there is no Redis at the URL."""
+        """Connect to the server. Raises SettingsError if no Redis answers at the URL."""
         try:
             await self._client.execute_command("PING")  # type: ignore[no-untyped-call]
         except (RedisError, OSError) as error:
@@ -39,7 +39,7 @@ class ExternalRedis:
         await self._client.aclose()
 
     async def execute(self, command: Command) -> Reply:
-        """Run a command. Raises ServiceError: 400 with Redis' own text, 503 where Redis is out of reach."""
+        """Run a command. Raises ServiceError: 400 with Redis' own text, 503 if Redis cannot be reached."""
         try:
             reply = await self._client.execute_command(*command)  # type: ignore[no-untyped-call]
             return cast("Reply", reply)

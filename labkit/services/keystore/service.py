@@ -1,4 +1,4 @@
-"""The Keystore service: what scripts call to keep values (document 1, Metrics pattern)."""
+"""Keystore service: stores values by key for scripts (document 1, Metrics pattern)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from labkit.services.operation import Caller, Service, operation
 
 
 class Store(Protocol):
-    """Where commands run: fakeredis within the process, or a Redis outside."""
+    """Interface of a store that runs commands: fakeredis within the process, or an external Redis."""
 
     async def start(self) -> None: ...
     async def stop(self) -> None: ...
@@ -38,10 +38,10 @@ class Store(Protocol):
 
 
 class Keystore(Service):
-    """Values by key, in a namespace for each solution.
+    """Service that stores values by key, in a separate namespace for every solution.
 
-    They are in an outside Redis or Valkey where the settings name one, with the lab's domain as a prefix, since two
-    labs may share it; else in a store of the lab's own. quota: how many keys a solution may have, None for no limit.
+    The store is an external Redis or Valkey if the settings name one, with the lab's domain as a prefix of the keys,
+    since two labs may share it; else one embedded in the lab. quota: maximal keys of a solution, None for no limit.
     """
 
     name = "Keystore"
@@ -59,7 +59,7 @@ class Keystore(Service):
         self._store: Store | None = None
 
     async def start(self) -> None:
-        """Open the store. Raises SettingsError where an outside Redis cannot be used."""
+        """Open the store. Raises SettingsError if an external Redis cannot be used."""
         store: Store
         if self._context.settings.keystore is None:
             log = CommandLog(database) if (database := self._context.database).durable else None
@@ -72,13 +72,13 @@ class Keystore(Service):
         self._store = store
 
     async def stop(self) -> None:
-        """Close the store; what it held stays where it is durable."""
+        """Close the store; a durable store keeps its values."""
         store, self._store = self._store, None
         if store is not None:
             await store.stop()
 
     async def recover(self) -> None:
-        """What the database or an outside Redis has is there again; in a lab in memory nothing was lost."""
+        """Read a durable or external store again after a crash; a store in memory has lost nothing."""
         if self._context.settings.keystore is not None:
             await self.stop()
         if self._context.settings.keystore is not None or self._context.database.durable:
@@ -185,7 +185,7 @@ class Keystore(Service):
         return {} if value is None else {"value": value}
 
     def namespace_of(self, caller: Caller) -> bytes:
-        """What the keys of a solution begin with; quoted, so that no two solutions and labs can meet."""
+        """Return the prefix of a solution's keys, quoted so that solutions and labs cannot collide."""
         namespace = self._namespaces.get(caller.solution)
         if namespace is None:
             settings = self._context.settings
@@ -214,7 +214,7 @@ class Keystore(Service):
             await self._run(b"DEL", *full_keys)
 
     async def _check_quota(self, namespace: bytes, full_keys: list[bytes], quota: int) -> None:
-        """Raises ServiceError 403 where the keys that are missing yet would exceed the quota."""
+        """Raise ServiceError 403 if the new ones of these keys would exceed the quota."""
         present = await self._run(b"EXISTS", *full_keys)
         missing = len(full_keys) - (present if isinstance(present, int) else 0)
         if not missing:
@@ -224,7 +224,7 @@ class Keystore(Service):
             raise ServiceError(403, f"Key count quota reached: {used} of {quota} keys are in use.")
 
     async def _all(self, namespace: bytes) -> AsyncIterator[bytes]:
-        """Every key of a solution, without what it begins with; one may come twice, as from any SCAN."""
+        """Yield every key of a solution without its prefix; a key may come twice, as with any SCAN."""
         after = 0
         while True:
             keys, after = await self._scan(namespace, after, LONGEST_LIST)
@@ -234,7 +234,7 @@ class Keystore(Service):
                 return
 
     async def scan_page(self, namespace: bytes, match: str, cursor: int, count: int) -> tuple[list[str], int]:
-        """About `count` keys that contain `match`, and where to go on; 0 at the end."""
+        """Return about `count` keys that contain `match`, and the next cursor, 0 at the end."""
         page: list[str] = []
         while True:
             keys, cursor = await self._scan(namespace, cursor, count)
