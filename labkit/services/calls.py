@@ -310,10 +310,7 @@ def _refusal(
     """Return the error object of a failed call, its status, and the detail for the journal."""
     error = raised if isinstance(raised, ServiceError) else _failure(service, operation, raised)
     error_object = ServiceError.as_object if found is None else found.error_object
-    shown = {
-        **detail,
-        "error": error_object(error.for_journal()),
-    }  # a copy: the detail may be of a cached call
+    shown = {**detail, "error": error_object(error.for_journal())}  # a copy: the call may be cached
     if error.__cause__ is not None:
         shown["trace"] = trace_of(error.__cause__)
     return error_object(error), error.status, shown

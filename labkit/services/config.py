@@ -47,7 +47,7 @@ class Config(Service):
 
     @operation
     async def solution(self, caller: Caller) -> dict[str, object]:
-        """Return the calling solution: id, name, domain (with a port other than 443), products (ids), business_id."""
+        """Return the calling solution: id, name, domain (with the port, if not 443), products (ids), business_id."""
         solution = self._context.solutions.get(caller.solution)
         return {
             "id": solution.id,

@@ -47,9 +47,7 @@ user_table = Table(
     Column(
         "generation", Integer, nullable=False
     ),  # counts password changes: tokens of earlier ones are invalid
-    Column(
-        "activation", String, info={"secret": True}
-    ),  # hash of the activation code, until the user is active
+    Column("activation", String, info={"secret": True}),  # hash of the code, until the user is active
     UniqueConstraint("solution", "folded"),
     UniqueConstraint("solution", "activation"),
 )

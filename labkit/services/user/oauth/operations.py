@@ -105,10 +105,8 @@ class Oauth(Group):
     ) -> str:
         """Return an authorization code for a client that the user of a token approved.
 
-        The code works once, within 600 seconds.
-
-        Errors as in RFC 6750, 3.1 and RFC 6749, 4.1.2.1: invalid_token 401; unauthorized_client, invalid_request,
-        unsupported_response_type, invalid_scope 400.
+        The code works once, within 600 seconds. Errors as in RFC 6750, 3.1 and RFC 6749, 4.1.2.1: invalid_token
+        401; unauthorized_client, invalid_request, unsupported_response_type, invalid_scope 400.
         """
         user = await user_tokens.user_of(self._context, self.keys, caller.solution, token.get_secret_value())
         if user is None:

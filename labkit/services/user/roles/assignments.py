@@ -106,7 +106,10 @@ class Assignments(Group):
         parameter_name: ParameterName,
         parameter_value: ParameterValue,
     ) -> str:
-        """Return 'OK' where the user has the value or the wildcard in this role, otherwise 403."""
+        """Return 'OK' where the user has the value or the wildcard in this role, otherwise 403.
+
+        404 where there is no such user or role, 400 where the role has no such parameter.
+        """
         if not await self._context.database.read(
             has_role, caller.solution, id, role_id, parameter_name, parameter_value
         ):

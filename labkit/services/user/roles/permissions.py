@@ -62,7 +62,10 @@ class Permissions(Group):
 
     @operation
     async def deletePerm(self, caller: Caller, perm_id: PermId) -> None:
-        """Delete a permission, also from the roles that have it. Returns nil; 404 where there is none."""
+        """Delete a permission, also from the roles that have it. Returns nil; 404 where there is none.
+
+        perm_id: `{method}/{end_point}`.
+        """
         await self._context.database.run(_unregister, caller.solution, perm_id)
 
     @operation
@@ -77,7 +80,10 @@ class Permissions(Group):
 
     @operation
     async def deleteRolePerm(self, caller: Caller, role_id: RoleId, perm_id: PermId) -> list[dict[str, str]]:
-        """Remove a permission from a role. Returns the remaining ones; 404 where the role does not have it."""
+        """Remove a permission from a role. Returns the remaining ones; 404 where the role does not have it.
+
+        perm_id: `{method}/{end_point}`.
+        """
         return await self._context.database.run(detach, caller.solution, role_id, perm_id)
 
     @operation
@@ -93,11 +99,11 @@ class Permissions(Group):
         perm_id: OptionalPermission = None,
         parameters: OptionalPairs = NO_PAIRS,
     ) -> str:
-        """Return 'OK' where the user may use a permission with `name::value` for its placeholders, otherwise 403.
+        """Return 'OK' where the user may use a permission with these values of its placeholders, otherwise 403.
 
-        Names that are not placeholders are ignored. 403 too: a permission or a user that does not exist; a
-        placeholder without value, with an impossible value or with two, or whose name no parameter can have;
-        missing or malformed arguments.
+        perm_id: `{method}/{end_point}`; parameters: a list of `name::value`, or one; names that are not
+        placeholders are ignored. 403 too: a permission or a user that does not exist; a placeholder without value,
+        with an impossible value or with two, or whose name no parameter can have; missing or malformed arguments.
         """
         if id is None or perm_id is None or parameters is None:
             wrong = "id" if id is None else "perm_id" if perm_id is None else "parameters"

@@ -50,7 +50,10 @@ class Roles(Group):
 
     @operation
     async def deleteRole(self, caller: Caller, role_id: RoleId) -> None:
-        """Delete a role, also from the users who have it. Its permissions stay registered. Returns nil."""
+        """Delete a role, also from the users who have it. Returns nil; 404 where there is none.
+
+        Its permissions stay registered.
+        """
         await self._context.database.run(delete_role, caller.solution, role_id)
 
     @operation
@@ -65,7 +68,10 @@ class Roles(Group):
     async def deleteRoleParam(
         self, caller: Caller, role_id: RoleId, parameter_name: ParameterName
     ) -> dict[str, object]:
-        """Remove a parameter from a role, and its values from all users. Returns the role; 400 if it is missing."""
+        """Remove a parameter from a role, and its values from all users. Returns the role.
+
+        404 where there is no such role, 400 where it has no such parameter.
+        """
         return await self._context.database.run(remove_parameters, caller.solution, role_id, parameter_name)
 
 

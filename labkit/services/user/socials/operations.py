@@ -167,7 +167,11 @@ class Socials(Group):
 
     @operation
     async def socialRequest(self, caller: Caller, consumer: Name, token: SecretStr) -> str:
-        """Return the user information that the provider has for a social token: JSON text, as the provider wrote it."""
+        """Return the user information that the provider has for a social token: JSON text, as the provider wrote it.
+
+        token: as getSocialToken returned it. 400 for a malformed token; 401 for one unknown to an OAuth 1 consumer,
+        or refused.
+        """
         provider = await self._found(caller, consumer)
         text = token.get_secret_value()
         if not is_token(text):

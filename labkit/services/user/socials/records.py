@@ -53,9 +53,7 @@ login_table = Table(
     Column("solution", String, primary_key=True),
     Column("folded", String, primary_key=True),
     Column("kind", String, primary_key=True),
-    Column(
-        "value", String, primary_key=True, info={"secret": True}
-    ),  # the state or token that scripts and callbacks send
+    Column("value", String, primary_key=True, info={"secret": True}),  # state or token that scripts send
     Column("token", String, nullable=False, info={"secret": True}),  # OAuth 1: the provider's own token
     Column("secret", String, nullable=False, info={"secret": True}),  # OAuth 1: the secret of the token
     Column("dead_at", Float),  # lab time; None: never

@@ -142,7 +142,8 @@ class Users(UserData):
     ) -> dict[str, object]:
         """Change the given fields of a user: name, status (1 active, 0 not), password. Returns the user.
 
-        A new password needs the original one, and ends all earlier tokens of the user.
+        A new password needs the original one (400 where it is missing or wrong), and ends all earlier tokens of the
+        user. 404 where there is no such user.
         """
         context = self._context
         hashed = generation = None
@@ -188,7 +189,7 @@ class Users(UserData):
     async def resetUserPassword(self, caller: Caller, id: Id, password: NewPassword) -> dict[str, object]:
         """Set a user's password, which ends all earlier tokens of the user. Returns id, email, name, creation_date.
 
-        There is no `status` in the result: scripts read it as a failure.
+        404 where there is no such user. There is no `status` in the result: scripts read it as a failure.
         """
         await self._context.database.read(accounts.known, caller.solution, id)
         hashed = await self._passwords.hash(password.get_secret_value())
