@@ -1,4 +1,4 @@
-"""The host of a product: which endpoint of the device API a request means."""
+"""Site of a product: routes requests of devices to the endpoints of the device API."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ENDPOINTS: dict[str, dict[str, Endpoint]] = {
 
 
 class ProductSite(Site[Exchange]):
-    """Answers the requests of devices to one product."""
+    """Site that answers the requests of devices to one product."""
 
     body_limit = BODY_LIMIT
     _context: Context
@@ -98,7 +98,7 @@ class ProductSite(Site[Exchange]):
 
 
 async def _options(exchange: Exchange, devices: Devices) -> web.StreamResponse:
-    """OPTIONS: the methods of a path."""
+    """Return the answer to OPTIONS: the methods of a path."""
     return nothing(exchange.context.wire, headers=_allow(ENDPOINTS[exchange.path]))
 
 

@@ -1,4 +1,4 @@
-"""One request on its way through the device API, and how it is read."""
+"""State of a request to the device API, and the reading of its query and body."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Exchange(SiteExchange):
         self.context.journal.end(self.record or self.identify())
 
     def add_not_stored(self, pairs: Iterable[tuple[str, str]]) -> None:
-        """Have the journal name the values of a request that are not stored, and aliases that the product lacks."""
+        """Record in the journal the values of a request that are not stored, and the unknown aliases."""
         dropped = list(pairs)
         if not dropped:
             return

@@ -1,1 +1,1 @@
-"""The listener: TLS by SNI, client certificates, which host is meant, the frame around requests; not of products."""
+"""HTTPS listener: TLS by SNI, client certificates, routing of requests to sites by host name."""

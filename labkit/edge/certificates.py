@@ -1,4 +1,4 @@
-"""What the edge shows its clients: certificates of the lab's own authority, or one that the user brings."""
+"""Server certificates of the edge: issued by the lab's own authority, or provided by the user."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Leaf = tuple[bytes, bytes]  # a certificate, with what it rests on behind it, an
 
 
 class Certificates(Protocol):
-    """Where the edge's certificates come from. ca_pem: what clients are to trust."""
+    """Interface of a source of server certificates. ca_pem: the CA certificate that clients must trust."""
 
     ca_pem: bytes
 
     def leaves(self, names: Sequence[str]) -> list[Leaf]:
-        """A server's certificates for `names`, of which a client gets the one that it can use."""
+        """Return a server's certificates for `names`, of which a client receives one that it supports."""
 
 
 class Authority:
@@ -69,7 +69,7 @@ class Authority:
         return made
 
     def leaf(self, names: Sequence[str]) -> Leaf:
-        """A server's certificate and key. Raises ValueError for a name that is no host name."""
+        """Return a server's certificate and key. Raises ValueError for a name that is no host name."""
         self._key = self._key or private_key(self.kind)
         pair = server_certificate(names, self.pair, key=self._key)
         return pair.certificate_pem, pair.key_pem
@@ -94,7 +94,7 @@ class Authorities:
 
 
 class OwnCertificate:
-    """A certificate that the user brings, whatever names it is for.
+    """Certificate provided by the user; its names are not checked.
 
     certificate: a PEM file, with those that it rests on behind it; key: None where it is in that file too.
     Raises SettingsError where they cannot be used.
@@ -118,7 +118,7 @@ class OwnCertificate:
 
 
 def certificates(settings: TlsSettings, folder: Path | None) -> Certificates:
-    """What the settings ask for. folder: where the lab's authority is kept, if it is. Raises SettingsError."""
+    """Return the certificate source of the settings. folder: of a stored authority, or None. Raises SettingsError."""
     if settings.certificate is not None:
         return OwnCertificate(settings.certificate, settings.private_key)
     kinds: list[Kind] = ["ec", "rsa"] if settings.key == "both" else [settings.key]

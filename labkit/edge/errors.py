@@ -1,4 +1,4 @@
-"""What can be wrong with a request that the edge reads."""
+"""Errors of requests that the edge reads."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from aiohttp.http_exceptions import BadHttpMessage
 
 
 class BodyLateError(TimeoutError):
-    """The body of a request was not there in time. Raised in whoever reads it."""
+    """Timeout of a request's body. Raised in the reader of the body."""
 
 
 class WrongHostError(BadHttpMessage):
-    """What cannot be read is not meant for this connection's host either, as far as one can tell."""
+    """Malformed request that, as far as it can be read, is not for this connection's host either."""

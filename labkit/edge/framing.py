@@ -1,4 +1,4 @@
-"""Where the body of a request ends, so that what follows it can be told from it (RFC 9112 6 and 7).
+"""Detection of the end of a request's body, which separates it from the next request (RFC 9112 6 and 7).
 
 What is wrong in a body is found by aiohttp's parser, which is fed the same bytes: here it only has no end.
 """
@@ -26,7 +26,7 @@ def holds_whole_body(head: bytes, size: int) -> bool:
 
 
 class Framing(Protocol):
-    """Counts the bytes of one body."""
+    """Counter of the bytes of one body."""
 
     done: bool
 
@@ -35,7 +35,7 @@ class Framing(Protocol):
 
 
 class Length:
-    """A body with a Content-Length."""
+    """Body with a Content-Length."""
 
     __slots__ = ("_left", "done")
 
@@ -51,7 +51,7 @@ class Length:
 
 
 class Chunked:
-    """A body in chunks."""
+    """Body in chunked transfer coding."""
 
     __slots__ = ("_line", "_skip", "_trailers", "done")
 

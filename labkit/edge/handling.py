@@ -1,4 +1,4 @@
-"""The requests of one connection, one after the other in one task: what aiohttp's protocol does with what it has read.
+"""Sequential handling of a connection's requests in one task, in place of aiohttp's own loop.
 
 aiohttp starts a task for each request, which costs two iterations of the loop; here the task of the connection handles
 them all. What runs code of others in it (`solutions.functions`) gives that a task of its own.
@@ -24,7 +24,7 @@ from labkit.http.connection import Connection
 
 
 class WholeBody(EmptyStreamReader):
-    """A body that is all there: no flow to control, nothing to wait for."""
+    """Body that has arrived completely: no flow to control, nothing to wait for."""
 
     __slots__ = ("_body",)
 
@@ -48,7 +48,7 @@ class WholeBody(EmptyStreamReader):
 
 
 class RequestLoop(web.RequestHandler):
-    """Answers what `data_received` has queued, until the connection ends."""
+    """Task that answers the requests queued by `data_received`, until the connection ends."""
 
     __slots__ = ("_context", "connection", "next_has_begun")
 
@@ -85,7 +85,7 @@ class RequestLoop(web.RequestHandler):
                 self.transport.close()
 
     def queue(self, message: RawRequestMessage, body: bytes) -> None:
-        """A request came whole, whose head was parsed before."""
+        """Queue a complete request whose head was parsed before."""
         self._request_count += 1
         self._messages.append((message, WholeBody(body) if body else EMPTY_PAYLOAD))
         if self._waiter is not None and not self._waiter.done():
@@ -117,7 +117,7 @@ class RequestLoop(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """The answer to what could not be read; nothing is logged."""
+        """Return the answer to a malformed request; nothing is logged."""
         if isinstance(exc, WrongHostError):
             self.end("wrong host", exc.message)
             return web.Response()
@@ -132,14 +132,14 @@ class RequestLoop(web.RequestHandler):
         return limits.plain(status, reason)
 
     def log_exception(self, *args: Any, **kwargs: Any) -> None:
-        """What aiohttp would log goes to `on_error`, unless it is the client's doing."""
+        """Report an error that aiohttp would log to `on_error`, unless the client caused it."""
         error = kwargs.get("exc_info") or sys.exc_info()[1]
         theirs = (BodyLateError, web.RequestPayloadError, BadHttpMessage)
         if isinstance(error, BaseException) and not isinstance(error, theirs):
             self._context.journal.record_error(error)
 
     async def _exchange(self, message: RawRequestMessage | _ErrInfo, payload: StreamReader) -> bool:
-        """Answer a request, or what could not be read. May the connection be used for the next one?"""
+        """Answer a request, valid or malformed. Returns whether the connection can be used for the next one."""
         assert self._request_factory is not None
         assert self._request_handler is not None
         fault = message if isinstance(message, _ErrInfo) else None
@@ -177,7 +177,7 @@ class RequestLoop(web.RequestHandler):
         self._lingering_time = 0.0
 
     async def _linger(self, payload: StreamReader) -> None:
-        """Take what still comes of a body that nobody has read, for a while; then the connection ends."""
+        """Read and drop the rest of an unread body for a limited time; then the connection ends."""
         if self._lingering_time and not self._force_close:
             try:
                 async with asyncio.timeout(self._lingering_time):
@@ -189,7 +189,7 @@ class RequestLoop(web.RequestHandler):
             self.close()
 
     def _make_room(self) -> None:
-        """A queued request was taken: the parser may go on where it was held up."""
+        """Resume a paused parser after a request was removed from the queue."""
         if self._parser is not None:
             self._parser.message_consumed()
         if self._buffer_paused and len(self._messages) <= self._msg_queue_resume_size:

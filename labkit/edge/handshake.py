@@ -1,4 +1,4 @@
-"""One handshake, as whoever accepted the connection follows it."""
+"""State and errors of a TLS handshake, for the listener that accepted the connection."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ DISTRUST = frozenset({"unknown ca", "bad certificate", "certificate unknown", "u
 
 @dataclass(slots=True)
 class Handshake:
-    """end: ends the connection once what was written has left. failure: why it failed, whatever came of that."""
+    """State of a handshake. end: ends the connection once all written bytes are sent. failure: its first error."""
 
     end: Callable[[], object] = lambda: None
     failure: ssl.SSLError | None = None
 
     def fail(self, error: ssl.SSLError, outgoing: ssl.MemoryBIO) -> NoReturn:
-        """Raise `error`; but first let the alert in `outgoing` leave, which event loops send when they are to wait."""
+        """Raise `error`, after SSLWantReadError first, on which event loops send the alert in `outgoing`."""
         if isinstance(error, ssl.SSLWantReadError):
             raise error
         first, self.failure = self.failure is None, self.failure or error
@@ -40,7 +40,7 @@ HANDSHAKE: ContextVar[Handshake] = ContextVar("handshake")
 
 
 def current() -> Handshake:
-    """The handshake of the connection that is being accepted."""
+    """Return the handshake of the connection that is being accepted."""
     return HANDSHAKE.get(None) or Handshake()
 
 

@@ -1,10 +1,10 @@
-"""The head of a request as bytes, where no parser could read it."""
+"""Fields of a request's head in bytes that the parser could not read."""
 
 from __future__ import annotations
 
 
 def request_target(head: bytes) -> str:
-    """What stands between the method and the version."""
+    """Return the request target: the text between the method and the version."""
     return head.partition(b"\n")[0].decode("latin-1").partition(" ")[2].rpartition(" ")[0]
 
 

@@ -1,4 +1,4 @@
-"""Host names as they come in SNI, in Host headers and in request targets."""
+"""Host names in SNI, in Host headers and in request targets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LONGEST = 300  # characters: a name has at most 253 (RFC 1035 2.3.4), then come 
 
 
 def host_name(text: str) -> str | None:
-    """The name in lower case, without port and final dot; None if `text` is no host name."""
+    """Return the name in lower case, without port and final dot; None if `text` is no host name."""
     match = HOST.fullmatch(text) if len(text) <= LONGEST else None
     return match[1].lower() if match else None
 
@@ -39,7 +39,7 @@ def target_host(method: str, target: str) -> str | None:
 def wrong_host(
     connection: Connection, knows: Callable[[str], bool], named: str | None, method: str, target: str
 ) -> str | None:
-    """Why a request is not for its connection's host; None if it is (document 1, TLS rule).
+    """Return the reason why a request is not for its connection's host; None if it is (document 1, TLS rule).
 
     named: its Host header, which alone decides over plain HTTP.
     """

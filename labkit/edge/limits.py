@@ -1,4 +1,4 @@
-"""What a request's head may measure and hold, and how one that cannot be read is answered."""
+"""Limits of a request's head, and the answers to malformed heads."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def plain(status: int, reason: str) -> web.Response:
 
 
 def explain(error: BaseException | None, head: bytes) -> tuple[int, str]:
-    """Status and reason for what the parser could not read. head: what it was fed, if it was a head."""
+    """Return status and reason for a parser error. head: the parsed bytes, if they were a head."""
     if isinstance(error, LineTooLong):
         return line_too_long(head)
     if not isinstance(error, HttpProcessingError):
@@ -40,7 +40,7 @@ def explain(error: BaseException | None, head: bytes) -> tuple[int, str]:
 
 
 def too_large(head: bytes) -> tuple[int, str]:
-    """Status and reason for a head beyond the limit."""
+    """Return status and reason for a head beyond the limit."""
     status, reason = line_too_long(head)
     return (
         (status, reason) if status == 414 else (431, f"the head of the request is larger than {HEAD} bytes")
@@ -48,14 +48,14 @@ def too_large(head: bytes) -> tuple[int, str]:
 
 
 def line_too_long(head: bytes) -> tuple[int, str]:
-    """Status and reason for a head that has a line beyond the limit."""
+    """Return status and reason for a head that has a line beyond the limit."""
     if head and b"\n" not in head[: LINE + 1]:
         return 414, f"the request line is longer than {LINE} bytes"
     return 431, f"a header field is longer than {LINE} bytes"
 
 
 def refusal(headers: CIMultiDictProxy[str]) -> tuple[int, str] | None:
-    """Status and reason where a body is coded in a way that nobody here understands."""
+    """Return status and reason for a body with an unsupported coding."""
     if hdrs.TRANSFER_ENCODING in headers and (
         refusal := unknown_coding(headers.getall(hdrs.TRANSFER_ENCODING))
     ):
@@ -70,7 +70,7 @@ def refusal(headers: CIMultiDictProxy[str]) -> tuple[int, str] | None:
 
 
 def unknown_coding(values: Sequence[str]) -> tuple[int, str] | None:
-    """Status and reason where a transfer coding is not chunked (RFC 9112 6.1)."""
+    """Return status and reason for a transfer coding other than chunked (RFC 9112 6.1)."""
     codings = [coding.strip().lower() for value in values for coding in value.split(",")]
     if all(coding in ("", "chunked") for coding in codings):
         return None

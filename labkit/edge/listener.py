@@ -1,4 +1,4 @@
-"""The edge: listens for TLS, and for plain HTTP where asked to, and hands requests over."""
+"""Listener for TLS and optionally plain HTTP, which routes requests to the sites."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RESOURCES_PAUSE = 0.5  # seconds until accepting is tried again when the system 
 
 
 class SmallBuffers(sslproto.SSLProtocol):
-    """asyncio's TLS, which else keeps 256 KiB to read into for every connection."""
+    """asyncio's TLS protocol with a smaller read buffer than its default of 256 KiB per connection."""
 
     max_size = 16 * 1024
     _sslobj: Any
@@ -43,7 +43,7 @@ class SmallBuffers(sslproto.SSLProtocol):
 
 
 class Edge(Component):
-    """One listener for all sites of a lab; it finds them in the context's table of hosts.
+    """Listener for all sites of a lab, which it finds in the context's table of hosts.
 
     own: certificates other than those that the settings ask for; max_body: the most that `request.read()` takes,
     in bytes.
@@ -62,7 +62,7 @@ class Edge(Component):
         self._sockets: list[socket.socket] = []
 
     async def start(self) -> None:
-        """Listen where the settings say; tells the context's address. Raises SettingsError where it cannot."""
+        """Listen at the ports of the settings and set the context's address. Raises SettingsError if it cannot."""
         settings, address = self._context.settings, self._context.address
         path = self._context.database.path
         own = self._own or certificates(settings.tls, None if path is None else Path(f"{path}.tls"))
@@ -105,7 +105,7 @@ class Edge(Component):
             await self._server.crash()
 
     def listen_in(self, seconds: float) -> None:
-        """After a crash: listen at the same ports again, in so many seconds of lab time; refuse until then.
+        """After a crash, listen at the same ports again in `seconds` of lab time; refuse connections until then.
 
         Raises SettingsError where another program has taken one.
         """
@@ -117,7 +117,7 @@ class Edge(Component):
             self._listen()
 
     async def clear(self) -> None:
-        """End the connections that nobody waits on, so that those of a replayed story are as new as its first ones."""
+        """End idle connections, so that a replay begins with new connections, as the first run did."""
         if self._server is not None:
             self._server.end_idle()
         if self._listening is not None:
@@ -129,7 +129,7 @@ class Edge(Component):
             self._bind("http_port", http_port)
 
     def _bind(self, setting: str, port: int) -> None:
-        """Take a port. It refuses connections until `_listen`."""
+        """Bind a port. It refuses connections until `_listen`."""
         host = self._context.settings.host
         listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
         self._sockets.append(listener)
@@ -145,7 +145,7 @@ class Edge(Component):
         listener.setblocking(False)
 
     def _listen(self) -> None:
-        """Accept connections at the ports that were taken."""
+        """Accept connections at the bound ports."""
         if self._listening is not None:
             self._listening.cancel()
             self._listening = None
@@ -162,7 +162,7 @@ class Edge(Component):
         return SettingsError(f"{setting}: cannot listen on {host}:{port}: {error.strerror or error}")
 
     async def _let_go(self) -> None:
-        """Stop listening, and give up the ports."""
+        """Stop listening and release the ports."""
         if self._listening is not None:
             self._listening.cancel()
             self._listening = None

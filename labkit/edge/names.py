@@ -1,4 +1,4 @@
-"""Which server name (SNI) a handshake may go on with."""
+"""Check of the server name (SNI) of a handshake."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from labkit.edge.hosts import host_name
 
 
 class NameRefused(ssl.SSLError):
-    """The handshake ends because of its server name. The event loops treat it as any TLS failure."""
+    """Refusal of a handshake because of its server name. Event loops treat it as any TLS failure."""
 
     def __init__(self, refusal: str) -> None:
         super().__init__(ssl.SSL_ERROR_SSL, refusal)
@@ -19,14 +19,14 @@ class NameRefused(ssl.SSLError):
 
 @dataclass(frozen=True, slots=True)
 class ServerName:
-    """host: the name in lower case; refusal: why it is not served here, None if it is."""
+    """Checked server name. host: the name in lower case; refusal: why it is not served here, None if it is."""
 
     host: str = ""
     refusal: str | None = None
 
 
 def judge(name: str | None, knows: Callable[[str], bool]) -> ServerName:
-    """The verdict on the server name of a handshake (document 1, TLS rule)."""
+    """Return the checked server name of a handshake (document 1, TLS rule)."""
     if name is None:
         return ServerName(refusal="the client named no server (SNI)")
     host = host_name(name)

@@ -29,7 +29,7 @@ PARTIAL_WRITE = 0x1  # SSL_MODE_ENABLE_PARTIAL_WRITE
 
 
 class AnyClientContext:
-    """A server's TLS settings that ask for a client certificate and take any, or none.
+    """TLS context of a server that requests a client certificate and accepts any, or none.
 
     No session is ever resumed: a resumed one would carry the certificate of the first.
     """
@@ -65,13 +65,13 @@ class AnyClientContext:
 
 @dataclass(slots=True)
 class Greeting:
-    """What the client asked for; apart from the TLS object, which would otherwise hold itself."""
+    """Server name that the client sent; separate from the TLS object, to avoid a reference cycle."""
 
     name: ServerName | None = None
 
 
 class AnyClientObject:
-    """One connection's TLS, with the methods of `ssl.SSLObject` that event loops call."""
+    """TLS state of one connection, with the methods of `ssl.SSLObject` that event loops call."""
 
     __slots__ = (
         "_connection",
@@ -219,7 +219,7 @@ class AnyClientObject:
 
 
 def record_length(data: bytes, start: int = 0) -> int:
-    """The length of the TLS record that begins at `start`, header and all (RFC 8446 5.1)."""
+    """Return the length of the TLS record that begins at `start`, header included (RFC 8446 5.1)."""
     return RECORD_HEADER + int.from_bytes(data[start + 3 : start + 5], "big")
 
 

@@ -1,4 +1,4 @@
-"""HTTP on one connection: aiohttp's protocol, with the time limits and the manners that it lacks.
+"""HTTP protocol of one connection: aiohttp's protocol with additional time limits and error answers.
 
 It rests, as `handling` does, on parts of `aiohttp.web_protocol` that are not public (of 3.14): how requests are queued
 for their handlers, and what is queued for a request that cannot be read.
@@ -124,7 +124,7 @@ class EdgeProtocol(RequestLoop):
             transport.abort()
 
     def is_idle(self) -> bool:
-        """Does it wait for the next request?"""
+        """Return whether the connection waits for its next request."""
         return self._waiter is not None and not self._messages
 
     def has_ended(self) -> bool:
@@ -139,7 +139,7 @@ class EdgeProtocol(RequestLoop):
     # --- what comes in
 
     def data_received(self, data: bytes) -> None:
-        """Feed the parser: a whole head, then what came of its body, and so on.
+        """Feed the parser: a whole head, then the received part of its body, and so on.
 
         So a head that cannot be read is known from its beginning to its end, and costs no request before it.
         Without data, aiohttp asks to go on with what was held back.
@@ -182,13 +182,13 @@ class EdgeProtocol(RequestLoop):
         return bool(self._messages or self._head or self._held)
 
     def _watch_input(self) -> None:
-        """What the request waits for may take long: the end of input now means that the client has left."""
+        """Watch the input of a request that may wait long; its end means that the client has left."""
         self._watched = True
         if self._input_ended and self.transport is not None:
             self.transport.close()
 
     def _feed_head(self, data: bytes, at: int) -> int:
-        """Take from `data` what belongs to a head; gives where that ends."""
+        """Read the head's part of `data`; return where it ends."""
         before = len(self._head)
         if not before:
             if data[at] in b"\r\n":
@@ -254,7 +254,7 @@ class EdgeProtocol(RequestLoop):
         self._await_body()
 
     def _feed_body(self, data: bytes, at: int) -> int:
-        """Take from `data` what belongs to the body; gives where that ends."""
+        """Read the body's part of `data`; return where it ends."""
         count = self._request_count
         end = self._framing.take(data, at)
         super().data_received(data[at:end])
@@ -267,12 +267,12 @@ class EdgeProtocol(RequestLoop):
         return end
 
     def _refuse(self, head: bytes, status: int, reason: str) -> None:
-        """Answer a head that cannot be read, if it is meant for this connection's host."""
+        """Answer a malformed head, if it is for this connection's host."""
         wrong = wrong_host_in(self.connection, self._context.hosts.serves, head)
         self._fault(status, reason, WrongHostError(wrong) if wrong else BadHttpMessage(reason))
 
     def _fault(self, status: int, reason: str, error: BadHttpMessage | None = None) -> None:
-        """Queue an answer to what cannot be read; `handle_error` gives it in its turn."""
+        """Queue an answer to a malformed request; `handle_error` returns it in its turn."""
         rest = self._break_off(reason)
         self._messages.append((_ErrInfo(status, error or BadHttpMessage(reason), reason), rest))
         if self._waiter is not None and not self._waiter.done():
@@ -349,7 +349,7 @@ class EdgeProtocol(RequestLoop):
         self._body.set_exception(BodyLateError(f"the body was not whole within {self._guard.body:g} s"))
 
     def pause_writing(self) -> None:
-        """Called by the transport: the client does not take what is sent."""
+        """Called by the transport when the client does not read the sent bytes."""
         super().pause_writing()
         self._reader_timer = self._loop.call_later(self._guard.reader, self._reader_is_slow)
 

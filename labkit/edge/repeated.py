@@ -1,4 +1,4 @@
-"""Devices send one head again and again over a connection: the last one, as it was parsed."""
+"""Cache of a connection's last parsed head, since devices send the same head repeatedly."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SHORT = 1024  # bytes of a head that is kept
 
 
 class RepeatedHead:
-    """What one head means that left the parser where it was before: at the beginning of a request.
+    """Parsed message of the last head after which the parser was again at the beginning of a request.
 
     The same bytes with a body of the same length mean the same then, and need not be parsed, at half of the cost of
     reading a request.
@@ -25,14 +25,14 @@ class RepeatedHead:
         self._known: KnownHead | None = None
 
     def keep(self, head: bytes, size: int, message: RawRequestMessage) -> None:
-        """A head was parsed together with the whole of its body, of `size` bytes."""
+        """Store a head that was parsed together with its whole body; `size`: bytes received with the head."""
         if len(head) <= SHORT and not (message.should_close or message.upgrade):
             self._head, self._size, self._message, self._known = head, size, message, KnownHead()
 
     def message(self, head: bytes, size: int) -> RawRequestMessage | None:
-        """What a head means, where it and all that came with it, `size` bytes, are as the last ones were."""
+        """Return the stored message if the head and `size` equal the stored ones, else None."""
         return self._message if size == self._size and head == self._head else None
 
     def known(self, message: RawRequestMessage) -> KnownHead | None:
-        """What was made of a head that is kept."""
+        """Return the data derived from the stored head if `message` is its message, else None."""
         return self._known if message is self._message else None

@@ -1,4 +1,4 @@
-"""A request as handlers get it."""
+"""Request class that handlers receive."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class EdgeRequest(web.BaseRequest):
         return self._payload
 
     def clone(self, **changed: Any) -> EdgeRequest:
-        """The same request with some of it changed, as aiohttp has it."""
+        """Return a copy with changes, as aiohttp's `clone` does."""
         cloned = super().clone(**changed)
         assert isinstance(cloned, EdgeRequest)
         cloned.date, cloned.expecting = self.date, self.expecting
@@ -47,7 +47,7 @@ class EdgeRequest(web.BaseRequest):
         return await super().read()
 
     def is_foreign(self) -> bool:
-        """Is this no HTTP/1? (aiohttp's parsers let 0.9 and 2.0 pass.) If so it is answered as HTTP/1.0."""
+        """Whether the version is not HTTP/1 (aiohttp's parsers accept 0.9 and 2.0); the answer is then HTTP/1.0."""
         if self._version.major == 1:
             return False
         self._version = HttpVersion10

@@ -1,4 +1,4 @@
-"""All connections of an edge: who is meant, what answers, and how they end."""
+"""Connections of an edge: the site of each request, its answer, and the end of the connections."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from labkit.http.sites import Site
 
 
 class EdgeServer(web.Server):
-    """Makes a protocol for each connection, and hands its requests to the site that they name."""
+    """Server that creates a protocol for each connection and passes requests to the site of their host."""
 
     def __init__(self, context: Context, *, max_body: int) -> None:
         super().__init__(self._serve, request_factory=self._request, handler_cancellation=True)
@@ -220,7 +220,7 @@ class EdgeServer(web.Server):
         return site
 
     def wrong_host(self, protocol: EdgeProtocol, request: EdgeRequest) -> str | None:
-        """Why the request is not for this connection's host; None if it is (document 1, TLS rule)."""
+        """Return the reason why the request is not for this connection's host; None if it is (document 1, TLS rule)."""
         connection = protocol.connection
         named = request.headers.get(hdrs.HOST)
         if named is not None and named == protocol.host_header and request.raw_path.startswith("/"):

@@ -1,4 +1,4 @@
-"""Tasks that somebody has to see the end of."""
+"""Set of background tasks that are awaited at the end."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class Tasks:
-    """Keeps tasks until they are done; `finish()` returns when all are."""
+    """Set of tasks until they are done; `finish()` returns when all are."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -28,7 +28,7 @@ class Tasks:
             task.add_done_callback(self._tasks.discard)
 
     async def finish(self, grace: float = 0.0) -> None:
-        """Give the tasks `grace` seconds of real time, then cancel those that are left, and wait for them."""
+        """Wait `grace` seconds of real time for the tasks, then cancel the remaining ones and wait for them."""
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=grace)
         for task in self._tasks:

@@ -1,4 +1,4 @@
-"""One TLS context for the listener, which chooses for each connection who does the TLS."""
+"""TLS context of the listener, which chooses `ssl` or pyOpenSSL for each connection."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CIPHERS = "@SECLEVEL=2:ECDH+AESGCM:ECDH+CHACHA20:ECDH+AES:RSA+AESGCM:RSA+AES:!aN
 
 
 class PlainObject(ssl.SSLObject):
-    """One connection's TLS by `ssl`; it remembers the server name."""
+    """TLS state of one connection by `ssl`; it stores the server name."""
 
     name: ServerName | None = None
     _incoming: ssl.MemoryBIO
@@ -62,7 +62,7 @@ class PlainObject(ssl.SSLObject):
                 self._handshake.fail(error, self._outgoing)
 
     def named(self, name: ServerName) -> int | None:
-        """The client said whom it wants. Gives the alert that ends the handshake, if it is to end.
+        """Store the server name that the client sent. Returns the alert if the handshake must end, else None.
 
         No session of TLS 1.2 is resumed: it may have been another name's (RFC 6066 3), and `ssl` tells that name
         here, not the one that the client said. Nor can it be told to agree on a new session, so the handshake is
@@ -87,7 +87,7 @@ class PlainObject(ssl.SSLObject):
 
 
 class EdgeContext(ssl.SSLContext):
-    """What asyncio and uvloop take for an `ssl.SSLContext`.
+    """TLS context that asyncio and uvloop accept as an `ssl.SSLContext`.
 
     names: for the certificates, which are issued anew when they change. knows: is this host served here?
     wants_client_certificates: asked for each connection; while True, pyOpenSSL does its TLS.
@@ -126,7 +126,7 @@ class EdgeContext(ssl.SSLContext):
             self._issued = names
 
     def wrap_bio(self, incoming: ssl.MemoryBIO, outgoing: ssl.MemoryBIO, *_: Any, **__: Any) -> Any:
-        """A TLS object for one connection of a client."""
+        """Return a TLS object for one connection of a client."""
         self.prepare()
         if self._wants_client_certificates():
             return self._openssl().wrap_bio(incoming, outgoing)
@@ -159,7 +159,7 @@ class EdgeContext(ssl.SSLContext):
 
 
 def load(context: ssl.SSLContext, leaves: Sequence[Leaf]) -> None:
-    """Let a context show these certificates."""
+    """Load these certificates into a context."""
     for certificate, key in leaves:
         number, name = tempfile.mkstemp()  # `ssl` reads files only; nobody else may read this one
         try:

@@ -25,7 +25,7 @@ Response = web.StreamResponse
 
 
 class FaultAnswer(Exception):
-    """Raised where a fault answers a request, so that the site does not handle it."""
+    """Answer of a fault to a request, raised so that the site does not handle it."""
 
     def __init__(self, response: Response) -> None:
         super().__init__("a fault's")
@@ -42,7 +42,7 @@ class Requests:
         self._tools = tools
 
     async def given(self, exchange: SiteExchange, guard: float) -> None:
-        """Change a request as its faults say, and keep its fields for their later conditions.
+        """Apply the faults that change a request, and store its fields for later conditions.
 
         guard: real seconds in which the body has to arrive. Raises HttpError where the faults need the body, and it
         does not arrive, or is too large.
@@ -144,7 +144,7 @@ def _message(exchange: SiteExchange, data: bytes | None) -> FieldMessage:
 
 
 def _change(exchange: SiteExchange, message: FieldMessage, data: bytes | None, changed: bool) -> None:
-    """Have the site get the request as faults have changed it."""
+    """Replace the site's request by the one that faults have changed."""
     request = exchange.request
     if changed:
         request = request.clone(headers=message.headers)
@@ -158,7 +158,7 @@ def _change(exchange: SiteExchange, message: FieldMessage, data: bytes | None, c
 
 
 def _raise_answer(fault: ActiveFault) -> NoReturn:
-    """Raise the answer that a fault gives instead of the site."""
+    """Raise the answer with which a fault replaces the site's."""
     settings = fault.settings
     status = settings.status or 200
     if settings.body is None and status >= 400:  # the site says it in its own form

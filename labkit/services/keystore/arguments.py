@@ -1,4 +1,4 @@
-"""The arguments of Keystore operations: what is granted, what is refused, and how it reaches Redis."""
+"""Arguments of Keystore operations: validation, limits and encoding for Redis."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SCALARS = frozenset({str, int, float, bool})
 
 
 def checked_key(value: object) -> str:
-    """A key that stands among the arguments of a command. Raises ServiceError 400 where it cannot be one."""
+    """Return a key among the arguments of a command. Raises ServiceError 400 if it is not a valid key."""
     try:
         return _key(value)
     except ValueError as error:
@@ -83,7 +83,7 @@ def _plain(value: object, check: ValidatorFunctionWrapHandler) -> object:
 
 
 def _at_most(most: int) -> BeforeValidator:
-    """Refuses longer lists before their items are read."""
+    """Refuse longer lists before their items are read."""
 
     def check(value: object) -> object:
         if isinstance(value, list | tuple | Mapping) and len(value) > most:
@@ -111,7 +111,7 @@ Cursor = Annotated[int, Field(ge=0, lt=2**64)]
 
 
 class Pair(BaseModel):
-    """One entry of mset."""
+    """Entry of mset."""
 
     key: Key
     value: Value
@@ -144,14 +144,14 @@ Pairs = Annotated[list[Pair], BeforeValidator(_pairs), _at_most(MOST_ARGUMENTS),
 
 
 def number(value: int | float) -> str:
-    """A number as JSON writes it; a whole one without a decimal point, whatever its type."""
+    """Return a number as JSON text, a whole number without a decimal point, whatever its type."""
     if not isinstance(value, int) and not math.isfinite(value):
         raise ServiceError(400, f"{value} is not a number that can be stored")
     return written(value)
 
 
 def encoded(value: Scalar | None) -> bytes:
-    """A value as Redis gets it: text as it is, everything else as JSON writes it.
+    """Return a value encoded for Redis: text unchanged, other values as JSON.
 
     Raises ServiceError 400 for what JSON cannot carry (NaN, infinities, halves of a surrogate pair) and for more
     than LONGEST_VALUE bytes.

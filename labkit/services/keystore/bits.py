@@ -1,4 +1,4 @@
-"""Bits of a text."""
+"""Search for bits in a byte string."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import chain
 def first_bit(
     data: bytes, bit: int, start: int | None = None, end: int | None = None, *, of_bits: bool = False
 ) -> int:
-    """The position of the first 1, or 0, from start to end (BITPOS of Redis); -1 where there is none.
+    """Return the position of the first 1, or 0, from start to end (BITPOS of Redis); -1 if there is none.
 
     start, end: bytes, or with of_bits bits, both included; below 0 they count from the end. Without an end, what
     comes after the data counts as zeros.

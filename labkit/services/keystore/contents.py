@@ -1,4 +1,4 @@
-"""What a key holds, read and written again type by type."""
+"""Commands that read and write the whole contents of a key, by type."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _WRITE: Mapping[bytes, bytes] = MappingProxyType(
 
 
 def reading(kind: bytes, key: bytes) -> Command:
-    """The command that reads all of a key of this type."""
+    """Return the command that reads the whole contents of a key of this type."""
     name, *rest = _READ[kind]
     return name, key, *rest
 
 
 def writing(kind: bytes, key: bytes, held: Reply) -> Command:
-    """The command that writes what `reading` gave."""
+    """Return the command that writes the reply to the command of `reading`."""
     return _WRITE[kind], key, *items(held)
 
 
 def items(held: Reply) -> list[bytes]:
-    """The values of a reply, one after the other, as they would be written: a score before its member."""
+    """Return the values of a reply in the order of the writing command: a score before its member."""
     if isinstance(held, bytes):
         return [held]
     if isinstance(held, dict):

@@ -1,4 +1,4 @@
-"""The embedded store: Redis within the process, on lab time, durable through the lab's database."""
+"""Embedded store: Redis within the process, on lab time, durable through the lab's database."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Embedded:
         self._socket = Socket(self)
 
     async def start(self) -> None:
-        """Bring back what was stored: each command runs again at its own time."""
+        """Restore the contents: run every logged command again, at its own time."""
         if self._log is not None:
             self._replay(await self._log.entries())
             self._log.watch(self._take_back)
 
     def _take_back(self) -> None:
-        """Return to what is stored: commands of this turn of the loop were undone."""
+        """Restore the stored contents after a rollback of commands of this iteration of the loop."""
         assert self._log is not None
         self._taken_back += 1
         self.run(b"FLUSHALL")
@@ -45,7 +45,7 @@ class Embedded:
             self.run(*command)
 
     async def stop(self) -> None:
-        """Leave a log that holds only what it takes to bring the contents back."""
+        """Replace a log that has grown by the commands that restore the current contents."""
         if self._log is not None and self._log.changed:
             await self._compact(self._log)
 
@@ -79,7 +79,7 @@ class Embedded:
         return reply
 
     def run(self, *command: bytes) -> Reply:
-        """Run a command as it is, at the time of the last `execute`."""
+        """Run a command unchanged, at the time of the last `execute`."""
         return self._socket.answer(command)
 
     def draw(self, key: bytes, count: int) -> list[int]:
@@ -96,7 +96,7 @@ class Embedded:
             await log.replace(self._moment(), list(self._dump()))
 
     def _dump(self) -> Iterator[Command]:
-        """The commands that bring the contents back."""
+        """Return the commands that restore the contents."""
         for key in _bytes(self.run(b"KEYS", b"*")):
             kind = self.run(b"TYPE", key)
             assert isinstance(kind, bytes)

@@ -1,4 +1,4 @@
-"""Floats as Redis words them, on every machine alike."""
+"""Formatting and addition of floats as in Redis, with the same result on every machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PLACES = 17  # decimal places of INCRBYFLOAT's reply (util.c, ld2string)
 
 
 def words(value: float) -> str:
-    """A double in Redis' words: the fewest digits that read back the same (Redis 7.2 and later, fpconv)."""
+    """Return a double as Redis formats it: the fewest digits that read back the same (Redis 7.2 and later, fpconv)."""
     if not math.isfinite(value):
         return str(value)
     if value.is_integer() and abs(value) < _WHOLE:
@@ -32,7 +32,7 @@ def words(value: float) -> str:
 
 
 def added(one: bytes, other: bytes) -> bytes:
-    """The sum of two decimal numbers as INCRBYFLOAT gives it, with the precision of Redis' long double."""
+    """Return the sum of two decimal numbers as INCRBYFLOAT does, with the precision of Redis' long double."""
     total = _extended(_read(one) + _read(other))
     scaled = round(total * 10**_PLACES)
     whole, fraction = divmod(abs(scaled), 10**_PLACES)
@@ -47,7 +47,7 @@ def _read(text: bytes) -> Fraction:
 
 
 def _extended(value: Fraction) -> Fraction:
-    """The nearest number with a mantissa of 64 bits."""
+    """Return the nearest number with a mantissa of 64 bits."""
     if not value:
         return value
     shift = _MANTISSA - (abs(value.numerator).bit_length() - value.denominator.bit_length())

@@ -1,4 +1,4 @@
-"""Commands whose effect depends on time, chance or a machine's floats, as ones whose effect does not.
+"""Rewriting of commands that depend on time, chance or a machine's floats to deterministic commands.
 
 The embedded store runs these instead, and its log keeps them: a relative expiry becomes a time, SPOP the
 members it took, INCRBYFLOAT its sum. That also settles where fakeredis is not Redis: it cuts the expiry of
@@ -187,7 +187,7 @@ def _members(store: CommandRunner, key: bytes) -> list[bytes]:
 
 
 def _sample(store: CommandRunner, key: bytes, members: list[bytes], count: int) -> list[bytes]:
-    """`count` different members, or all where there are no more."""
+    """Return `count` distinct members, or all if there are fewer."""
     members, taken = list(members), []
     if count >= len(members):
         return members
@@ -241,7 +241,7 @@ def _check_float(text: bytes, refusal: str) -> None:
 
 
 def _power(text: bytes) -> float:
-    """The power of ten of a decimal number; 0 of zero."""
+    """Return the power of ten of a decimal number; 0 for zero."""
     try:
         number = Decimal(text.decode())
     except InvalidOperation:  # its exponent has 19 digits or more
@@ -310,7 +310,7 @@ def _matching(pattern: bytes, items: list[Reply]) -> list[Reply]:
 
 
 def _scan_options(options: tuple[bytes, ...]) -> tuple[bytes | None, int]:
-    """Pattern and count. Raises ServiceError with Redis' own text."""
+    """Return pattern and count. Raises ServiceError with Redis' own text."""
     pattern, count = None, 10
     for option, value in itertools.zip_longest(options[::2], options[1::2]):
         word = b"" if value is None else option.upper()
