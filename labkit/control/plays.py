@@ -175,7 +175,9 @@ class PlaysControl:
         """
         server = self._servers.get(plan.domain)
         if server is None or server.address != plan.address:
-            server = self._servers[plan.domain] = Server(plan.address, plan.domain, shares_session=True)
+            connect = self._platform.context.address.connect
+            server = Server(plan.address, plan.domain, connect=connect, shares_session=True)
+            self._servers[plan.domain] = server
         return server
 
     def _pace(self, seed: int) -> Pace:

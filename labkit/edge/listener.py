@@ -10,6 +10,7 @@ import ssl
 from asyncio import sslproto
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,8 @@ class Edge(Component):
         self._server: EdgeServer | None = None
         self._tls: EdgeContext
         self._listening: Timer | None = None  # again, after a crash
+        self._accepts = False
+        self._own_ip = ""  # from which clients on this machine connect
         self._tasks = Tasks()
         self._sockets: list[socket.socket] = []
 
@@ -76,9 +79,11 @@ class Edge(Component):
         except BaseException:
             await self.stop()
             raise
+        self._own_ip = own_ip(self._sockets[0])
         ports = tuple(listener.getsockname()[1] for listener in self._sockets)
         address.https_port, address.http_port = ports[0], ports[1] if len(ports) > 1 else None
         address.ca_pem = own.ca_pem.decode()
+        address.connect = self._connect
         self._context.journal.ports = ports
 
     async def stop(self) -> None:
@@ -156,6 +161,7 @@ class Edge(Component):
             except OSError as error:
                 raise self._cannot(setting, listener.getsockname()[1], error) from error
             self._tasks.spawn(self._accept(listener, greet))
+        self._accepts = True
 
     def _cannot(self, setting: str, port: int, error: OSError) -> SettingsError:
         host = self._context.settings.host
@@ -166,13 +172,14 @@ class Edge(Component):
         if self._listening is not None:
             self._listening.cancel()
             self._listening = None
+        self._accepts = False
         await self._tasks.finish()
         for listener in self._sockets:
             listener.close()
         self._sockets.clear()
 
     async def _accept(
-        self, listener: socket.socket, greet: Callable[[socket.socket], Awaitable[None]]
+        self, listener: socket.socket, greet: Callable[[socket.socket, str], Awaitable[None]]
     ) -> None:
         loop = asyncio.get_running_loop()
         while True:
@@ -180,49 +187,73 @@ class Edge(Component):
                 accepted, (peer_ip, *_) = await loop.sock_accept(listener)
             except OSError as error:
                 if error.errno in OUT_OF_RESOURCES:
-                    self._context.journal.record_refusal("no resources for connections", str(error))
-                    await asyncio.sleep(RESOURCES_PAUSE)
+                    await self._wait_for_resources(error)
                 continue
             self._tasks.spawn(self._greet(greet, accepted, plain_ip(peer_ip)))
             await asyncio.sleep(0)  # let others run while connections keep coming
 
+    async def _connect(self) -> socket.socket:
+        """Open a connection to the HTTPS port without the network; return the client's socket.
+
+        It is refused, and waits for resources, as over TCP, where the listener would accept it once there are any.
+        Raises OSError.
+        """
+        while self._accepts:
+            try:
+                client, accepted = socket.socketpair()
+            except OSError as error:
+                if error.errno not in OUT_OF_RESOURCES:
+                    raise
+                await self._wait_for_resources(error)
+                continue
+            client.setblocking(False)
+            accepted.setblocking(False)
+            self._tasks.spawn(self._greet(self._secure, accepted, self._own_ip))
+            return client
+        raise ConnectionRefusedError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED))
+
+    async def _wait_for_resources(self, error: OSError) -> None:
+        self._context.journal.record_refusal("no resources for connections", str(error))
+        await asyncio.sleep(RESOURCES_PAUSE)
+
     async def _greet(
-        self, greet: Callable[[socket.socket], Awaitable[None]], accepted: socket.socket, peer_ip: str
+        self, greet: Callable[[socket.socket, str], Awaitable[None]], accepted: socket.socket, peer_ip: str
     ) -> None:
         try:
-            await greet(accepted)
+            await greet(accepted, peer_ip)
         except OSError as error:
             self._context.journal.record_refusal(*explain(error, peer_ip))
         except Exception as error:  # noqa: BLE001 - there is nobody else to tell
             self._context.journal.record_error(error)
 
-    async def _clear(self, accepted: socket.socket) -> None:
+    async def _clear(self, accepted: socket.socket, peer_ip: str) -> None:
         assert self._server is not None
-        await asyncio.get_running_loop().connect_accepted_socket(self._server, accepted)
+        protocol = partial(self._server.protocol, peer_ip)
+        await asyncio.get_running_loop().connect_accepted_socket(protocol, accepted)
 
-    async def _secure(self, accepted: socket.socket) -> None:
+    async def _secure(self, accepted: socket.socket, peer_ip: str) -> None:
         """Agree on TLS. Raises OSError (ssl.SSLError, NameRefused) if that fails."""
         loop = asyncio.get_running_loop()
         handshake = Handshake(lambda: loop.call_soon(cut, accepted))
         HANDSHAKE.set(handshake)  # of this task, and of all that it starts for the connection
         try:
-            await self._agree(accepted)
+            await self._agree(accepted, peer_ip)
         except OSError as error:
             raise (handshake.failure or error) from None
 
-    async def _agree(self, accepted: socket.socket) -> None:
+    async def _agree(self, accepted: socket.socket, peer_ip: str) -> None:
         assert self._server is not None
-        loop, server = asyncio.get_running_loop(), self._server
+        loop, protocol = asyncio.get_running_loop(), partial(self._server.protocol, peer_ip)
         times: dict[str, Any] = {
             "ssl_handshake_timeout": self._context.settings.guard.handshake,
             "ssl_shutdown_timeout": self._context.settings.guard.shutdown,
         }
         if not isinstance(loop, asyncio.BaseEventLoop):  # uvloop's own TLS is faster, and small
-            await loop.connect_accepted_socket(server, accepted, ssl=self._tls, **times)
+            await loop.connect_accepted_socket(protocol, accepted, ssl=self._tls, **times)
             return
         agreed: asyncio.Future[None] = loop.create_future()
         transport, _ = await loop.connect_accepted_socket(
-            lambda: SmallBuffers(loop, server(), self._tls, agreed, server_side=True, **times), accepted
+            lambda: SmallBuffers(loop, protocol(), self._tls, agreed, server_side=True, **times), accepted
         )
         try:
             await agreed
@@ -235,3 +266,10 @@ def cut(accepted: socket.socket) -> None:
     """End a connection both ways; what was sent still arrives."""
     with suppress(OSError):
         accepted.shutdown(socket.SHUT_RDWR)
+
+
+def own_ip(listener: socket.socket) -> str:
+    """Return the IP address from which this machine connects to its own listener. Nothing is sent."""
+    with socket.socket(listener.family, socket.SOCK_DGRAM) as probe:
+        probe.connect(listener.getsockname())
+        return plain_ip(probe.getsockname()[0])

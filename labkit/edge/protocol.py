@@ -50,6 +50,7 @@ class EdgeProtocol(RequestLoop):
         "_rest",
         "_watched",
         "host_header",
+        "peer_ip",
         "repeated",
     )
 
@@ -58,6 +59,7 @@ class EdgeProtocol(RequestLoop):
         manager: web.Server,
         context: Context,
         keep: Callable[[asyncio.Task[None]], None],
+        peer_ip: str,
         *,
         loop: asyncio.AbstractEventLoop,
     ) -> None:
@@ -74,6 +76,7 @@ class EdgeProtocol(RequestLoop):
         )
         self._context = context
         self._guard = context.settings.guard
+        self.peer_ip = peer_ip
         self._keep = keep  # sees to it that a task ends with the edge
         self.host_header: str | None = None  # the last one that was found right
         self._head = bytearray()  # one that is not whole yet

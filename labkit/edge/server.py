@@ -39,8 +39,9 @@ class EdgeServer(web.Server):
         self._transports: dict[EdgeProtocol, asyncio.Transport] = {}
         self._all_ended: asyncio.Future[None] | None = None
 
-    def __call__(self) -> EdgeProtocol:
-        return EdgeProtocol(self, self.context, self._tasks.keep, loop=self._loop)
+    def protocol(self, peer_ip: str) -> EdgeProtocol:
+        """Return the protocol of a new connection from this address."""
+        return EdgeProtocol(self, self.context, self._tasks.keep, peer_ip, loop=self._loop)
 
     # --- connections
 
@@ -49,7 +50,7 @@ class EdgeServer(web.Server):
         protocol = cast(EdgeProtocol, handler)
         super().connection_made(protocol, transport)
         self._transports[protocol] = transport
-        protocol.connection = connection = self._connection(transport)
+        protocol.connection = connection = self._connection(transport, protocol.peer_ip)
         if connection.tls:
             connection.ready = self._tasks.spawn(self._connected(connection))
 
@@ -87,13 +88,12 @@ class EdgeServer(web.Server):
             self._all_ended = self._loop.create_future()
             await self._all_ended
 
-    def _connection(self, transport: asyncio.Transport) -> Connection:
-        peer = transport.get_extra_info("peername")
+    def _connection(self, transport: asyncio.Transport, peer_ip: str) -> Connection:
         tls = transport.get_extra_info("ssl_object")
         certificate = tls.getpeercert(True) if tls is not None else None
         return Connection(
             host=tls.server_name if tls is not None else "",
-            peer_ip=plain_ip(peer[0]) if peer else "",
+            peer_ip=peer_ip,
             certificate=certificate,
             common_name=common_name(certificate) if certificate is not None else None,
             tls=tls is not None,

@@ -7,9 +7,11 @@ while idle is reopened before anything is sent.
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from functools import partial
 from typing import Any
 
 from labkit.core.certificates import KeyPair
@@ -17,7 +19,7 @@ from labkit.core.errors import LabError
 from labkit.fleet.answer import Answer, AnswerReader, RepeatedAnswer
 from labkit.fleet.channel import Channel, NoAnswerError
 from labkit.fleet.flow import PATIENCE, LabAddress
-from labkit.fleet.transport import connected
+from labkit.fleet.transport import open_tcp, secured
 
 HANDSHAKES = 32  # concurrent ones; more would only wait at the server
 REFUSALS = 3  # of a shared TLS session in a row, until no session is kept
@@ -26,12 +28,20 @@ REFUSALS = 3  # of a shared TLS session in a row, until no session is kept
 class Server:
     """Server of a fleet's devices: one address, one name and one TLS context for all of them.
 
-    shares_session: share one TLS session, so that only the first connection needs a full handshake; else each device
-    resumes its own.
+    connect: opens the connections on which TLS is agreed; by default over TCP to the address. shares_session: share one
+    TLS session, so that only the first connection needs a full handshake; else each device resumes its own.
     """
 
-    def __init__(self, address: LabAddress, domain: str, *, shares_session: bool = False) -> None:
+    def __init__(
+        self,
+        address: LabAddress,
+        domain: str,
+        *,
+        connect: Callable[[], Awaitable[socket.socket]] | None = None,
+        shares_session: bool = False,
+    ) -> None:
         self.address = address
+        self._open = connect or partial(open_tcp, address.host, address.https_port)
         self.domain = domain
         self.shares_session = shares_session
         self._session: ssl.SSLSession | None = None  # the shared one
@@ -55,9 +65,7 @@ class Server:
             context = self._context = self._context or self.address.context()
         try:
             async with self._gate, asyncio.timeout(patience):
-                agreed = await connected(
-                    self.address.host, self.address.https_port, context, self.domain, session
-                )
+                agreed = await secured(await self._open(), context, self.domain, session)
         except TimeoutError:
             raise NoAnswerError("timeout", f"no TLS within {patience:g} s") from None
         except OSError as error:

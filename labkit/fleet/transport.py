@@ -175,11 +175,18 @@ class Transport:
 async def connected(
     host: str, port: int, context: ssl.SSLContext, name: str, session: ssl.SSLSession | None = None
 ) -> ssl.SSLSocket:
-    """Open a TLS connection to `host`, verified to be `name`. Raises OSError, including ssl.SSLError.
+    """Open a TLS connection over TCP to `host`: see `secured`."""
+    return await secured(await open_tcp(host, port), context, name, session)
 
-    session: of an earlier connection with this context and name; resumed if the server still knows it.
+
+async def secured(
+    plain: socket.socket, context: ssl.SSLContext, name: str, session: ssl.SSLSession | None = None
+) -> ssl.SSLSocket:
+    """Agree on TLS over a connected, non-blocking socket, with a server verified to be `name`.
+
+    Raises OSError, including ssl.SSLError; the socket is closed then. session: of an earlier connection with this
+    context and name; resumed if the server still knows it.
     """
-    plain = await _open_tcp(host, port)
     try:
         agreeing = context.wrap_socket(
             plain, do_handshake_on_connect=False, server_hostname=name, session=session
@@ -202,7 +209,7 @@ async def connected(
         raise
 
 
-async def _open_tcp(host: str, port: int) -> socket.socket:
+async def open_tcp(host: str, port: int) -> socket.socket:
     """Open a TCP connection to the first address of the host that accepts one."""
     loop = asyncio.get_running_loop()
     failure = OSError(f"{host} has no address")

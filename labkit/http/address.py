@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import socket
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 
 
 @dataclass(slots=True)
@@ -10,13 +12,16 @@ class ServerAddress:
     """The address at which a lab listens, and the CA that its clients trust.
 
     host: the address of the listener; https_port, http_port, ca_pem (the certificate of the lab's authority):
-    set once it listens.
+    set once it listens. connect: opens a connection to the HTTPS port for a client in this process, without the
+    network, and returns the client's socket, not yet secured by TLS; raises OSError as a TCP connection does. None
+    until the lab listens.
     """
 
     host: str
     https_port: int = 0
     http_port: int | None = None
     ca_pem: str = ""
+    connect: Callable[[], Awaitable[socket.socket]] | None = field(default=None, compare=False, repr=False)
 
     def url(self, host: str, path: str = "") -> str:
         """Return the URL of a path at a host of the lab: the one function that makes URLs which leave the lab."""

@@ -175,6 +175,21 @@ class EdgeRig:
             context.check_hostname = False
         return await self._open(self.address.https_port, ssl=context, server_hostname=name or "")
 
+    async def connect_in_process(self, name: str = HOST, context: ssl.SSLContext | None = None) -> Client:
+        """Open a TLS connection without the network. Raises OSError."""
+        assert self.address.connect is not None
+        opened = await self.address.connect()
+        async with asyncio.timeout(PATIENCE):
+            tls = context or self.trusting()
+            client = Client(*await asyncio.open_connection(sock=opened, ssl=tls, server_hostname=name))
+        self._clients.append(client)
+        return client
+
+    async def connect_at(self, address: str) -> Client:
+        """Open a TLS connection to an IP address of the listener."""
+        port = self.address.https_port
+        return await self._open(port, address, ssl=self.trusting(), server_hostname=HOST)
+
     async def connect_plainly(self, port: int | None = None, address: str = "127.0.0.1") -> Client:
         assert self.edge is not None
         port = port or self.address.http_port

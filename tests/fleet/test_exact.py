@@ -75,17 +75,29 @@ def test_whether_a_connection_resumes_a_tls_session_is_no_part_of_the_story(
     resumed: list[bool | None] = []
 
     async def counted(*args: Any) -> ssl.SSLSocket:
-        agreed = await transport.connected(*args)
+        agreed = await transport.secured(*args)
         resumed.append(agreed.session_reused)
         return agreed
 
-    monkeypatch.setattr("labkit.fleet.connection.connected", counted)
+    monkeypatch.setattr("labkit.fleet.connection.secured", counted)
     first = story.digests(story.tell(hours=1))
     assert any(resumed)
     resumed.clear()
     monkeypatch.setattr(Server, "session_after", lambda *_: None)
     assert story.digests(story.tell(hours=1)) == first
     assert set(resumed) == {False}
+
+
+def test_connections_without_the_network_are_no_part_of_the_story(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = story.digests(story.tell(hours=1))
+    make = Server.__init__
+
+    def over_tcp(self: Server, *args: Any, connect: object, **others: Any) -> None:
+        assert connect is not None
+        make(self, *args, **others)
+
+    monkeypatch.setattr(Server, "__init__", over_tcp)
+    assert story.digests(story.tell(hours=1)) == first
 
 
 def test_another_seed_is_another_story() -> None:

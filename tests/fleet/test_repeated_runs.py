@@ -48,7 +48,7 @@ def test_a_run_resumes_the_tls_session_of_the_run_before(monkeypatch: pytest.Mon
     session = transport.Transport.session
 
     async def connected(*args: Any) -> ssl.SSLSocket:
-        agreed = await transport.connected(*args)
+        agreed = await transport.secured(*args)
         resumed.append(agreed.session_reused)
         return agreed
 
@@ -56,7 +56,7 @@ def test_a_run_resumes_the_tls_session_of_the_run_before(monkeypatch: pytest.Mon
         sessions.append(found := session(self))
         return found
 
-    monkeypatch.setattr("labkit.fleet.connection.connected", connected)
+    monkeypatch.setattr("labkit.fleet.connection.secured", connected)
     monkeypatch.setattr(transport.Transport, "session", counted)
     with Lab(seed=7) as lab:
         fleet = lab.product("thermostat", resources=RESOURCES).fleet(5, Once)
