@@ -15,7 +15,7 @@ from labkit.core.memory import return_freed
 from labkit.devices.state import Datapoint, values
 from labkit.fleet.accounts import ALIAS
 from labkit.fleet.cluster import ClusterPlay
-from labkit.fleet.connection import Server
+from labkit.fleet.connection import MemoryServer, Server
 from labkit.fleet.descriptors import provide
 from labkit.fleet.live import Live
 from labkit.fleet.pace import Pace
@@ -169,14 +169,17 @@ class PlaysControl:
 
         return context.journal.marks.watch(add)
 
-    def _server(self, plan: Plan) -> Server:
+    def _server(self, plan: Plan) -> Server | MemoryServer:
         """Return the server of a simulated fleet's connections, the same for each run: its TLS session outlives them.
         Connections do not, since keep-alive is real time and events name the connection.
         """
+        address = self._platform.context.address
+        if plan.transport == "memory":
+            assert address.connect_in_memory is not None
+            return MemoryServer(plan.address, plan.domain, address.connect_in_memory)
         server = self._servers.get(plan.domain)
         if server is None or server.address != plan.address:
-            connect = self._platform.context.address.connect
-            server = Server(plan.address, plan.domain, connect=connect, shares_session=True)
+            server = Server(plan.address, plan.domain, connect=address.connect, shares_session=True)
             self._servers[plan.domain] = server
         return server
 

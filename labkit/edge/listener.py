@@ -20,9 +20,11 @@ from labkit.core.component import Component
 from labkit.core.errors import SettingsError
 from labkit.edge.certificates import Certificates, certificates
 from labkit.edge.handshake import HANDSHAKE, Handshake, explain
+from labkit.edge.names import NameRefused, judge
 from labkit.edge.server import EdgeServer, plain_ip
 from labkit.edge.tasks import Tasks
 from labkit.edge.tls import EdgeContext
+from labkit.http.memory import MemoryTransport, connect_in_memory
 
 BACKLOG = 1024
 OUT_OF_RESOURCES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
@@ -83,7 +85,7 @@ class Edge(Component):
         ports = tuple(listener.getsockname()[1] for listener in self._sockets)
         address.https_port, address.http_port = ports[0], ports[1] if len(ports) > 1 else None
         address.ca_pem = own.ca_pem.decode()
-        address.connect = self._connect
+        address.connect, address.connect_in_memory = self._connect, self._connect_in_memory
         self._context.journal.ports = ports
 
     async def stop(self) -> None:
@@ -211,6 +213,20 @@ class Edge(Component):
             self._tasks.spawn(self._greet(self._secure, accepted, self._own_ip))
             return client
         raise ConnectionRefusedError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED))
+
+    async def _connect_in_memory(self, host: str) -> MemoryTransport:
+        """Open a connection to a host in memory, without TLS; return the client's end. Raises OSError."""
+        if not self._accepts or self._server is None:
+            raise ConnectionRefusedError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED))
+        name = judge(host, self._context.hosts.serves)
+        if name.refusal is not None:
+            self._context.journal.record_refusal(*explain(NameRefused(name.refusal), self._own_ip))
+            raise ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET))
+        client, accepted = connect_in_memory(name.host)
+        protocol = self._server.protocol(self._own_ip)
+        accepted.receiver = protocol
+        protocol.connection_made(accepted)
+        return client
 
     async def _wait_for_resources(self, error: OSError) -> None:
         self._context.journal.record_refusal("no resources for connections", str(error))

@@ -89,6 +89,8 @@ class EdgeServer(web.Server):
             await self._all_ended
 
     def _connection(self, transport: asyncio.Transport, peer_ip: str) -> Connection:
+        if (host := transport.get_extra_info("memory_host")) is not None:
+            return Connection(host=host, peer_ip=peer_ip)
         tls = transport.get_extra_info("ssl_object")
         certificate = tls.getpeercert(True) if tls is not None else None
         return Connection(

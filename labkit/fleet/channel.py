@@ -10,6 +10,7 @@ from typing import Literal
 from labkit.core.errors import LabkitError
 from labkit.fleet.answer import Answer, AnswerReader, MalformedError
 from labkit.fleet.transport import Transport
+from labkit.http.memory import MemoryTransport
 
 Kind = Literal["refused", "no answer", "cut", "timeout", "malformed"]
 
@@ -28,14 +29,18 @@ class NoAnswerError(LabkitError):
 
 
 class Channel:
-    """An open connection. For each request: `begin`, `write` all of it, `limit` the wait, await the answer.
+    """An open connection, over TLS or in memory.
+
+    For each request: `begin`, `write` all of it, `limit` the wait, await the answer.
 
     keeps_session: store the TLS session when an answer closes the connection, so that `session` still returns it.
     ended: the connection accepts no further request.
     sending: part of the request is not written yet; an answer at this time is the connection's last.
     """
 
-    def __init__(self, agreed: ssl.SSLSocket, reader: AnswerReader, *, keeps_session: bool = False) -> None:
+    def __init__(
+        self, opened: ssl.SSLSocket | MemoryTransport, reader: AnswerReader, *, keeps_session: bool = False
+    ) -> None:
         self.ended = False
         self.sending = False
         self._lost = False
@@ -48,7 +53,11 @@ class Channel:
         self._timer_at = math.inf  # the loop's time
         self._stalled: asyncio.TimerHandle | None = None
         self._loop = asyncio.get_running_loop()
-        self._transport = Transport(agreed, self)
+        self._transport: Transport | MemoryTransport
+        if isinstance(opened, MemoryTransport):
+            self._transport, opened.receiver = opened, self
+        else:
+            self._transport = Transport(opened, self)
         self.write = self._transport.write
         self._keeps_session = keeps_session
         self._session: ssl.SSLSession | None = None  # stored when an answer closed the connection

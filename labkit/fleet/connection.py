@@ -20,6 +20,7 @@ from labkit.fleet.answer import Answer, AnswerReader, RepeatedAnswer
 from labkit.fleet.channel import Channel, NoAnswerError
 from labkit.fleet.flow import PATIENCE, LabAddress
 from labkit.fleet.transport import open_tcp, secured
+from labkit.http.memory import MemoryTransport
 
 HANDSHAKES = 32  # concurrent ones; more would only wait at the server
 REFUSALS = 3  # of a shared TLS session in a row, until no session is kept
@@ -93,6 +94,36 @@ class Server:
         return None
 
 
+class MemoryServer:
+    """Server of a simulated fleet's devices whose connections are in memory, without TLS.
+
+    connect: opens a connection to the host `domain` and returns the client's end; raises OSError.
+    """
+
+    def __init__(
+        self, address: LabAddress, domain: str, connect: Callable[[str], Awaitable[MemoryTransport]]
+    ) -> None:
+        self.address = address
+        self.domain = domain
+        self._connect = connect
+        self._repeated = RepeatedAnswer()
+
+    async def connect(
+        self, certificate: KeyPair | None, patience: float, session: ssl.SSLSession | None = None
+    ) -> Wire:
+        """Open a connection. Raises NoAnswerError; LabError for a device with a certificate, which takes TLS."""
+        if certificate is not None:
+            raise LabError("a device with a certificate takes TLS: run without transport='memory'")
+        try:
+            opened = await self._connect(self.domain)
+        except OSError as error:
+            raise NoAnswerError("refused", str(error)) from None
+        return Wire(opened, self._repeated, offered=None, resumable=False)
+
+    def session_after(self, wire: Wire) -> None:
+        """Return None: there is no TLS session."""
+
+
 class Wire(Channel):
     """An open connection to a fleet's server.
 
@@ -102,14 +133,14 @@ class Wire(Channel):
 
     def __init__(
         self,
-        agreed: ssl.SSLSocket,
+        opened: ssl.SSLSocket | MemoryTransport,
         repeated: RepeatedAnswer,
         *,
         offered: ssl.SSLSession | None,
         resumable: bool,
     ) -> None:
-        resumed = bool(agreed.session_reused)
-        super().__init__(agreed, AnswerReader(repeated=repeated), keeps_session=resumable and not resumed)
+        resumed = isinstance(opened, ssl.SSLSocket) and bool(opened.session_reused)
+        super().__init__(opened, AnswerReader(repeated=repeated), keeps_session=resumable and not resumed)
         self.resumed = resumed
         self.offered = offered
         self.resumable = resumable
@@ -118,7 +149,7 @@ class Wire(Channel):
 class DeviceConnection:
     """HTTP client of a fleet's device: one request at a time over one persistent connection."""
 
-    def __init__(self, server: Server, certificate: KeyPair | None = None) -> None:
+    def __init__(self, server: Server | MemoryServer, certificate: KeyPair | None = None) -> None:
         self.server = server
         self.certificate = certificate
         self.opened = 0  # number of connections so far

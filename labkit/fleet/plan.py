@@ -89,7 +89,8 @@ class Plan:
     """Everything a process needs to run devices.
 
     every: seconds of lab time between ticks; requests: keep a row per request; devices: number of devices online (None:
-    all); arrivals: the rate of `FleetDevice.arrivals`; others: credentials of devices on other workers, by identity.
+    all); arrivals: the rate of `FleetDevice.arrivals`; transport: tls, or memory without TLS; others: credentials of
+    devices on other workers, by identity.
     """
 
     product: str
@@ -103,6 +104,7 @@ class Plan:
     devices: Shape | None = None
     arrivals: Shape | None = None
     faults: DeviceFaults | None = None
+    transport: str = "tls"
     others: Mapping[str, Credentials] = field(default_factory=dict)
 
 

@@ -15,7 +15,7 @@ from labkit.core.errors import LabError
 from labkit.core.marks import Mark
 from labkit.fleet.accounts import Accounts
 from labkit.fleet.channel import NoAnswerError
-from labkit.fleet.connection import DeviceConnection, Server
+from labkit.fleet.connection import DeviceConnection, MemoryServer, Server
 from labkit.fleet.device import Credentials, DeviceError
 from labkit.fleet.ending import end, error_text
 from labkit.fleet.fleet_device import INSTANT_REQUEST_LIMIT, SHUTDOWN_REQUEST_LIMIT, FleetDevice, Reboot
@@ -45,7 +45,7 @@ class Outcome(NamedTuple):
 class Play:
     """One run of devices in this process."""
 
-    def __init__(self, plan: Plan, pace: Pace, server: Server | None = None) -> None:
+    def __init__(self, plan: Plan, pace: Pace, server: Server | MemoryServer | None = None) -> None:
         """server: the server of earlier runs, whose TLS session is resumed; None creates one."""
         self.plan = plan
         self.pace = pace

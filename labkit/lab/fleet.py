@@ -123,6 +123,10 @@ class Fleet:
                 f"accounts: devices count to a resource {ALIAS!r}, which {self._product.id!r} has not: "
                 f"give the product resources={{{ALIAS!r}: 'number'}}"
             )
+        if options.transport == "memory" and self._product.settings.auth == "certificate":
+            raise LabError(
+                f"transport='memory': devices of {self._product.id!r} have certificates, which take TLS: leave it out"
+            )
         members = self._product.holdings.begin(self._members)
         try:
             self._run = self._begin(options, rate, members)
@@ -144,6 +148,7 @@ class Fleet:
             devices=options.devices,
             arrivals=options.arrivals,
             faults=self.faults.begin(),
+            transport=options.transport,
         )
         keep = partial(self._product.holdings.end, members)
         return Run(self._runtime, plan, options.lasting, keep, options.accounts, self._spread(options))

@@ -217,8 +217,9 @@ class Run:
         return self._play.rate
 
     def _noted(self, frame: pandas.DataFrame) -> pandas.DataFrame:
-        """Add marks and rate to the attributes of a frame, where charts find them."""
-        frame.attrs.update(marks=[tuple(each) for each in self.marks], rate=self.rate)
+        """Add marks, rate and transport to the attributes of a frame, where charts find them."""
+        marks = [tuple(each) for each in self.marks]
+        frame.attrs.update(marks=marks, rate=self.rate, transport=self._plan.transport)
         return frame
 
     def requests(self) -> pandas.DataFrame:
@@ -323,6 +324,7 @@ class Run:
         text = (
             f"{len(self._plan.members)} devices, {_duration(lasted)} of lab time, {total.requests} requests"
         )
+        text += ", in memory without TLS" if self._plan.transport == "memory" else ""
         text += f", {errors} errors" if errors else ""
         text += f", {failed} {'device' if failed == 1 else 'devices'} failed" if failed else ""
         if isinstance(self._play, ClusterPlay):

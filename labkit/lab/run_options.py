@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Annotated, Any, Self, TypedDict
+from typing import Annotated, Any, Literal, Self, TypedDict, get_args
 
 from labkit.control.clock import number_of
 from labkit.core.errors import LabError
@@ -20,6 +20,9 @@ TICKS = 300  # of a run, about
 UNITS = {"seconds": 1, "minutes": 60, "hours": 3_600, "days": 86_400}
 
 
+Transport = Literal["tls", "memory"]
+
+
 class RunKeywords(TypedDict, total=False):
     """The options of a run as keyword arguments, except `seconds`, which needs no name."""
 
@@ -33,6 +36,7 @@ class RunKeywords(TypedDict, total=False):
     accounts: bool | Solution
     workers: int | None
     cluster: object
+    transport: Transport
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +69,13 @@ class RunOptions:
     cluster: Annotated[
         object, Doc("dask client, cluster or address of a scheduler whose workers run the devices")
     ] = None
+    transport: Annotated[
+        Transport,
+        Doc(
+            "`memory` connects the devices to the lab without TLS, on a virtual clock and without client "
+            "certificates: twice as fast or so; otherwise TLS is real"
+        ),
+    ] = "tls"
 
     def __post_init__(self) -> None:
         if self.lasting is not None and self.lasting <= 0:
@@ -80,6 +91,8 @@ class RunOptions:
             raise LabError(
                 f"accounts: expected True, False or a solution of the lab, not {self.accounts!r:.100}"
             )
+        if self.transport not in get_args(Transport):
+            raise LabError(f"transport: expected 'tls' or 'memory', not {self.transport!r:.100}")
         self._check_workers()
 
     def _check_workers(self) -> None:
@@ -115,6 +128,8 @@ class RunOptions:
     def check_clock(self, rate: float) -> None:
         """Raise LabError if these options do not fit a clock of this rate."""
         if rate:
+            if self.transport == "memory":
+                raise LabError("transport='memory': only on a virtual clock, as of Lab(seed=7)")
             return
         if self.spread:
             name = "workers" if self.cluster is None else "cluster"

@@ -11,6 +11,7 @@ from labkit import Behaviour, DeviceError, Lab
 from labkit.fleet.fleet_device import EXCHANGE_ERRORS, FleetDevice
 from labkit.lab.fleet import Fleet
 from labkit.lab.product import Product
+from labkit.lab.run_options import Transport
 from labkit.widgets.charts import overview
 
 FIRMWARE = bytes(range(256)) * 64
@@ -126,7 +127,7 @@ def product_of(lab: Lab) -> Product:
     return product
 
 
-def tell(seed: int = 7, hours: float = 10) -> dict[str, str]:
+def tell(seed: int = 7, hours: float = 10, transport: Transport = "tls") -> dict[str, str]:
     """The story: all that it leaves behind which a seed gives again."""
     with TemporaryDirectory() as stack, Lab(seed=seed, journal={"records": 1_000_000}) as lab:
         product = product_of(lab)
@@ -136,7 +137,7 @@ def tell(seed: int = 7, hours: float = 10) -> dict[str, str]:
         lab.solution("count", products=[product], path=folder.parent)
         fleet = product.fleet(FLEET)
         let_go_wrong(lab, fleet)
-        run = fleet.run(hours=hours, requests=True)
+        run = fleet.run(hours=hours, requests=True, transport=transport)
         assert lab.journal.dropped == 0
         return {
             "journal": lab.journal.canonical(),

@@ -88,8 +88,11 @@ def test_whether_a_connection_resumes_a_tls_session_is_no_part_of_the_story(
     assert set(resumed) == {False}
 
 
-def test_connections_without_the_network_are_no_part_of_the_story(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_story_is_the_same_over_tcp_a_socket_pair_and_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     first = story.digests(story.tell(hours=1))
+    in_memory = story.digests(story.tell(hours=1, transport="memory"))
+    assert in_memory.pop("summary") != first["summary"]  # it says so
+    assert in_memory == {name: digest for name, digest in first.items() if name != "summary"}
     make = Server.__init__
 
     def over_tcp(self: Server, *args: Any, connect: object, **others: Any) -> None:
