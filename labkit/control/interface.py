@@ -8,8 +8,8 @@ from typing import Any, cast
 from labkit.control.data import Data, copied
 from labkit.core.errors import LabError, SettingsError
 from labkit.platform import Platform
-from labkit.services.interface.arguments import same
-from labkit.services.interface.dispatch import effective
+from labkit.services.interface.arguments import json_equal
+from labkit.services.interface.dispatch import effective_parameters
 from labkit.services.interface.service import Interface
 from labkit.services.interface.subscription import InterfaceSubscription, date_time
 
@@ -165,7 +165,9 @@ class InterfaceControl:
 
     async def _info(self, subscription: InterfaceSubscription) -> SubscriptionInfo:
         definition = self._service.publishers.find(subscription.publisher)
-        parameters = subscription.parameters if definition is None else effective(definition, subscription)
+        parameters = (
+            subscription.parameters if definition is None else effective_parameters(definition, subscription)
+        )
         now = self._platform.context.clock.now()
         today, month = await self._service.subscriptions.calls(subscription.id, now)
         return SubscriptionInfo(
@@ -189,4 +191,4 @@ def _agrees(given: object, there: object) -> bool:
     if not isinstance(given, Mapping) or not isinstance(there, Mapping):
         return given == there
     kept = {name: each for name, each in given.items() if each is not None}
-    return all(name in there and same(each, there[name]) for name, each in kept.items())
+    return all(name in there and json_equal(each, there[name]) for name, each in kept.items())

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Secret
 
 from labkit.services.arguments import Whole, matching
-from labkit.services.interface.subscribing import MOST_CALLS
+from labkit.services.interface.subscription_writer import MOST_CALLS
 from labkit.services.redaction import InJournal, redacted
 
 MODES = ("sync", "async")
@@ -28,7 +28,7 @@ def _calls(value: object) -> object:
 
 
 def _object(value: object) -> object:
-    """Return an empty list, which a script cannot tell from an empty object, as an object."""
+    """Return {} for an empty list, since an empty Lua table may be either; other values unchanged."""
     return {} if value == [] or value is None else value
 
 
@@ -58,16 +58,19 @@ class QuotaChange(BaseModel):
 Quota = Annotated[QuotaChange, BeforeValidator(_object)]
 
 
-def named_quota(quota: QuotaChange | None) -> Mapping[str, int | None]:
+def quota_changes(quota: QuotaChange | None) -> Mapping[str, int | None]:
+    """Return the quotas that a change names; None for a quota to remove."""
     return {} if quota is None else quota.model_dump(exclude_unset=True)
 
 
-def same(given: object, there: object) -> bool:
-    """Return whether two values are equal in JSON: 1 and 1.0 are, 1 and true are not."""
-    if isinstance(given, bool) or isinstance(there, bool):
-        return given is there
-    if isinstance(given, Mapping) and isinstance(there, Mapping):
-        return given.keys() == there.keys() and all(same(value, there[name]) for name, value in given.items())
-    if isinstance(given, list) and isinstance(there, list):
-        return len(given) == len(there) and all(map(same, given, there))
-    return given == there
+def json_equal(one: object, other: object) -> bool:
+    """Return whether two values are equal in JSON; 1 equals 1.0, but not true."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(
+            json_equal(value, other[name]) for name, value in one.items()
+        )
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(json_equal, one, other))
+    return one == other

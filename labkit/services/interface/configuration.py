@@ -1,8 +1,8 @@
 """A publisher's configuration: its operations, events and parameters (document 3, Interface service configuration).
 
-Beyond the document: `type`; in an entry of `parameters` every keyword of a schema, and `restricted` for one that
-scripts of a subscriber cannot set. Names of operations and events have at most 100 characters. An empty script is
-as none.
+Extensions of the document: `type`; an entry of `parameters` accepts every keyword of a schema, and `restricted`, which
+keeps scripts of a subscriber from setting the parameter. Names of operations and events have at most 100 characters. An
+empty script counts as none.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from labkit.services.interface.schemas import Schema
 from labkit.settings import Model, build
 
 MOST_ITEMS = 20_000  # values in a configuration
-MOST_CHARACTERS = 1_048_576  # in all, scripts included
-DEEPEST = 40
-MOST_NAMED = 500  # operations, events, parameters, businesses
+MOST_CHARACTERS = 1_048_576  # of all texts together, scripts included
+DEEPEST = 40  # nesting
+MOST_ENTRIES = 500  # of operations, events, parameters or businesses
 
 Mode = Literal["sync", "async"]
 
@@ -45,7 +45,11 @@ LUA_KEYWORDS = frozenset(  # Lua 5.2 reference manual, section 3.1
     "and break do else elseif end false for function goto if in local nil not or repeat return then true until "
     "while".split()
 )
-OWN_EVENTS = ("subscriberAdded", "subscriberRemoved", "subscriberUpdated")  # that the publisher handles
+OWN_EVENTS = (
+    "subscriberAdded",
+    "subscriberRemoved",
+    "subscriberUpdated",
+)  # that the platform sends to publishers
 
 
 def _email(text: str) -> str:
@@ -56,6 +60,7 @@ def _email(text: str) -> str:
 
 
 def _argument(schema: Schema) -> Schema:
+    """Return the schema. Raises ValueError if its title cannot name an argument in Lua and in Python."""
     title = schema.title
     if not ARGUMENT.fullmatch(title) or title in LUA_KEYWORDS or keyword.iskeyword(title):
         raise ValueError("title: expected a name that an argument of a function can have")
@@ -71,12 +76,14 @@ Tag = Annotated[str, StringConstraints(min_length=1, max_length=20)]
 Short = Annotated[str, Field(max_length=100)]
 Long = Annotated[str, Field(max_length=1000)]
 Business = Annotated[str, StringConstraints(min_length=1, max_length=100)]
-Payload = Annotated[Schema, AfterValidator(_argument)]  # one whose title names an argument
+Payload = Annotated[Schema, AfterValidator(_argument)]  # its title is the name of the handler's argument
 
 ANYTHING = Schema()
 
 
 class Contact(Model):
+    """Person to contact about a publisher's service."""
+
     name: Short = ""
     email: Annotated[str, AfterValidator(_email)] | None = None
 
@@ -90,8 +97,8 @@ class ParameterDefinition(Keywords):
     restricted: StrictBool = False
 
     @model_validator(mode="after")
-    def _default(self) -> ParameterDefinition:
-        Schema(self)
+    def _check_default(self) -> ParameterDefinition:
+        Schema(self)  # raises if a default violates the schema
         return self
 
 
@@ -105,7 +112,7 @@ class OperationDefinition(Model):
     description: str = ""
 
     @model_validator(mode="after")
-    def _free(self) -> OperationDefinition:
+    def _check_name(self) -> OperationDefinition:
         if self.name in OWN_EVENTS:
             raise ValueError(f"name: {self.name} is an event of the publisher's own")
         return self
@@ -128,7 +135,7 @@ def _by_name(kind: type[N]) -> GetPydanticSchema:
     """Return the pydantic schema of a list of entries, stored by name."""
 
     def schema(source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        entries = core_schema.tuple_variable_schema(handler.generate_schema(kind), max_length=MOST_NAMED)
+        entries = core_schema.tuple_variable_schema(handler.generate_schema(kind), max_length=MOST_ENTRIES)
         return core_schema.no_info_after_validator_function(
             lambda given: {each.name: each for each in given}, entries
         )
@@ -139,9 +146,10 @@ def _by_name(kind: type[N]) -> GetPydanticSchema:
 class Definition(Model):
     """Configuration of a publisher.
 
-    default_script_key: the name of the service at a subscriber that names none, its first letter capitalised there.
-    operations, events, parameters: by name, in the order in which they are given. mode: the default of both
-    triggers, None for each its own. type: S (application) or P (connector).
+    default_script_key: the name of the service at a subscriber that chooses none; scripts spell it with a capital first
+    letter. whitelist: the businesses that may subscribe, all if empty. operations, events, parameters: by name, in the
+    order of the configuration. mode: the default mode of `trigger` and `triggerOne`; None: async for `trigger`, sync
+    for `triggerOne`. type: S (application) or P (connector).
     """
 
     default_script_key: ScriptKey
@@ -149,7 +157,7 @@ class Definition(Model):
     description: Long = ""
     contact: Contact = Contact()
     tags: Annotated[tuple[Tag, ...], Field(max_length=10)] = ()
-    whitelist: Annotated[tuple[Business, ...], Field(max_length=MOST_NAMED)] = ()
+    whitelist: Annotated[tuple[Business, ...], Field(max_length=MOST_ENTRIES)] = ()
     parameters: Annotated[dict[str, ParameterDefinition], _by_name(ParameterDefinition)] = Field(
         default_factory=dict
     )
@@ -172,11 +180,10 @@ class Definition(Model):
             raise SettingsError(str(error)) from None
         if not isinstance(given, dict):
             raise SettingsError(f"expected a mapping, not {kind(given)}")
-        given = {
-            key: value for key, value in given.items() if value is not None
-        }  # `events:` and nothing after it
+        # A key of YAML without a value, such as `events:`, counts as missing.
+        given = {key: value for key, value in given.items() if value is not None}
         for section in ("parameters", "operations", "events"):
-            _refuse_twice(section, given.get(section))
+            _check_unique_names(section, given.get(section))
         given.setdefault("default_script_key", _key(given.get("name", name), solution))
         given.setdefault("name", given["default_script_key"])
         return build(cls, given)
@@ -196,7 +203,8 @@ class Definition(Model):
         return Schema(Keywords(type=("object",), properties=dict(self.parameters)))
 
 
-def _refuse_twice(section: str, entries: object) -> None:
+def _check_unique_names(section: str, entries: object) -> None:
+    """Raise SettingsError if two entries of a section have the same name."""
     seen: set[str] = set()
     for index, each in enumerate(entries if isinstance(entries, list) else ()):
         name = each.get("name") if isinstance(each, dict) else None

@@ -1,4 +1,4 @@
-"""Calls between solutions: operations run at the publisher, events at subscribers. Calls nest up to DEEPEST."""
+"""Calls between solutions: operations run handlers of the publisher, events run handlers of subscribers."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from labkit.services.interface.subscription import QUOTAS, InterfaceSubscription
 from labkit.services.operation import Caller
 from labkit.services.redaction import redacted
 
-DEEPEST = 10  # calls, each from within the one before
-SERVICE = "interface"  # under which a publisher's handlers are registered
+DEEPEST = 10  # nested calls between solutions
+SERVICE = "interface"  # service name under which a publisher registers its handlers
 
 ADDED, UPDATED, REMOVED = (
     EventKind(SERVICE, name, ("subscription",))
@@ -32,7 +32,7 @@ ADDED, UPDATED, REMOVED = (
 )
 OPERATION = EventKind(SERVICE, "*", ("event", "operation"), any_name=True)
 PERIODS = dict(zip(QUOTAS, ("daily", "monthly"), strict=True))
-BOUND = frozenset({"context", "services", "log", "now"})  # what handlers have beside their argument
+RESERVED_NAMES = frozenset({"context", "services", "log", "now"})  # other names that a handler can use
 
 
 class HandlerError(ServiceError):
@@ -68,16 +68,16 @@ class Dispatch:
     ) -> object:
         """Call an operation for a subscriber and return the response of the publisher's handler.
 
-        Raises ServiceError: 400 for arguments that do not match, 403 where no call is left, 404 without a handler,
-        500 and 504 for one that fails or gives what does not match, and the error that it returns.
+        Raises ServiceError: 400 for arguments that violate the schema, 403 if a quota is used up, 404 without a
+        handler, 500 or 504 if the handler fails or its result violates the schema, or the error that it returned.
         """
         where = f"{subscription.service}.{published.name}"
-        configured = effective(definition, subscription)
+        configured = effective_parameters(definition, subscription)
         given = payload(published, arguments, configured, definition.restricted)
         try:
             data = published.parameters.filled(given)
         except Invalid as error:
-            raise refused(error) from None
+            raise invalid_arguments(error) from None
         event = self._event(
             EventKind(SERVICE, published.name),
             subscription.publisher,
@@ -88,8 +88,8 @@ class Dispatch:
         if not self._context.events.is_handled(event):
             raise ServiceError(404, f"{where} has no handler at its publisher {subscription.publisher}")
         with deeper():
-            await self._spend(subscription)
-            outcome = await self._ask(event, caller.cause, {"caller": subscription.subscriber})
+            await self._count_call(subscription)
+            outcome = await self._run_handler(event, caller.cause, {"caller": subscription.subscriber})
         return _response(outcome, published.response, where)
 
     async def trigger(
@@ -114,7 +114,7 @@ class Dispatch:
         if not self._context.events.is_handled(raised):
             raise NoHandler(404, f"{where} has no handler")
         with deeper():
-            outcome = await self._ask(raised, cause, {"data": redacted(data)})
+            outcome = await self._run_handler(raised, cause, {"data": redacted(data)})
         return _response(outcome, event.response, where)
 
     async def trigger_all(
@@ -126,7 +126,7 @@ class Dispatch:
     ) -> list[dict[str, object]]:
         """Trigger an event at several subscribers concurrently (one at a time while a fleet is simulated)."""
         with deeper():
-            pass  # too deep is the call's own error
+            pass  # too much nesting is an error of the whole call, not of each entry
         entries = [partial(self.trigger, cause, each, event, data) for each in subscriptions]
         return await self._context.turns.gather(entries)
 
@@ -145,29 +145,32 @@ class Dispatch:
         )
         return {"result": None, **_ids(subscription)}
 
-    async def tell(
+    async def notify_publisher(
         self, kind: EventKind, subscription: InterfaceSubscription, definition: Definition, cause: int | None
     ) -> dict[str, Any] | None:
-        """Notify the publisher of a subscription. Returns the parameters from its handler, to be written back."""
+        """Run the publisher's handler of a subscriber event (subscriberAdded, Updated or Removed).
+
+        Returns the parameters that the handler returned, to be stored in the subscription; None without any.
+        """
         argument = {
             "id": subscription.id,
-            "parameters": effective(definition, subscription),
+            "parameters": effective_parameters(definition, subscription),
             "solution_id": subscription.subscriber,
         }
         event = self._event(kind, subscription.publisher, argument, source=subscription.subscriber)
         with deeper():
-            outcome = await self._ask(event, cause, {"subscription": redacted(argument)})
+            outcome = await self._run_handler(event, cause, {"subscription": redacted(argument)})
         result = None if outcome is None else outcome.result
         returned = result.get("parameters") if isinstance(result, Mapping) else None
         return dict(returned) if isinstance(returned, Mapping) else None
 
-    async def _spend(self, subscription: InterfaceSubscription) -> None:
+    async def _count_call(self, subscription: InterfaceSubscription) -> None:
         """Count a call. Raises ServiceError 403 if a quota is used up."""
-        spent = await self._subscriptions.spend(subscription.id, self._context.clock.now())
-        if spent is not None:
-            most = subscription.quota.get(spent)
+        quota = await self._subscriptions.count_call(subscription.id, self._context.clock.now())
+        if quota is not None:
+            most = subscription.quota.get(quota)
             raise ServiceError(
-                403, f"The {PERIODS[spent]} quota of {subscription.service} is used up: {spent} is {most}."
+                403, f"The {PERIODS[quota]} quota of {subscription.service} is used up: {quota} is {most}."
             )
 
     def _event_of(self, subscription: InterfaceSubscription, event: PublishedEvent, data: object) -> Event:
@@ -195,9 +198,10 @@ class Dispatch:
             kind, source or caller or solution, lambda: data, 0, solution=solution, names=names, caller=caller
         )
 
-    async def _ask(
+    async def _run_handler(
         self, event: Event, cause: int | None, detail: Mapping[str, object]
     ) -> HandlerOutcome | None:
+        """Record an event in the journal, run its handler, and return the outcome; None without a handler."""
         to = {"to": event.solution, **detail}
         sequence = self._context.journal.record(
             "event", event.source, event.kind.event, cause=cause, detail=to
@@ -209,14 +213,14 @@ class NoHandler(ServiceError):
     """Error of a subscriber without a handler for an event."""
 
 
-def effective(definition: Definition, subscription: InterfaceSubscription) -> dict[str, Any]:
+def effective_parameters(definition: Definition, subscription: InterfaceSubscription) -> dict[str, Any]:
     """Return the parameters of a subscription, completed with the publisher's defaults."""
     defaults = {each.name: each.default for each in definition.parameters.values() if each.has_default}
     return {**defaults, **subscription.parameters}
 
 
-def refused(error: Invalid, where: str = "") -> ServiceError:
-    """Return the error for invalid arguments. where: the argument that contains the invalid value."""
+def invalid_arguments(error: Invalid, where: str = "") -> ServiceError:
+    """Return the error of status 400 for invalid arguments. where: the argument that contains the invalid value."""
     parts = [part for part in (where, error.path) if part]
     named = f"Parameter {'.'.join(parts)}" if parts else "Parameters"
     return ServiceError(400, f"{named} validation failed: {error.message}.")
@@ -257,7 +261,7 @@ def _returned(result: object) -> HandlerError | None:
 
 def argument_names(schema: Schema, *others: str) -> tuple[str, ...]:
     """Return the names of a handler's argument: the title of the schema, and the usual names."""
-    title = () if schema.title in BOUND else (schema.title,)
+    title = () if schema.title in RESERVED_NAMES else (schema.title,)
     return tuple(dict.fromkeys((*title, *others)))
 
 

@@ -1,7 +1,7 @@
-"""Text formats of schemas (JSON Schema draft 7, Validation 7.3). No text makes a check slow.
+"""Checks of the text formats of schemas (JSON Schema draft 7, Validation 7.3), in time linear in the text.
 
-Checked: date, date-time, time (RFC 3339), email, hostname, ipv4, ipv6, uri (its form alone), uuid. Any other
-format (int32, byte, password, …) is accepted, and tells readers of the schema more than it tells labkit.
+Checked: date, date-time, time (RFC 3339), email, hostname, ipv4, ipv6, uri (syntax only), uuid. Any other format
+(int32, byte, password, …) is documentation: every text conforms to it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _time(text: str) -> bool:
     if not found:
         return False
     minutes, seconds, _, zone = found.groups()
-    # Python knows no leap second, and six digits of a fraction at most
+    # Python accepts neither a leap second nor more than six digits of a fraction.
     datetime.fromisoformat(f"2000-01-01T{minutes}:{'59' if seconds == '60' else seconds}{zone.upper()}")
     return True
 
@@ -41,7 +41,8 @@ def _date_time(text: str) -> bool:
 
 
 def _email(text: str) -> bool:
-    return "<" not in address(text)  # Ann <ann@example.com> is more than an address
+    # `address` also accepts the form of mail headers, `Ann <ann@example.com>`.
+    return "<" not in address(text)
 
 
 def _uuid(text: str) -> bool:
@@ -55,9 +56,8 @@ CHECKS: dict[str, Callable[[str], object]] = {
     "email": _email,
     "hostname": lambda text: HOSTNAME.fullmatch(text) is not None,
     "ipv4": ipaddress.IPv4Address,
-    "ipv6": lambda text: (
-        "%" not in text and ipaddress.IPv6Address(text)
-    ),  # no zone: it means nothing elsewhere
+    # Without a zone (%eth0), which is only meaningful on one machine.
+    "ipv6": lambda text: "%" not in text and ipaddress.IPv6Address(text),
     "uri": lambda text: URI.fullmatch(text) is not None,
     "uuid": _uuid,
 }

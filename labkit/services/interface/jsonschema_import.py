@@ -1,8 +1,8 @@
-"""jsonschema, imported without what takes a second and a half and what schemas here never use.
+"""Import of jsonschema without a slow dependency that labkit's schemas never use.
 
-Where JupyterLab is installed, its extras are too, and jsonschema imports them all to check formats. One of them,
-rfc3987_syntax, builds a grammar at once, for the format `iri`. It is put off until somebody checks that format, here or
-anywhere else in the process: what jsonschema does stays the same.
+JupyterLab installs the extras of jsonschema, which imports them all for its format checks. One of them, rfc3987_syntax,
+builds a grammar for the format `iri` when it is imported, which takes a second and a half. Here that import is deferred
+until code anywhere in the process checks this format; the behaviour of jsonschema stays the same.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ GRAMMAR = "rfc3987_syntax"
 
 
 def is_valid_syntax(*args: Any, **named: Any) -> Any:
-    """As rfc3987_syntax has it, which is imported by now."""
+    """Import rfc3987_syntax and call its function of this name."""
     return import_module(GRAMMAR).is_valid_syntax(*args, **named)
 
 
@@ -25,9 +25,9 @@ if GRAMMAR in sys.modules or "jsonschema" in sys.modules or find_spec(GRAMMAR) i
     from jsonschema import Draft7Validator, ValidationError
     from jsonschema.validators import extend
 else:
-    later = ModuleType(GRAMMAR)
-    later.is_valid_syntax = is_valid_syntax  # type: ignore[attr-defined]
-    sys.modules[GRAMMAR] = later
+    stub = ModuleType(GRAMMAR)
+    stub.is_valid_syntax = is_valid_syntax  # type: ignore[attr-defined]
+    sys.modules[GRAMMAR] = stub
     try:
         from jsonschema import Draft7Validator, ValidationError
         from jsonschema.validators import extend

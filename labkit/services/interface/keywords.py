@@ -1,8 +1,8 @@
-"""Schema language of Interface: JSON Schema draft 7 with the keywords that the document lists.
+"""Schema language of Interface: JSON Schema draft 7, limited to the keywords that document 3 lists.
 
-Document 3, Resources, Interface service configuration. Beside them bounds in the form of draft 4
-(`maximum: 5, exclusiveMaximum: true`), several types (a list), several schemas of items (a list). Where the
-document is narrower than draft 7, it counts: an enum holds texts.
+Source: document 3, Resources, Interface service configuration. Also accepted: bounds in the form of draft 4
+(`maximum: 5, exclusiveMaximum: true`), a list of types, a list of schemas in `items`. Where the document allows less
+than draft 7, the document applies: the values of an enum are texts.
 """
 
 from __future__ import annotations
@@ -27,9 +27,11 @@ from pydantic import (
 from labkit.settings import Model
 
 LONGEST_PATTERN = 1000  # characters
-LARGEST_PATTERN = 500  # instructions of RE2, of a pattern and of all patterns of one patternProperties
-MOST_PROPERTIES = 500  # that one schema names
-MEMORY = 1 << 20  # bytes, of a pattern
+LARGEST_PATTERN = (
+    500  # RE2 instructions of one pattern, and of all patterns of one patternProperties together
+)
+MOST_PROPERTIES = 500  # entries of one schema's `properties`
+PATTERN_MEMORY = 1 << 20  # bytes that RE2 may use for one pattern
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -40,13 +42,13 @@ class Re2Pattern:
     """Regular expression run by RE2; the time of a match is linear in the text."""
 
     def __init__(self, text: str) -> None:
-        """Compile an expression. Raises ValueError if RE2 does not support it, or would be slow."""
+        """Compile an expression. Raises ValueError if RE2 does not support it or it exceeds the limits above."""
         if len(text) > LONGEST_PATTERN:
             raise ValueError(f"expected a pattern of at most {LONGEST_PATTERN} characters")
         options = re2.Options()
         options.log_errors = False
-        options.never_capture = True  # groups only group, which spares a second pass
-        options.max_mem = MEMORY
+        options.never_capture = True  # a capturing group would cost a second pass over the text
+        options.max_mem = PATTERN_MEMORY
         try:
             self._regex = re2.compile(text, options)
         except UnicodeEncodeError:
@@ -74,42 +76,45 @@ class Re2Pattern:
         return self.text
 
 
-def _pattern(value: object) -> Re2Pattern:
+def _compiled(value: object) -> Re2Pattern:
     if not isinstance(value, str):
         raise ValueError("expected a pattern, a string")
     return Re2Pattern(value)
 
 
-def _kind(value: object) -> str:
+def _items_form(value: object) -> str:
+    """Return the tag of the form in which `items` is written: a boolean, a list of schemas, or one schema."""
     return "flag" if isinstance(value, bool) else "several" if isinstance(value, list | tuple) else "one"
 
 
-def _single(value: object) -> str:
+def _schema_form(value: object) -> str:
+    """Return the tag of the form in which a schema is written: a boolean or a mapping."""
     return "flag" if isinstance(value, bool) else "one"
 
 
-def _names(value: object) -> object:
+def _type_names(value: object) -> object:
+    """Return the value of `type` as a sequence; a single name becomes a tuple of one."""
     return (value,) if isinstance(value, str) else value
 
 
-Compiled = Annotated[Any, PlainValidator(_pattern)]
+Pattern = Annotated[Any, PlainValidator(_compiled)]
 Count = Annotated[int, Field(strict=True, ge=0)]
 Bound = StrictInt | Annotated[StrictFloat, Field(allow_inf_nan=False)]
-Types = Annotated[tuple[TypeName, ...], BeforeValidator(_names), Field(min_length=1)]
-# A schema or, as in draft 7, true (anything) or false (nothing).
-Sub = Annotated[
-    Annotated["Keywords", Tag("one")] | Annotated[StrictBool, Tag("flag")], Discriminator(_single)
+Types = Annotated[tuple[TypeName, ...], BeforeValidator(_type_names), Field(min_length=1)]
+# A schema or, as in draft 7, true (every value is valid) or false (none is).
+Subschema = Annotated[
+    Annotated["Keywords", Tag("one")] | Annotated[StrictBool, Tag("flag")], Discriminator(_schema_form)
 ]
 Items = Annotated[
     Annotated["Keywords", Tag("one")]
     | Annotated[StrictBool, Tag("flag")]
-    | Annotated[tuple[Sub, ...], Tag("several")],
-    Discriminator(_kind),
+    | Annotated[tuple[Subschema, ...], Tag("several")],
+    Discriminator(_items_form),
 ]
 
 
 class Keywords(Model):
-    """One schema, as it was written; those within it too. See the module."""
+    """Parsed schema with its subschemas; the fields are the keywords of JSON Schema."""
 
     type: Types | None = None
     enum: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
@@ -124,24 +129,25 @@ class Keywords(Model):
     exclusiveMinimum: StrictBool | Bound | None = None  # noqa: N815
     maxLength: Count | None = None  # noqa: N815
     minLength: Count | None = None  # noqa: N815
-    pattern: Compiled | None = None
+    pattern: Pattern | None = None
     items: Items | None = None
-    additionalItems: Sub | None = None  # noqa: N815
+    additionalItems: Subschema | None = None  # noqa: N815
     maxItems: Count | None = None  # noqa: N815
     minItems: Count | None = None  # noqa: N815
     uniqueItems: StrictBool = False  # noqa: N815
     required: tuple[str, ...] = ()
-    properties: dict[str, Sub] = Field(default_factory=dict, max_length=MOST_PROPERTIES)
-    patternProperties: dict[Compiled, Sub] = Field(default_factory=dict)  # noqa: N815
-    additionalProperties: Sub | None = None  # noqa: N815
+    properties: dict[str, Subschema] = Field(default_factory=dict, max_length=MOST_PROPERTIES)
+    patternProperties: dict[Pattern, Subschema] = Field(default_factory=dict)  # noqa: N815
+    additionalProperties: Subschema | None = None  # noqa: N815
     maxProperties: Count | None = None  # noqa: N815
     minProperties: Count | None = None  # noqa: N815
 
     @model_validator(mode="after")
-    def _whole(self) -> Keywords:
-        for name, of in (("exclusiveMaximum", "maximum"), ("exclusiveMinimum", "minimum")):
-            if getattr(self, name) is True and getattr(self, of) is None:
-                raise ValueError(f"{name}: true needs {of}")
+    def _check_combinations(self) -> Keywords:
+        """Raise ValueError for keywords that are valid by themselves but not together."""
+        for name, bound in (("exclusiveMaximum", "maximum"), ("exclusiveMinimum", "minimum")):
+            if getattr(self, name) is True and getattr(self, bound) is None:
+                raise ValueError(f"{name}: true needs {bound}")
         size = sum(pattern.size for pattern in self.patternProperties)
         if size > LARGEST_PATTERN:
             raise ValueError(
@@ -151,15 +157,16 @@ class Keywords(Model):
 
     @property
     def has_default(self) -> bool:
+        """Whether the schema has `default`, which may also be null."""
         return "default" in self.model_fields_set
 
     @property
-    def holds_default(self) -> bool:
-        """Return whether the schema or a schema within it has a default."""
-        return self.has_default or any(inner.holds_default for _, inner in self.inner())
+    def contains_default(self) -> bool:
+        """Whether the schema or one of its subschemas, at any depth, has `default`."""
+        return self.has_default or any(each.contains_default for _, each in self.subschemas())
 
-    def inner(self) -> Iterator[tuple[str, Keywords]]:
-        """Yield the schemas directly within this one, with their paths."""
+    def subschemas(self) -> Iterator[tuple[str, Keywords]]:
+        """Yield the direct subschemas, each with its path within this schema, such as `properties.name`."""
         found: dict[str, object] = {f"properties.{name}": each for name, each in self.properties.items()}
         for pattern, each in self.patternProperties.items():
             found[f"patternProperties.{pattern}"] = each
@@ -173,9 +180,13 @@ class Keywords(Model):
                 yield path, schema
 
     def draft7(self) -> dict[str, Any]:
-        """Return the schema in draft 7, without annotations; patterns are compiled, enum is a set."""
+        """Return the schema for `validation.validator`, as draft 7 without annotations.
+
+        Unlike in draft 7, patterns are compiled, `enum` is a dict with its values as keys, for a quick look-up, and
+        false is written as `{"forbidden": True}`.
+        """
         schema: dict[str, Any] = {}
-        for name in SIMPLE:
+        for name in PLAIN_KEYWORDS:
             value = getattr(self, name)
             if value is not None and value is not False and value != ():
                 schema[name] = value
@@ -183,28 +194,32 @@ class Keywords(Model):
             schema["type"] = list(self.type)
         if self.enum:
             schema["enum"] = dict.fromkeys(self.enum)
-        for name, of in (("exclusiveMaximum", "maximum"), ("exclusiveMinimum", "minimum")):
+        for name, bound in (("exclusiveMaximum", "maximum"), ("exclusiveMinimum", "minimum")):
             if schema.get(name) is True:
-                schema[name] = schema.pop(of)
-        for name in INNER:
-            if (inner := getattr(self, name)) not in (None, {}):
-                schema[name] = _draft7(inner)
+                schema[name] = schema.pop(bound)
+        for name in SUBSCHEMA_KEYWORDS:
+            if (value := getattr(self, name)) not in (None, {}):
+                schema[name] = _draft7(value)
         return schema
 
 
-SIMPLE = (
+# Keywords whose value draft7() copies, and keywords whose value contains subschemas.
+PLAIN_KEYWORDS = (
     "type enum format maximum minimum exclusiveMaximum exclusiveMinimum maxLength minLength pattern "
     "maxItems minItems uniqueItems required maxProperties minProperties"
 ).split()
-INNER = ("properties", "patternProperties", "items", "additionalItems", "additionalProperties")
+SUBSCHEMA_KEYWORDS = ("properties", "patternProperties", "items", "additionalItems", "additionalProperties")
 
 
-def _draft7(schema: object) -> Any:
-    """A schema, or those of a list or a mapping. `forbidden` is false with a path in its error."""
-    if schema is False:
+def _draft7(value: object) -> Any:
+    """Return a subschema, or a list or mapping of subschemas, in the form of Keywords.draft7.
+
+    False becomes `{"forbidden": True}`, since jsonschema's error for false has no path to the value.
+    """
+    if value is False:
         return {"forbidden": True}
-    if isinstance(schema, Keywords):
-        return schema.draft7()
-    if isinstance(schema, tuple):
-        return [_draft7(each) for each in schema]
-    return {key: _draft7(each) for key, each in schema.items()} if isinstance(schema, dict) else schema
+    if isinstance(value, Keywords):
+        return value.draft7()
+    if isinstance(value, tuple):
+        return [_draft7(each) for each in value]
+    return {key: _draft7(each) for key, each in value.items()} if isinstance(value, dict) else value

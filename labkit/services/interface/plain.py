@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 DEEPEST = 32  # tables within tables
-MOST_ITEMS = 10_000  # values in all: items of lists, entries of tables
-MOST_CHARACTERS = 131_072  # in all texts and names
+MOST_ITEMS = 10_000  # all values together: items of lists, entries of tables
+MOST_CHARACTERS = 131_072  # of all texts and names together
 MOST_BITS = 1024  # of a whole number; a float has as many
 
 KINDS = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
@@ -17,8 +17,8 @@ KINDS = {dict: "object", list: "array", str: "string", bool: "boolean", int: "in
 class Invalid(ValueError):
     """Error of an invalid value.
 
-    path: where, as `lights[0].name`, empty for the value itself; message: what was expected there. The text of
-    the value is in neither.
+    path: its place, such as `lights[0].name`, empty for the whole value; message: what was expected there. Neither
+    contains the value.
     """
 
     def __init__(self, message: str, path: str = "") -> None:
@@ -35,7 +35,7 @@ class Invalid(ValueError):
 
 
 class Copier:
-    """Copier of values to plain dicts, lists, texts, numbers, booleans and None, with one limit for all copies."""
+    """Copier of values to plain dicts, lists, texts, numbers, booleans and None; all its copies share the limits."""
 
     def __init__(
         self, most_items: int = MOST_ITEMS, most_characters: int = MOST_CHARACTERS, deepest: int = DEEPEST
@@ -53,7 +53,7 @@ class Copier:
         if self._items < 0:
             raise Invalid(f"expected at most {self._most_items} values in all")
         if isinstance(value, str):
-            self._read(value)
+            self._count_characters(value)
             return str(value)
         if value is None or isinstance(value, bool | float):
             return value
@@ -72,7 +72,7 @@ class Copier:
         for name, each in value.items():
             if not isinstance(name, str):
                 raise Invalid(f"expected texts as names, not {type(name).__name__}")
-            self._read(name)
+            self._count_characters(name)
             try:
                 copied[name] = self._copy(each, depth)
             except Invalid as error:
@@ -88,7 +88,7 @@ class Copier:
                 raise error.below(index) from None
         return copied
 
-    def _read(self, text: str) -> None:
+    def _count_characters(self, text: str) -> None:
         self._characters -= len(text)
         if self._characters < 0:
             raise Invalid(f"expected at most {self._most_characters} characters in all")

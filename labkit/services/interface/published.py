@@ -1,4 +1,4 @@
-"""Service that a publisher offers to a subscriber, with operations declared by their schemas."""
+"""Service of a publisher as a subscriber calls it; its operations are described by schemas."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from labkit.services.redaction import redacted
 Call: TypeAlias = Callable[[Caller, str, Mapping[str, object]], Awaitable[object]]
 SetParameters: TypeAlias = Callable[[Caller, Mapping[str, Any]], Awaitable[dict[str, Any]]]
 
-BODY = "body"  # the argument that holds the data of an operation which takes no object
-TYPES: dict[str, Any] = {
+BODY = "body"  # the argument with the data of an operation whose schema is not an object
+TYPES: dict[str, Any] = {  # Python types by JSON Schema type
     "array": list,
     "boolean": bool,
     "integer": int,
@@ -32,7 +32,8 @@ TYPES: dict[str, Any] = {
 class SubscribedService(KeepsParameters):
     """Service of a publisher at one of its subscribers.
 
-    call: by caller, operation and arguments; parameters, set_parameters: of the subscription.
+    script_key: its name, before the first letter is capitalised; call: runs an operation, given caller, name and
+    arguments; parameters, set_parameters: read and change the parameters of the subscription.
     """
 
     def __init__(
@@ -44,7 +45,7 @@ class SubscribedService(KeepsParameters):
         set_parameters: SetParameters,
     ) -> None:
         self.script_key = script_key
-        self.name = service_name(script_key)  # type: ignore[misc]  # each has its own
+        self.name = service_name(script_key)  # type: ignore[misc]  # a ClassVar of other services
         self.operations = operations  # type: ignore[misc]
         self.call = call
         self._parameters = parameters
@@ -63,25 +64,24 @@ class PublishedOperation(Operation):
     """Operation of a publisher. Its schema validates the arguments; the signature here only describes them."""
 
     def __init__(self, service: str, published: Published) -> None:
-        with (
-            warnings.catch_warnings()
-        ):  # an argument may be called `json` or `copy`, as methods of models are
+        # pydantic warns of arguments named like methods of its models, such as `json` and `copy`.
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             super().__init__(service, _described(published))
 
     def arguments(self, parameters: Mapping[str, object]) -> dict[str, Any]:
-        """Return all arguments as one, since the schema validates them together."""
+        """Return all arguments as a single one, since the publisher's schema validates them together."""
         return {"arguments": parameters}
 
     def shown(self, parameters: Mapping[str, object], *, values: bool = False) -> dict[str, object]:
-        """Return `parameters` for the journal, without those whose names suggest a secret."""
+        """Return `parameters` for the journal; values whose names suggest a secret are hidden."""
         shown = redacted(parameters)
         assert isinstance(shown, dict)
         return shown
 
 
 def takes_object(published: Published) -> bool:
-    """Return whether an operation's data is an object of the call's arguments; else it is their `body`."""
+    """Return whether an operation takes an object, whose entries are the arguments; else the argument is `body`."""
     types = published.parameters.keywords.type
     return types is None or "object" in types
 
@@ -92,8 +92,10 @@ def payload(
     configured: Mapping[str, object],
     restricted: Container[str] = (),
 ) -> object:
-    """The data that arguments of a call make. What the subscriber configured is the default of the argument of this
-    name, and counts alone where the publisher says that the parameter is restricted.
+    """Return the data that an operation's handler receives, before validation.
+
+    arguments: of the call; configured: parameters of the subscription, the defaults of the arguments with their names;
+    restricted: names of parameters that arguments cannot override.
     """
     if not takes_object(published):
         return arguments.get(BODY)
@@ -113,7 +115,7 @@ def _described(published: Published) -> Callable[..., Awaitable[object]]:
     if takes_object(published):
         for name, inner in schema.properties.items():
             if not _can_be_argument(name):
-                continue  # given by a table alone
+                continue  # a keyword argument cannot have this name; a script's table can
             optional = name not in schema.required
             default = inner.default if isinstance(inner, Keywords) else None
             parameters.append(
@@ -136,11 +138,12 @@ def _described(published: Published) -> Callable[..., Awaitable[object]]:
 
 
 def _can_be_argument(name: str) -> bool:
-    ours = name.startswith(("_", "model_")) or name.endswith("_") or name == "others"
-    return name.isidentifier() and not ours
+    reserved = name.startswith(("_", "model_")) or name.endswith("_") or name == "others"
+    return name.isidentifier() and not reserved
 
 
 def _type(schema: object) -> Any:
+    """Return the Python type of the values of a schema, for annotations."""
     types = (schema.type if isinstance(schema, Keywords) else None) or ()
     found: Any = Any
     for index, each in enumerate(types):

@@ -20,7 +20,7 @@ class Publishers:
     """Definitions of the publishing solutions, read from their configuration of the service."""
 
     def __init__(self, context: Context, service: str) -> None:
-        """service: the name of Interface in the configuration of a solution."""
+        """Create an empty registry. service: the section of a solution's configuration that has its definition."""
         self._context = context
         self._service = service
         self._all: dict[str, Definition] = {}
@@ -34,7 +34,7 @@ class Publishers:
         return self._all.get(solution)
 
     def of_key(self, key: str) -> str | None:
-        """Return the first solution whose service has this key, in any letter case, or this id; None if none has."""
+        """Return the id of the first publisher with this id or default_script_key, in any letter case, or None."""
         key = key.lower()
         for id, definition in self._all.items():
             if key in (definition.default_script_key.lower(), id):
@@ -42,7 +42,10 @@ class Publishers:
         return None
 
     def operations(self, solution: str, service: str) -> Mapping[str, Operation]:
-        """What a publisher's subscribers may call, by the name that the service has at them: made once for all."""
+        """Return the operations of a publisher by name. service: the name of its service at a subscriber.
+
+        Subscribers that use the same name share the same objects.
+        """
         key = solution, service
         if key not in self._operations:
             published = self._all[solution].operations.values()
@@ -62,12 +65,15 @@ class Publishers:
             raise SettingsError(f"services.{self._service}: {error}") from None
 
     def read(self, solution: str) -> None:
-        """Load the checked configuration of a solution; its scripts handle operations without a handler."""
+        """Load the checked configuration of a solution, and install the scripts of its operations as handlers.
+
+        An operation that has a handler of the solution's own keeps it.
+        """
         plain = self._context.configuration.get(solution, {}).get(self._service)
         before = self._all.pop(solution, None)
         self._operations = {key: each for key, each in self._operations.items() if key[0] != solution}
-        there = self._context.solutions.find(solution)
-        if there is None:
+        publisher = self._context.solutions.find(solution)
+        if publisher is None:
             return
         if plain is not None:
             self._all[solution] = Definition.read(plain, solution=solution, name=solution)
@@ -76,7 +82,7 @@ class Publishers:
         operations = self._all[solution].operations.values() if plain is not None else ()
         scripts = {each.name: each.script for each in operations if each.script}
         names = {each.name: argument_names(each.parameters, *OPERATION.arguments) for each in operations}
-        there.install(SERVICE, scripts, names)
+        publisher.install(SERVICE, scripts, names)
 
     def clear(self) -> None:
         self._all.clear()
@@ -84,6 +90,6 @@ class Publishers:
 
 
 def check_id(id: str, what: str) -> None:
-    """Raise SettingsError for an id that does not have document 3's format of subscriber ids."""
+    """Raise SettingsError if an id lacks document 3's format of subscriber ids. what: names the id in the error."""
     if not ID.fullmatch(id):
         raise SettingsError(f"{what} has to be lower-case letters and digits, a letter first, not {id!r}")

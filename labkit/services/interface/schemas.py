@@ -1,12 +1,11 @@
 """Schemas of Interface: validation of payloads and their completion with defaults.
 
-A schema is read and checked once; `Schema.filled` is what each call costs. A value is copied to plain JSON
-first, within the bounds of `plain`, and an empty table is given the form that the schema asks for: a script cannot
-tell an empty list from an empty object, so where `type` names `array` and not `object`, {} becomes [], and the
-other way round. Then defaults are filled in, then it is validated.
+A schema is compiled once; each call only runs `Schema.filled`. That copies the value to plain JSON, within the limits
+of `plain`, then inserts defaults, then validates. An empty Lua table may be a list or an object, so the copy gets the
+form that the schema expects: if `type` includes `array` but not `object`, {} becomes [], and vice versa.
 
-Choices: a value of None (nil) is one that was left out, so the schema's own default stands for it; within
-tables null is a value. An object that is left out has no defaults within it, unless it has a default itself.
+Choices: None (nil) as the whole value counts as missing, so the schema's default replaces it; within tables null is a
+value. A missing object gets no defaults of its properties, unless the object has a default itself.
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ ANYTHING = Keywords()
 
 
 class Schema:
-    """Compiled schema. As a pydantic type it is read from a mapping.
+    """Compiled schema. As the type of a pydantic field, it is built from the schema's mapping.
 
-    title: the name of the payload, and of the argument of a handler.
+    title: the name of the payload, and of a handler's argument.
     """
 
     def __init__(self, keywords: Keywords = ANYTHING) -> None:
@@ -43,13 +42,13 @@ class Schema:
         schema = keywords.draft7()
         self._validate: Callable[[Any], None] | None = None
         if schema:
-            # Imported where there is something to validate: with all of its extras jsonschema takes a second.
+            # Imported only for a schema with constraints, since importing jsonschema takes long.
             from labkit.services.interface.validation import validator
 
             self._validate = validator(schema)
-        for path, inner in keywords.inner():
+        for path, inner in keywords.subschemas():
             try:
-                Schema(inner) if inner.holds_default else None
+                Schema(inner) if inner.contains_default else None
             except Invalid as error:
                 raise error.below(path) from None
         if keywords.has_default:
@@ -89,7 +88,7 @@ class _Filling:
 
     def __init__(self, keywords: Keywords) -> None:
         types = keywords.type or ()
-        self._form = ""  # of an empty table
+        self._form = ""  # the only form that an empty table may have; "" if it may have either
         if ("array" in types) != ("object" in types):
             self._form = "array" if "array" in types else "object"
         self._defaults = {
@@ -97,7 +96,7 @@ class _Filling:
             for name, inner in keywords.properties.items()
             if isinstance(inner, Keywords) and inner.has_default
         }
-        self._named = keywords.properties.keys()
+        self._declared = keywords.properties.keys()
         self._properties = {name: _filling(inner) for name, inner in keywords.properties.items()}
         self._patterns = [(pattern, _filling(inner)) for pattern, inner in keywords.patternProperties.items()]
         self._others = _filling(keywords.additionalProperties)
@@ -112,7 +111,7 @@ class _Filling:
         self._within_lists = any([*self._first, self._items])
 
     def __bool__(self) -> bool:
-        """Does it do anything?"""
+        """Return whether `fill` may change a value."""
         return bool(self._form or self._defaults or self._within_objects or self._within_lists)
 
     def fill(self, value: Any, copier: Copier) -> Any:
@@ -134,12 +133,12 @@ class _Filling:
                 value[name] = copier.copy(default)
         if self._within_objects:
             for name in value:
-                for each in self._of(name):
+                for each in self._matching(name):
                     value[name] = each.fill(value[name], copier)
 
-    def _of(self, name: str) -> Iterator[_Filling]:
-        """Yield the completions that apply to an entry."""
-        known = name in self._named
+    def _matching(self, name: str) -> Iterator[_Filling]:
+        """Yield the completions that apply to the entry with this name."""
+        known = name in self._declared
         if known and (filling := self._properties[name]):
             yield filling
         for pattern, filling in self._patterns:
@@ -159,6 +158,6 @@ class _Filling:
 
 
 def _filling(schema: object) -> _Filling | None:
-    """None where nothing is to be done."""
+    """Return the completion for a schema; None if it never changes a value."""
     filling = _Filling(schema) if isinstance(schema, Keywords) else None
     return filling or None

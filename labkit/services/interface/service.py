@@ -19,8 +19,8 @@ from labkit.services.interface.arguments import (
     Quota,
     SubscriberId,
     Target,
-    named_quota,
-    same,
+    json_equal,
+    quota_changes,
 )
 from labkit.services.interface.configuration import Definition
 from labkit.services.interface.configuration import EventDefinition as PublishedEvent
@@ -31,21 +31,24 @@ from labkit.services.interface.dispatch import (
     UPDATED,
     Dispatch,
     argument_names,
-    effective,
-    refused,
+    effective_parameters,
+    invalid_arguments,
 )
 from labkit.services.interface.plain import Invalid
 from labkit.services.interface.published import SubscribedService
 from labkit.services.interface.publishers import Publishers
+from labkit.services.interface.reconciler import SubscriptionReconciler
 from labkit.services.interface.store import Subscriptions
-from labkit.services.interface.subscribing import Subscribing
 from labkit.services.interface.subscription import InterfaceSubscription, date_time, service_name
-from labkit.services.interface.wanted import WantedSubscriptions
+from labkit.services.interface.subscription_writer import SubscriptionWriter
 from labkit.services.operation import Caller, Service, operation
 
 
 class Interface(Service):
-    """Service for publishers' operations on their subscribers; provides the publishers' services to subscribers."""
+    """Service through which solutions publish operations and events, and use what others publish.
+
+    Its operations are for publishers. A subscriber calls the SubscribedService of each publisher instead.
+    """
 
     name: ClassVar[str] = "Interface"
     gives_defaults: ClassVar[bool] = False
@@ -56,19 +59,19 @@ class Interface(Service):
         self.subscriptions = Subscriptions(context.database)
         self.publishers = Publishers(context, self.name)
         self.dispatch = Dispatch(context, self.subscriptions)
-        self.subscribing = Subscribing(
+        self.writer = SubscriptionWriter(
             context, self.subscriptions, self.publishers, self.dispatch, self.renew
         )
-        self._wanted = WantedSubscriptions(context, self.subscriptions, self.publishers, self.subscribing)
-        self._services: dict[str, dict[str, Service]] = {}  # of each subscriber
+        self._reconciler = SubscriptionReconciler(context, self.subscriptions, self.publishers, self.writer)
+        self._services: dict[str, dict[str, Service]] = {}  # by subscriber, then by name and key
 
     # ---- operations
 
     @operation
     async def getSubscriber(self, caller: Caller, subscriber_id: SubscriberId) -> dict[str, object]:
-        """A subscriber: id, quota, triggers, parameters, created_at, updated_at, solution_id.
+        """Return a subscriber as {id, quota, triggers, parameters, created_at, updated_at, solution_id}.
 
-        subscriber_id: the id of the solution. 404 for one that is no subscriber.
+        subscriber_id: the id of the subscribing solution. 404 for a solution that is not a subscriber.
         """
         definition = self._published(caller)
         return self.described(definition, self._subscriber(caller, subscriber_id))
@@ -81,13 +84,17 @@ class Interface(Service):
         offset: Offset = 0,
         limit: Limit = 20,
     ) -> dict[str, object]:
-        """{items, total} of the subscribers whose parameters hold all that is given, those that came first first."""
+        """List subscribers, the oldest first, as {items, total}.
+
+        parameters: values that a subscriber's parameters must equal; offset, limit: the page of items; total counts all
+        matches.
+        """
         definition = self._published(caller)
-        wanted = parameters.get_secret_value() if parameters is not None else {}
+        expected = parameters.get_secret_value() if parameters is not None else {}
         found = [
             each
             for each in self.active(caller.solution)
-            if _holds(effective(definition, each), wanted)  # what is left out is not equal to null
+            if _matches(effective_parameters(definition, each), expected)
         ]
         items = [self.described(definition, each) for each in found[offset : offset + limit]]
         return {"items": items, "total": len(found)}
@@ -100,16 +107,16 @@ class Interface(Service):
         quota: Quota | None = None,
         parameters: Parameters | None = None,
     ) -> None:
-        """Set the quota (calls_daily, calls_monthly) and parameters of a subscriber; what is not named stays.
+        """Set quotas (calls_daily, calls_monthly) and parameters of a subscriber; those not named stay unchanged.
 
-        A quota of null is forgotten. 404 for one that is no subscriber.
+        A quota of null removes the limit. 404 for a solution that is not a subscriber.
         """
         self._published(caller)
         subscription = self._subscriber(caller, subscriber_id)
         given = parameters.get_secret_value() if parameters is not None else {}
         try:
-            await self.subscribing.change(
-                subscription, parameters=given, quota=named_quota(quota), cause=caller.cause
+            await self.writer.change(
+                subscription, parameters=given, quota=quota_changes(quota), cause=caller.cause
             )
         except SettingsError as error:
             raise ServiceError(400, f"Parameter {error}.") from None
@@ -118,10 +125,10 @@ class Interface(Service):
     async def trigger(
         self, caller: Caller, /, event: EventName, mode: Mode = None, data: Payload = None, **others: object
     ) -> list[dict[str, object]]:
-        """Have every subscriber handle an event, with `data`: a list of {result, status, instance_id, solution_id}.
+        """Send an event with `data` to every subscriber; returns a list of {result, status, instance_id, solution_id}.
 
-        mode: async (unless the publisher's configuration says sync): each handles it after those before, and the
-        list acknowledges it, without results. 400 for an event that is not published.
+        mode: sync waits for the handlers and returns their results; async (the default, unless the publisher's
+        configuration says sync) only queues the event. 400 for an event that is not published.
         """
         definition = self._published(caller)
         published, payload = _payload(definition, event, data)
@@ -142,10 +149,11 @@ class Interface(Service):
         data: Payload = None,
         **others: object,
     ) -> object:
-        """Have one subscriber handle an event, with `data`: the result of its handler; nothing where mode is async.
+        """Send an event with `data` to one subscriber; returns the result of its handler, or nil if mode is async.
 
-        target: the subscriber's solution id, or the id of the subscription. mode: sync, unless the publisher's
-        configuration says async. 404 for one that is no subscriber.
+        target: the subscriber's solution id, or the id of the subscription. mode: sync (the default, unless the
+        publisher's configuration says async) waits for the handler; async only queues the event. 404 for a target that
+        is not a subscriber.
         """
         definition = self._published(caller)
         subscription = self.subscriptions.find(caller.solution, target) or self.subscriptions.get(target)
@@ -158,7 +166,7 @@ class Interface(Service):
         self.dispatch.post(caller.cause, subscription, published, payload)
         return None
 
-    # ---- as a service of a lab
+    # ---- lifecycle
 
     async def start(self) -> None:
         await self.subscriptions.load()
@@ -178,31 +186,35 @@ class Interface(Service):
         return self._services.get(solution, {})
 
     def check(self, solution: NamedSolution, configuration: Mapping[str, Mapping[str, Any]]) -> None:
-        """Raises SettingsError for a definition that is wrong, and for a subscription that settings name and that
-        cannot be."""
+        """Raise SettingsError for an invalid definition, and for an invalid subscription in settings."""
         if self.name in configuration:
             self.publishers.check(solution, configuration[self.name])
-        self._wanted.check(solution, configuration)
+        self._reconciler.check(solution, configuration)
 
     def configured(self, solution: str) -> None:
+        """Load the definition of a solution, and renew the services of its subscribers."""
         self.publishers.read(solution)
         for each in self.subscriptions.of_publisher(solution):
             self.renew(each.subscriber)
 
     async def set_up(self, solution: str) -> None:
+        """Create the subscriptions that settings and files declare for a solution and to it.
+
+        Raises SettingsError for an invalid subscription in its settings.
+        """
         try:
-            await self._wanted.of_subscriber(solution)
+            await self._reconciler.reconcile_subscriber(solution)
             if self.publishers.find(solution) is not None:
-                await self._wanted.of_publisher(solution)
+                await self._reconciler.reconcile_publisher(solution)
         finally:
             self.renew(solution)
             for each in self.subscriptions.of_publisher(solution):
                 self.renew(each.subscriber)
 
     async def forget(self, solution: str) -> None:
-        """Its subscriptions end, and those of others to it."""
+        """Remove the subscriptions of a solution, and those of other solutions to it."""
         for each in self.subscriptions.of_subscriber(solution):
-            await self.subscribing.remove(each)
+            await self.writer.remove(each)
         for each in self.subscriptions.of_publisher(solution):
             await self.subscriptions.remove(each.id)
             self.renew(each.subscriber)
@@ -216,9 +228,9 @@ class Interface(Service):
         ]
 
     def is_suspended(self, subscription: InterfaceSubscription) -> bool:
-        """Return whether the publisher's whitelist, narrowed since, does not have the subscriber's business.
+        """Return whether the publisher's current whitelist excludes the subscriber's business.
 
-        The subscription stays as it is, and counts again once the whitelist allows the business.
+        A suspended subscription stays stored, and works again once the whitelist includes the business.
         """
         definition = self.publishers.find(subscription.publisher)
         subscriber = self._context.solutions.find(subscription.subscriber)
@@ -232,23 +244,23 @@ class Interface(Service):
             "id": subscription.id,
             "quota": dict(subscription.quota),
             "triggers": dict(subscription.triggers),
-            "parameters": effective(definition, subscription),
+            "parameters": effective_parameters(definition, subscription),
             "created_at": date_time(subscription.created_at),
             "updated_at": date_time(subscription.updated_at),
             "solution_id": subscription.subscriber,
         }
 
     async def subscribe(self, subscriber: str, publisher: str, **given: Any) -> InterfaceSubscription:
-        """Subscribe a solution to another (Subscribing.made). Raises SettingsError."""
-        return await self.subscribing.add(self.subscribing.made(subscriber, publisher, **given))
+        """Subscribe one solution to another. given: as for SubscriptionWriter.prepare. Raises SettingsError."""
+        return await self.writer.add(self.writer.prepare(subscriber, publisher, **given))
 
     async def update(self, subscription: InterfaceSubscription, **changes: Any) -> InterfaceSubscription:
-        """Change a subscription (Subscribing.change). Raises SettingsError."""
-        return await self.subscribing.change(subscription, **changes)
+        """Change a subscription. changes: as for SubscriptionWriter.change. Raises SettingsError."""
+        return await self.writer.change(subscription, **changes)
 
     async def unsubscribe(self, subscription: InterfaceSubscription) -> bool:
         """Delete a subscription. Returns False if it is already deleted."""
-        return await self.subscribing.remove(subscription)
+        return await self.writer.remove(subscription)
 
     def renew(self, subscriber: str) -> None:
         """Install the services of a subscriber's current subscriptions, and their default scripts."""
@@ -257,8 +269,8 @@ class Interface(Service):
         solution = self._context.solutions.find(subscriber)
         if solution is None:
             return
-        found: dict[str, Service] = {}
-        others: dict[str, Service] = {}
+        by_name: dict[str, Service] = {}
+        aliases: dict[str, Service] = {}  # other spellings of the names
         keys: set[str] = set()
         for each in self.subscriptions.of_subscriber(subscriber):
             definition = self.publishers.find(each.publisher)
@@ -271,9 +283,9 @@ class Interface(Service):
                 partial(self._parameters, each.id),
                 partial(self._set_parameters, each.id),
             )
-            found[each.service] = service
+            by_name[each.service] = service
             for name in (each.script_key, each.publisher, service_name(each.publisher)):
-                others.setdefault(name, service)
+                aliases.setdefault(name, service)
             scripts = {event.name: event.default_script for event in definition.events.values()}
             names = {
                 event.name: argument_names(event.parameters, "event") for event in definition.events.values()
@@ -285,9 +297,9 @@ class Interface(Service):
                 )
             except SettingsError as error:
                 solution.warn(str(error))
-        self._services[subscriber] = {**others, **found}
-        for service_before in {each.name.lower() for each in before.values()} - keys:
-            solution.install(service_before, {}, {})
+        self._services[subscriber] = {**aliases, **by_name}
+        for removed in {each.name.lower() for each in before.values()} - keys:
+            solution.install(removed, {}, {})
 
     async def _call(
         self, subscription_id: str, caller: Caller, name: str, arguments: Mapping[str, object]
@@ -300,7 +312,7 @@ class Interface(Service):
 
     def _parameters(self, subscription_id: str) -> dict[str, Any]:
         subscription, definition = self._current(subscription_id)
-        return effective(definition, subscription)
+        return effective_parameters(definition, subscription)
 
     async def _set_parameters(
         self, subscription_id: str, caller: Caller, parameters: Mapping[str, Any]
@@ -311,12 +323,13 @@ class Interface(Service):
             if known is not None and known.restricted:
                 raise ServiceError(403, f"Parameter {name} of {subscription.service} is restricted.")
         try:
-            after = await self.subscribing.change(subscription, parameters=parameters, cause=caller.cause)
+            after = await self.writer.change(subscription, parameters=parameters, cause=caller.cause)
         except SettingsError as error:
             raise ServiceError(400, f"Parameter {error}.") from None
-        return effective(definition, after)
+        return effective_parameters(definition, after)
 
     def _current(self, subscription_id: str) -> tuple[InterfaceSubscription, Definition]:
+        """Return a subscription and its publisher's definition. Raises ServiceError 404 or 403 if it is not usable."""
         subscription = self.subscriptions.get(subscription_id)
         definition = None if subscription is None else self.publishers.find(subscription.publisher)
         if subscription is None or definition is None:
@@ -345,13 +358,16 @@ class Interface(Service):
         )
 
     def _check_capacity(self, caller: Caller) -> None:
-        """Those who trigger never wait for the handlers: these may be what they were called by."""
+        """Raise ServiceError 503 if too many events of the caller wait for handlers.
+
+        Waiting for room could block for ever, since a handler in the queue may itself wait for the caller.
+        """
         if self._context.events.is_full(caller.solution):
             raise ServiceError(503, "too many events of this solution are waiting for their handlers")
 
 
 def _payload(definition: Definition, event: str, data: object) -> tuple[PublishedEvent, object]:
-    """What is published of an event, and its payload. Raises ServiceError 400."""
+    """Return the definition and the validated payload of an event. Raises ServiceError 400 if either is invalid."""
     published = definition.events.get(event)
     if published is None:
         known = ", ".join(definition.events) or "none"
@@ -361,8 +377,9 @@ def _payload(definition: Definition, event: str, data: object) -> tuple[Publishe
     try:
         return published, published.parameters.filled(given)
     except Invalid as error:
-        raise refused(error, "data") from None
+        raise invalid_arguments(error, "data") from None
 
 
-def _holds(parameters: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    return all(name in parameters and same(value, parameters[name]) for name, value in wanted.items())
+def _matches(parameters: Mapping[str, Any], expected: Mapping[str, Any]) -> bool:
+    """Return whether each expected parameter is present and equal; a missing parameter does not equal null."""
+    return all(name in parameters and json_equal(value, parameters[name]) for name, value in expected.items())

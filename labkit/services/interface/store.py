@@ -17,7 +17,7 @@ from labkit.services.interface.subscription import QUOTAS, InterfaceSubscription
 subscription_table = Table(
     "subscription",
     metadata,
-    Column("position", Integer, primary_key=True),  # counts up: the order in which they came
+    Column("position", Integer, primary_key=True),  # increases: the order of creation
     Column("id", String, nullable=False, unique=True),
     Column("publisher", String, nullable=False),
     Column("subscriber", String, nullable=False),
@@ -29,7 +29,7 @@ subscription_table = Table(
     Column("created_at", Integer, nullable=False),
     Column("updated_at", Integer, nullable=False),
     Column("given", Text, info={"secret": True}),
-    Column("day", String, nullable=False),  # the last one with a call, in UTC
+    Column("day", String, nullable=False),  # UTC day of the last call
     Column("calls_of_day", Integer, nullable=False),
     Column("month", String, nullable=False),
     Column("calls_of_month", Integer, nullable=False),
@@ -49,8 +49,8 @@ UPDATE = (
     "UPDATE subscription SET script_key = ?, parameters = ?, triggers = ?, calls_daily = ?, calls_monthly = ?, "
     "updated_at = ?, given = ? WHERE id = ?"
 )
-# Counts a call, where the quota has one left: the statement alone decides, whoever else writes.
-SPEND = """
+# Counts a call unless a quota is used up. One statement checks and counts, so concurrent calls cannot exceed a quota.
+COUNT_CALL = """
 UPDATE subscription SET
   calls_of_day = CASE WHEN day = :day THEN calls_of_day ELSE 0 END + 1, day = :day,
   calls_of_month = CASE WHEN month = :month THEN calls_of_month ELSE 0 END + 1, month = :month
@@ -58,7 +58,7 @@ WHERE id = :id
   AND (calls_daily IS NULL OR CASE WHEN day = :day THEN calls_of_day ELSE 0 END < calls_daily)
   AND (calls_monthly IS NULL OR CASE WHEN month = :month THEN calls_of_month ELSE 0 END < calls_monthly)
 """
-CALLS = """
+SELECT_CALLS = """
 SELECT CASE WHEN day = :day THEN calls_of_day ELSE 0 END, CASE WHEN month = :month THEN calls_of_month ELSE 0 END
 FROM subscription WHERE id = :id
 """
@@ -77,7 +77,7 @@ class Subscriptions:
         """Load the subscriptions from the database."""
         self.clear()
         for each in await self._database.read(read_all):
-            self._keep(each)
+            self._index(each)
 
     def clear(self) -> None:
         self._all.clear()
@@ -88,34 +88,38 @@ class Subscriptions:
         return iter(tuple(self._all.values()))
 
     def get(self, id: str) -> InterfaceSubscription | None:
+        """Return the subscription with this id, None if it is missing."""
         return self._all.get(id)
 
     def find(self, publisher: str, subscriber: str) -> InterfaceSubscription | None:
+        """Return the subscription of one solution to another, None if it is missing."""
         return self._of_publisher.get(publisher, {}).get(subscriber)
 
     def of_publisher(self, publisher: str) -> list[InterfaceSubscription]:
+        """Return the subscriptions to a publisher."""
         return list(self._of_publisher.get(publisher, {}).values())
 
     def of_subscriber(self, subscriber: str) -> list[InterfaceSubscription]:
+        """Return the subscriptions of a subscriber."""
         return list(self._of_subscriber.get(subscriber, {}).values())
 
-    async def add(self, made: InterfaceSubscription) -> bool:
+    async def add(self, new: InterfaceSubscription) -> bool:
         """Store a new subscription. Returns False if these two solutions have one already."""
-        if not await self._database.run(_insert, made):
+        if not await self._database.run(_insert, new):
             return False
-        self._keep(made)
+        self._index(new)
         return True
 
     async def change(
         self, id: str, change: Callable[[InterfaceSubscription], InterfaceSubscription]
     ) -> InterfaceSubscription | None:
-        """Apply a function to the current state of a subscription; return the new state, or None if it is missing.
+        """Apply `change` to the stored subscription and return the new state; None if the subscription is missing.
 
-        change: raises to change nothing.
+        An exception that `change` raises is raised here, and nothing is changed.
         """
         changed = await self._database.run(_change, id, change)
         if changed is not None and id in self._all:
-            self._keep(changed)
+            self._index(changed)
         return changed
 
     async def remove(self, id: str) -> bool:
@@ -127,15 +131,15 @@ class Subscriptions:
             self._of_subscriber[dropped.subscriber].pop(dropped.publisher, None)
         return removed
 
-    async def spend(self, id: str, now: float) -> str | None:
+    async def count_call(self, id: str, now: float) -> str | None:
         """Count a call of an operation at `now` (lab seconds). Returns the name of a used-up quota, or None."""
-        return await self._database.run(_spend, id, now)
+        return await self._database.run(_count_call, id, now)
 
     async def calls(self, id: str, now: float) -> tuple[int, int]:
         """Return the number of calls in the UTC day and in the UTC month of `now`."""
         return await self._database.read(_calls, id, now)
 
-    def _keep(self, subscription: InterfaceSubscription) -> None:
+    def _index(self, subscription: InterfaceSubscription) -> None:
         self._all[subscription.id] = subscription
         self._of_publisher.setdefault(subscription.publisher, {})[subscription.subscriber] = subscription
         self._of_subscriber.setdefault(subscription.subscriber, {})[subscription.publisher] = subscription
@@ -167,18 +171,18 @@ def _given(subscription: InterfaceSubscription) -> str | None:
     return None if subscription.given is None else json.dumps(subscription.given)
 
 
-def _insert(connection: Connection, made: InterfaceSubscription) -> bool:
+def _insert(connection: Connection, new: InterfaceSubscription) -> bool:
     values = (
-        made.id,
-        made.publisher,
-        made.subscriber,
-        made.script_key,
-        json.dumps(made.parameters),
-        json.dumps(made.triggers),
-        *(made.quota.get(name) for name in QUOTAS),
-        made.created_at,
-        made.updated_at,
-        _given(made),
+        new.id,
+        new.publisher,
+        new.subscriber,
+        new.script_key,
+        json.dumps(new.parameters),
+        json.dumps(new.triggers),
+        *(new.quota.get(name) for name in QUOTAS),
+        new.created_at,
+        new.updated_at,
+        _given(new),
     )
     return execute(connection, INSERT, values).rowcount == 1
 
@@ -217,8 +221,8 @@ def periods(id: str, now: float) -> dict[str, str]:
     return {"id": id, "day": f"{moment:%Y-%m-%d}", "month": f"{moment:%Y-%m}"}
 
 
-def _spend(connection: Connection, id: str, now: float) -> str | None:
-    if driver(connection).execute(SPEND, periods(id, now)).rowcount:
+def _count_call(connection: Connection, id: str, now: float) -> str | None:
+    if driver(connection).execute(COUNT_CALL, periods(id, now)).rowcount:
         return None
     row = execute(connection, "SELECT calls_daily FROM subscription WHERE id = ?", (id,)).fetchone()
     if row is None:  # removed meanwhile
@@ -228,5 +232,5 @@ def _spend(connection: Connection, id: str, now: float) -> str | None:
 
 
 def _calls(connection: Connection, id: str, now: float) -> tuple[int, int]:
-    row = driver(connection).execute(CALLS, periods(id, now)).fetchone()
+    row = driver(connection).execute(SELECT_CALLS, periods(id, now)).fetchone()
     return (0, 0) if row is None else (row[0], row[1])

@@ -11,16 +11,17 @@ from labkit.core.errors import SettingsError
 
 QUOTAS = ("calls_daily", "calls_monthly")
 
-Quota = Mapping[str, int]  # of QUOTAS, those that are set
+Quota = Mapping[str, int]  # limits by name (QUOTAS); a missing name means no limit
 
 
 @dataclass(frozen=True, slots=True)
 class InterfaceSubscription:
     """Subscription of one solution to the interface of another (document 3, Interface subscriber).
 
-    id: a uuid; script_key: names the service at the subscriber; parameters: as they were set, without defaults of
-    the publisher; triggers: which handler gets an event; created_at, updated_at: lab time in microseconds; given:
-    what settings or a folder said of it last, None for one that was made while the lab ran.
+    id: a UUID; script_key: the name of the service at the subscriber; parameters: as set, without the publisher's
+    defaults; quota: maximal calls by period (QUOTAS); triggers: the handler of each event (see handler_of);
+    created_at, updated_at: lab time in microseconds; given: the last applied declaration in settings or a file, None
+    if a handle or a cell created the subscription.
     """
 
     id: str
@@ -36,7 +37,7 @@ class InterfaceSubscription:
 
     @property
     def service(self) -> str:
-        """The name of the service at the subscriber."""
+        """Name of the service at the subscriber, as scripts spell it."""
         return service_name(self.script_key)
 
     def handler_of(self, event: str) -> tuple[str, str]:
@@ -68,13 +69,13 @@ def route(entry: object) -> tuple[str, str] | None:
 
 
 def check_triggers(triggers: Mapping[str, Any], events: Mapping[str, object]) -> None:
-    """Raises SettingsError where the entry of an event names no handler; other entries may be anything."""
+    """Raise SettingsError if the entry of a published event names no handler; entries of other names are ignored."""
     for name, entry in triggers.items():
         if name in events and route(entry) is None:
             raise SettingsError(f"triggers.{name}: expected an event, or {{service, event}}, of a handler")
 
 
 def date_time(micros: int) -> str:
-    """Lab time as document 3 has it: string(date-time), RFC 3339."""
+    """Return lab time, in microseconds, in the format of document 3: string(date-time), RFC 3339."""
     moment = datetime.fromtimestamp(micros // 1_000_000, UTC)
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{micros // 1000 % 1000:03d}Z"

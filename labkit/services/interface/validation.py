@@ -1,7 +1,7 @@
-"""Validation of values by schemas: jsonschema's own for draft 7, with what would take long replaced.
+"""Validation of values against schemas: jsonschema's validator of draft 7, without its slow keywords.
 
-Patterns are run by RE2, `uniqueItems` and `enum` take time that grows with the value alone, errors never hold
-the value. What it reads is `Keywords.draft7()`: patterns are compiled there, `enum` is a dict.
+Keywords that could take long are replaced: patterns are run by RE2, and the time of `uniqueItems` and `enum` grows only
+with the size of the value. Errors never contain the value. Schemas have the form that `Keywords.draft7()` returns.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from labkit.services.interface.jsonschema_import import Draft7Validator, Validat
 from labkit.services.interface.keywords import Re2Pattern
 from labkit.services.interface.plain import Invalid, joined, kind
 
-LONGEST_LIST = 200  # characters of what an error lists
+LONGEST_LIST = 200  # characters of a list in an error
 
 
 def _pattern(validator: Any, pattern: Re2Pattern, value: Any, schema: Any) -> Iterator[ValidationError]:
@@ -25,7 +25,7 @@ def _pattern(validator: Any, pattern: Re2Pattern, value: Any, schema: Any) -> It
 
 def _properties(validator: Any, given: dict[str, Any], value: Any, schema: Any) -> Iterator[ValidationError]:
     if isinstance(value, dict):
-        for name, each in value.items():  # by the value: a schema may name many that it does not have
+        for name, each in value.items():  # not over the schema, which may have many more properties
             if name in given:
                 yield from validator.descend(each, given[name], path=name)
 
@@ -67,7 +67,7 @@ def _unique_items(validator: Any, unique: bool, value: Any, schema: Any) -> Iter
 
 
 def _hashable(value: Any) -> object:
-    """Equal for values that are equal in JSON Schema alone: 1 and 1.0 are, 1 and true are not."""
+    """Return a hashable object that is equal exactly for values equal in JSON Schema: 1 equals 1.0, but not true."""
     if isinstance(value, dict):
         return frozenset((name, _hashable(each)) for name, each in value.items())
     if isinstance(value, list):
@@ -96,7 +96,7 @@ Validator = extend(  # type: ignore[no-untyped-call]
 
 
 def validator(schema: Mapping[str, Any]) -> Callable[[Any], None]:
-    """What raises Invalid for the first thing in a plain value that does not match `schema`."""
+    """Return a function that raises Invalid, with path and reason, if a plain value violates `schema`."""
     compiled = Validator(schema)
 
     def validate(value: Any) -> None:
@@ -106,7 +106,7 @@ def validator(schema: Mapping[str, Any]) -> Callable[[Any], None]:
     return validate
 
 
-EXPECTED: dict[str, str] = {
+EXPECTED: dict[str, str] = {  # error messages by keyword; {} is the keyword's value
     "pattern": "expected a text that matches {}",
     "format": "expected a text of format {}",
     "maximum": "expected at most {}",
@@ -124,7 +124,7 @@ EXPECTED: dict[str, str] = {
 
 
 def _message(error: ValidationError) -> str:
-    """What was expected, without the value."""
+    """Return the message of an error: what the schema expects, without the invalid value."""
     keyword, given = str(error.validator), cast("Any", error.validator_value)
     if keyword == "type":
         return f"expected {' or '.join(given)}, not {kind(error.instance)}"

@@ -9,23 +9,23 @@ from labkit.conformance.breaking import Change, change_arguments
 from labkit.conformance.mutant import instead, mutant, patch
 from labkit.core.errors import SettingsError
 
-WANTED = "labkit.services.interface.wanted:WantedSubscriptions"
-SUBSCRIBING = "labkit.services.interface.subscribing:Subscribing"
+RECONCILER = "labkit.services.interface.reconciler:SubscriptionReconciler"
+WRITER = "labkit.services.interface.subscription_writer:SubscriptionWriter"
 PUBLISHERS = "labkit.services.interface.publishers:Publishers"
-CHANGE, MADE = f"{SUBSCRIBING}.change", f"{SUBSCRIBING}.made"
-SET_UP, OF_KEY = f"{WANTED}.of_subscriber", f"{PUBLISHERS}.of_key"
+CHANGE, PREPARE = f"{WRITER}.change", f"{WRITER}.prepare"
+SET_UP, OF_KEY = f"{RECONCILER}.reconcile_subscriber", f"{PUBLISHERS}.of_key"
 
 # ---- how subscriptions begin
 
 
-@instead("IFC-SET-1", f"{SUBSCRIBING}.add")
+@instead("IFC-SET-1", f"{WRITER}.add")
 async def first_alone(original: Any, self: Any, made: Any, *cause: Any) -> Any:
     """only the first of several subscriptions that wait for a publisher begins"""
     late = made.given is not None and self._subscriptions.of_publisher(made.publisher)
     return made if late else await original(self, made, *cause)
 
 
-@instead("IFC-SET-1", f"{WANTED}.of_publisher")
+@instead("IFC-SET-1", f"{RECONCILER}.reconcile_publisher")
 async def wrong_one_ends_it(original: Any, self: Any, publisher: str) -> None:
     """a waiting subscription with wrong parameters blocks the others that wait for the publisher"""
     try:
@@ -53,13 +53,13 @@ def _made(change: Any) -> Change:
 
 settings_alone = patch(
     "IFC-SET-2",
-    MADE,
+    PREPARE,
     "the parameters of a file are ignored if settings have some",
     _made(lambda both, mine, beside: mine),
 )
 file_first = patch(
     "IFC-SET-2",
-    MADE,
+    PREPARE,
     "the parameters of a file override those of settings",
     _made(lambda both, mine, beside: {**both, **beside}),
 )
@@ -111,7 +111,7 @@ def _given(by_settings: bool) -> Change:
 
 async def _ended(self: Any, each: Any) -> None:
     if each.given is not None and self._publishers.find(each.publisher) is None:
-        await self._subscribing.remove(each)
+        await self._writer.remove(each)
 
 
 settings_over_all = patch(
@@ -128,7 +128,7 @@ ends_meanwhile = patch(
 )
 
 
-@instead("IFC-SET-4", f"{SUBSCRIBING}.remove")
+@instead("IFC-SET-4", f"{WRITER}.remove")
 async def none_ends(original: Any, self: Any, subscription: Any, *cause: Any) -> bool:
     """a subscription stays when nothing declares it any more"""
     return subscription.given is None and await original(self, subscription, *cause)

@@ -9,7 +9,7 @@ from labkit.conformance.interface.definition.mutants import reads
 from labkit.conformance.mutant import instead, mutant, patch
 
 DISPATCH = "labkit.services.interface.dispatch"
-TELL, EFFECTIVE = f"{DISPATCH}:Dispatch.tell", f"{DISPATCH}:effective"
+NOTIFY, EFFECTIVE = f"{DISPATCH}:Dispatch.notify_publisher", f"{DISPATCH}:effective_parameters"
 NAME = "labkit.services.interface.subscription:service_name"
 
 
@@ -23,17 +23,17 @@ def _untold(event: str) -> Change:
 
 
 nobody_added = patch(
-    "IFC-LIFE-1", TELL, "a publisher receives no event of a new subscriber", _untold("subscriberAdded")
+    "IFC-LIFE-1", NOTIFY, "a publisher receives no event of a new subscriber", _untold("subscriberAdded")
 )
 nobody_removed = patch(
     "IFC-LIFE-2",
-    TELL,
+    NOTIFY,
     "a publisher receives no event of a subscriber that leaves",
     _untold("subscriberRemoved"),
 )
 nobody_updated = patch(
     "IFC-LIFE-3",
-    TELL,
+    NOTIFY,
     "a publisher receives no event of a subscriber that changes",
     _untold("subscriberUpdated"),
 )
@@ -65,14 +65,14 @@ all_capitals = patch(
 )
 
 
-@instead("IFC-LIFE-1 IFC-LIFE-2 IFC-LIFE-3", TELL)
+@instead("IFC-LIFE-1 IFC-LIFE-2 IFC-LIFE-3", NOTIFY)
 async def heard_twice(original: Any, *of: Any) -> Any:
     """a publisher receives every event of its subscribers twice"""
     await original(*of)
     return await original(*of)
 
 
-@instead("IFC-LIFE-5", "labkit.services.interface.subscribing:Subscribing.made")
+@instead("IFC-LIFE-5", "labkit.services.interface.subscription_writer:SubscriptionWriter.prepare")
 def id_as_key(original: Any, self: Any, subscriber: str, publisher: str, **named: Any) -> Any:
     """a subscriber that chooses no key gets the publisher's id"""
     key = named.get("script_key") or publisher

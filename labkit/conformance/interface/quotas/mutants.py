@@ -8,7 +8,7 @@ from typing import Any
 from labkit.conformance.breaking import Change, change_result
 from labkit.conformance.mutant import patch
 
-QUOTA = "labkit.services.interface.subscribing:checked_quota"
+QUOTA = "labkit.services.interface.subscription_writer:checked_quota"
 
 
 async def late(original: Any, self: Any, id: str, now: float) -> str | None:
@@ -42,7 +42,7 @@ years_alike = patch(
 )
 counted_late = patch(
     "IFC-QUO-7",
-    "labkit.services.interface.store:Subscriptions.spend",
+    "labkit.services.interface.store:Subscriptions.count_call",
     "concurrent calls are all served if one call is left",
     late,
 )

@@ -25,10 +25,11 @@ from labkit.services.interface.subscription import (
 MOST_CALLS = 2**53 - 1
 
 
-class Subscribing:
-    """Validator and writer of subscriptions. Refused changes raise SettingsError.
+class SubscriptionWriter:
+    """Validator and writer of subscriptions. Invalid subscriptions and changes raise SettingsError.
 
-    renew: gives a subscriber what its subscriptions mean, before the publisher hears of a change.
+    renew: installs the services of a subscriber after its subscriptions changed (Interface.renew); it runs before the
+    publisher is notified.
     """
 
     def __init__(
@@ -45,7 +46,7 @@ class Subscribing:
         self._publishers = publishers
         self._dispatch = dispatch
 
-    def made(
+    def prepare(
         self,
         subscriber: str,
         publisher: str,
@@ -59,7 +60,8 @@ class Subscribing:
     ) -> InterfaceSubscription:
         """Return a valid new subscription without storing it. Raises SettingsError if it is not allowed.
 
-        business: that the subscriber is to be of, where it is not there yet.
+        given: its declaration in settings or a file, None without one; business: the business of a subscriber that
+        does not exist yet, by default that of the existing solution.
         """
         definition = self.definition(publisher)
         if business is None:
@@ -70,7 +72,7 @@ class Subscribing:
         check_triggers(triggers or {}, definition.events)
         now = self._context.clock.micros()
         return InterfaceSubscription(
-            "",  # until it is kept
+            "",  # `add` gives it an id
             publisher,
             subscriber,
             key,
@@ -94,16 +96,17 @@ class Subscribing:
             )
         return definition
 
-    async def add(self, made: InterfaceSubscription, cause: int | None = None) -> InterfaceSubscription:
-        """Store a subscription; its publisher receives the event subscriberAdded.
+    async def add(self, prepared: InterfaceSubscription, cause: int | None = None) -> InterfaceSubscription:
+        """Store a prepared subscription; its publisher receives the event subscriberAdded.
 
-        Raises SettingsError where these two solutions have one.
+        cause: sequence number of the journal record that caused it. Raises SettingsError if these two solutions
+        already have a subscription.
         """
-        made = replace(made, id=self._uuid(made.subscriber))
-        if not await self._subscriptions.add(made):
-            raise SettingsError(f"{made.subscriber} is subscribed to {made.publisher} already")
-        self._renew(made.subscriber)
-        return await self._tell(ADDED, made, cause)
+        added = replace(prepared, id=self._uuid(prepared.subscriber))
+        if not await self._subscriptions.add(added):
+            raise SettingsError(f"{added.subscriber} is subscribed to {added.publisher} already")
+        self._renew(added.subscriber)
+        return await self._notify_publisher(ADDED, added, cause)
 
     async def change(
         self,
@@ -117,11 +120,11 @@ class Subscribing:
         given: dict[str, Any] | None = None,
         cause: int | None = None,
     ) -> InterfaceSubscription:
-        """Set what is named, of parameters, quota and triggers entry by entry; the publisher hears subscriberUpdated
-        where that changes anything.
+        """Merge the arguments into a subscription; its publisher receives subscriberUpdated if anything changed.
 
-        dropped: parameters to forget; a quota or trigger of None is forgotten. Raises SettingsError, and changes
-        nothing, for what cannot be.
+        parameters, quota, triggers: new entries; the others stay, and a quota or trigger of None is removed;
+        dropped: names of parameters to remove; given: the declaration that the change comes from; cause: as in `add`.
+        Raises SettingsError, and changes nothing, for an invalid change.
         """
         definition = self.definition(subscription.publisher)
         if script_key is not None and script_key != subscription.script_key:
@@ -143,7 +146,7 @@ class Subscribing:
             )
             return replace(self._updated(found, after), given=given if given is not None else found.given)
 
-        with deeper():  # it will be: the publisher hears of it
+        with deeper():  # raises before the change if the nested call that notifies the publisher would
             pass
         after = await self._subscriptions.change(subscription.id, change)
         if after is None:
@@ -151,7 +154,7 @@ class Subscribing:
         if replace(after, given=None) == replace(before[0], given=None):
             return after
         self._renew(after.subscriber)
-        return await self._tell(UPDATED, after, cause)
+        return await self._notify_publisher(UPDATED, after, cause)
 
     async def remove(self, subscription: InterfaceSubscription, cause: int | None = None) -> bool:
         """Delete a subscription; its publisher receives subscriberRemoved. Returns False if it is already deleted."""
@@ -159,15 +162,15 @@ class Subscribing:
         self._renew(subscription.subscriber)
         definition = self._publishers.find(subscription.publisher)
         if removed and definition is not None:
-            await self._dispatch.tell(REMOVED, subscription, definition, cause)
+            await self._dispatch.notify_publisher(REMOVED, subscription, definition, cause)
         return removed
 
-    async def _tell(
+    async def _notify_publisher(
         self, kind: EventKind, subscription: InterfaceSubscription, cause: int | None
     ) -> InterfaceSubscription:
         """Notify the publisher, and store the parameters that its handler returns."""
         definition = self.definition(subscription.publisher)
-        returned = await self._dispatch.tell(kind, subscription, definition, cause)
+        returned = await self._dispatch.notify_publisher(kind, subscription, definition, cause)
         if not returned:
             return subscription
 
