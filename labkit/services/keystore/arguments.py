@@ -22,10 +22,10 @@ from labkit.services.keystore.commands import COMMANDS
 from labkit.services.redaction import MOST_ITEMS, InJournal, lengths, names
 
 LONGEST_KEY = 200
-LONGEST_LIST = 1000  # keys that `list` gives at once
-MOST_ARGUMENTS = 10_000  # of a command; keys and pairs of an operation
+LONGEST_LIST = 1000  # keys that one call of `list` returns
+MOST_ARGUMENTS = 10_000  # arguments of a command; keys or pairs of an operation
 LONGEST_VALUE = 2**20  # bytes
-FEW = 20  # arguments of a command, as most have
+FEW = 20  # arguments or characters up to which a quicker check is worthwhile
 _SCALARS = frozenset({str, int, float, bool})
 
 
@@ -69,21 +69,21 @@ def _command(value: object) -> str:
 
 
 def _listed(value: object) -> object:
-    """An empty table may look like an object; one item may stand for a list of one."""
+    """Return a list: [] for an empty table, which may arrive as an object, and [value] for a single value."""
     if value == {} or value is None:
         return []
     return [value] if isinstance(value, (str, int, float)) else value
 
 
 def _plain(value: object, check: ValidatorFunctionWrapHandler) -> object:
-    """A short list of texts and numbers, as nearly always, without what looks at each of them for `check`."""
+    """Return a short list of texts and numbers, the usual case, without pydantic's check of every item."""
     if type(value) is list and len(value) <= FEW and _SCALARS.issuperset(map(type, value)):
         return value
     return check(value)
 
 
 def _at_most(most: int) -> BeforeValidator:
-    """Refuse longer lists before their items are read."""
+    """Return a validator that refuses lists longer than `most` before their items are checked."""
 
     def check(value: object) -> object:
         if isinstance(value, list | tuple | Mapping) and len(value) > most:
@@ -124,7 +124,7 @@ def _pairs(value: object) -> object:
 
 
 def _pair_lengths(value: object) -> object:
-    """The keys of mset as they are, and the lengths of their values."""
+    """Return the arguments of mset for the journal: keys as they are, and the lengths of the values."""
     if isinstance(value, Mapping):
         return {names(name): lengths(each) for name, each in islice(value.items(), MOST_ITEMS)}
     if not isinstance(value, list | tuple):
@@ -144,7 +144,7 @@ Pairs = Annotated[list[Pair], BeforeValidator(_pairs), _at_most(MOST_ARGUMENTS),
 
 
 def number(value: int | float) -> str:
-    """Return a number as JSON text, a whole number without a decimal point, whatever its type."""
+    """Return a number as JSON text, whole floats without a decimal point. Raises ServiceError 400 for NaN, infinity."""
     if not isinstance(value, int) and not math.isfinite(value):
         raise ServiceError(400, f"{value} is not a number that can be stored")
     return written(value)
@@ -153,8 +153,8 @@ def number(value: int | float) -> str:
 def encoded(value: Scalar | None) -> bytes:
     """Return a value encoded for Redis: text unchanged, other values as JSON.
 
-    Raises ServiceError 400 for what JSON cannot carry (NaN, infinities, halves of a surrogate pair) and for more
-    than LONGEST_VALUE bytes.
+    Raises ServiceError 400 for values without a JSON form (NaN, infinities, lone surrogates other than those of
+    undecodable bytes), and for more than LONGEST_VALUE bytes.
     """
     if isinstance(value, str):
         return value.encode() if len(value) <= FEW and value.isascii() else _text(value)
@@ -169,7 +169,7 @@ def encoded(value: Scalar | None) -> bytes:
 
 def _text(value: str) -> bytes:
     try:
-        data = value.encode("utf-8", "surrogateescape")  # bytes that were not UTF-8 stay what they were
+        data = value.encode("utf-8", "surrogateescape")  # restores bytes that are not UTF-8
     except UnicodeEncodeError as error:
         raise ServiceError(400, f"text that is not valid Unicode cannot be stored: {error.reason}") from None
     if len(data) > LONGEST_VALUE:

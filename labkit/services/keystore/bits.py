@@ -10,8 +10,8 @@ def first_bit(
 ) -> int:
     """Return the position of the first 1, or 0, from start to end (BITPOS of Redis); -1 if there is none.
 
-    start, end: bytes, or with of_bits bits, both included; below 0 they count from the end. Without an end, what
-    comes after the data counts as zeros.
+    start, end: indexes of bytes, with `of_bits` of bits, both inclusive; negative indexes count from the end. Without
+    `end` the data counts as followed by zeros.
     """
     scale = 1 if of_bits else 8
     size = len(data) * 8 // scale
@@ -21,7 +21,7 @@ def first_bit(
         return -1
     aligned = -(-first // 8)
     other = b"\xff\x00"[bit : bit + 1]
-    left = data[aligned : last // 8 + 1].lstrip(other)  # the bytes that have such a bit, and what follows
+    left = data[aligned : last // 8 + 1].lstrip(other)  # from the first byte that contains such a bit
     begins = 8 * (last // 8 + 1 - len(left))
     head, body = range(first, min(8 * aligned, last + 1)), range(begins, min(begins + 8, last + 1))
     for position in chain(head, body):

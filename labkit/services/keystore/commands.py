@@ -1,6 +1,7 @@
 """Redis commands that scripts may use, and the conversion of their replies.
 
-The first argument of every command is its key. The table has only whether a command changes anything, not its effect.
+The first argument of every command is its key. The table does not describe the effects of commands, only whether they
+may change or create a key.
 """
 
 from __future__ import annotations
@@ -10,13 +11,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
 
-from labkit.services.keystore.floats import words
+from labkit.services.keystore.floats import format_double
 
 Command: TypeAlias = tuple[bytes, ...]
 Reply: TypeAlias = "bytes | int | float | list[Reply] | dict[bytes, Reply] | None"
 Plain: TypeAlias = "str | int | list[Plain] | dict[str, Plain] | None"
 
-# In the order in which the platform lists them. `!` may change something, `+` may also create its key.
+# In the order in which the platform lists them. `!`: may change a value; `+`: may also create its key.
 _LISTED = """
     get set+ del! setnx+ strlen type exists append+ bitcount bitpos getbit setbit+ getrange incr+ incrby+
     decr+ decrby+ getset+ incrbyfloat+
@@ -36,7 +37,7 @@ _UNORDERED = frozenset({"smembers"})
 class CommandSpec:
     """Properties of a command.
 
-    changes: may change a value; grows: may create its key; only_keys: its arguments are keys too;
+    changes: may change a value; grows: may create its key; only_keys: all its arguments are keys;
     unordered: the order of its reply is undefined, so the reply is sorted, for exact replays.
     """
 
@@ -47,7 +48,7 @@ class CommandSpec:
     unordered: bool
 
 
-def _kind(listed: str) -> CommandSpec:
+def _spec(listed: str) -> CommandSpec:
     name = listed.rstrip("!+")
     return CommandSpec(
         name.upper().encode(), listed != name, listed.endswith("+"), name in _ONLY_KEYS, name in _UNORDERED
@@ -55,10 +56,10 @@ def _kind(listed: str) -> CommandSpec:
 
 
 COMMANDS: Mapping[str, CommandSpec] = MappingProxyType(
-    {listed.rstrip("!+"): _kind(listed) for listed in _LISTED.split()}
+    {listed.rstrip("!+"): _spec(listed) for listed in _LISTED.split()}
 )
 # Commands that change something and so are logged: those listed above and those that the other operations use.
-CHANGES = frozenset({kind.name for kind in COMMANDS.values() if kind.changes} | {b"MSET"})
+WRITE_COMMANDS = frozenset({kind.name for kind in COMMANDS.values() if kind.changes} | {b"MSET"})
 
 
 def plain(reply: Reply) -> Plain:
@@ -72,7 +73,7 @@ def plain(reply: Reply) -> Plain:
     if isinstance(reply, bytes):
         return reply.decode("utf-8", "replace")
     if isinstance(reply, float):
-        return words(reply)
+        return format_double(reply)
     if isinstance(reply, dict):
         return {field.decode("utf-8", "replace"): plain(value) for field, value in reply.items()}
     if isinstance(reply, list):

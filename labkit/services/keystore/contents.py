@@ -1,4 +1,4 @@
-"""Commands that read and write the whole contents of a key, by type."""
+"""Commands that read and write the whole value of a key, by its type."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ _WRITE: Mapping[bytes, bytes] = MappingProxyType(
 )
 
 
-def reading(kind: bytes, key: bytes) -> Command:
-    """Return the command that reads the whole contents of a key of this type."""
+def read_command(kind: bytes, key: bytes) -> Command:
+    """Return the command that reads the whole value of a key. kind: its type, as TYPE replies it."""
     name, *rest = _READ[kind]
     return name, key, *rest
 
 
-def writing(kind: bytes, key: bytes, held: Reply) -> Command:
-    """Return the command that writes the reply to the command of `reading`."""
-    return _WRITE[kind], key, *items(held)
+def write_command(kind: bytes, key: bytes, reply: Reply) -> Command:
+    """Return the command that stores a reply to `read_command` under a key of the same type."""
+    return _WRITE[kind], key, *reply_values(reply)
 
 
-def items(held: Reply) -> list[bytes]:
-    """Return the values of a reply in the order of the writing command: a score before its member."""
-    if isinstance(held, bytes):
-        return [held]
-    if isinstance(held, dict):
-        return [item for pair in held.items() for item in pair if isinstance(item, bytes)]
-    if not isinstance(held, list):
+def reply_values(reply: Reply) -> list[bytes]:
+    """Return the values in a reply to `read_command` as arguments of `write_command`: a score before its member."""
+    if isinstance(reply, bytes):
+        return [reply]
+    if isinstance(reply, dict):
+        return [item for pair in reply.items() for item in pair if isinstance(item, bytes)]
+    if not isinstance(reply, list):
         return []
     values: list[bytes] = []
-    for item in held:
+    for item in reply:
         if isinstance(item, list):
             values += [repr(part).encode() if isinstance(part, float) else part for part in reversed(item)]  # type: ignore[misc]
         elif isinstance(item, bytes):

@@ -8,21 +8,24 @@ from contextlib import suppress
 from labkit.core.clock import Clock
 from labkit.core.errors import StorageError
 from labkit.core.identifiers import Identifiers
-from labkit.services.keystore.commands import CHANGES, Command, Reply
-from labkit.services.keystore.contents import reading, writing
+from labkit.services.keystore.commands import WRITE_COMMANDS, Command, Reply
+from labkit.services.keystore.contents import read_command, write_command
 from labkit.services.keystore.fakeredis_socket import Socket
 from labkit.services.keystore.log import CommandLog
-from labkit.services.keystore.settled import REWRITES
+from labkit.services.keystore.rewrites import REWRITES
 
 
 class Embedded:
-    """Redis within the process: a command completes within the call or, with a data file, at its commit."""
+    """Redis within the process. Without a data file commands complete at once, with one when it is committed.
+
+    now: lab time of the running command, in milliseconds; log: None without a data file.
+    """
 
     def __init__(self, clock: Clock, identifiers: Identifiers, log: CommandLog | None) -> None:
         self._clock = clock
         self._identifiers = identifiers
         self._log = log
-        self._taken_back = 0  # how often the contents returned to what is stored
+        self._rollbacks = 0  # how often the contents were restored from the log
         self.now = 0
         self._socket = Socket(self)
 
@@ -30,12 +33,12 @@ class Embedded:
         """Restore the contents: run every logged command again, at its own time."""
         if self._log is not None:
             self._replay(await self._log.entries())
-            self._log.watch(self._take_back)
+            self._log.watch(self._roll_back)
 
-    def _take_back(self) -> None:
-        """Restore the stored contents after a rollback of commands of this iteration of the loop."""
+    def _roll_back(self) -> None:
+        """Restore the contents from the log, after commands of this iteration of the event loop were rolled back."""
         assert self._log is not None
-        self._taken_back += 1
+        self._rollbacks += 1
         self.run(b"FLUSHALL")
         self._replay(self._log.stored())
 
@@ -45,18 +48,20 @@ class Embedded:
             self.run(*command)
 
     async def stop(self) -> None:
-        """Replace a log that has grown by the commands that restore the current contents."""
+        """Compact the log: replace it by the commands that restore the current contents."""
         if self._log is not None and self._log.changed:
             await self._compact(self._log)
 
     async def execute(self, command: Command) -> Reply:
-        """Run a command. Raises ServiceError 400 with Redis' own text where it is refused, StorageError where the data
-        file has no room for it: then it changes nothing.
+        """Run a command, with a data file until it is committed.
+
+        Raises ServiceError 400 with Redis' own error text if it is refused, StorageError if the data file is full; in
+        both cases nothing is changed.
         """
-        changes = command[0] in CHANGES
+        changes = command[0] in WRITE_COMMANDS
         if changes and self._log is not None:
             await self._log.probe()
-        self.now = now = round(self._clock.now() * 1e6) // 1000  # as `_moment`
+        self.now = now = round(self._clock.now() * 1e6) // 1000  # the same as `_moment`, in line for speed
         rewrite = REWRITES.get(command[0])
         effects: tuple[Command, ...] = (command,)
         if rewrite is None:
@@ -67,12 +72,12 @@ class Embedded:
             if not changes:
                 await self._log.committed()
             elif effects:
-                taken_back = self._taken_back
+                rollbacks = self._rollbacks
                 try:
                     await self._log.append(now, effects)
                 except StorageError:
-                    if self._taken_back == taken_back:  # it failed before the end of the turn
-                        self._take_back()
+                    if self._rollbacks == rollbacks:  # append failed before a rollback restored the contents
+                        self._roll_back()
                     raise
                 if self._log.overgrown:
                     await self._compact(self._log)
@@ -83,16 +88,17 @@ class Embedded:
         return self._socket.answer(command)
 
     def draw(self, key: bytes, count: int) -> list[int]:
-        """`count` random numbers of 64 bits; each key has a stream of its own, so that a seed replays it."""
+        """Return `count` random numbers of 64 bits from the key's own stream, which the lab's seed repeats."""
         digits = self._identifiers.hex(f"keystore {key.decode('utf-8', 'replace')}", 16 * count)
         return [int(digits[start : start + 16], 16) for start in range(0, len(digits), 16)]
 
     def _moment(self) -> int:
+        """Update `now` and return it."""
         self.now = round(self._clock.now() * 1e6) // 1000  # Redis' clock ticks in milliseconds
         return self.now
 
     async def _compact(self, log: CommandLog) -> None:
-        with suppress(StorageError):  # no room for it: the log stays as it is
+        with suppress(StorageError):  # a full data file keeps the longer log
             await log.replace(self._moment(), list(self._dump()))
 
     def _dump(self) -> Iterator[Command]:
@@ -100,7 +106,7 @@ class Embedded:
         for key in _bytes(self.run(b"KEYS", b"*")):
             kind = self.run(b"TYPE", key)
             assert isinstance(kind, bytes)
-            yield writing(kind, key, self.run(*reading(kind, key)))
+            yield write_command(kind, key, self.run(*read_command(kind, key)))
             left = self.run(b"PTTL", key)
             if isinstance(left, int) and left >= 0:
                 yield b"PEXPIREAT", key, str(self.now + left).encode()

@@ -1,7 +1,7 @@
-"""Redis within the process, on lab time: the one file that rests on fakeredis' inner classes.
+"""Redis within the process, on lab time: the only file that uses fakeredis' private classes.
 
-A Database has the clock of the lab, and a socket below fakeredis' clients answers within the call, at a sixth of their
-cost. What departs from Redis all the same stands in tables: `WORDINGS` here, `REWRITES` of `settled`.
+The database reads the lab's clock, and commands run directly on fakeredis' socket, at a sixth of the cost of its
+clients. Two tables correct differences between fakeredis and Redis: `WORDINGS` here, and `REWRITES` in `rewrites`.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from fakeredis._socket import FakeSocket
 from labkit.core.errors import ServiceError
 from labkit.services.keystore.commands import Command, Reply
 
-VERSION = (7,)  # of Redis, whose errors and arguments are followed
-# Refusals in fakeredis' words, and in those of Redis; {0} is the command.
+VERSION = (7,)  # of Redis, whose errors and arguments apply
+# Error texts of fakeredis, and Redis' texts for the same errors; {0} is the command.
 WORDINGS: Mapping[str, str] = MappingProxyType(
     {
         "ERR Wrong number of args calling Redis command from script": (
@@ -37,24 +37,24 @@ WORDINGS: Mapping[str, str] = MappingProxyType(
         "ERR min or max not a valid string range item": "ERR min or max not valid string range item",
     }
 )
-FEW = 8  # arguments of a command whose plan is kept
-_PLAIN = frozenset({bytes, int, float, type(None)})  # replies that hold no others
+MOST_ARGUMENTS = 8  # of a command whose plan is cached
+_PLAIN = frozenset({bytes, int, float, type(None)})  # types of replies that need no conversion
 
 
-class Timed(Protocol):
-    """now: the time of the command that is running, in milliseconds."""
+class CommandClock(Protocol):
+    """Clock of the running command. now: lab time in milliseconds."""
 
     @property
     def now(self) -> int: ...
 
 
-class _LabDatabase(FakeDatabase):
-    """Contents whose time is the time of the command that is running. The server's own clock is ignored.
+class _LabTimeDatabase(FakeDatabase):
+    """Database whose keys expire by the time of the running command, not by the server's clock.
 
-    One connection alone uses them, so nobody watches a key or waits for one.
+    Only one connection uses it, so no client watches a key or waits for one.
     """
 
-    def __init__(self, timed: Timed, lock: Any) -> None:
+    def __init__(self, timed: CommandClock, lock: Any) -> None:
         self._timed = timed
         super().__init__(lock)
 
@@ -69,14 +69,14 @@ class _LabDatabase(FakeDatabase):
     def notify_watch(self, key: bytes) -> None:
         pass
 
-    # A mapping's own methods would look each key up through Python, with exceptions for those that are missing.
+    # The methods of Mapping would call __getitem__, which is slow and raises an exception for a missing key.
 
     def get(self, key: bytes, default: Any = None) -> Any:
         item = self._dict.get(key)
         if item is None:
             return default
         expires = item.expireat
-        if expires is not None and expires < self._timed.now / 1000:  # as `expired`
+        if expires is not None and expires < self._timed.now / 1000:  # the same as fakeredis' `expired`
             del self._dict[key]
             return default
         return item
@@ -92,7 +92,7 @@ class _LabDatabase(FakeDatabase):
 
 
 class _Item(CommandItem):
-    """What a command has of a key; read without calls of Python's, and written back without notice to watchers."""
+    """Key and value that a command works on; quick to read, and written back without notifying watchers."""
 
     value = property(attrgetter("_value"), CommandItem.value.fset)  # type: ignore[attr-defined]
     expireat = property(attrgetter("_expireat"), CommandItem.expireat.fset)  # type: ignore[attr-defined]
@@ -113,47 +113,50 @@ class _Item(CommandItem):
             database.schedule_expiry(self.key, expireat)
 
 
-class _Plan:
-    """How a command with so many arguments runs: what `Signature.apply` finds out with each call.
+class _CommandPlan:
+    """Compiled signature of a command for one number of arguments, which `Signature.apply` would analyse at every call.
 
-    first: places of arguments in order, each with what reads it, or with None for a key and what is replied where that
-    is missing; keys: their places, each with the type of its value, and whether there is one of that type where
-    it is missing.
+    conversions: (index, decoder, None) of an argument to decode, and (index, None, reply) of a key with the command's
+    reply if that key is missing, in the order of the arguments; keys: (index, type, creates) of the keys, with the type
+    that their value must have and whether a missing key gets an empty value of that type.
     """
 
-    __slots__ = ("first", "function", "keys", "remove_empty")
+    __slots__ = ("conversions", "function", "keys", "remove_empty")
 
     def __init__(self, function: Any, signature: Signature, count: int) -> None:
         self.function = function
         self.remove_empty = FLAG_LEAVE_EMPTY_VAL not in signature.flags
-        self.first: list[tuple[int, Callable[[bytes], Any] | None, Any]] = []
+        self.conversions: list[tuple[int, Callable[[bytes], Any] | None, Any]] = []
         self.keys: list[tuple[int, type[Any] | None, bool]] = []
         creates = FLAG_DO_NOT_CREATE not in signature.flags
         kinds: Iterator[Any] = chain(signature.fixed, cycle(signature.repeat))
-        for place, kind in enumerate(islice(kinds, count)):
+        for index, kind in enumerate(islice(kinds, count)):
             if isinstance(kind, Key):
                 if kind.missing_return is not Key.UNSPECIFIED:
-                    self.first.append((place, None, kind.missing_return))
-                self.keys.append((place, kind.type_, creates and kind.type_ not in (None, bytes)))
+                    self.conversions.append((index, None, kind.missing_return))
+                self.keys.append((index, kind.type_, creates and kind.type_ not in (None, bytes)))
             elif kind is not bytes:
-                self.first.append((place, kind.decode, None))
+                self.conversions.append((index, kind.decode, None))
 
     def run(self, arguments: Sequence[bytes], database: FakeDatabase) -> Any:
-        """The reply. Raises SimpleError for one that is refused before it ran."""
+        """Run the command and return its reply, which is a SimpleError if the command failed while it ran.
+
+        Raises SimpleError if it is refused before.
+        """
         given: list[Any] = list(arguments)
-        for place, read, missing in self.first:
-            if read is not None:
-                given[place] = read(given[place])
-            elif database.get(given[place]) is None:
+        for index, decode, missing in self.conversions:
+            if decode is not None:
+                given[index] = decode(given[index])
+            elif database.get(given[index]) is None:
                 return missing
         items: list[_Item] = []
-        for place, kind, creates in self.keys:
-            key = given[place]
+        for index, kind, creates in self.keys:
+            key = given[index]
             item = database.get(key)
             if kind is not None and item is not None and type(item.value) is not kind:
                 raise SimpleError(WRONGTYPE_MSG)
             default = kind() if creates and item is None and kind is not None else None
-            given[place] = found = _Item(key, database, item, default)
+            given[index] = found = _Item(key, database, item, default)
             items.append(found)
         try:
             reply = self.function(*given)
@@ -165,20 +168,20 @@ class _Plan:
 
 
 class Socket(FakeSocket):
-    """A connection that runs commands, without what a server does around them for others: locks, users, transactions,
-    subscriptions. Replies are those of RESP3, with Redis' own error text. Its contents are empty at first.
+    """Connection to a new, empty database. It has no locks, users, transactions or subscriptions.
+
+    Replies are those of RESP3, with Redis' own error text.
     """
 
-    def __init__(self, timed: Timed) -> None:
+    def __init__(self, timed: CommandClock) -> None:
         server = FakeServer(version=VERSION)
-        server.dbs = defaultdict(lambda: _LabDatabase(timed, server.lock))
+        server.dbs = defaultdict(lambda: _LabTimeDatabase(timed, server.lock))
         super().__init__(server, 0, client_class=redis.Redis, client_info={"resp": 3})
-        self._plans: dict[
-            tuple[bytes, int], _Plan
-        ] = {}  # of commands that ran, by name and number of arguments
+        # Cached plans by command and number of arguments.
+        self._plans: dict[tuple[bytes, int], _CommandPlan] = {}
 
     def answer(self, command: Command) -> Reply:
-        """Run a command. Raises ServiceError 400 where it is refused."""
+        """Run a command and return its reply. Raises ServiceError 400 with Redis' error text if it is refused."""
         name, *arguments = command
         plan = self._plans.get((name, len(arguments)))
         reply: Any
@@ -191,15 +194,15 @@ class Socket(FakeSocket):
         if type(reply) in _PLAIN:
             return reply  # type: ignore[no-any-return]
         if isinstance(reply, SimpleError):
-            raise ServiceError(400, _worded(reply.value, name.decode().lower()))
+            raise ServiceError(400, _redis_wording(reply.value, name.decode().lower()))
         return self._decode_result(reply)  # type: ignore[no-any-return]
 
-    def _planned(self, name: bytes, arguments: Sequence[bytes]) -> _Plan:
-        """Raises SimpleError where the command takes no such number of arguments."""
+    def _planned(self, name: bytes, arguments: Sequence[bytes]) -> _CommandPlan:
+        """Return the plan of a command. Raises SimpleError for a wrong number of arguments."""
         function, signature = self._name_to_func(name.decode().lower())
         signature.check_arity(arguments, VERSION)
-        plan = _Plan(function, signature, len(arguments))
-        if len(arguments) <= FEW:
+        plan = _CommandPlan(function, signature, len(arguments))
+        if len(arguments) <= MOST_ARGUMENTS:
             self._plans[name, len(arguments)] = plan
         return plan
 
@@ -207,11 +210,11 @@ class Socket(FakeSocket):
         pass
 
     def _decode_error(self, error: SimpleError) -> SimpleError:  # type: ignore[override]
-        return error  # not one of redis-py's exceptions, which cut the text
+        return error  # redis-py's exceptions would shorten the text
 
 
-def _worded(text: str, name: str) -> str:
-    """Return a refusal of a command in the words of Redis."""
+def _redis_wording(text: str, name: str) -> str:
+    """Return Redis' text of an error. text: fakeredis' text; name: the command."""
     for theirs, ours in WORDINGS.items():
         if text == theirs.format(name):
             return ours.format(name)

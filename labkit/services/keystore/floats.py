@@ -6,12 +6,12 @@ import math
 from decimal import Decimal
 from fractions import Fraction
 
-_WHOLE = 2.0**52  # below it Redis prints whole doubles as integers (util.c, double2ll)
+_WHOLE = 2.0**52  # Redis prints smaller whole doubles as integers (util.c, double2ll)
 _MANTISSA = 64  # bits of the x87 long double that INCRBYFLOAT computes with
 _PLACES = 17  # decimal places of INCRBYFLOAT's reply (util.c, ld2string)
 
 
-def words(value: float) -> str:
+def format_double(value: float) -> str:
     """Return a double as Redis formats it: the fewest digits that read back the same (Redis 7.2 and later, fpconv)."""
     if not math.isfinite(value):
         return str(value)
@@ -31,7 +31,7 @@ def words(value: float) -> str:
     return "-" * sign + shown
 
 
-def added(one: bytes, other: bytes) -> bytes:
+def add_decimals(one: bytes, other: bytes) -> bytes:
     """Return the sum of two decimal numbers as INCRBYFLOAT does, with the precision of Redis' long double."""
     total = _extended(_read(one) + _read(other))
     scaled = round(total * 10**_PLACES)
@@ -42,7 +42,7 @@ def added(one: bytes, other: bytes) -> bytes:
 
 def _read(text: bytes) -> Fraction:
     if not float(text):
-        return Fraction(0)  # also for 0e999999999, whose power of ten nobody needs
+        return Fraction(0)  # also for 0e999999999, whose power of ten would take long
     return _extended(Fraction(text.decode()))
 
 

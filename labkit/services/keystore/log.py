@@ -20,13 +20,13 @@ keystore_log = Table(
     metadata,
     Column("sequence", Integer, primary_key=True),
     Column("time", BigInteger, nullable=False),  # lab time in milliseconds
-    Column(
-        "command", Text, nullable=False, info={"secret": True}
-    ),  # JSON list; bytes that are not UTF-8 as lone surrogates
-    info={"reset": False},  # the Keystore empties itself, and keeps count of these rows
+    # A JSON list of texts; bytes that are not UTF-8 are lone surrogates.
+    Column("command", Text, nullable=False, info={"secret": True}),
+    info={"reset": False},  # the Keystore deletes its own rows, since it counts them
 )
-_INSERT = "INSERT INTO keystore_log (time, command) VALUES (?, ?)"  # a third of the time of a Core insert
-_GROWTH = 20_000  # commands by which the log may grow before it is replaced
+# Plain SQL takes a third of the time of an insert by SQLAlchemy Core.
+_INSERT = "INSERT INTO keystore_log (time, command) VALUES (?, ?)"
+_GROWTH = 20_000  # commands by which the log may always grow before it is compacted
 
 
 class CommandLog:
@@ -35,7 +35,7 @@ class CommandLog:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._length = 0
-        self._kept = 0  # length of the log after the last replacement
+        self._compact_length = 0  # length of the log after the last compaction
         self._pending = 0
 
     def watch(self, lost: Callable[[], object]) -> None:
@@ -48,13 +48,13 @@ class CommandLog:
 
     @property
     def changed(self) -> bool:
-        """Whether the log may be longer than its contents need; true after a read, since a crash may have ended it."""
-        return self._length > self._kept
+        """Whether compacting may shorten the log; True after it is read, since a crash may have left it long."""
+        return self._length > self._compact_length
 
     @property
     def overgrown(self) -> bool:
-        """Whether the log is so much longer than its contents that it should be replaced."""
-        return self._length > 5 * self._kept + _GROWTH
+        """Whether the log has grown enough since the last compaction to be compacted again."""
+        return self._length > 5 * self._compact_length + _GROWTH
 
     async def entries(self) -> list[tuple[int, Command]]:
         """Return the commands with their lab times in milliseconds, oldest first."""
@@ -75,12 +75,12 @@ class CommandLog:
 
     async def replace(self, time: int, commands: Sequence[Command]) -> None:
         """Replace the whole log by these commands."""
-        kept, self._kept = self._kept, len(commands)
+        before, self._compact_length = self._compact_length, len(commands)
         self._length = len(commands)
         try:
             await self._write(_replace, time, commands)
         except StorageError:
-            self._kept = kept
+            self._compact_length = before
             raise
 
     async def committed(self) -> None:

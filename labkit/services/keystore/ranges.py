@@ -1,6 +1,6 @@
-"""What ranges of sorted sets refuse before they look at the key, as Redis does (t_zset.c, zrangeGenericCommand).
+"""Validation of the options of range commands on sorted sets, as in Redis (t_zset.c, zrangeGenericCommand).
 
-fakeredis takes the options of ZRANGE for all six commands, and judges them after the numbers.
+fakeredis accepts the options of ZRANGE for all six commands, and checks them after the bounds of the range.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from labkit.services.keystore.commands import Command
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """A command: by what its range is, and whether it runs backwards. None: its options say so."""
+    """Properties of a range command. by: rank, score or member; backwards: its order. None: options decide."""
 
     by: bytes | None
     backwards: bool | None
@@ -35,9 +35,9 @@ RANGES: Mapping[bytes, Range] = MappingProxyType(
 
 
 def checked_range(command: Command, integer: Callable[[bytes], int | None]) -> Command:
-    """The command without what changes nothing. Raises ServiceError with Redis' own text for wrong options.
+    """Return a range command without options that have no effect. Raises ServiceError with Redis' own text.
 
-    integer: reads a whole number as Redis does, None for what is none.
+    integer: parses an integer as Redis does, and returns None for an invalid one.
     """
     if len(command) < 4:
         return command
@@ -67,7 +67,7 @@ def checked_range(command: Command, integer: Callable[[bytes], int | None]) -> C
     if by == RANK:
         if None in map(integer, command[2:4]):
             raise ServiceError(400, "ERR value is not an integer or out of range")
-        kept = []  # all that a limit of -1 allows
+        kept = []  # with a rank only a limit of -1 is valid, which has no effect
     own = [by] if by and declared.by is None else []
     own += [b"REV"] if backwards and declared.backwards is None else []
     return (*command[:4], *own, *kept, *([b"WITHSCORES"] if with_scores else []))

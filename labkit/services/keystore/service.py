@@ -23,14 +23,17 @@ from labkit.services.keystore.arguments import (
     encoded,
 )
 from labkit.services.keystore.commands import COMMANDS, Command, Plain, Reply, plain
-from labkit.services.keystore.contents import items, reading
+from labkit.services.keystore.contents import read_command, reply_values
 from labkit.services.keystore.embedded import Embedded
 from labkit.services.keystore.log import CommandLog
 from labkit.services.operation import Caller, Service, operation
 
 
 class Store(Protocol):
-    """Interface of a store that runs commands: fakeredis within the process, or an external Redis."""
+    """Interface of a store that runs Redis commands: fakeredis within the process, or an external Redis.
+
+    execute raises ServiceError if the command is refused.
+    """
 
     async def start(self) -> None: ...
     async def stop(self) -> None: ...
@@ -40,8 +43,9 @@ class Store(Protocol):
 class Keystore(Service):
     """Service that stores values by key, in a separate namespace for every solution.
 
-    The store is an external Redis or Valkey if the settings name one, with the lab's domain as a prefix of the keys,
-    since two labs may share it; else one embedded in the lab. quota: maximal keys of a solution, None for no limit.
+    The store is an external Redis or Valkey if the settings have its URL, else it is embedded in the lab. Keys in an
+    external store begin with the lab's domain, since labs may share it. quota: maximal number of keys of a solution,
+    None for no limit.
     """
 
     name = "Keystore"
@@ -90,25 +94,25 @@ class Keystore(Service):
 
     @operation
     async def get(self, caller: Caller, key: Key) -> dict[str, Plain]:
-        """The value of a key, as text: `{value}`; without `value` where there is no such key."""
+        """Return the value of a key, as text: `{value}`; `{}` if the key is missing."""
         value = plain(await self._run(b"GET", self.namespace_of(caller) + encoded(key)))
         return {} if value is None else {"value": value}
 
     @operation
     async def set_(self, caller: Caller, key: Key, value: Value) -> dict[str, Plain]:
-        """Store a value under a key. Numbers, booleans and null are stored as their text."""
+        """Store a value under a key. Numbers, booleans and null are stored as JSON text."""
         await self.set_value(caller, [(key, value)])
         return {}
 
     @operation
     async def delete(self, caller: Caller, key: Key) -> dict[str, Plain]:
-        """Delete a key; it may be missing."""
+        """Delete a key. A missing key is not an error."""
         await self.delete_keys(self.namespace_of(caller), [key])
         return {}
 
     @operation
     async def mget(self, caller: Caller, keys: Keys) -> dict[str, Plain]:
-        """The values of several keys, `{values}` in their order; null where there is none."""
+        """Return the values of several keys as `{values}`, in the order of the keys; null for a missing key."""
         if not keys:
             return {"values": []}
         namespace = self.namespace_of(caller)
@@ -116,13 +120,13 @@ class Keystore(Service):
 
     @operation
     async def mset(self, caller: Caller, values: Pairs) -> dict[str, Plain]:
-        """Store several values at once: a list of `{key, value}`, or an object of values by key."""
+        """Store several values. values: a list of `{key, value}`, or an object of values by key."""
         await self.set_value(caller, [(pair.key, pair.value) for pair in values])
         return {}
 
     @operation
     async def mdelete(self, caller: Caller, keys: Keys) -> dict[str, Plain]:
-        """Delete several keys; any may be missing."""
+        """Delete several keys. A missing key is not an error."""
         await self.delete_keys(self.namespace_of(caller), keys)
         return {}
 
@@ -130,7 +134,10 @@ class Keystore(Service):
     async def list_(
         self, caller: Caller, match: str = "", cursor: Cursor = 0, count: Count = LONGEST_LIST
     ) -> dict[str, Plain]:
-        """Keys that contain `match`, about `count` of them: `{keys}`, with `cursor` while there are more."""
+        """List about `count` keys that contain `match`, as `{keys, cursor}`.
+
+        Pass the cursor to the next call to get the next keys; it is missing in the last result.
+        """
         keys, cursor = await self.scan_page(self.namespace_of(caller), match, cursor, count)
         found: dict[str, Plain] = {"keys": [*keys]}
         return {**found, "cursor": cursor} if cursor else found
@@ -139,7 +146,10 @@ class Keystore(Service):
     async def clear_(
         self, caller: Caller, match: str = "", cursor: Cursor | None = None, count: Count | None = None
     ) -> None:
-        """Delete every key that contains `match`; with `cursor` or `count`, only those `list` would give."""
+        """Delete every key that contains `match`.
+
+        With `cursor` or `count`, deletes only the keys that `list` returns for the same arguments.
+        """
         namespace = self.namespace_of(caller)
         page, after = await self.scan_page(namespace, match, cursor or 0, count or LONGEST_LIST)
         await self.delete_keys(namespace, page)
@@ -149,14 +159,14 @@ class Keystore(Service):
 
     @operation
     async def info(self, caller: Caller) -> dict[str, dict[str, int]]:
-        """`{quota: {keys}, usage: {keys, size}}`, size in bytes; `quota` is empty where there is none."""
+        """Return `{quota: {keys}, usage: {keys, size}}`, size in bytes; `quota` is empty without a limit."""
         namespace = self.namespace_of(caller)
         number = size = 0
         async for key in self._all(namespace):
             kind = cast("bytes", await self._run(b"TYPE", namespace + key))
-            if kind != b"none":  # else it expired meanwhile
-                held = await self._run(*reading(kind, namespace + key))
-                number, size = number + 1, size + len(key) + sum(map(len, items(held)))
+            if kind != b"none":  # it may have expired meanwhile
+                reply = await self._run(*read_command(kind, namespace + key))
+                number, size = number + 1, size + len(key) + sum(map(len, reply_values(reply)))
         quota = {} if self._quota is None else {"keys": self._quota}
         return {"quota": quota, "usage": {"keys": number, "size": size}}
 
@@ -164,9 +174,10 @@ class Keystore(Service):
     async def command(
         self, caller: Caller, command: CommandName, key: Key, args: Arguments = ()
     ) -> dict[str, Plain]:
-        """Run a Redis command on a key: `{value}`, without `value` where Redis answers nil.
+        """Run a Redis command on a key and return its reply as `{value}`; `{}` if Redis replies nil.
 
-        Replies and errors are Redis' own; hgetall gives an object. 400 as Redis refuses, 403 over quota.
+        args: the arguments after the key. The reply of hgetall is an object. 400 with Redis' own error text, 403 if the
+        command would exceed the quota of keys.
         """
         kind = COMMANDS[command]
         namespace = self._namespaces.get(caller.solution) or self.namespace_of(caller)
@@ -200,6 +211,7 @@ class Keystore(Service):
         return self._store.execute(command)
 
     async def set_value(self, caller: Caller, pairs: Sequence[tuple[str, Scalar | None]]) -> None:
+        """Store values under keys, all or none. Raises ServiceError 403 if that would exceed the quota."""
         if not pairs:
             return
         namespace = self.namespace_of(caller)
@@ -209,12 +221,13 @@ class Keystore(Service):
         await self._run(b"MSET", *(item for pair in values.items() for item in pair))
 
     async def delete_keys(self, namespace: bytes, keys: Iterable[str]) -> None:
+        """Delete keys of a namespace; missing keys are ignored."""
         full_keys = [namespace + encoded(key) for key in keys]
         if full_keys:
             await self._run(b"DEL", *full_keys)
 
     async def _check_quota(self, namespace: bytes, full_keys: list[bytes], quota: int) -> None:
-        """Raise ServiceError 403 if the new ones of these keys would exceed the quota."""
+        """Raise ServiceError 403 if creating the missing ones of these keys would exceed the quota."""
         present = await self._run(b"EXISTS", *full_keys)
         missing = len(full_keys) - (present if isinstance(present, int) else 0)
         if not missing:
@@ -224,7 +237,7 @@ class Keystore(Service):
             raise ServiceError(403, f"Key count quota reached: {used} of {quota} keys are in use.")
 
     async def _all(self, namespace: bytes) -> AsyncIterator[bytes]:
-        """Yield every key of a solution without its prefix; a key may come twice, as with any SCAN."""
+        """Yield every key of a solution without its prefix, some perhaps twice, as SCAN does."""
         after = 0
         while True:
             keys, after = await self._scan(namespace, after, LONGEST_LIST)

@@ -20,7 +20,7 @@ from labkit.services.keystore.commands import Command, Reply
 from labkit.services.keystore.embedded import Embedded
 from labkit.services.keystore.fakeredis_socket import WORDINGS
 from labkit.services.keystore.outside import ExternalRedis
-from labkit.services.keystore.settled import LARGEST_BIT, MOST_MEMBERS, REWRITES
+from labkit.services.keystore.rewrites import LARGEST_BIT, MOST_MEMBERS, REWRITES
 from tests.cases import cases
 
 START = 1_767_225_600.9365  # in the middle of a second, where cut times show

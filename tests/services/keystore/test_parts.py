@@ -1,4 +1,4 @@
-"""Floats in Redis' words, sums of floats, bits, and glob patterns."""
+"""Floats in Redis' format, sums of floats, bits, and glob patterns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from labkit.core.clock import Clock
 from labkit.services.keystore.arguments import LONGEST_VALUE
 from labkit.services.keystore.bits import first_bit
-from labkit.services.keystore.floats import added, words
+from labkit.services.keystore.floats import add_decimals, format_double
 from labkit.services.keystore.glob import matcher
 from tests.cases import cases
 from tests.services.keystore.stores import opened
@@ -43,12 +43,12 @@ from tests.services.keystore.stores import opened
     ],
 )
 def test_words_of_floats(value: float, shown: str) -> None:
-    assert words(value) == shown
+    assert format_double(value) == shown
 
 
 @given(st.floats(allow_nan=False))
 def test_words_read_back_the_same(value: float) -> None:
-    assert float(words(value)) == value
+    assert float(format_double(value)) == value
 
 
 @cases(
@@ -66,7 +66,7 @@ def test_words_read_back_the_same(value: float) -> None:
     ],
 )
 def test_sums_of_floats(one: str, other: str, total: str) -> None:
-    assert added(one.encode(), other.encode()).decode() == total
+    assert add_decimals(one.encode(), other.encode()).decode() == total
 
 
 DECIMALS = st.decimals(allow_nan=False, allow_infinity=False, min_value=-1000, max_value=1000, places=6)
@@ -74,7 +74,7 @@ DECIMALS = st.decimals(allow_nan=False, allow_infinity=False, min_value=-1000, m
 
 @given(DECIMALS, DECIMALS)
 def test_sums_have_the_precision_of_a_long_double(one: Decimal, other: Decimal) -> None:
-    total = added(str(one).encode(), str(other).encode()).decode()
+    total = add_decimals(str(one).encode(), str(other).encode()).decode()
     exact = Fraction(one) + Fraction(other)
     assert abs(Fraction(total) - exact) <= 4000 * Fraction(1, 2**64) + Fraction(1, 10**17)
 

@@ -1,8 +1,9 @@
 """Rewriting of commands that depend on time, chance or a machine's floats to deterministic commands.
 
-The embedded store runs these instead, and its log keeps them: a relative expiry becomes a time, SPOP the
-members it took, INCRBYFLOAT its sum. That also settles where fakeredis is not Redis: it cuts the expiry of
-SETEX to whole seconds, adds floats as doubles, and draws members from a generator that no seed reaches.
+The embedded store runs the rewritten commands and stores them in its log. A relative expiry becomes an absolute time,
+SPOP becomes SREM of the members it drew, INCRBYFLOAT becomes SET of the sum. This also corrects differences between
+fakeredis and Redis: fakeredis truncates the expiry of SETEX to whole seconds, adds floats as doubles, and draws members
+from a generator that cannot be seeded.
 """
 
 from __future__ import annotations
@@ -19,32 +20,32 @@ from labkit.core.errors import ServiceError
 from labkit.services.keystore.arguments import LONGEST_VALUE
 from labkit.services.keystore.bits import first_bit
 from labkit.services.keystore.commands import Command, Reply
-from labkit.services.keystore.floats import added
+from labkit.services.keystore.floats import add_decimals
 from labkit.services.keystore.glob import matcher
 from labkit.services.keystore.ranges import RANGES, checked_range
 
-# So that one call cannot fill the memory: strings of 1 MiB, as if proto-max-bulk-len were that,
+# Limits that keep one call from filling the memory: strings have at most 1 MiB (Redis' proto-max-bulk-len).
 LARGEST_BIT = 8 * LONGEST_VALUE - 1
-MOST_MEMBERS = 100_000  # and so many from SRANDMEMBER with repeats.
-LONGEST = 2**63
-LONGEST_NUMBER = 4000  # characters of a float, and its power of ten: Redis' reach to 4932
+MOST_MEMBERS = 100_000  # members that SRANDMEMBER returns with repetitions
+INTEGER_LIMIT = 2**63  # integers of Redis are from -INTEGER_LIMIT to INTEGER_LIMIT - 1
+LONGEST_NUMBER = 4000  # characters of a float, and its largest power of ten (Redis' largest is 4932)
 SMALLEST_POWER = -4951
-SMALL_HASH = 512  # fields, which Redis scans at once whatever the cursor (hash-max-listpack-entries)
+SMALL_HASH = 512  # fields; Redis returns a hash up to this size in one HSCAN (hash-max-listpack-entries)
 LONGEST_PATTERN = 1024  # bytes
-MOST_STEPS = (
-    20_000_000  # of a pattern's bytes over a text's: what the slowest pattern takes, a few tenths of a second
-)
+MOST_STEPS = 20_000_000  # bytes of a pattern times bytes of text; takes up to a few tenths of a second
 LARGEST_CURSOR = 2**64 - 1
 _CURSOR = re.compile(rb"([+-]?[0-9]{1,40})?")
-_CONDITIONS = frozenset({b"NX", b"XX", b"GT", b"LT"})  # of EXPIRE and its like
-_NEVER = b"0"  # a time that is refused: fakeredis counts in floats, which lose what is just too much
+_CONDITIONS = frozenset({b"NX", b"XX", b"GT", b"LT"})  # options of EXPIRE, PEXPIRE, EXPIREAT, PEXPIREAT
+# A time that is always refused. fakeredis computes with floats, whose rounding would accept a time just too large.
+_REFUSED_TIME = b"0"
+# Options of SET: milliseconds of a unit, and whether the time is relative.
 _UNITS = {b"EX": (1000, True), b"PX": (1, True), b"EXAT": (1000, False), b"PXAT": (1, False)}
 
 
 class CommandRunner(Protocol):
-    """What runs commands as they are.
+    """Interface of a store that runs commands unchanged.
 
-    now: lab time in milliseconds; draw: `count` random numbers of 64 bits from the stream of a key.
+    now: lab time in milliseconds; draw: returns `count` random numbers of 64 bits from the stream of a key.
     """
 
     @property
@@ -55,38 +56,39 @@ class CommandRunner(Protocol):
     def draw(self, key: bytes, count: int) -> list[int]: ...
 
 
-# The reply to a command, and the commands that had its effect and would have it again.
-Settled: TypeAlias = tuple[Reply, tuple[Command, ...]]
+# The reply to a command, and the deterministic commands that have the same effect when they are run again.
+RewriteResult: TypeAlias = tuple[Reply, tuple[Command, ...]]
 
 
-def _as_is(store: CommandRunner, command: Command) -> Settled:
+def _run_unchanged(store: CommandRunner, command: Command) -> RewriteResult:
     return store.run(*command), (command,)
 
 
-def expire(store: CommandRunner, command: Command) -> Settled:
+def expire(store: CommandRunner, command: Command) -> RewriteResult:
+    """Run EXPIRE, PEXPIRE, EXPIREAT or PEXPIREAT as PEXPIREAT. Raises ServiceError 400 as Redis does."""
     name, key, *rest = command
     if len(rest) > 1:
         _check_conditions(rest[1:])
     amount = _integer(rest[0]) if rest else None
     if amount is None:
-        return _as_is(store, command)
+        return _run_unchanged(store, command)
     when = amount * (1 if name.startswith(b"P") else 1000)
-    in_range = when >= -LONGEST  # before the time is added, which brings some back into the range
+    in_range = when >= -INTEGER_LIMIT  # as Redis checks it, before the current time is added
     if not name.endswith(b"AT"):
         when += store.now
-    if not (in_range and when < LONGEST):
+    if not (in_range and when < INTEGER_LIMIT):
         raise ServiceError(400, f"ERR invalid expire time in '{name.decode().lower()}' command")
     if when <= store.now:
-        when = store.now - 1  # Redis deletes it at once; a key that expires now would live to the end of now
-    return _as_is(store, (b"PEXPIREAT", key, _text(when), *rest[1:]))
+        when = store.now - 1  # deletes the key at once, as Redis does; at `now` it would still exist
+    return _run_unchanged(store, (b"PEXPIREAT", key, _text(when), *rest[1:]))
 
 
 def _check_conditions(options: Sequence[bytes]) -> None:
-    """Refuse what EXPIRE takes no such options of: Redis reads them before the time, fakeredis after it."""
+    """Raise ServiceError for invalid options of EXPIRE, which Redis checks before the time, fakeredis after it."""
     given = {each.upper() for each in options}
     for each in options:
         if each.upper() not in _CONDITIONS:
-            shown = each.partition(b"\0")[0].decode(errors="replace")  # to Redis it is a text of C
+            shown = each.partition(b"\0")[0].decode(errors="replace")  # Redis shows it as a C string
             raise ServiceError(400, f"ERR Unsupported option {shown}")
     if b"NX" in given and len(given) > 1:
         raise ServiceError(400, "ERR NX and XX, GT or LT options at the same time are not compatible")
@@ -94,18 +96,18 @@ def _check_conditions(options: Sequence[bytes]) -> None:
         raise ServiceError(400, "ERR GT and LT options at the same time are not compatible")
 
 
-def _setex(store: CommandRunner, command: Command) -> Settled:
+def _setex(store: CommandRunner, command: Command) -> RewriteResult:
     name, *rest = command
     amount = _integer(rest[1]) if len(rest) == 3 else None
     when = None if amount is None else _moment(store, b"PX" if name == b"PSETEX" else b"EX", amount)
     if when is not None:
-        return _as_is(store, (b"SET", rest[0], rest[2], b"PXAT", when))
+        return _run_unchanged(store, (b"SET", rest[0], rest[2], b"PXAT", when))
     if amount is not None:
-        rest[1] = _NEVER
-    return _as_is(store, (name, *rest))
+        rest[1] = _REFUSED_TIME
+    return _run_unchanged(store, (name, *rest))
 
 
-def _set(store: CommandRunner, command: Command) -> Settled:
+def _set(store: CommandRunner, command: Command) -> RewriteResult:
     options = list(command[3:])
     for index, option in enumerate(options[:-1]):
         unit = option.upper()
@@ -114,34 +116,34 @@ def _set(store: CommandRunner, command: Command) -> Settled:
         amount = _integer(options[index + 1])
         when = None if amount is None else _moment(store, unit, amount)
         if when is None and amount is not None:
-            options[index + 1] = _NEVER
+            options[index + 1] = _REFUSED_TIME
         if when is None or any(other.upper() in _UNITS for other in options[index + 2 :]):
-            break  # refused as it is
+            break  # the command is refused, as in Redis
         options[index : index + 2] = b"PXAT", when
         break
-    return _as_is(store, (*command[:3], *options))
+    return _run_unchanged(store, (*command[:3], *options))
 
 
 def _moment(store: CommandRunner, unit: bytes, amount: int) -> bytes | None:
-    """The time that an option of SET names, in milliseconds; None where Redis refuses it."""
+    """Return the expiry of an option of SET, as lab time in milliseconds; None if Redis refuses it."""
     scale, relative = _UNITS[unit]
     when = amount * scale + (store.now if relative else 0)
-    return _text(when) if amount > 0 and when < LONGEST else None
+    return _text(when) if amount > 0 and when < INTEGER_LIMIT else None
 
 
-def _ttl(store: CommandRunner, command: Command) -> Settled:
+def _ttl(store: CommandRunner, command: Command) -> RewriteResult:
     if len(command) != 2:
-        return _as_is(store, command)
+        return _run_unchanged(store, command)
     left = store.run(b"PTTL", command[1])
     assert isinstance(left, int)
-    return ((left + 500) // 1000 if left >= 0 else left), ()  # fakeredis rounds halves to even
+    return ((left + 500) // 1000 if left >= 0 else left), ()  # Redis rounds half up, fakeredis half to even
 
 
-def _spop(store: CommandRunner, command: Command) -> Settled:
+def _spop(store: CommandRunner, command: Command) -> RewriteResult:
     if len(command) < 2:
-        return _as_is(store, command)
+        return _run_unchanged(store, command)
     key, *rest = command[1:]
-    count = _optional(rest)
+    count = _optional_number(rest)
     if rest and (count is None or count < 0):
         raise ServiceError(400, "ERR value is out of range, must be positive")
     taken = _sample(store, key, _members(store, key), 1 if count is None else count)
@@ -153,16 +155,16 @@ def _spop(store: CommandRunner, command: Command) -> Settled:
     return [*taken], effects
 
 
-def _srandmember(store: CommandRunner, command: Command) -> Settled:
+def _srandmember(store: CommandRunner, command: Command) -> RewriteResult:
     if len(command) < 2:
-        return _as_is(store, command)
+        return _run_unchanged(store, command)
     key, *rest = command[1:]
-    count = _optional(rest)
+    count = _optional_number(rest)
     if rest and count is None:
         raise ServiceError(400, "ERR value is not an integer or out of range")
     if count is not None and count < -MOST_MEMBERS:
         raise ServiceError(
-            400, f"ERR value is out of range, value must between -{MOST_MEMBERS} and {LONGEST - 1}"
+            400, f"ERR value is out of range, value must between -{MOST_MEMBERS} and {INTEGER_LIMIT - 1}"
         )
     members = _members(store, key)
     if count is None:
@@ -173,8 +175,8 @@ def _srandmember(store: CommandRunner, command: Command) -> Settled:
     return [members[number % len(members)] for number in drawn], ()
 
 
-def _optional(rest: list[bytes]) -> int | None:
-    """The one argument that a command may have, as a number; None where there is none or it is no number."""
+def _optional_number(rest: list[bytes]) -> int | None:
+    """Return the optional last argument as a number; None if it is missing or not a number."""
     if len(rest) > 1:
         raise ServiceError(400, "ERR syntax error")
     return _integer(rest[0]) if rest else None
@@ -198,30 +200,30 @@ def _sample(store: CommandRunner, key: bytes, members: list[bytes], count: int) 
     return taken
 
 
-def _decrby(store: CommandRunner, command: Command) -> Settled:
-    if len(command) == 3 and _integer(command[2]) == -LONGEST:  # which has no opposite in 64 bits
+def _decrby(store: CommandRunner, command: Command) -> RewriteResult:
+    if len(command) == 3 and _integer(command[2]) == -INTEGER_LIMIT:  # its negative does not fit into 64 bits
         raise ServiceError(400, "ERR decrement would overflow")
-    return _as_is(store, command)
+    return _run_unchanged(store, command)
 
 
-def _incrbyfloat(store: CommandRunner, command: Command) -> Settled:
-    """INCRBYFLOAT and HINCRBYFLOAT, which judge what they are given in different order."""
+def _incrbyfloat(store: CommandRunner, command: Command) -> RewriteResult:
+    """Run INCRBYFLOAT or HINCRBYFLOAT. Redis checks their arguments in different orders."""
     name, *rest = command
     hashed = name == b"HINCRBYFLOAT"
     if len(rest) != (3 if hashed else 2):
-        return _as_is(store, command)
+        return _run_unchanged(store, command)
     *target, amount = rest
     if hashed:
         _check_float(amount, "value is not a valid float")
         if _INFINITE.fullmatch(amount):
             raise ServiceError(400, "ERR value is NaN or Infinity")
-    held = store.run(b"HGET" if hashed else b"GET", *target)  # refused where it is of another type
-    old = held if isinstance(held, bytes) else b"0"
+    stored = store.run(b"HGET" if hashed else b"GET", *target)  # raises if the key has another type
+    old = stored if isinstance(stored, bytes) else b"0"
     _check_float(old, "hash value is not a float" if hashed else "value is not a valid float")
     _check_float(amount, "value is not a valid float")
     if _INFINITE.fullmatch(old) or _INFINITE.fullmatch(amount):
         raise ServiceError(400, "ERR increment would produce NaN or Infinity")
-    total = added(old, amount)
+    total = add_decimals(old, amount)
     effect = (b"HSET", *target, total) if hashed else (b"SET", *target, total, b"KEEPTTL")
     store.run(*effect)
     return total, (effect,)
@@ -232,7 +234,7 @@ _INFINITE = re.compile(rb"[+-]?inf(inity)?", re.IGNORECASE)
 
 
 def _check_float(text: bytes, refusal: str) -> None:
-    """Raises ServiceError for what is neither a decimal number nor infinite, and for one that is too large or small."""
+    """Raise ServiceError unless a text is infinite or a decimal number of an allowed size. refusal: its message."""
     if _INFINITE.fullmatch(text):
         return
     readable = len(text) <= LONGEST_NUMBER and _FLOAT.fullmatch(text)
@@ -244,49 +246,49 @@ def _power(text: bytes) -> float:
     """Return the power of ten of a decimal number; 0 for zero."""
     try:
         number = Decimal(text.decode())
-    except InvalidOperation:  # its exponent has 19 digits or more
+    except InvalidOperation:  # Decimal cannot represent an exponent of 19 digits or more
         return math.inf
     return number.adjusted() if number else 0
 
 
-def _setbit(store: CommandRunner, command: Command) -> Settled:
+def _setbit(store: CommandRunner, command: Command) -> RewriteResult:
     offset = _integer(command[2]) if len(command) == 4 else None
     if offset is not None and offset > LARGEST_BIT:
         raise ServiceError(400, "ERR bit offset is not an integer or out of range")
-    return _as_is(store, command)
+    return _run_unchanged(store, command)
 
 
-def _append(store: CommandRunner, command: Command) -> Settled:
+def _append(store: CommandRunner, command: Command) -> RewriteResult:
     if len(command) == 3 and command[2]:
-        held = store.run(b"STRLEN", command[1])
-        assert isinstance(held, int)
-        if held + len(command[2]) > LONGEST_VALUE:
+        length = store.run(b"STRLEN", command[1])
+        assert isinstance(length, int)
+        if length + len(command[2]) > LONGEST_VALUE:
             raise ServiceError(400, "ERR string exceeds maximum allowed size (proto-max-bulk-len)")
-    return _as_is(store, command)
+    return _run_unchanged(store, command)
 
 
-def _bitpos(store: CommandRunner, command: Command) -> Settled:
-    # fakeredis writes the whole value out in digits, and takes an end before its first byte for an empty range.
+def _bitpos(store: CommandRunner, command: Command) -> RewriteResult:
+    # fakeredis converts the whole value to binary digits, and treats an end before the first byte as an empty range.
     ends, unit = [_integer(end) for end in command[3:5]], command[5].upper() if command[5:] else b"BYTE"
     well_formed = 3 <= len(command) <= 6 and command[2] in (b"0", b"1") and None not in ends
-    held = store.run(b"GET", command[1]) if well_formed and unit in (b"BYTE", b"BIT") else None
-    if not isinstance(held, bytes) or not held:
-        return _as_is(store, command)
-    return first_bit(held, int(command[2]), *ends, of_bits=unit == b"BIT"), ()
+    value = store.run(b"GET", command[1]) if well_formed and unit in (b"BYTE", b"BIT") else None
+    if not isinstance(value, bytes) or not value:
+        return _run_unchanged(store, command)
+    return first_bit(value, int(command[2]), *ends, of_bits=unit == b"BIT"), ()
 
 
-def _hscan(store: CommandRunner, command: Command) -> Settled:
+def _hscan(store: CommandRunner, command: Command) -> RewriteResult:
     if len(command) < 3:
-        return _as_is(store, command)
+        return _run_unchanged(store, command)
     cursor = _cursor(command[2])
-    size = store.run(b"HLEN", command[1])  # refused where it is of another type
+    size = store.run(b"HLEN", command[1])  # raises if the key has another type
     assert isinstance(size, int)
     if not size:
         return [b"0", []], ()
     pattern, count = _scan_options(command[3:])
     if size <= SMALL_HASH:
         cursor, count = 0, size
-    start = _text(min(cursor, LONGEST - 1))  # fakeredis counts with 63 bits
+    start = _text(min(cursor, INTEGER_LIMIT - 1))  # fakeredis' cursors have 63 bits
     reply = store.run(b"HSCAN", command[1], start, b"COUNT", _text(count))
     if pattern is not None and isinstance(reply, list) and isinstance(reply[1], list):
         reply[1] = _matching(pattern, reply[1])
@@ -294,7 +296,7 @@ def _hscan(store: CommandRunner, command: Command) -> Settled:
 
 
 def _matching(pattern: bytes, items: list[Reply]) -> list[Reply]:
-    """Of fields, each followed by its value, those that fit a pattern."""
+    """Return the fields that match a pattern, each followed by its value. Raises ServiceError for too much work."""
     pairs = [
         (field, value)
         for field, value in zip(items[::2], items[1::2], strict=True)
@@ -310,7 +312,7 @@ def _matching(pattern: bytes, items: list[Reply]) -> list[Reply]:
 
 
 def _scan_options(options: tuple[bytes, ...]) -> tuple[bytes | None, int]:
-    """Return pattern and count. Raises ServiceError with Redis' own text."""
+    """Return MATCH pattern and COUNT of HSCAN's options. Raises ServiceError with Redis' own text."""
     pattern, count = None, 10
     for option, value in itertools.zip_longest(options[::2], options[1::2]):
         word = b"" if value is None else option.upper()
@@ -327,8 +329,10 @@ def _scan_options(options: tuple[bytes, ...]) -> tuple[bytes | None, int]:
 
 
 def _cursor(text: bytes) -> int:
-    """A cursor as C reads it: up to a zero byte, and one below 0 counts from 2**64. Raises ServiceError with Redis' own
-    text."""
+    """Return a cursor as Redis parses it: up to a zero byte; a negative one counts from 2**64.
+
+    Raises ServiceError with Redis' own text.
+    """
     text = text.partition(b"\0")[0]
     number = int(text or b"0") if _CURSOR.fullmatch(text) else LARGEST_CURSOR + 1
     if abs(number) > LARGEST_CURSOR:
@@ -336,25 +340,25 @@ def _cursor(text: bytes) -> int:
     return number % (LARGEST_CURSOR + 1)
 
 
-def _range(store: CommandRunner, command: Command) -> Settled:
-    return _as_is(store, checked_range(command, _integer))
+def _range(store: CommandRunner, command: Command) -> RewriteResult:
+    return _run_unchanged(store, checked_range(command, _integer))
 
 
 def _integer(text: bytes) -> int | None:
-    """A whole number as Redis reads it: decimal, no sign but a minus, nothing around it; None otherwise."""
+    """Return an integer as Redis parses it, decimal without plus sign, spaces or leading zeros; None if invalid."""
     digits = text.removeprefix(b"-")
     if not digits.isdigit() or len(digits) > 19 or (digits[:1] == b"0" and text != b"0"):
         return None
     number = int(text)
-    return number if -LONGEST <= number < LONGEST else None
+    return number if -INTEGER_LIMIT <= number < INTEGER_LIMIT else None
 
 
 def _text(number: int) -> bytes:
     return str(number).encode()
 
 
-# How to run a command; those that are not here run as they are. Each raises ServiceError with Redis' own text.
-REWRITES: Mapping[bytes, Callable[[CommandRunner, Command], Settled]] = MappingProxyType(
+# Rewrites by command; the other commands run unchanged. All raise ServiceError with Redis' own text.
+REWRITES: Mapping[bytes, Callable[[CommandRunner, Command], RewriteResult]] = MappingProxyType(
     {
         b"EXPIRE": expire,
         b"PEXPIRE": expire,
