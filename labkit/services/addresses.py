@@ -24,7 +24,7 @@ def address(text: object) -> str:
         raise ValueError("expected a mail address")
     if len(text) > LONGEST_ADDRESS:
         raise ValueError(f"expected a mail address of at most {LONGEST_ADDRESS} characters, not {len(text)}")
-    # The library has a way to allow `test`, and none to allow `localhost`: one stands in for the other.
+    # The library can allow the domain `test`, but not `localhost`, so `test` replaces it during the check.
     known, swapped = LOCALHOST.subn("test", text)
     try:
         valid = validate_email(

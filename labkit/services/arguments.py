@@ -9,8 +9,8 @@ from typing import Annotated
 from pydantic import AfterValidator, BeforeValidator
 
 MOST_LISTED = 10_000
-LONGEST_WHOLE = 20  # digits: the database holds no more than 19
-IN_FULL = 1e21  # below it whole numbers are written without an exponent, as in JSON
+LONGEST_WHOLE = 20  # digits; the database stores at most 19
+EXPONENT_FROM = 1e21  # whole floats below this are written without an exponent, as in JSON.stringify
 
 
 def matching(pattern: str, expected: str) -> AfterValidator:
@@ -25,8 +25,8 @@ def matching(pattern: str, expected: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-def listed(value: object) -> object:
-    """Return a value as a list, for BeforeValidator: a single item becomes a list, an empty table of a script too.
+def as_list(value: object) -> object:
+    """Return a value as a list, for BeforeValidator. A single item or an empty table of a script becomes a list.
 
     Raises ValueError for more than MOST_LISTED items: pydantic would first describe the errors of all of them.
     """
@@ -38,20 +38,20 @@ def listed(value: object) -> object:
 
 
 def none_to_empty(value: object) -> object:
-    """Return [] for None, for a BeforeValidator that runs before `listed`."""
+    """Return [] for None, for a BeforeValidator that runs before `as_list`."""
     return [] if value is None else value
 
 
 def is_unicode(text: str) -> bool:
-    """Return whether a text can be stored and sent. Bytes of a script that are not UTF-8 arrive as lone surrogates."""
+    """Return whether a text is valid Unicode. Bytes of a script that are not UTF-8 arrive as lone surrogates."""
     return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
-def written(value: int | float) -> str:
-    """Return a number as JSON writes it; a whole one without a decimal point, also where it is a float."""
+def json_number(value: int | float) -> str:
+    """Return a number as JSON text; whole floats have no decimal point."""
     if isinstance(value, int):
         return str(value)
-    return str(int(value)) if value.is_integer() and abs(value) < IN_FULL else repr(value)
+    return str(int(value)) if value.is_integer() and abs(value) < EXPONENT_FROM else repr(value)
 
 
 def _whole(value: object) -> object:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-DEEPEST = 100  # nested tables and lists: a script can receive no more
+DEEPEST = 100  # nested tables and lists, the most that a script can receive
 LONGEST_NAME = 64  # characters of a name in errors and the journal
 
 
@@ -28,7 +28,7 @@ def fits(value: object, most: int) -> bool:
 
 
 def is_deep(value: object) -> bool:
-    """Return whether a value has DEEPEST nested tables and lists, the innermost of them not empty."""
+    """Return whether a value is nested deeper than DEEPEST tables and lists."""
     level = [value]
     for _ in range(DEEPEST):
         level = [

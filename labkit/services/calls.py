@@ -108,17 +108,17 @@ class Services(Component):
         for service in self:
             service.check(solution, configuration)
 
-    def set_by_scripts(self, solution: str) -> Mapping[str, Mapping[str, Any]]:
+    def script_parameters(self, solution: str) -> Mapping[str, Mapping[str, Any]]:
         """Return service → parameters set by scripts, which override settings, folder and cells."""
         found: dict[str, Mapping[str, Any]] = {}
         for service in self:
-            found.update(service.set_by_scripts(solution))
+            found.update(service.script_parameters(solution))
         return found
 
-    async def forget_set(self, solution: str, service: str = "") -> None:
+    async def forget_script_parameters(self, solution: str, service: str = "") -> None:
         """Forget the parameters that scripts set of a service, or of all services of a solution."""
         for each in self:
-            await each.forget_set(solution, service)
+            await each.forget_script_parameters(solution, service)
 
     def configured(self, solution: str) -> None:
         """Notify the services that the configuration of a solution was set or replaced."""

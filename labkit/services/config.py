@@ -12,13 +12,13 @@ from labkit.core.errors import ServiceError, SettingsError
 from labkit.services.bounds import fits, shown_name
 from labkit.services.lookup import services_of
 from labkit.services.operation import Caller, KeepsParameters, Service, operation
-from labkit.services.parameters import SetParameters
+from labkit.services.parameters import ScriptParameters
 
-MOST = 65_536
+MOST_SIZE = 65_536  # characters and items of the parameters of a service
 
 
 class Config(Service):
-    """Describes a solution and stores the configuration of its services.
+    """Service that describes a solution and stores the configuration of its services.
 
     Not offered: `usage` and `updateEnv`; the events `service` and `status` are not raised.
     """
@@ -27,23 +27,23 @@ class Config(Service):
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._set = SetParameters(context.database)
+        self._script_parameters = ScriptParameters(context.database)
 
     async def start(self) -> None:
-        await self._set.load()
+        await self._script_parameters.load()
 
     async def recover(self) -> None:
         if self._context.database.durable:
-            await self._set.load()
+            await self._script_parameters.load()
 
     async def clear(self) -> None:
-        self._set.clear()
+        self._script_parameters.clear()
 
-    def set_by_scripts(self, solution: str) -> Mapping[str, Mapping[str, Any]]:
-        return self._set.of(solution)
+    def script_parameters(self, solution: str) -> Mapping[str, Mapping[str, Any]]:
+        return self._script_parameters.of_solution(solution)
 
-    async def forget_set(self, solution: str, service: str = "") -> None:
-        await self._set.forget(solution, service)
+    async def forget_script_parameters(self, solution: str, service: str = "") -> None:
+        await self._script_parameters.forget(solution, service)
 
     @operation
     async def solution(self, caller: Caller) -> dict[str, object]:
@@ -72,9 +72,9 @@ class Config(Service):
     ) -> dict[str, object]:
         """Set parameters of a service and keep the others. Returns all: `{parameters}`.
 
-        404 where there is no such service. The parameters override settings and, on a data file, survive a restart;
-        a reload or another solution of this id restores the settings, and a reset forgets them. 400 where they have
-        more than 65536 characters and items in all, or the service refuses them.
+        The parameters override the settings until the solution is reloaded or replaced, or the lab is reset; with a
+        data file they survive a restart. 404 if there is no such service; 400 if the service refuses them, or they
+        have more than 65536 characters and items together.
         """
         known = self._known(caller, service)
         if isinstance(known, KeepsParameters):
@@ -83,9 +83,9 @@ class Config(Service):
         configured = self._context.configuration.setdefault(caller.solution, {})
         given = parameters.get_secret_value()
         changed = {**configured.get(name, {}), **given}
-        if not fits(changed, MOST):
+        if not fits(changed, MOST_SIZE):
             raise ServiceError(
-                400, f"The parameters of a service may hold {MOST} characters and items in all."
+                400, f"The parameters of a service may hold {MOST_SIZE} characters and items in all."
             )
         try:
             solution = self._context.solutions.get(caller.solution)
@@ -94,7 +94,7 @@ class Config(Service):
             raise ServiceError(400, str(error)) from None
         configured.setdefault(name, {}).update(changed)
         known.configured(caller.solution)
-        await self._set.add(caller.solution, name, given)
+        await self._script_parameters.add(caller.solution, name, given)
         await known.set_up(caller.solution)
         return {"parameters": changed}
 

@@ -1,4 +1,4 @@
-"""Services made of a user's functions, to replace services that this platform does not have.
+"""Services made of Python functions, as stubs of services that this platform does not have.
 
 `custom_service("Twilio", postMessage=post)` has one operation. Its arguments are the function's parameters,
 validated where they are annotated; with `**others` it accepts any further names. A parameter annotated `Caller`
@@ -23,17 +23,17 @@ from labkit.core.errors import LabError
 from labkit.services.operation import Caller, Operation, Service
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
-THREADS = 8  # for functions that block; more calls wait for their turn
+THREADS = 8  # of a service, for its sync functions; further calls wait for a free thread
 PLAIN = (str, int, float, bool, bytes, type(None))
-DEEPEST = 100  # nested tables: a script can receive no more
+DEEPEST = 100  # nested tables, the most that a script can receive
 
 
 class FunctionService(Service):
     """A service whose operations are functions. They return plain data, or raise ServiceError(status, message).
 
-    Sync functions run in a worker thread, async ones on the event loop. Another exception becomes an error object
-    with status 500. Raises LabError for a name that scripts cannot use, and for a function without named
-    parameters.
+    Sync functions run in a worker thread, async functions on the event loop. An exception other than ServiceError
+    becomes an error object with status 500. Raises LabError for a name that scripts cannot use, and for a function
+    whose parameters cannot be passed by name.
     """
 
     def __init__(self, name: str, functions: Mapping[str, Callable[..., object]]) -> None:
@@ -43,7 +43,7 @@ class FunctionService(Service):
             raise LabError(
                 f"{name}: expected a function for each operation, as in {name}(postMessage=function)"
             )
-        self.name = name  # type: ignore[misc]  # each has its own
+        self.name = name  # type: ignore[misc]  # a ClassVar of other services
         self.operations = {  # type: ignore[misc]
             each.rstrip("_"): _declared(self, each, function) for each, function in functions.items()
         }
@@ -87,9 +87,8 @@ def _declared(service: FunctionService, name: str, function: Callable[..., objec
     own = [inspect.Parameter(each, inspect.Parameter.POSITIONAL_ONLY) for each in ("_service", "_caller")]
     try:
         run.__signature__ = inspect.Signature([*own, *given])  # type: ignore[attr-defined]
-        with (
-            warnings.catch_warnings()
-        ):  # a parameter may be called `json` or `copy`, as methods of models are
+        # pydantic warns of parameters named like methods of its models, such as `json` and `copy`.
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             return Operation(service.name, run)
     except Exception as error:  # noqa: BLE001  pydantic has many for a type that it cannot validate

@@ -23,19 +23,19 @@ def _one_line(text: str) -> str:
     return text
 
 
-def _portless(sender: object) -> object:
+def _without_port(sender: object) -> object:
     """Return a sender without a port: Config.solution().domain has one in a lab on a port other than 443."""
     short = isinstance(sender, str) and len(sender) <= LONGEST_ADDRESS + LONGEST_PORT
     return PORT.sub("", sender) if isinstance(sender, str) and short else sender
 
 
-Sender = Annotated[Address, BeforeValidator(_portless)]
+Sender = Annotated[Address, BeforeValidator(_without_port)]
 Body = Annotated[SecretStr, Field(max_length=LONGEST_BODY)]
 Subject = Annotated[str, Field(max_length=LONGEST_SUBJECT), AfterValidator(_one_line)]
 
 
 class Email(Service):
-    """Sends mail, from `noreply@` the solution's domain unless the call gives a sender.
+    """Service that sends mail, by default from `noreply@` at the solution's domain.
 
     Not offered: a mail server of the solution's own (`connection`, ignored) and `getSettings`.
     """

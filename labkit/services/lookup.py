@@ -1,4 +1,4 @@
-"""Lookup of the services of a solution: shared ones of the lab, and the solution's own."""
+"""Lookup of services by name: services shared by all solutions, and services of a single solution."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from labkit.services.operation import Service
 
 
 def services_of(directory: Directory[NamedService], solution: str) -> Iterator[tuple[str, Service]]:
-    """Return name and service, for all services of a solution."""
+    """Yield name and service for every service that a solution can call."""
     shared = cast("Directory[Service]", directory)
     for service in shared:
         yield service.name, service
     for service in shared:
         for name, own in service.services(solution).items():
-            if name == own.name:  # others are further names of it
+            if name == own.name:  # skips aliases of the same service
                 yield name, own
 
 

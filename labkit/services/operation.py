@@ -3,11 +3,11 @@
 An operation is a method with the operation's own name (a trailing underscore is stripped: `from_`), typed arguments
 and a docstring, marked with `@operation`. Its first argument is the `Caller`. It returns plain data or raises
 ServiceError. Arguments whose type is or contains one of pydantic's secrets (SecretStr) are never written to the
-journal; arguments annotated with `InJournal` are written in the form that the annotation gives them.
+journal; arguments annotated with `InJournal` are written in the form that the annotation defines.
 
-Undeclared arguments are ignored, and listed in the journal, unless the method ends in `**others`: then it receives
-them there, under their names, as the caller gave them. Its first two parameters are then positional only (`self,
-caller, /`), so that arguments may have these names too.
+Undeclared arguments are ignored, and listed in the journal, unless the method declares `**others`, which then receives
+them unvalidated. The first two parameters of such a method are positional only (`self, caller, /`), so that arguments
+may have these names too.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from labkit.core.component import Component
 from labkit.core.errors import LabError, ServiceError
 from labkit.core.events import EventKind
 from labkit.core.hiding import HIDDEN
-from labkit.services.redaction import holds_secret, journaling
+from labkit.services.redaction import contains_secret, journal_form
 
-MOST_UNKNOWN = 20  # names of arguments
-LONGEST_NAME = 64  # characters of a name that is compared with others
+MOST_UNKNOWN = 20  # unknown argument names that are reported
+LONGEST_NAME = 64  # characters of a name up to which similar names are searched
 
 F = TypeVar("F", bound=Callable[..., Awaitable[object]])
 
 
 @dataclass(slots=True)  # not frozen, since each call of a script makes one
 class Caller:
-    """The caller of an operation: the solution's id, and the journal record that caused the call."""
+    """Caller of an operation. solution: its id; cause: sequence number of the journal record that caused the call."""
 
     solution: str
     cause: int | None = None
 
 
 class Parameters:
-    """Parameters of a call as a text that is parsed on demand. Equal texts always mean equal parameters."""
+    """Parameters of a call as a text, parsed on demand. Equal texts always have equal parameters."""
 
     __slots__ = ("_read", "text")
 
@@ -65,7 +65,7 @@ def operation(method: F) -> F:
 
 
 class Operation:
-    """An operation of a service: its name, arguments, documentation and validator."""
+    """Operation of a service: its name, arguments, documentation and validator."""
 
     def __init__(self, service: str, function: Callable[..., Awaitable[object]]) -> None:
         self.service = service
@@ -105,20 +105,20 @@ class Operation:
         )
         self._validate = self.model.__pydantic_validator__.validate_python  # without the wrapper around it
         types = {name: hints[attribute] for name, attribute in self.attributes.items()}
-        self.secrets = frozenset(name for name, annotation in types.items() if holds_secret(annotation))
-        kept = {name: journaling(annotation) for name, annotation in types.items()}
+        self.secrets = frozenset(name for name, annotation in types.items() if contains_secret(annotation))
+        kept = {name: journal_form(annotation) for name, annotation in types.items()}
         # Journal's form of each argument, None for unchanged: without and with the values that InJournal hides.
         self._shows = {name: _hide if name in self.secrets else show for name, show in kept.items()}
         self._shows_values = {name: _hide if name in self.secrets else None for name in kept}
 
     def arguments(self, parameters: Mapping[str, object]) -> dict[str, Any]:
-        """Return the arguments to call the method with. Raises ServiceError 400 naming the first wrong parameter."""
+        """Return validated arguments for the method. Raises ServiceError 400 naming the first invalid parameter."""
         try:
             valid = self._validate(parameters)
         except pydantic.ValidationError as error:
             wrong = _explain(error)
         else:
-            fields: dict[str, Any] = valid.__dict__  # what model attributes read
+            fields: dict[str, Any] = valid.__dict__  # the values of the model's attributes
             if self._renames:
                 fields = {attribute: fields[name] for name, attribute in self.attributes.items()}
             return {**(valid.model_extra or {}), **fields} if self.collects else fields
@@ -127,23 +127,23 @@ class Operation:
         raise ServiceError(400, wrong)
 
     def unknown(self, names: Iterable[object]) -> dict[str, str | None]:
-        """Return the `names` that are not parameters of this operation, with the most similar parameter, or None.
+        """Return unknown argument names, each with the most similar parameter of this operation, or None.
 
-        Empty where the operation accepts undeclared arguments.
+        Empty if the operation accepts undeclared arguments.
         """
         if self.collects:
             return {}
-        strange = (str(name) for name in names if name not in self.attributes)
-        return {name[:LONGEST_NAME]: self._nearest(name) for name in islice(strange, MOST_UNKNOWN)}
+        unknown = (str(name) for name in names if name not in self.attributes)
+        return {name[:LONGEST_NAME]: self._most_similar(name) for name in islice(unknown, MOST_UNKNOWN)}
 
     def warnings(self, names: Iterable[object]) -> list[str]:
         """Return `unknown` in sentences: "filtr is not a parameter of listUsers; did you mean filter?"."""
         return [
-            f"{name} is not a parameter of {self.name}" + (f"; did you mean {meant}?" if meant else "")
-            for name, meant in self.unknown(names).items()
+            f"{name} is not a parameter of {self.name}" + (f"; did you mean {similar}?" if similar else "")
+            for name, similar in self.unknown(names).items()
         ]
 
-    def _nearest(self, name: str) -> str | None:
+    def _most_similar(self, name: str) -> str | None:
         if len(name) > LONGEST_NAME:
             return None
         known = {each.lower(): each for each in self.attributes}
@@ -171,7 +171,7 @@ def _hide(value: object) -> object:
 
 
 class Service(Component):
-    """Base of all services.
+    """Base class of all services.
 
     name: the module name that scripts use; gives_defaults: the configuration supplies defaults for parameters of
     its operations with the same name; shares_arguments: all callers have the same operations, and these neither
@@ -192,7 +192,7 @@ class Service(Component):
             if not inspect.iscoroutinefunction(each):
                 raise LabError(f"{cls.__name__}.{each.__name__}: expected an async method for an operation")
         operations: dict[str, Operation] = {}
-        for base in reversed(cls.__bases__):  # a service may be put together of groups of operations
+        for base in reversed(cls.__bases__):  # a service may combine several groups of operations
             operations.update(base.operations if issubclass(base, Service) else {})
         operations.update(
             (function.__name__.rstrip("_"), Operation(cls.name, function)) for function in marked
@@ -200,36 +200,36 @@ class Service(Component):
         cls.operations = operations
 
     def services(self, solution: str) -> Mapping[str, Service]:
-        """Return the services that this one adds to a solution beside the shared ones, by the names that scripts use.
+        """Return additional services of a single solution, by the names that scripts use.
 
         A service that changes them calls `context.services.changed()`, so that handles are refreshed.
         """
         return {}
 
     def check(self, solution: NamedSolution, configuration: Mapping[str, Mapping[str, Any]]) -> None:
-        """Check a solution that is to be added or replaced, with the parameters of its services.
+        """Validate the configuration of a solution before it is added or replaced.
 
-        Nothing has changed yet. Raises SettingsError for a configuration that cannot work.
+        configuration: parameters by service. Raises SettingsError if it is invalid; must not change anything.
         """
 
     def configured(self, solution: str) -> None:
-        """Use a solution's new configuration, which was checked and is set."""
+        """Apply a solution's new configuration, after `check` accepted it."""
 
     async def set_up(self, solution: str) -> None:
-        """Prepare for a solution that was added or replaced, and is configured; its scripts have not run yet.
+        """Prepare for a solution that was added or replaced, after `configured` and before its scripts run.
 
-        Raises SettingsError, and changes nothing, where its settings cannot work.
+        Raises SettingsError, and changes nothing, if its settings are invalid.
         """
 
     async def forget(self, solution: str) -> None:
-        """Forget a solution that is about to be removed from the lab."""
+        """Delete the data of a solution that is about to be removed from the lab."""
 
-    def set_by_scripts(self, solution: str) -> Mapping[str, Mapping[str, Any]]:
-        """Return service → parameters set by a solution's scripts, which override settings, folder and cells."""
+    def script_parameters(self, solution: str) -> Mapping[str, Mapping[str, Any]]:
+        """Return the parameters that a solution's scripts set, by service; they override settings, folder and cells."""
         return {}
 
-    async def forget_set(self, solution: str, service: str = "") -> None:
-        """Forget the parameters that scripts set of a service, or of all services of a solution."""
+    async def forget_script_parameters(self, solution: str, service: str = "") -> None:
+        """Delete the parameters that scripts set for a service, or for all services of a solution."""
 
     def offered(self, caller: Caller) -> Mapping[str, Operation]:
         """Return the operations that this caller may use; they may depend on the solution.
@@ -244,9 +244,9 @@ class Service(Component):
 
 
 class KeepsParameters(Service):
-    """A service of a single solution that stores its parameters itself and is notified of their changes.
+    """Service of a single solution that stores its parameters itself.
 
-    script_key: the name under which its handlers are registered.
+    script_key: the service name under which the solution registers handlers of its events.
     """
 
     script_key: str
@@ -256,13 +256,13 @@ class KeepsParameters(Service):
         raise NotImplementedError
 
     async def set_parameters(self, caller: Caller, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """Set the given parameters and return all. Raises ServiceError for one that cannot be set."""
+        """Set the given parameters and return all. Raises ServiceError if one is restricted or invalid."""
         raise NotImplementedError
 
 
 def _explain(error: pydantic.ValidationError) -> str:
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    if not first["loc"]:  # the error of a name that is no text has no location
+    if not first["loc"]:  # an error of a name that is not valid Unicode has no location
         return "The name of a parameter is not valid Unicode."
     name, *inner = (str(part) for part in first["loc"])
     if first["type"] == "missing" and not inner:

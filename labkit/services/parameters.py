@@ -1,7 +1,7 @@
 """Service parameters that scripts set, stored in the lab's database.
 
-They override folders, settings and cells until one of these sets parameters again: the solution is replaced or
-reloaded, a cell configures the service, or the lab is reset.
+They override the parameters of folders, settings and cells until the solution is replaced or reloaded, a cell
+configures the service, or the lab is reset.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ parameter_table = Table(
 )
 
 SELECT = "SELECT parameters FROM parameter WHERE solution = ? AND service = ?"
-KEEP = "INSERT OR REPLACE INTO parameter (solution, service, parameters) VALUES (?, ?, ?)"
-FORGET = "DELETE FROM parameter WHERE solution = ? AND ? IN (service, '')"
+STORE = "INSERT OR REPLACE INTO parameter (solution, service, parameters) VALUES (?, ?, ?)"
+DELETE = "DELETE FROM parameter WHERE solution = ? AND ? IN (service, '')"
 
 
-class SetParameters:
-    """The parameters set by the scripts of all solutions of a lab."""
+class ScriptParameters:
+    """Store of the service parameters that scripts set, by solution and service."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -44,12 +44,12 @@ class SetParameters:
     def clear(self) -> None:
         self._all.clear()
 
-    def of(self, solution: str) -> Mapping[str, Mapping[str, Any]]:
+    def of_solution(self, solution: str) -> Mapping[str, Mapping[str, Any]]:
         """Return a solution's parameters by service."""
         return self._all.get(solution, {})
 
     async def add(self, solution: str, service: str, parameters: Mapping[str, Any]) -> None:
-        """Store parameters of a service, beside the ones set before."""
+        """Merge parameters into those stored for a service."""
         kept = await self._database.run(_add, solution, service, parameters)
         self._all.setdefault(solution, {})[service] = kept
 
@@ -57,7 +57,7 @@ class SetParameters:
         """Delete the parameters of a service, or of all services of a solution."""
         if solution not in self._all:
             return
-        await self._database.run(lambda connection: execute(connection, FORGET, (solution, service)))
+        await self._database.run(lambda connection: execute(connection, DELETE, (solution, service)))
         if service:
             self._all[solution].pop(service, None)
         else:
@@ -71,5 +71,5 @@ def _read(connection: Connection) -> list[tuple[str, str, str]]:
 def _add(connection: Connection, solution: str, service: str, given: Mapping[str, Any]) -> dict[str, Any]:
     row = execute(connection, SELECT, (solution, service)).fetchone()
     kept = {**(json.loads(row[0]) if row else {}), **given}
-    execute(connection, KEEP, (solution, service, json.dumps(kept)))
+    execute(connection, STORE, (solution, service, json.dumps(kept)))
     return kept

@@ -1,4 +1,4 @@
-"""The list of the platform's services. To add one, add a folder beside this file and a line here."""
+"""Registry of the platform's services. To add a service, add a folder beside this file and a line here."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ def type_name(annotation: Any) -> str:
     """Return a type's name for a script author: accepted input types, fields of records, the plain type of a secret."""
     origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is typing.Annotated:
-        taken = [getattr(each, "json_schema_input_type", Any) for each in inner[1:]]
-        return type_name(next((each for each in taken if each not in (Any, PydanticUndefined)), inner[0]))
+        accepted = [getattr(each, "json_schema_input_type", Any) for each in inner[1:]]
+        return type_name(next((each for each in accepted if each not in (Any, PydanticUndefined)), inner[0]))
     if origin in (typing.Union, types.UnionType):
         return " | ".join(type_name(each) for each in inner)
     if fields := getattr(annotation, "model_fields", getattr(annotation, "__dataclass_fields__", None)):
@@ -32,14 +32,14 @@ def type_name(annotation: Any) -> str:
 
 
 class _TypeName(str):
-    """A name of a type, which signatures show without quotes."""
+    """Type name that a signature shows without quotes."""
 
     __slots__ = ()
     __repr__ = str.__str__
 
 
 def with_type_names(signature: inspect.Signature) -> inspect.Signature:
-    """Return a signature that shows its types by `type_name`."""
+    """Return a signature whose annotations are shown as by `type_name`."""
     shown = [
         each.replace(annotation=_TypeName(type_name(each.annotation)))
         for each in signature.parameters.values()

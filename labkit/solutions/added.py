@@ -12,7 +12,7 @@ from labkit.services.calls import Services
 from labkit.solutions import events
 from labkit.solutions.functions import FunctionHandler
 from labkit.solutions.handlers import Handler, Run
-from labkit.solutions.origins import CELL, Origin, check_place
+from labkit.solutions.origins import CELL, Origin, check_replacement
 from labkit.solutions.registrations import Registrations
 from labkit.solutions.routes import Route, Routes
 from labkit.solutions.scripted import Scripts
@@ -25,9 +25,9 @@ ROUTE_NAMES = ("request", "response")
 
 
 class AddedHandlers:
-    """Base class of a solution: its routes and event handlers, and the methods that add some.
+    """Base class of a solution with its routes and event handlers, and the methods that add them.
 
-    Call `use_scripts` before any is added.
+    Call `use_scripts` before adding any.
     """
 
     def __init__(self, id: str, context: Context, services: Services, workers: Workers) -> None:
@@ -36,11 +36,13 @@ class AddedHandlers:
         self._context = context
         self._services = services
         self._workers = workers
-        self._added: dict[tuple[str, ...], Callable[..., object]] = {}  # beside the folder
-        self._replacing: set[tuple[str, ...]] = set()  # keys of handlers that may replace one of the folder
+        self._added: dict[
+            tuple[str, ...], Callable[..., object]
+        ] = {}  # calls that repeat the additions of cells, by key
+        self._replacing: set[tuple[str, ...]] = set()  # keys of additions with `replace`
 
     def use_scripts(self, scripts: Scripts) -> None:
-        """Use `scripts` to compile Lua."""
+        """Set the compiler of Lua scripts."""
         self._scripts = scripts
         self._handlers = Registrations(scripts.event)
 
@@ -92,9 +94,11 @@ class AddedHandlers:
             handler = self._scripts.endpoint(script, method)
             origin = Origin(script=script)
         route = Route(method, path, handler, content_type, origin=origin)
-        there = self.routes.at(route)
+        present = self.routes.at(route)
         try:
-            check_place(f"{method} {path}", None if there is None else there.origin, origin, replace)
+            check_replacement(
+                f"{method} {path}", None if present is None else present.origin, origin, replace
+            )
         except SettingsError:
             handler.close()
             raise
@@ -132,20 +136,19 @@ class AddedHandlers:
         """Handle an event with Lua or with a function; with neither, decorate a function.
 
         A script gets the event under its fixed name (events.py), and context; a function gets it under that name or
-        `event`, and may have the parameters services, context, log, now. For events whose argument another
-        solution names (an operation of the solution's interface, an event of an interface that it subscribes to), a
-        function may use any name. A handler with the same text or a function of the same name replaces the event's
-        present handler; with `replace`, any handler does. While a fleet is simulated, handlers run one at a time, and
-        so do the service calls of a handler (core/turns.py).
-        Raises SettingsError for a wrong script, and if the event has another handler.
+        `event`, and may have the parameters services, context, log, now. If an interface defines the event (an
+        operation of the solution's own, or an event of one that it subscribes to), a function may use any name for it.
+        A handler with the same text or a function of the same name replaces the event's present handler; with
+        `replace`, any handler does. While a fleet is simulated, handlers run one at a time, and so do the service calls
+        of a handler (core/turns.py). Raises SettingsError for a wrong script, and if the event has another handler.
         """
         if function is None and lua is None:
             return lambda given: self.on(service, event, given, replace=replace)
         if function is not None:
             names = events.arguments(self._context.events, service, event)
             offered = tuple(dict.fromkeys((*names, "event")))
-            handler = self._function(function, offered, any_name=self._names_vary(service, event))
-            self._handlers.keep(service, event, handler, names, Origin(function=function), replace)
+            handler = self._function(function, offered, any_name=self._has_variable_names(service, event))
+            self._handlers.register(service, event, handler, names, Origin(function=function), replace)
         else:
             self._handle_with(service, event, Script(f"{service}_{event}", 1, lua or ""), replace=replace)
         add: Callable[..., object] = AddedHandlers.on
@@ -165,16 +168,16 @@ class AddedHandlers:
         self, service: str, event: str, script: Script, place: str = CELL, *, replace: bool = False
     ) -> None:
         names = events.arguments(self._context.events, service, event)
-        self._handlers.keep(service, event, script, names, Origin(script=script, place=place), replace)
+        self._handlers.register(service, event, script, names, Origin(script=script, place=place), replace)
 
     def _add(self, key: tuple[str, ...], add: Callable[..., object], replace: bool) -> None:
-        """Remember an addition of a cell, for a reload. replace: it may replace any handler."""
+        """Record an addition of a cell, so that a reload can repeat it. replace: it may replace any handler."""
         self._added[key] = add
         if replace:
             self._replacing.add(key)
 
-    def _names_vary(self, service: str, event: str) -> bool:
-        """Return whether the names of an event's argument are known only once it is raised."""
+    def _has_variable_names(self, service: str, event: str) -> bool:
+        """Return whether the names of an event's argument are known only when the event is emitted."""
         kind = self._context.events.kind(service, event)
         return event != "datapoint" and (kind is None or kind.any_name)
 

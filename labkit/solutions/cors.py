@@ -19,7 +19,7 @@ Names = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 
 
 class Cors(BaseModel):
-    """Cross-origin settings of a solution. origin: True allows all, a list the origins in it (http://localhost:*)."""
+    """Cross-origin settings of a solution. origin: True allows every origin; or the allowed ones (http://localhost:*)."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -60,17 +60,17 @@ def _fits(allowed: str, origin: str) -> bool:
     ours, theirs = re.split("([/:])", allowed), re.split("([/:])", origin)
     if len(ours) != len(theirs):
         return False
-    for index, (wanted, part) in enumerate(zip(ours, theirs, strict=True)):
-        if wanted == "*" and index and ours[index - 1] == ":":
+    for index, (pattern, part) in enumerate(zip(ours, theirs, strict=True)):
+        if pattern == "*" and index and ours[index - 1] == ":":
             if not (part.isascii() and part.isdecimal()):
                 return False
-        elif not _matches(wanted.split("*"), part):
+        elif not _matches(pattern.split("*"), part):
             return False
     return True
 
 
 def _matches(pieces: list[str], text: str) -> bool:
-    """Return, in linear time, whether `text` consists of these pieces with anything between them."""
+    """Return, in linear time, whether `text` consists of these pieces with any text between them."""
     first, *others = pieces
     if not others:
         return text == first
@@ -87,5 +87,5 @@ def _matches(pieces: list[str], text: str) -> bool:
 
 
 def preflight(method: str, headers: Mapping[str, str]) -> bool:
-    """Return whether a request is a CORS preflight: a browser's question whether it may send another request."""
+    """Return whether a request is a CORS preflight, which asks whether a browser may send another request."""
     return method == "OPTIONS" and "Origin" in headers and "Access-Control-Request-Method" in headers

@@ -1,4 +1,4 @@
-"""Delivery of events: the handlers of solutions that receive an event."""
+"""Lookup of the solutions' handlers that receive an event."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Watcher = Callable[[Event, Any, HandlerOutcome], object]
 
 
 class Delivery:
-    """Lookup of an event's handlers: of the solution that it concerns, or of all solutions linked to its product."""
+    """Lookup of the handlers of an event, in its addressed solution or in all solutions linked to its product."""
 
     def __init__(self, solutions: Directory[Solution]) -> None:
         self.solutions = solutions
@@ -44,7 +44,7 @@ class Delivery:
         return found
 
     def concerned(self, event: Event) -> Iterable[Solution]:
-        """Return the solutions that an event concerns: the one that it names, else all linked to its product."""
+        """Return the solution that an event is addressed to, or all solutions linked to its product."""
         if event.solution is not None:
             return (self.solutions.get(event.solution),)
         return [each for each in self.solutions.values() if event.product in each.products]

@@ -9,10 +9,10 @@ a newer form, and public solutions use several keys for them. The first key in a
     data_in, provisioned (one for each request)
         `<product id> event`, `{product.id} event`, `device2 event`, `device event`
     any other
-        `<service> <event>` alone
+        `<service> <event>` only
 
-`{product.id}` stands for each product of the solution. Services compare without letter case, events with it.
-An event without a handler goes to `config fallback`, if there is one.
+`{product.id}` matches every product of the solution. Services are compared without letter case, events with it.
+An event without a handler is delivered to `config fallback`, if that has a handler.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ DEVICE, DEVICE_DATA = "device", "device2"
 ANY_PRODUCT = "{product.id}"
 FALLBACK: Key = ("config", "fallback")
 
-# Events that solutions may handle and no service of labkit raises: the web server's, and those in public folders.
-# `*` is every event of a service. Where public scripts use two names for an argument, both are bound.
+# Events that solutions may handle, but no service of labkit emits: events of the web server, and in public folders.
+# `*` is every event of a service. If public scripts use two names for an argument, both are defined.
 EVENTS = (
     EventKind("webservice", "*", ("request",)),
     EventKind("websocket", "*", ("websocketInfo",)),
@@ -63,7 +63,7 @@ def candidates(service: str, event: str, product: str | None) -> Iterator[Key]:
 
 
 def arguments(known: Events, service: str, event: str) -> tuple[str, ...]:
-    """Return the names of a handler's argument: those declared for the event, `data` for a datapoint of any product."""
+    """Return the names of the argument of an event's handler."""
     if event == "datapoint":
         return ("data",)
     kind = known.kind(service, event)

@@ -1,8 +1,8 @@
-"""A solution folder, read from disk: scripts, modules, service configuration and assets (no Lua runs here).
+"""Reader of a solution folder: scripts, modules, service configuration and assets (no Lua runs here).
 
-endpoints/*.lua, services/*.lua, services/<service>.yaml, modules/*.lua, assets/**, and the project file that
-may choose other places (project.py), all of them inside the folder (boundary.py). Ignored: endpoints/schema.yml,
-roles.yaml, specs/resources.yaml, and `--#SECURITY`, `--#RATELIMIT` beyond being kept with the route.
+Reads endpoints/*.lua, services/*.lua, services/<service>.yaml, modules/*.lua, assets/**, or other locations from the
+project file (project.py), all inside the folder (boundary.py). Ignored: endpoints/schema.yml, roles.yaml,
+specs/resources.yaml. `--#SECURITY` and `--#RATELIMIT` are stored with the route, but have no effect.
 """
 
 from __future__ import annotations
@@ -24,17 +24,18 @@ from labkit.solutions.scripts import EndpointScript, EventScript, Script
 
 
 class Asset(NamedTuple):
-    """A static file of a solution folder, read again for every request."""
+    """Static file of a solution folder, read again for every request."""
 
     file: Path
     boundary: Boundary
 
     @property
     def name(self) -> str:
+        """File name, without folders."""
         return self.file.name
 
     def read(self) -> bytes:
-        """Return the file's bytes. Raises SettingsError if it is a link out of the folder by now, and OSError."""
+        """Return the file's bytes. Raises SettingsError if it resolves outside the folder by now, and OSError."""
         return self.boundary.read(self.file)
 
 
@@ -42,8 +43,8 @@ class Asset(NamedTuple):
 class SolutionFolder:
     """Contents of a solution folder. File names in scripts are relative to the folder.
 
-    configuration: service (as the file names it) → parameters; assets: by URL path; hooks: the paths of
-    GET routes to run once at the end of set-up, from older project files.
+    configuration: parameters by service, spelled as in the file's name; assets: by URL path; hooks: paths of GET routes
+    to run once at the end of set-up, from older project files.
     """
 
     endpoints: list[EndpointScript] = field(default_factory=list)
@@ -60,9 +61,9 @@ class SolutionFolder:
 def read(*paths: str | Path) -> SolutionFolder:
     """Read the folders of a solution and return their contents merged.
 
-    A script, module or asset may be in one of the folders only; a service's parameters and cors come from
-    the last folder that sets them.
-    `notebooks/…` is found from any working directory. Raises SettingsError naming folder, file and line.
+    Only one of the folders may have a certain script, module or asset; a service's parameters and cors come from the
+    last folder that sets them. `notebooks/…` is found from any working directory. Raises SettingsError naming folder,
+    file and line.
     """
     whole = SolutionFolder()
     for path in paths:
@@ -131,21 +132,23 @@ def _read_sections(root: Boundary, project: Project, found: SolutionFolder) -> N
         base = root.folder / project.assets.location
         found.assets = _assets(root, base, _select(root, project.assets), project.assets.default_page)
     if project.init_script:
-        found.init_scripts.append(_script(root, root.place("init_script", project.init_script)))
+        found.init_scripts.append(_script(root, root.resolve("init_script", project.init_script)))
 
 
 def _read_files(root: Boundary, project: Solutionfile, found: SolutionFolder) -> None:
-    """Read the files that an older project file lists; the key of a module is its name."""
+    """Read the files listed in an older project file; the key of a module is its name."""
     if project.routes:
-        found.endpoints = scripts.endpoints(project.routes, _text(root, root.place("routes", project.routes)))
+        found.endpoints = scripts.endpoints(
+            project.routes, _text(root, root.resolve("routes", project.routes))
+        )
     for name, file in project.modules.items():
-        found.modules[name] = _script(root, root.place(f"modules.{name}", file))
+        found.modules[name] = _script(root, root.resolve(f"modules.{name}", file))
     for service, handlers in project.services.items():
         for event, file in handlers.items():
-            script = _script(root, root.place(f"services.{service}.{event}", file))
+            script = _script(root, root.resolve(f"services.{service}.{event}", file))
             found.events.append(EventScript(service, event, script))
     if project.assets:
-        base = root.place("assets", project.assets)
+        base = root.resolve("assets", project.assets)
         _check_links(root, base)
         files = sorted(file for file in base.rglob("*") if file.is_file() and not file.name.startswith("."))
         found.assets = _assets(root, base, files, project.default_page)
@@ -155,7 +158,7 @@ def _read_files(root: Boundary, project: Solutionfile, found: SolutionFolder) ->
 
 
 def _select(root: Boundary, section: Section) -> list[Path]:
-    base = root.place("location", section.location)
+    base = root.resolve("location", section.location)
     if base.is_file():
         return [base]
     for pattern in (*section.include, *section.exclude):
@@ -187,10 +190,10 @@ def _matching(base: Path, patterns: Iterable[str]) -> Iterator[Path]:
 
 
 def service_and_event(file: Path) -> tuple[str, str | None] | None:
-    """Return the service and the event in the name of a service file, None where it has none.
+    """Return the service and the event in the name of a service file; None for a missing event.
 
-    The name is `<service>/<event>.lua`, or `<service>_<event>.lua`, split at the first underscore (files may repeat
-    the name of their folder).
+    The name is `<service>/<event>.lua` or `<service>_<event>.lua`, split at the first underscore; a file may repeat the
+    name of its folder.
     """
     service, underscore, event = file.stem.partition("_")
     folder = file.parent.name

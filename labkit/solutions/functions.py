@@ -1,4 +1,4 @@
-"""Handlers that are Python functions, sync or async."""
+"""Event and route handlers made of Python functions, sync or async."""
 
 from __future__ import annotations
 
@@ -27,28 +27,33 @@ class Logger:
         self._write = write
 
     def debug(self, text: object) -> None:
+        """Write a record of level debug to the journal."""
         self._write("debug", str(text))
 
     def info(self, text: object) -> None:
+        """Write a record of level info to the journal."""
         self._write("info", str(text))
 
     def notice(self, text: object) -> None:
+        """Write a record of level notice to the journal."""
         self._write("notice", str(text))
 
     def warning(self, text: object) -> None:
+        """Write a record of level warning to the journal."""
         self._write("warning", str(text))
 
     def error(self, text: object) -> None:
+        """Write a record of level error to the journal."""
         self._write("error", str(text))
 
 
 class FunctionHandler:
     """Handler that calls a Python function with the arguments that its parameters name.
 
-    names: arguments of this kind of handler (`request`, `response`; `data` …); any_name: one parameter with
-    another name gets the first of them. Every function may also have the parameters services (awaited in an async
-    function; blocking in a sync one, which runs in a worker's thread), context, log, and now (a function: lab time in
-    seconds). Raises LabError for a function with any other parameter.
+    names: the names of arguments that this kind of handler offers (`request`, `response`; `data` …); any_name: one
+    parameter of any other name gets the first of them. Every function may also have the parameters services (to be
+    awaited in an async function; blocking in a sync function, which runs in a thread), context, log, and now (a
+    function that returns lab time in seconds). Raises LabError for a function with any other required parameter.
     """
 
     def __init__(
@@ -64,8 +69,8 @@ class FunctionHandler:
         log: Callable[[Run, str, str], None],
     ) -> None:
         self._function = function
-        self._wanted, other = _wanted(function, (*names, *HELPERS), any_name)
-        self._same = {} if other is None else {other: names[0]}
+        self._parameters, other = _parameters(function, (*names, *HELPERS), any_name)
+        self._renamed = {} if other is None else {other: names[0]}
         self._async = any(map(inspect.iscoroutinefunction, (function, type(function).__call__)))
         self._services = services
         self._workers = workers
@@ -78,7 +83,7 @@ class FunctionHandler:
         if self._async:
             with Branches(self._turns) as branches:
                 function = self._bound(arguments, run, branches.call, partial(self._log, run))
-                # A task has a context of its own, so that variables set by one run do not reach the next.
+                # A task has its own context, so that context variables set by one run are not visible to the next.
                 return await loop.create_task(function())
 
         def log(level: str, text: str) -> None:
@@ -90,7 +95,7 @@ class FunctionHandler:
     def _bound(
         self, arguments: Mapping[str, Any], run: Run, make: Callable[[Callable[[], Any]], Any], log: Log
     ) -> Callable[[], Any]:
-        """Return the function bound to its arguments. make: performs a service call that a function starts."""
+        """Return the function bound to its arguments. make: runs the coroutine of a service call."""
 
         def call(service: str, operation: str, parameters: object) -> Any:
             return make(partial(self._services.call, run, service, operation, parameters))
@@ -102,27 +107,27 @@ class FunctionHandler:
             "log": Logger(log),
             "now": self._now,
         }
-        given = {name: offered[self._same.get(name, name)] for name in self._wanted}
+        given = {name: offered[self._renamed.get(name, name)] for name in self._parameters}
         return partial(self._function, **given)
 
     def close(self) -> None:
         pass
 
 
-def _wanted(
+def _parameters(
     function: Callable[..., Any], offered: tuple[str, ...], any_name: bool
 ) -> tuple[list[str], str | None]:
     """Return the names of a function's parameters, and the one among them that is not an offered name, or None."""
-    wanted: list[str] = []
+    names: list[str] = []
     other = None
     for parameter in inspect.signature(function).parameters.values():
         by_name = parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
         if parameter.name in offered and by_name:
-            wanted.append(parameter.name)
+            names.append(parameter.name)
         elif parameter.default is parameter.empty and by_name and any_name and other is None:
             other = parameter.name
-            wanted.append(other)
+            names.append(other)
         elif parameter.default is parameter.empty and parameter.kind not in VARIABLE:
             name = getattr(function, "__name__", "the function")
             raise LabError(f"{name}: cannot give {parameter.name!r}; it may ask for: {', '.join(offered)}")
-    return wanted, other
+    return names, other

@@ -1,4 +1,4 @@
-"""Handlers of a solution, in Lua or Python: their interface, one run of them, and their errors."""
+"""Interface of a solution's handlers, in Lua or Python; the context of a run; and errors of runs."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from labkit.solutions.lua import LuaError, LuaLimitError
 Log = Callable[[str, str], None]  # level and text
 
 
-@dataclass(slots=True, kw_only=True)  # not frozen, at several times the cost with each event
+@dataclass(slots=True, kw_only=True)  # not frozen, which would make creating it several times slower
 class Run(Caller):
-    """One run of a handler, in whose name services are called.
+    """Run of a handler, the caller of its service calls.
 
-    solution: id; cause: number of the run's journal record; context: the `context` of scripts; measures: numbers
-    that the handler measured of its run, for that record.
+    solution: its id; cause: sequence number of the run's journal record; context: the `context` of scripts; measures:
+    measurements of the run, for that record.
     """
 
     context: Mapping[str, object]
@@ -31,16 +31,16 @@ class Handler(Protocol):
     """Function that answers a request or handles an event."""
 
     async def __call__(self, arguments: Mapping[str, Any], run: Run) -> object:
-        """Run with arguments by name and return plain data. Raises any error of the handler."""
+        """Run with arguments by name and return plain data. Raises the handler's exceptions."""
         ...
 
     def close(self) -> None:
-        """Free the handler's resources: it never runs again."""
+        """Free the handler's resources; it must not run again."""
         ...
 
 
 class ScriptTimeError(LabkitError):
-    """A run of a handler was ended because it exceeded its time limit."""
+    """Error of a handler's run that exceeded its time limit."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(f"time limit: the handler ran for more than {seconds:g} s (guard.script_time)")

@@ -14,7 +14,7 @@ CELL = "a cell"
 
 
 class Origin(NamedTuple):
-    """The script or the function of a handler. place: the file and line of a script, or `a cell`."""
+    """Script or function of a handler. place: the file and line of a script, or `a cell`."""
 
     script: Script | None = None
     function: Callable[..., Any] | None = None
@@ -43,11 +43,11 @@ class Origin(NamedTuple):
         return "a script of a cell" if self.place == CELL else self.place
 
 
-NOWHERE = Origin()  # of scripts that a service installs: any other handler takes precedence
+INSTALLED = Origin()  # of scripts that a service installs; any other handler may replace them
 
 
-def check_place(what: str, present: Origin | None, given: Origin, replace: bool) -> None:
-    """Raise SettingsError if there is another handler already, unless `replace`.
+def check_replacement(what: str, present: Origin | None, given: Origin, replace: bool) -> None:
+    """Raise SettingsError if a different handler is present, unless `replace`.
 
     what: the event or the route of both handlers, such as `device datapoint`.
     """
@@ -58,6 +58,7 @@ def check_place(what: str, present: Origin | None, given: Origin, replace: bool)
 
 
 def _plain(function: Any) -> Any:
+    """Return the function within a partial."""
     while isinstance(function, partial):
         function = function.func
     return function

@@ -1,6 +1,6 @@
 """Project file of a solution folder, which selects the folder's endpoints, modules, event handlers and assets.
 
-Forms: a YAML file at the root that holds `formatversion` and `info` (`solution.yaml` by default), and the
+Formats: a YAML file at the root with `formatversion` and `info` (`solution.yaml` by default), and the
 older `Solutionfile.json` 0.2 and 0.3. Without a project file the default folders apply.
 """
 
@@ -36,7 +36,7 @@ class Section(Model):
 
 
 class Assets(Section):
-    """Static files; `/` is `default_page`."""
+    """Section of static files; the path `/` serves `default_page`."""
 
     location: str = "assets"
     include: Names = ("**/*",)
@@ -45,20 +45,20 @@ class Assets(Section):
 
 
 class Endpoints(Section):
-    """Routes; `cors` is given here, or as the name of a file."""
+    """Section of routes. cors: settings, or the name of a file with them."""
 
     location: str = "endpoints"
     cors: Cors | str = Cors()
 
 
 class Modules(Section):
-    """Lua modules for `require`."""
+    """Section of Lua modules for `require`."""
 
     location: str = "modules"
 
 
 class Services(Section):
-    """Event handlers, and configuration of services."""
+    """Section of event handlers and service configuration."""
 
     location: str = "services"
 
@@ -75,7 +75,7 @@ S = TypeVar("S", bound=Section)
 
 
 def _section(value: Any) -> Any:
-    return {} if value is None else value  # `endpoints:` with nothing after it means the defaults
+    return {} if value is None else value  # a key without a value, such as `endpoints:`, means the defaults
 
 
 class Project(BaseModel):
@@ -92,14 +92,14 @@ class Project(BaseModel):
     modules: Annotated[Modules | None, BeforeValidator(_section)] = None
     services: Annotated[Services | None, BeforeValidator(_section)] = None
     init_script: str | None = None
-    # Known keys that have no effect here: options of publishing, a schema of variables, a product's resources.
+    # Valid keys without an effect here: options of publishing, a schema of variables, a product's resources.
     options: Any = None
     env_schema: Any = None
     resources: Any = None
 
 
 class Solutionfile(BaseModel):
-    """Contents of the older project file, with the keys of 0.2 and of 0.3; public folders leave many out."""
+    """Contents of an older project file, with the keys of 0.2 and 0.3, all optional."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -117,7 +117,7 @@ class Solutionfile(BaseModel):
 
 
 def find(boundary: Boundary, warnings: list[str]) -> Project | Solutionfile:
-    """Return the project of a folder; add to `warnings`. Raises SettingsError naming file, key and line."""
+    """Return the project of a folder, and append to `warnings`. Raises SettingsError naming file, key and line."""
     folder = boundary.folder
     named = [folder / DEFAULT] if (folder / DEFAULT).is_file() else _yaml_projects(boundary, warnings)
     if named:
@@ -139,12 +139,12 @@ def cors(boundary: Boundary, given: Cors | str) -> Cors:
     """Return the cors settings, reading them if `given` is the name of a file. Raises SettingsError."""
     if isinstance(given, Cors):
         return given
-    values, lines = read_yaml(boundary.place("cors", given))
+    values, lines = read_yaml(boundary.resolve("cors", given))
     return build(Cors, values, given, {f"{given}.{key}": line for key, line in lines.items()})
 
 
 def _yaml_projects(boundary: Boundary, warnings: list[str]) -> list[Path]:
-    """Return the YAML files that are project files; add a warning for one that cannot be read."""
+    """Return the YAML files that are project files; append a warning for an unreadable file."""
     found = []
     for file in sorted([*boundary.folder.glob("*.yaml"), *boundary.folder.glob("*.yml")]):
         boundary.check(file)
@@ -168,14 +168,14 @@ def _read(boundary: Boundary, file: Path, warnings: list[str]) -> Project:
     except SettingsError as error:
         raise SettingsError(f"{file.name}: {error}") from None
     warnings += [
-        f"{file.name}: {key}: unknown key, ignored{_meant(key)}" for key in project.model_extra or ()
+        f"{file.name}: {key}: unknown key, ignored{_suggestion(key)}" for key in project.model_extra or ()
     ]
     for name in SECTIONS:
         section: Section | None = getattr(project, name)
         if section and "location" in section.model_fields_set:
             line = lines.get(f"{name}.location", lines.get("routes.location"))
             try:
-                there = boundary.place(f"{name}.location", section.location).exists()
+                there = boundary.resolve(f"{name}.location", section.location).exists()
             except SettingsError as error:
                 raise SettingsError(f"{file.name}: {error} (line {line})") from None
             if not there:
@@ -183,8 +183,8 @@ def _read(boundary: Boundary, file: Path, warnings: list[str]) -> Project:
     return project
 
 
-def _meant(key: str) -> str:
-    """Return a hint at the section whose name resembles an unknown key, since that section's files are ignored."""
+def _suggestion(key: str) -> str:
+    """Return "; did you mean …?" if an unknown key resembles a section, else an empty text."""
     near = get_close_matches(key, (*SECTIONS, "routes", "init_script"), n=1)
     return f"; did you mean {near[0]}?" if near else ""
 
@@ -193,7 +193,7 @@ def _read_older(file: Path) -> Solutionfile:
     try:
         values = json.loads(file.read_text(encoding="utf-8"))
         return build(Solutionfile, values)
-    except (OSError, ValueError, RecursionError) as error:  # brackets without end
+    except (OSError, ValueError, RecursionError) as error:  # RecursionError: too many nested brackets
         raise SettingsError(f"{file.name}: cannot be read: {error}") from None
     except SettingsError as error:
         raise SettingsError(f"{file.name}: {error}") from None

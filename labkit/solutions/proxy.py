@@ -14,11 +14,11 @@ Call = Callable[[str, str, object], Any]
 
 
 class Services:
-    """Every service that a solution may call, as an attribute.
+    """Namespace of the services that a solution may call, each as an attribute.
 
     operations: returns the existing operations by service and name; call: calls an operation, given service, operation
-    and parameters, and returns its result or an awaitable. No platform error is raised: a failed call, and
-    one of an unknown service or operation, returns the error object, as in a script.
+    and parameters, and returns its result or an awaitable. A failed call does not raise a
+    platform error, but returns the error object, as in a script; so does a call of an unknown service or operation.
     """
 
     def __init__(self, operations: Operations, call: Call) -> None:
@@ -26,7 +26,7 @@ class Services:
         self._call = call
 
     def __getattr__(self, name: str) -> Service:
-        if not name[:1].isupper():  # Python itself and notebooks look for such attributes
+        if not name[:1].isupper():  # Python and notebooks probe objects for lower-case attributes
             raise AttributeError(unknown("service", name, self._operations()))
         return Service(name, self._operations, self._call)
 
@@ -38,7 +38,7 @@ class Services:
 
 
 class Service:
-    """One service: its operations as methods, with keyword arguments or one mapping of them."""
+    """Service with its operations as methods, which accept keyword arguments or one mapping."""
 
     def __init__(self, name: str, operations: Operations, call: Call) -> None:
         self._name = name
@@ -50,7 +50,7 @@ class Service:
             raise AttributeError(name)
 
         def call(parameters: Mapping[str, object] | None = None, /, **named: object) -> Any:
-            # `from_` is how Python writes `from`
+            # A Python keyword, such as `from`, is written with an underscore: `from_`.
             given = {**(parameters or {}), **{key.rstrip("_"): value for key, value in named.items()}}
             return self._call(self._name, name, given)
 

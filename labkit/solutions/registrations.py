@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from labkit.solutions import events
 from labkit.solutions.handlers import Handler
-from labkit.solutions.origins import NOWHERE, Origin, check_place
+from labkit.solutions.origins import INSTALLED, Origin, check_replacement
 from labkit.solutions.scripts import Script
 
 Names = tuple[str, ...]
@@ -16,18 +16,18 @@ Compile = Callable[[str, str, Script, Names], Handler]
 
 @dataclass(slots=True)
 class Registration:
-    """An event handler with the service and event that it handles; the handler may be replaced.
+    """Event handler with the service and event that it handles; the handler may be replaced.
 
-    names: of its argument; script: its source, None for a function; bound: the script compiled with other names of
-    its argument, by these names.
+    names: of the handler's argument; script: its source, None for a function; bound: handlers compiled from the script
+    with other names of the argument, by these names.
     """
 
     key: events.Key
-    service: str  # as it was written
+    service: str  # in its original letter case
     handler: Handler
     names: Names
     script: Script | None = None
-    origin: Origin = NOWHERE
+    origin: Origin = INSTALLED
     bound: dict[Names, Handler] = field(default_factory=dict)
 
     def close(self) -> None:
@@ -44,11 +44,11 @@ class Registrations:
 
     def __init__(self, compile: Compile) -> None:
         self._compile = compile
-        self._kept: dict[events.Key, Registration] = {}
+        self._registered: dict[events.Key, Registration] = {}
         self._of_products: dict[tuple[str, str, str], Registration | None] = {}  # results of `find`
         self._installed: dict[str, dict[events.Key, Registration]] = {}  # by the service
 
-    def keep(
+    def register(
         self,
         service: str,
         event: str,
@@ -57,37 +57,37 @@ class Registrations:
         origin: Origin,
         replace: bool = False,
     ) -> None:
-        """Register a handler. It replaces the same one, or with `replace` any, and gets the events queued for that.
+        """Register a handler; it replaces an equal handler, or with `replace` any, and receives its queued events.
 
         Raises SettingsError for a script that does not compile, and if the event has another handler.
         """
-        there = self._kept.get(events.key(service, event))
-        check_place(f"{service} {event}", None if there is None else there.origin, origin, replace)
-        made = self._made(service, event, handler, names)
-        made.origin = origin
+        present = self._registered.get(events.key(service, event))
+        check_replacement(f"{service} {event}", None if present is None else present.origin, origin, replace)
+        new = self._create(service, event, handler, names)
+        new.origin = origin
         self._of_products.clear()
-        present = self._kept.get(made.key)
         if present is None:
-            self._kept[made.key] = made
+            self._registered[new.key] = new
             return
         present.close()
-        present.service, present.handler, present.names = service, made.handler, names
-        present.script, present.bound, present.origin = made.script, {}, origin
+        present.service, present.handler, present.names = service, new.handler, names
+        present.script, present.bound, present.origin = new.script, {}, origin
 
     def install(self, service: str, scripts: Mapping[str, Script], names: Mapping[str, Names]) -> None:
-        """Have these scripts handle events of a service that have no handler here, and no others.
+        """Install default scripts for a service's events, in place of those installed before.
 
-        scripts, names: by event. Raises SettingsError, and changes nothing, where one does not compile.
+        A registered handler takes precedence. scripts, names: by event. Raises SettingsError, and changes nothing, if a
+        script does not compile.
         """
         before = self._installed.get(service.lower(), {})
         after: dict[events.Key, Registration] = {}
         for event, script in scripts.items():
             key = events.key(service, event)
-            same = before.get(key)
-            if same is not None and same.script == script:
-                after[key] = same
+            unchanged = before.get(key)
+            if unchanged is not None and unchanged.script == script:
+                after[key] = unchanged
             else:
-                after[key] = self._made(service, event, script, names[event])
+                after[key] = self._create(service, event, script, names[event])
         self._installed[service.lower()] = after
         self._of_products.clear()
         for key, registration in before.items():
@@ -95,37 +95,37 @@ class Registrations:
                 registration.close()
 
     def find(self, service: str, event: str, product: str | None = None) -> Registration | None:
-        """Return the handler of an event: its own, else an installed one, else the fallback, else None.
+        """Return the registered handler of an event, else an installed one, else the fallback, else None.
 
-        product: of the device, for a device's event.
+        product: the id of the device's product, for a device's event.
         """
         if product is None:
             return self._find(service, event, None)
         key = service, event, product
-        if key not in self._of_products:  # events of devices come with every write, and there are few kinds
+        if key not in self._of_products:  # cached, since every write of a device emits events
             self._of_products[key] = self._find(service, event, product)
         return self._of_products[key]
 
     def _find(self, service: str, event: str, product: str | None) -> Registration | None:
         for key in events.candidates(service, event, product):
-            if key in self._kept:
-                return self._kept[key]
+            if key in self._registered:
+                return self._registered[key]
         installed = self._installed.get(service.lower())
         if installed and (found := installed.get(events.key(service, event))) is not None:
             return found
-        return self._kept.get(events.FALLBACK)
+        return self._registered.get(events.FALLBACK)
 
     def bound(self, registration: Registration, names: Names) -> Handler:
-        """Return a registration's handler. A script's argument has these names, a function's the function's own."""
+        """Return a registration's handler, whose argument has these names if it is a script."""
         script = registration.script
         if script is None or names == registration.names:
             return registration.handler
         if names not in registration.bound:
-            made = self._compile(registration.service, registration.key[1], script, names)
-            registration.bound[names] = made
+            compiled = self._compile(registration.service, registration.key[1], script, names)
+            registration.bound[names] = compiled
         return registration.bound[names]
 
-    def _made(self, service: str, event: str, handler: Script | Handler, names: Names) -> Registration:
+    def _create(self, service: str, event: str, handler: Script | Handler, names: Names) -> Registration:
         script = handler if isinstance(handler, Script) else None
         compiled = (
             handler if not isinstance(handler, Script) else self._compile(service, event, handler, names)

@@ -1,4 +1,4 @@
-"""HTTP request as a route's handler gets it, and the parsing of queries, headers and bodies."""
+"""HTTP request as a route's handler receives it, and the parsing of queries, headers and bodies."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from labkit.http.error import HttpError
 from labkit.solutions.lua.convert import DEPTH
 
 FORM = "application/x-www-form-urlencoded"
-MOST_PAIRS = 10_000  # of a form or a query
+MOST_PAIRS = 10_000  # pairs of a form or a query
 
 
 @dataclass(slots=True)
 class Request:
-    """A request to a route.
+    """Request to a route.
 
-    uri: the full URL; route: the path template; parameters: of the path and the query, where the path
-    wins and a repeated name gives a list; headers: names in lower case; body: see `decode`; timestamp: lab
-    time in microseconds. long: the body is long, so a thread converts it; scripts do not get this field.
+    uri: the full URL; route: the path template; parameters: of the path and the query, with a list for a repeated name;
+    those of the path take precedence; headers: names in lower case; body: see `decode`; timestamp: lab
+    time in microseconds. long: whether the body is so long that a thread converts it; not visible to scripts.
     """
 
     uri: str
@@ -48,7 +48,7 @@ _SHOWN = tuple(name for name in Request.__slots__ if name != "long")
 def query(text: str) -> dict[str, Any]:
     """Return the parameters of a query. Raises HttpError 400 if they are not percent-encoded UTF-8, or too many."""
     try:
-        return collected(pairs(text))
+        return grouped(pairs(text))
     except ValueError as error:
         raise HttpError(400, f"query: {error}") from None
 
@@ -58,7 +58,7 @@ def headers(given: CIMultiDictProxy[str]) -> dict[str, str]:
     joined: dict[str, str] = {}
     for name, value in given.items():
         name = name.lower()
-        if not value.isascii():  # bytes that are not UTF-8 are ISO-8859-1
+        if not value.isascii():  # decoded as UTF-8, else as ISO-8859-1
             raw = value.encode("utf-8", "surrogateescape")
             value = text if isinstance(text := _text(raw), str) else raw.decode("latin-1")
         separator = "; " if name == "cookie" else ", "
@@ -67,12 +67,12 @@ def headers(given: CIMultiDictProxy[str]) -> dict[str, str]:
 
 
 def decode(data: bytes, expected: str, declared: str | None) -> Any:
-    """Return a request's body as its handler gets it. expected: the route's content type; declared: the request's.
+    """Return the body that a handler receives. expected: the route's content type; declared: the request's.
 
-    A JSON route gets the parsed JSON; a form route gets a table, with a list for a repeated name; any
-    other route gets text. A body of another declared type stays text, except that a JSON route accepts an object
-    or array in JSON under any declared type (curl's -d declares a form). No body is an empty table. Text that is
-    not UTF-8 stays bytes. Raises HttpError 400 for a body that is not of its declared type.
+    A JSON route gets the parsed JSON; a form route gets a table, with a list for a repeated name; every other
+    route gets text. A body of another declared type stays text, except that a JSON route accepts an object
+    or array in JSON under any declared type (curl's -d declares a form). A missing body is an empty table. Text that is
+    not UTF-8 stays bytes. Raises HttpError 400 for a body that violates its declared type.
     """
     if not data:
         return {}
@@ -87,7 +87,7 @@ def decode(data: bytes, expected: str, declared: str | None) -> Any:
                 return _text(data)
     if expected == sent == FORM:
         try:
-            return collected(pairs(data.decode()))
+            return grouped(pairs(data.decode()))
         except ValueError as error:
             raise HttpError(400, f"body: {error}") from None
     return _text(data)
@@ -103,7 +103,7 @@ def pairs(text: str) -> list[tuple[str, str]]:
 def parse_json(data: bytes) -> Any:
     """Return the value of JSON text (RFC 8259); null is an empty table.
 
-    Raises HttpError 400 for other text, and for JSON nested DEPTH deep or deeper, which no script could get.
+    Raises HttpError 400 for other text, and for JSON nested DEPTH deep or deeper, which scripts cannot receive.
     """
     try:
         value = json.loads(data.decode("utf-8-sig"), parse_constant=_no_constant)
@@ -122,7 +122,8 @@ def _too_deep(value: Any) -> bool:
             item
             for each in level
             for item in (each.values() if type(each) is dict else each)
-            if type(item) is dict or type(item) is list  # as JSON makes them; isinstance takes twice as long
+            if type(item) is dict
+            or type(item) is list  # the types that json creates; isinstance takes twice as long
         ]
         if not level:
             return False
@@ -139,8 +140,8 @@ def is_json(media: str) -> bool:
     return media == "application/json" or media.endswith("+json")
 
 
-def collected(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """Return pairs as a table; a repeated name gives a list."""
+def grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """Return pairs as a table, with a list for a repeated name."""
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name not in found:

@@ -14,11 +14,11 @@ from labkit.core.errors import LabkitError
 
 JSON = "application/json"
 TEXT = "text/plain; charset=utf-8"
-NOTHING = "OK"  # the body where a handler returns nothing and sets nothing
+DEFAULT_BODY = "OK"  # body of the response if a handler neither returns nor sets one
 EMPTY = frozenset({204, 304})  # statuses of responses without a body (RFC 9110)
 NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 UNSENDABLE = re.compile("[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
-# The server sets these: a script's own headers for the framing of its response are ignored.
+# The server sets the headers of framing, so those of a script are ignored.
 FRAMING = frozenset({"content-length", "transfer-encoding", "connection", "keep-alive", "upgrade", "trailer"})
 
 LUA_TYPES: tuple[tuple[tuple[type, ...], str], ...] = (
@@ -30,7 +30,7 @@ LUA_TYPES: tuple[tuple[tuple[type, ...], str], ...] = (
 
 
 class ReplyError(LabkitError):
-    """A handler's outcome cannot be sent as a response."""
+    """Error of a handler whose result cannot be sent as a response."""
 
 
 @dataclass(slots=True)
@@ -45,9 +45,9 @@ class Response:
     body: Any = None
     headers: dict[str, Any] = field(default_factory=dict)
 
-    def take(self, table: Any) -> None:
-        """Set the fields from the `response` of a script that has ended. Raises ReplyError if it is no table."""
-        if table == []:  # an empty table of a script may look like a list
+    def set_fields(self, table: Any) -> None:
+        """Set the fields from the `response` table of a script. Raises ReplyError if it is not a table."""
+        if table == []:  # an empty table of a script may arrive as a list
             table = {}
         if not isinstance(table, Mapping):
             raise ReplyError(f"response is a {lua_type(table)}, expected a table")
@@ -59,12 +59,14 @@ class Response:
 def reply(result: Any, response: Response) -> web.Response:
     """Return the HTTP response for the value that a handler returned and the response that it set.
 
-    The returned value wins over `response.message`, that over `response.body`; without any, the body is OK.
+    The body is the returned value, else `response.message`, else `response.body`, else OK.
     Text is text/plain, everything else JSON, unless a header says otherwise. Raises ReplyError.
     """
     status = response_status(response.code)
     headers = list(response_headers(response.headers))
-    value = next((each for each in (result, response.message, response.body) if each is not None), NOTHING)
+    value = next(
+        (each for each in (result, response.message, response.body) if each is not None), DEFAULT_BODY
+    )
     if status in EMPTY:
         body = b""
     elif isinstance(value, bytes):
@@ -73,12 +75,12 @@ def reply(result: Any, response: Response) -> web.Response:
         body = value.encode("utf-8", "surrogateescape")
     else:
         body = encode(value)
-    made = web.Response(status=status, body=body)
-    made.headers.popall(hdrs.CONTENT_TYPE, None)
-    made.headers.extend(headers)
-    if hdrs.CONTENT_TYPE not in made.headers and status not in EMPTY:
-        made.headers[hdrs.CONTENT_TYPE] = TEXT if isinstance(value, str | bytes) else JSON
-    return made
+    answer = web.Response(status=status, body=body)
+    answer.headers.popall(hdrs.CONTENT_TYPE, None)
+    answer.headers.extend(headers)
+    if hdrs.CONTENT_TYPE not in answer.headers and status not in EMPTY:
+        answer.headers[hdrs.CONTENT_TYPE] = TEXT if isinstance(value, str | bytes) else JSON
+    return answer
 
 
 def failure(status: int, text: str, headers: Mapping[str, str] | None = None) -> web.Response:
@@ -94,7 +96,7 @@ def encode(value: Any) -> bytes:
         raise ReplyError(f"the result is not JSON: {error}") from None
     try:
         return text.encode()
-    except UnicodeEncodeError:  # text of a script that is not UTF-8
+    except UnicodeEncodeError:  # a script's text is not UTF-8
         return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace").encode()
 
 

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from labkit.core.errors import SettingsError
 from labkit.solutions.handlers import Handler
-from labkit.solutions.origins import NOWHERE, Origin
+from labkit.solutions.origins import INSTALLED, Origin
 from labkit.solutions.scripts import JSON, METHODS, Tags
 
 Values = tuple[str, ...]
@@ -20,9 +20,9 @@ SLASHES = re.compile("/{2,}")
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A method and a path template with the handler of their requests.
+    """Method and path template with the handler of their requests.
 
-    where: file and line of the route's definition; origin: of the handler.
+    where: file and line of the route's definition; origin: the handler's origin.
     """
 
     method: str
@@ -31,7 +31,7 @@ class Route:
     content_type: str = JSON
     where: str = "a cell"
     tags: Tags = field(default_factory=Tags)
-    origin: Origin = NOWHERE
+    origin: Origin = INSTALLED
 
     @property
     def placeholders(self) -> list[str]:
@@ -41,21 +41,24 @@ class Route:
 
 @dataclass(slots=True)
 class Node:
-    """A node of the path tree: child nodes by segment, and the routes whose path ends here, by method."""
+    """Node of the path tree.
+
+    exact: child nodes by segment; any: the child node of a placeholder; routes: routes whose path ends here, by method.
+    """
 
     exact: dict[str, Node] = field(default_factory=dict)
     any: Node | None = None
     routes: dict[str, Route] = field(default_factory=dict)
 
     def next(self, segment: str) -> Node:
-        """Return the child node for a segment of a template; create it if there is none."""
+        """Return the child node for a segment of a template; creates a missing node."""
         if PLACEHOLDER.fullmatch(segment):
             self.any = self.any or Node()
             return self.any
         return self.exact.setdefault(unquote(segment), Node())
 
     def ends(self, segments: list[str], values: Values = ()) -> Iterator[tuple[Node, Values]]:
-        """Return the nodes that match a path, with the values of placeholders; exact segments come first."""
+        """Yield the nodes that match a path, with the values of placeholders; exact segments first."""
         if not segments:
             if self.routes:
                 yield self, values
@@ -69,7 +72,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Result of a lookup. route: None if the path has none for the method; allowed: methods that it has then."""
+    """Result of a lookup. route: None without a match; allowed: the path's methods if only the method is wrong."""
 
     route: Route | None
     parameters: dict[str, str]
@@ -77,10 +80,10 @@ class Match:
 
 
 class Routes:
-    """The routes of a solution.
+    """Table of a solution's routes.
 
-    A placeholder matches one non-empty segment, url-decoded; exact segments take precedence over placeholders; a
-    slash at the end is ignored, repeated slashes count as one; HEAD falls back to GET.
+    A placeholder matches one non-empty URL-decoded segment; exact segments take precedence over placeholders. A slash
+    at the end is ignored, repeated slashes count as one. HEAD falls back to GET.
     """
 
     def __init__(self) -> None:
@@ -98,14 +101,14 @@ class Routes:
         return self._end(route).get(route.method)
 
     def replace(self, route: Route) -> Route | None:
-        """Add a route; return the one that it replaces, if any. Raises SettingsError for a bad method or path."""
+        """Add a route and return the route that it replaces, or None. Raises SettingsError as `at` does."""
         routes = self._end(route)
         replaced = routes.get(route.method)
         routes[route.method] = route
         return replaced
 
     def _end(self, route: Route) -> dict[str, Route]:
-        """Return the routes, by method, that have the path of `route`."""
+        """Return the routes with the path of `route`, by method."""
         if route.method not in METHODS:
             raise SettingsError(f"{route.where}: {route.method!r} is no method: {', '.join(sorted(METHODS))}")
         node = self._root
@@ -121,9 +124,9 @@ class Routes:
         """Return the route for a method and a raw path. Raises ValueError if it is not percent-encoded UTF-8."""
         segments = [unquote(segment, errors="strict") for segment in segments_of(path)]
         ends = list(self._root.ends(segments))
-        for wanted in (method, "GET") if method == "HEAD" else (method,):
+        for name in (method, "GET") if method == "HEAD" else (method,):
             for node, values in ends:
-                if (route := node.routes.get(wanted)) is not None:
+                if (route := node.routes.get(name)) is not None:
                     return Match(route, dict(zip(route.placeholders, values, strict=True)), [])
         allowed = {method for node, _ in ends for method in node.routes}
         return Match(None, {}, sorted(allowed | ({"HEAD"} if "GET" in allowed else set())))

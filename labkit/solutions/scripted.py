@@ -185,5 +185,5 @@ class RouteHandler(ScriptHandler):
         given = (request.table(), {"code": response.code, "headers": {}}, run.context)
         result = await self._host.run(self._function, *given, context=run, long=request.long)
         run.measures["cpu"] = result.cpu_seconds
-        response.take(result.readback["response"])
+        response.set_fields(result.readback["response"])
         return result.value

@@ -1,4 +1,4 @@
-"""Headers in Lua files that name the route or the event of a script: `--#ENDPOINT` and `--#EVENT`."""
+"""Parser of the headers in Lua files that define the route or the event of a script: `--#ENDPOINT`, `--#EVENT`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TAG = re.compile(r"\s*--#(?P<name>SECURITY|RATELIMIT|TAGS|SUMMARY|DESCRIPTION)\b
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A Lua script: its file, the line (from 1) on which it begins there, and its text."""
+    """Lua script. file, line: where it begins (line 1 is the first); source: its text."""
 
     file: str
     line: int
@@ -29,7 +29,7 @@ class Script:
 
     @property
     def where(self) -> str:
-        """File and line."""
+        """File and line, for errors."""
         return f"{self.file}:{self.line}"
 
 
@@ -49,7 +49,7 @@ class Tags:
 
 @dataclass(frozen=True, slots=True)
 class EndpointScript:
-    """A route's script, with the values of its header."""
+    """Script of a route, with the values of its header."""
 
     method: str
     path: str
@@ -60,7 +60,7 @@ class EndpointScript:
 
 @dataclass(frozen=True, slots=True)
 class EventScript:
-    """An event handler's script, with the service and the event that it handles."""
+    """Script of an event handler, with the service and the event that it handles."""
 
     service: str
     event: str
@@ -89,8 +89,8 @@ def endpoints(file: str, text: str) -> list[EndpointScript]:
 def events(file: str, text: str, named: tuple[str, str | None] | None) -> list[EventScript]:
     """Return the event handlers of a service file.
 
-    `--#EVENT service event`, several in a file; with one word, that is the event, and the service is the file's
-    name. Without a header the file's name gives both. named: service and event in the file's name.
+    A file may have several headers `--#EVENT service event`; with a single word, that is the event, and the file's name
+    is the service. A file without headers is one handler, for the service and event in its name. named: these two.
     Raises SettingsError naming file and line.
     """
     parts = _split(EVENT, file, text)

@@ -1,4 +1,4 @@
-"""A solution's host: the way of a request through its routes."""
+"""Site of a solution: answers requests to its domain with routes and assets."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from labkit.solutions.workers import Workers
 BODY_LIMIT = 1024 * 1024  # bytes
 LONG_BODY = (
     128 * 1024
-)  # bytes that take longer to decode than to hand to a thread, tens of milliseconds at the most
+)  # bytes above which a body is decoded in a thread, so that it does not block the event loop
 
 
 class SolutionSite(Site[SiteExchange]):
-    """Answers the requests to one solution's domain."""
+    """Site that answers requests to the domain of a solution."""
 
     body_limit = BODY_LIMIT
     _context: Context
@@ -44,7 +44,7 @@ class SolutionSite(Site[SiteExchange]):
 
     @cached_property
     def _types(self) -> mimetypes.MimeTypes:
-        """The built-in table: the same answer on every machine. Most solutions never need it."""
+        """Python's built-in table of media types, which does not depend on the machine. Created when first needed."""
         return mimetypes.MimeTypes()
 
     def refusal(self, exchange: SiteExchange, error: HttpError) -> web.StreamResponse:
@@ -52,11 +52,11 @@ class SolutionSite(Site[SiteExchange]):
         return failure(error.status, error.reason, error.headers)
 
     def complete(self, exchange: SiteExchange, response: web.StreamResponse) -> None:
-        """Add what lets pages of other origins read it."""
+        """Add the CORS headers of the solution."""
         request = exchange.request
         headers = self._solution.cors.headers_for(request.headers, preflight(request.method, request.headers))
         for name, value in headers.items():
-            response.headers.setdefault(name, value)  # what a script says of itself stays
+            response.headers.setdefault(name, value)  # a script's own headers take precedence
 
     async def answer(self, exchange: SiteExchange) -> web.StreamResponse:
         await exchange.acts_as()
@@ -91,12 +91,12 @@ class SolutionSite(Site[SiteExchange]):
         )
         try:
             return await solution.answer(route, given, record.sequence)
-        except Exception as error:  # noqa: BLE001  whatever a handler raises is its outcome
+        except Exception as error:  # noqa: BLE001  a handler may raise any exception
             record.detail = {"error": explain(error)}
             return failure(status_of(error), explain(error))
 
     async def without_route(self, request: web.BaseRequest, path: str, match: Match) -> web.Response:
-        """An asset, the answer to OPTIONS, or a refusal."""
+        """Answer a request without a route, by an asset or by the methods for OPTIONS. Raises HttpError otherwise."""
         asset = self._solution.assets.get(unquote(single_slashes(path)))
         allowed = set(match.allowed) - {WEBSOCKET} | ({"GET", "HEAD"} if asset else set())
         if asset and request.method in ("GET", "HEAD"):
@@ -104,7 +104,7 @@ class SolutionSite(Site[SiteExchange]):
                 data = await self._workers.run(asset.read)
             except OSError as error:
                 raise HttpError(404, f"{path}: {error.strerror}") from None
-            except SettingsError as error:  # it has become a link out of its folder
+            except SettingsError as error:  # it resolves outside its folder by now
                 raise HttpError(404, str(error)) from None
             kind = self._types.guess_type(asset.name)[0] or "application/octet-stream"
             return web.Response(

@@ -1,4 +1,4 @@
-"""All solutions of a lab."""
+"""Component that adds, replaces and removes the solutions of a lab."""
 
 from __future__ import annotations
 
@@ -26,20 +26,22 @@ T = TypeVar("T")
 
 
 class Solutions(Component):
-    """The solutions of a lab, which answer requests to their domains and handle events."""
+    """Solutions of a lab, which answer requests to their domains and handle events."""
 
     def __init__(self, context: Context, services: Services) -> None:
         self._context = context
         self._services = services
         self._workers = Workers(aside=context.turns.aside)
-        self._retiring: dict[asyncio.Task[None], Solution] = {}  # replaced solutions, until they are idle
+        self._retiring: dict[
+            asyncio.Task[None], Solution
+        ] = {}  # replaced solutions with runs that have not ended
         self._solutions = cast("Directory[Solution]", context.solutions)  # only this component adds to it
         context.events.declare(events.EVENTS)
         self.delivery = Delivery(self._solutions)
         context.events.set_receivers(self.delivery.receivers, self._solutions.values())
 
     async def add(self, settings: SolutionSettings) -> Solution:
-        """Add a solution, from its folder if it has one, and run the folder's scripts for the end of set-up.
+        """Add a solution, read its folder if it has one, and run the folder's initial scripts.
 
         Raises SettingsError, and adds nothing, if a product is unknown, the id or the domain is in use, the
         folder is wrong (with file and line), or a service refuses its configuration.
@@ -48,21 +50,21 @@ class Solutions(Component):
         return solution
 
     async def add_all(self, settings: Iterable[SolutionSettings]) -> list[Solution]:
-        """Add several solutions, as `add` does; all are registered before the first is set up, in any order."""
+        """Add several solutions, as `add` does; they may refer to each other in any order."""
         added: list[Solution] = []
         try:
             for each in settings:
-                added += [self._take(each)]
+                added += [self._register(each)]
             await self._set_up(added)
         except SettingsError:
             for solution in added:
-                self._take_out(solution)
+                self._unregister(solution)
             raise
         return added
 
-    def _take(self, settings: SolutionSettings) -> Solution:
-        """Create a solution and register it with the lab."""
-        solution = self._made(settings)
+    def _register(self, settings: SolutionSettings) -> Solution:
+        """Create a solution and register it and its site. Raises SettingsError."""
+        solution = self._create(settings)
         try:
             self._solutions.add(solution.id, solution)
             try:
@@ -76,25 +78,25 @@ class Solutions(Component):
         return solution
 
     async def replace(self, settings: SolutionSettings, *, keep: bool = False) -> Solution:
-        """Replace the solution of this id with one of these settings; the data in its services stays.
+        """Replace the solution with the id of the settings; the data in its services stays.
 
-        Its folder is read again, and parameters of its services that scripts set are forgotten. keep: it also gets the
-        routes and handlers that cells added to the replaced one. Runs of the replaced one end with the old handlers.
-        Raises SettingsError, and changes nothing, for another domain and as `add` does.
+        Its folder is read again, and service parameters set by scripts are deleted. keep: take over the routes and
+        handlers that cells added to the old solution. Runs of the old solution end with the old handlers. Raises
+        SettingsError, and changes nothing, for a different domain and as `add` does.
         """
         other = self.get(settings.id)
-        solution = self._made(settings)
+        solution = self._create(settings)
         try:
             if solution.domain != other.domain:
                 raise SettingsError(f"domain: cannot change while the lab runs, it is {other.domain}")
             if keep:
                 solution.adopt(other)
             self._check(solution)
-            _close(_of(solution.prepare, solution))
+            _close(_naming_folder(solution.prepare, solution))
         except SettingsError:
             solution.close()
             raise
-        await self._services.forget_set(solution.id)
+        await self._services.forget_script_parameters(solution.id)
         self._solutions.replace(solution.id, solution)
         self._context.hosts.remove(solution.domain)
         self._context.hosts.add(SolutionSite(solution, self._context, self._workers))
@@ -107,10 +109,10 @@ class Solutions(Component):
         return solution
 
     async def configure(self, id: str, service: str, parameters: Mapping[str, Any]) -> Solution:
-        """Set the parameters of a solution's service beside its folder and settings; a reload keeps them.
+        """Set parameters of a solution's service that override its folder and settings, also after a reload.
 
-        They replace those set before; parameters that scripts set are forgotten.
-        Raises SettingsError, and changes nothing, if the service refuses them.
+        They replace parameters set here before, and those set by scripts. Raises SettingsError, and changes nothing, if
+        the service refuses them.
         """
         solution = self.get(id)
         before = solution.configured
@@ -120,18 +122,18 @@ class Solutions(Component):
         except SettingsError:
             solution.configured = before
             raise
-        await self._services.forget_set(id, service)
+        await self._services.forget_script_parameters(id, service)
         self._context.configuration.setdefault(id, {}).pop(service, None)
         self._configure(solution, service)
         await self._services.set_up(id)
         return solution
 
     async def _retire(self, solution: Solution) -> None:
-        """Free the Lua states of a replaced solution once all its runs and events have ended."""
+        """Free the Lua states of a replaced solution after its runs and events have ended."""
         await self._context.activity.idle()
         solution.close()
 
-    def _made(self, settings: SolutionSettings) -> Solution:
+    def _create(self, settings: SolutionSettings) -> Solution:
         for product in settings.products:
             if product not in self._context.products:
                 raise SettingsError(unknown("product", product, self._context.products.names()))
@@ -145,10 +147,10 @@ class Solutions(Component):
         """Remove a solution. Raises LabError if there is none of this id."""
         solution = self.get(id)
         await self._services.forget(id)
-        await self._services.forget_set(id)
-        self._take_out(solution)
+        await self._services.forget_script_parameters(id)
+        self._unregister(solution)
 
-    def _take_out(self, solution: Solution) -> None:
+    def _unregister(self, solution: Solution) -> None:
         self._solutions.remove(solution.id)
         self._context.hosts.remove(solution.domain)
         self._context.configuration.pop(solution.id, None)
@@ -163,7 +165,7 @@ class Solutions(Component):
         return iter(self._solutions)
 
     async def stop(self) -> None:
-        """End handlers that run in threads, end the threads, and free the Lua states."""
+        """Wait for handlers that run in threads, end the threads, and free the Lua states."""
         if not await self._workers.close():
             self._context.journal.record(
                 "error", "platform", "a Python handler runs on in its thread", status=500
@@ -180,7 +182,7 @@ class Solutions(Component):
             solution.suspend()
 
     async def crash(self) -> None:
-        """Lose the globals of scripts, and cut Python handlers off from services."""
+        """Discard the globals of scripts, and make service calls of running Python handlers fail."""
         self._workers.crash()
         for solution in self:
             solution.crash()
@@ -195,7 +197,7 @@ class Solutions(Component):
         await self._services.set_up(*(each.id for each in self))
 
     async def clear(self) -> None:
-        """Forget the services' configuration and the state of scripts."""
+        """Delete the services' configuration and the state of scripts."""
         self._context.configuration.clear()
         for solution in self:
             solution.clear()
@@ -214,9 +216,9 @@ class Solutions(Component):
             for warning in solution.folder.warnings:
                 solution.warn(warning)
             self._check(solution)
-            await self._forget_unfit(solution)
+            await self._drop_invalid_parameters(solution)
             self._configure(solution)
-            prepared.append(_of(solution.prepare, solution))
+            prepared.append(_naming_folder(solution.prepare, solution))
         await self._services.set_up(*(each.id for each in solutions))
         for solution, scripts in zip(solutions, prepared, strict=True):
             await solution.initialise(scripts)
@@ -225,24 +227,24 @@ class Solutions(Component):
 
     def _check(self, solution: Solution) -> None:
         """Raise SettingsError if a service refuses its parameters from folder, settings and cells."""
-        _of(partial(self._services.check, solution, self._layers(solution)), solution)
+        _naming_folder(partial(self._services.check, solution, self._layers(solution)), solution)
 
-    async def _forget_unfit(self, solution: Solution) -> None:
-        """Forget parameters that scripts set if a service refuses them together with the present configuration."""
-        if kept := self._services.set_by_scripts(solution.id):
+    async def _drop_invalid_parameters(self, solution: Solution) -> None:
+        """Delete the parameters that scripts set if they are invalid with the present configuration."""
+        if by_scripts := self._services.script_parameters(solution.id):
             try:
-                self._services.check(solution, self._layers(solution, kept))
+                self._services.check(solution, self._layers(solution, by_scripts))
             except SettingsError as error:
                 solution.warn(f"what scripts set of its services' parameters is forgotten: {error}")
-                await self._services.forget_set(solution.id)
+                await self._services.forget_script_parameters(solution.id)
 
     def _configure(self, solution: Solution, only: str | None = None) -> None:
         """Set the parameters of a solution's services, or of one of them, from all layers."""
-        kept = self._context.configuration.setdefault(solution.id, {})
-        layers = self._layers(solution, self._services.set_by_scripts(solution.id))
+        current = self._context.configuration.setdefault(solution.id, {})
+        layers = self._layers(solution, self._services.script_parameters(solution.id))
         for service, parameters in layers.items():
             if only in (None, service):
-                kept.setdefault(service, {}).update(parameters)
+                current.setdefault(service, {}).update(parameters)
         self._services.configured(solution.id)
 
     def _layers(
@@ -250,7 +252,7 @@ class Solutions(Component):
     ) -> dict[str, dict[str, Any]]:
         """Return the parameters of a solution's services.
 
-        Of a parameter's values the last one wins: from its folder, the settings, cells, and scripts. Files name
+        Later sources override earlier ones: the folder, the settings, cells, and scripts (by_scripts). Files may spell
         services in lower case.
         """
         names = {name.lower(): name for name in self._context.services.names()}
@@ -278,12 +280,12 @@ class Solutions(Component):
         )
         try:
             await solution.answer(route, request, None)
-        except Exception as error:  # noqa: BLE001  whatever a handler raises is its outcome
+        except Exception as error:  # noqa: BLE001  a handler may raise any exception
             solution.warn(f"GET {path} at set-up: {explain(error)}")
 
 
-def _of(function: Callable[[], T], solution: Solution) -> T:
-    """Return a function's result. A SettingsError that it raises begins with the solution's folders or id."""
+def _naming_folder(function: Callable[[], T], solution: Solution) -> T:
+    """Call a function and return its result; a SettingsError gets the solution's folders or id as a prefix."""
     try:
         return function()
     except SettingsError as error:

@@ -95,7 +95,7 @@ def test_threads_that_do_not_end_are_replaced_and_call_nothing_more(lab: Lab, ac
     release.set()
     while len(refused) < count:
         time.sleep(0.01)
-    assert set(refused) == {workers.OVER}
+    assert set(refused) == {workers.TIME_IS_OVER}
 
 
 @pytest.mark.parametrize("language", ["lua", "sync", "async"])

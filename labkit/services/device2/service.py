@@ -14,19 +14,19 @@ from labkit.devices.identities import LONGEST
 from labkit.devices.products import PlatformProduct
 from labkit.devices.registry import DeviceRecord
 from labkit.faults.patterns import Pattern
-from labkit.services.arguments import Whole, is_unicode, written
+from labkit.services.arguments import Whole, is_unicode, json_number
 from labkit.services.bounds import shown_name
 from labkit.services.operation import Caller, Service, operation
 
 MOST_LISTED = 10_000
-LONGEST_VALUE = 2**20  # characters, as a device may write
+LONGEST_VALUE = 2**20  # characters, the same limit as for values that devices write
 
 
 def _text(value: object) -> object:
-    """Return an identity as text: a script passes a number where it looks like one."""
+    """Return an identity as text; scripts may pass an identity of digits as a number."""
     if isinstance(value, str) and not is_unicode(value):
         raise ValueError("expected valid Unicode")
-    return written(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+    return json_number(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
 Identity = Annotated[str, BeforeValidator(_text), Field(min_length=1, max_length=LONGEST)]
@@ -37,17 +37,17 @@ Offset = Annotated[Whole, Field(ge=0)]
 
 
 class Device2(Service):
-    """The devices of the products that the calling solution is linked to.
+    """Service for the devices of the products that the calling solution is linked to.
 
-    pid: the product's id, as in events; it may be left out where the solution has a single product. A product may
-    also have a service of its own, named by the settings (`aliases`): `Lightbulb.getIdentity`.
+    pid: the product's id, as in events; it may be omitted if the solution has a single product. A product with an
+    alias in the settings (`aliases`) also has its own service: `Lightbulb.getIdentity`.
     """
 
     name: ClassVar[str] = "Device2"
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._named: dict[str, dict[str, OneProduct]] = {}  # of each solution, by alias
+        self._aliased: dict[str, dict[str, ProductService]] = {}  # by solution, then by alias
 
     @operation
     async def getIdentity(
@@ -58,7 +58,7 @@ class Device2(Service):
         status: whitelisted, provisioned or locked; state: as getIdentityState returns it.
         """
         product, device = await self._device(caller, pid, identity)
-        return {**described(device), "state": await _state(product.access, identity)}
+        return {**device_record(device), "state": await _state(product.access, identity)}
 
     @operation
     async def listIdentities(
@@ -76,7 +76,7 @@ class Device2(Service):
         to 10000.
         """
         found = await self._found(caller, pid, identity, status)
-        return {"devices": [described(each) for each in found[offset : offset + limit]]}
+        return {"devices": [device_record(each) for each in found[offset : offset + limit]]}
 
     @operation
     async def countIdentities(
@@ -133,7 +133,7 @@ class Device2(Service):
     ) -> dict[str, object]:
         """Set values of a device's resources: `setIdentityState{identity = "t-001", target = 21}`.
 
-        Adds a datapoint with this second's timestamp to every given alias, and answers pending polls; raises no
+        Adds a datapoint with the current second as timestamp to every given alias, and answers pending polls; emits no
         event. A value is text, a number or a boolean. 404 where there is no such device; 400 for an alias that is
         no resource or is not settable, or for a value that the resource refuses: then nothing is set.
         """
@@ -147,11 +147,11 @@ class Device2(Service):
             raise ServiceError(400, f"Parameter {error}.") from None
         return {}
 
-    # ---- as a service of a lab
+    # ---- lifecycle
 
     def services(self, solution: str) -> Mapping[str, Service]:
         """Return a solution's products that have an alias, by alias."""
-        return self._named.get(solution, {})
+        return self._aliased.get(solution, {})
 
     def check(self, solution: NamedSolution, configuration: Mapping[str, Mapping[str, Any]]) -> None:
         """Raise SettingsError for an alias that names a service, or a product that is not the solution's."""
@@ -164,11 +164,11 @@ class Device2(Service):
     def configured(self, solution: str) -> None:
         found = self._context.solutions.find(solution)
         aliases = {} if found is None else found.aliases
-        self._named[solution] = {
-            alias: OneProduct(self._context, alias, pid) for alias, pid in aliases.items()
+        self._aliased[solution] = {
+            alias: ProductService(self._context, alias, pid) for alias, pid in aliases.items()
         }
         if not aliases:
-            del self._named[solution]
+            del self._aliased[solution]
         self._context.services.changed()
 
     def _pid(self, caller: Caller, pid: str | None) -> str:
@@ -207,21 +207,21 @@ class Device2(Service):
         ]
 
 
-class OneProduct(Device2):
-    """The devices of one product, as a service with the product's alias."""
+class ProductService(Device2):
+    """Service for the devices of one product, named by the product's alias."""
 
     def __init__(self, context: Context, name: str, pid: str) -> None:
         super().__init__(context)
-        self.name = name  # type: ignore[misc]  # each has its own
-        self._own = pid
+        self.name = name  # type: ignore[misc]  # a ClassVar of other services
+        self._product_id = pid
 
     def _pid(self, caller: Caller, pid: str | None) -> str:
-        if pid not in (None, self._own):
+        if pid not in (None, self._product_id):
             raise ServiceError(404, f"Product {shown_name(str(pid))} Not Found")
-        return self._own
+        return self._product_id
 
 
-def described(device: DeviceRecord) -> dict[str, object]:
+def device_record(device: DeviceRecord) -> dict[str, object]:
     """Return a device without its state."""
     return {
         "identity": device.identity,
@@ -241,11 +241,11 @@ async def _state(access: DeviceAccess, identity: str) -> dict[str, object]:
 
 
 def _value(alias: str, value: object) -> str:
-    """Return a value as a device reads it. Raises ServiceError 400 for one that is no number, boolean or text."""
+    """Return a value as a device reads it. Raises ServiceError 400 unless it is a number, boolean or text."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
-        return written(value)
+        return json_number(value)
     if not isinstance(value, str) or not is_unicode(value) or len(value) > LONGEST_VALUE:
         raise ServiceError(
             400,

@@ -17,7 +17,7 @@ from pydantic import (
 )
 
 from labkit.core.errors import ServiceError
-from labkit.services.arguments import written
+from labkit.services.arguments import json_number
 from labkit.services.keystore.commands import COMMANDS
 from labkit.services.redaction import MOST_ITEMS, InJournal, lengths, names
 
@@ -147,7 +147,7 @@ def number(value: int | float) -> str:
     """Return a number as JSON text, whole floats without a decimal point. Raises ServiceError 400 for NaN, infinity."""
     if not isinstance(value, int) and not math.isfinite(value):
         raise ServiceError(400, f"{value} is not a number that can be stored")
-    return written(value)
+    return json_number(value)
 
 
 def encoded(value: Scalar | None) -> bytes:

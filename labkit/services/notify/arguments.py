@@ -12,19 +12,19 @@ from labkit.services.arguments import Whole, is_unicode
 from labkit.services.bounds import DEEPEST, fits, is_deep
 from labkit.services.redaction import InJournal, lengths
 
-MOST_TAGS = 20  # of a binding, a filter, a send (document 3, Limits)
-MOST_IDENTITIES = 20  # of a send
-MOST_LISTED = 100  # identities of a filter, of which the document sets no number
+MOST_TAGS = 20  # of a binding, a filter or a notification (document 3, Limits)
+MOST_IDENTITIES = 20  # of a notification
+MOST_FILTERED = 100  # identities of a filter; the document sets no limit
 FOUR_WEEKS = 28 * 24 * 3600  # seconds
 LONGEST_PAGE = 1000  # bindings
 LONGEST_NAME = 100  # characters of an identity
 LONGEST_TOKEN = 200  # characters
-LONGEST_LINE = 4096  # characters of a device token, of a title
-LONGEST_TEXT = 65_536  # characters of a body, characters and items of a payload
+LONGEST_LINE = 4096  # characters of a device token or a title
+LONGEST_TEXT = 65_536  # characters of a body; characters and items of a payload together
 
 
-def _several(most: int) -> BeforeValidator:
-    """Return a validator for lists of at most `most` items: a single text becomes a list, an empty table too.
+def _list_of_at_most(most: int) -> BeforeValidator:
+    """Return a validator for lists of at most `most` items. A single text or an empty table becomes a list.
 
     Longer lists are refused before their items are read.
     """
@@ -39,8 +39,8 @@ def _several(most: int) -> BeforeValidator:
     return BeforeValidator(check, json_schema_input_type=str | list[str])
 
 
-def _text_of(value: object) -> str | None:
-    """Return an object as JSON text; None for an empty one. Raises ValueError for a value that is no JSON object."""
+def _json_text(value: object) -> str | None:
+    """Return an object as JSON text, None for an empty object. Raises ValueError if it is not a JSON object."""
     if value is None:
         return None
     if isinstance(value, str):
@@ -51,7 +51,7 @@ def _text_of(value: object) -> str | None:
         value = {}
     if not isinstance(value, Mapping):
         raise ValueError("expected an object, or one as JSON text")
-    if is_deep(value):  # how deep Python's encoder goes depends on its version
+    if is_deep(value):  # the depth limit of Python's encoder depends on the version
         raise ValueError(f"expected tables at most {DEEPEST} deep")
     try:
         text = json.dumps(dict(value), ensure_ascii=False, allow_nan=False)
@@ -76,7 +76,7 @@ def _no_json(constant: str) -> NoReturn:
 
 
 def _login(text: str) -> str:
-    """Return a valid login name: HTTP Basic ends it at the first colon (RFC 7617, section 2). Raises ValueError."""
+    """Return a valid login name. Raises ValueError for one with a colon, which ends it in HTTP Basic (RFC 7617, 2)."""
     if ":" in text or not text.isprintable():
         raise ValueError("expected printable characters without a colon")
     return text
@@ -94,14 +94,14 @@ Line = Annotated[str, Field(max_length=LONGEST_LINE)]
 Login = Annotated[Name, AfterValidator(_login)]
 Token = Annotated[SecretStr, AfterValidator(_token)]
 Channel = Literal["apn", "fcm", "gcm", "sms", "chat-messenger"]
-Tags = Annotated[Sequence[Name], _several(MOST_TAGS)]
-Identities = Annotated[Sequence[Name], _several(MOST_IDENTITIES)]
-ListedIdentities = Annotated[Sequence[Name], _several(MOST_LISTED)]
+Tags = Annotated[Sequence[Name], _list_of_at_most(MOST_TAGS)]
+Identities = Annotated[Sequence[Name], _list_of_at_most(MOST_IDENTITIES)]
+ListedIdentities = Annotated[Sequence[Name], _list_of_at_most(MOST_FILTERED)]
 # A notification may carry a login code, so the journal shows only its length, and nothing of a mail's body.
 TitleText = Annotated[Line | None, InJournal(lengths)]
 BodyText = Annotated[str | None, Field(max_length=LONGEST_TEXT), InJournal(lengths)]
 PayloadText = Annotated[
-    str | None, PlainValidator(_text_of, json_schema_input_type=dict[str, Any] | str), InJournal(lengths)
+    str | None, PlainValidator(_json_text, json_schema_input_type=dict[str, Any] | str), InJournal(lengths)
 ]
 Urgency = Literal["low", "high"]
 Seconds = Annotated[Whole, Field(ge=0, le=FOUR_WEEKS)]

@@ -31,17 +31,17 @@ from labkit.services.notify.arguments import (
 from labkit.services.notify.upstream import Fields, Upstream, binding, notification
 from labkit.services.operation import Caller, Service, operation
 
-HOST = "messaging"  # of the lab's own provider, below its domain
+HOST = "messaging"  # the subdomain of the lab's own provider
 CREDENTIALS = ("AccountSid", "AuthToken")
 PUSH = ("apn", "fcm", "gcm")
 
 
 class Notify(Service):
-    """Sends notifications over SMS, mobile push and a chat-messenger channel.
+    """Service that sends notifications over SMS, mobile push and a chat-messenger channel.
 
-    The service's configuration must contain AccountSid and AuthToken; a call may give others, which then apply.
-    ServiceSid is the notify service; it may be configured too. A refusal of the provider is an error object whose
-    `error` is JSON text {code, message, more_info, status}.
+    The service's configuration must contain AccountSid and AuthToken; arguments of a call override them.
+    ServiceSid is the notify service; it may be configured too. If the provider refuses a request, the `error` of the
+    error object is JSON text {code, message, more_info, status}.
     """
 
     name: ClassVar[str] = "Notify"
@@ -81,7 +81,7 @@ class Notify(Service):
             fields["CredentialSid"] = CredentialSid
             fields["NotificationProtocolVersion"] = NotificationProtocolVersion
         upstream = self._upstream(caller, AccountSid, AuthToken)
-        return binding(await upstream.ask("POST", ServiceSid, ("Bindings",), fields))
+        return binding(await upstream.request("POST", ServiceSid, ("Bindings",), fields))
 
     @operation
     async def getBinding(
@@ -94,7 +94,7 @@ class Notify(Service):
     ) -> dict[str, Any]:
         """Return the binding with a sid. 404 where the service has none."""
         upstream = self._upstream(caller, AccountSid, AuthToken)
-        return binding(await upstream.ask("GET", ServiceSid, ("Bindings", BindingSid), {}))
+        return binding(await upstream.request("GET", ServiceSid, ("Bindings", BindingSid), {}))
 
     @operation
     async def deleteBinding(
@@ -107,7 +107,7 @@ class Notify(Service):
     ) -> None:
         """Delete a binding. 404 where the service has none with this sid."""
         upstream = self._upstream(caller, AccountSid, AuthToken)
-        await upstream.ask("DELETE", ServiceSid, ("Bindings", BindingSid), {})
+        await upstream.request("DELETE", ServiceSid, ("Bindings", BindingSid), {})
 
     @operation
     async def listBinding(
@@ -137,7 +137,7 @@ class Notify(Service):
             "Page": Page,
         }
         upstream = self._upstream(caller, AccountSid, AuthToken)
-        found = await upstream.ask("GET", ServiceSid, ("Bindings",), fields)
+        found = await upstream.request("GET", ServiceSid, ("Bindings",), fields)
         listed = found.get("bindings")
         if isinstance(listed, list):
             found["bindings"] = [binding(each) if isinstance(each, dict) else each for each in listed]
@@ -188,7 +188,7 @@ class Notify(Service):
             "ChatMessenger": ChatMessenger,
         }
         upstream = self._upstream(caller, AccountSid, AuthToken)
-        return notification(await upstream.ask("POST", ServiceSid, ("Notifications",), fields))
+        return notification(await upstream.request("POST", ServiceSid, ("Notifications",), fields))
 
     def _upstream(self, caller: Caller, account: str | None, token: Token | None) -> Upstream:
         """Return the provider's client. Raises ServiceError 400 where the configuration has no credentials."""
@@ -196,7 +196,7 @@ class Notify(Service):
         login, password = credentials(configured, account, token)
         outside = self._context.settings.providers.messaging.outside
         base = outside or self._context.url(f"{HOST}.{self._context.settings.domain}")
-        # Lets the lab's own provider name the cause of a delivery.
+        # The lab's own provider records this call as the cause of its deliveries.
         headers = {} if outside or caller.cause is None else {CAUSE: str(caller.cause)}
         return Upstream(self._context.outbound, base.rstrip("/"), login, password, headers)
 

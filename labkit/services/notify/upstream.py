@@ -1,4 +1,4 @@
-"""Client of the provider: its REST API with HTTP Basic, and conversion of its responses and errors for scripts."""
+"""Client of the messaging provider's REST API; converts its responses and errors for scripts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from labkit.core.errors import ServiceError
 from labkit.core.hiding import HIDDEN
 
 FORM = "application/x-www-form-urlencoded"
-LONGEST_QUERY = 6000  # bytes: a request line has 8190 here, and elsewhere seldom more
+LONGEST_QUERY = 6000  # bytes; the request line has at most 8190 here, and seldom more at other servers
 LONGEST_REASON = 1000  # characters
 NOT_FOUND = 20404  # the provider's own code
 DATES = ("date_created", "date_updated")
@@ -40,7 +40,7 @@ class Refusal(ServiceError):
 class Upstream:
     """The notify services of an account at the provider.
 
-    base: the URL that all its paths begin with; headers: further request headers.
+    base: the URL prefix of all paths; account, token: login and password of HTTP Basic; headers: of every request.
     """
 
     outbound: Outbound
@@ -49,14 +49,14 @@ class Upstream:
     token: str = field(repr=False)
     headers: Mapping[str, str] = field(default_factory=dict)
 
-    async def ask(
+    async def request(
         self, method: Literal["GET", "POST", "DELETE"], service: str, path: tuple[str, ...], fields: Fields
     ) -> Table:
-        """Send a request and return the provider's answer, {} where it is empty.
+        """Send a request and return the response's object, {} if it is empty.
 
-        path: below the service's; fields: None leaves one out. Raises ServiceError: with the provider's own status
-        and message where it refuses, 404 for a malformed sid, 400 for a filter too long for a URL, 502 for a
-        response that is not of such a provider or no connection, 504 where none comes in time.
+        path: relative to the service's URL; fields: of the form or query, those of None are omitted. Raises
+        ServiceError: the provider's own status and message if it refuses, 404 for a malformed sid, 400 for a filter too
+        long for a URL, 502 without a connection or for a response that violates the API, 504 after a timeout.
         """
         for sid in (service, *path[1:]):
             if not _SID.fullmatch(sid):  # another text could change the URL's path

@@ -44,9 +44,8 @@ user_table = Table(
     Column("status", Integer, nullable=False),
     Column("creation_date", Integer, nullable=False),  # Unix seconds
     Column("password", String, nullable=False, info={"secret": True}),  # Argon2id
-    Column(
-        "generation", Integer, nullable=False
-    ),  # counts password changes: tokens of earlier ones are invalid
+    # Number of password changes; tokens issued for an earlier password are invalid.
+    Column("generation", Integer, nullable=False),
     Column("activation", String, info={"secret": True}),  # hash of the code, until the user is active
     UniqueConstraint("solution", "folded"),
     UniqueConstraint("solution", "activation"),
@@ -62,11 +61,12 @@ counter_table = Table(
 
 
 def belongs_to_user() -> ForeignKeyConstraint:
-    """Return a foreign key for a table with the columns `solution` and `user_id`: deleting a user deletes its rows."""
+    """Return the foreign key of a table with columns `solution` and `user_id`, whose rows are deleted with the user."""
     return ForeignKeyConstraint(["solution", "user_id"], ["user.solution", "user.id"], ondelete="CASCADE")
 
 
 def _storable(text: str) -> str:
+    """Return a text that the database can store. Raises ValueError for lone surrogates."""
     if not is_unicode(text):
         raise ValueError("expected valid Unicode")
     return text
@@ -77,7 +77,7 @@ Id = Annotated[Whole, Field(ge=0, lt=2**63)]
 
 
 class UserIdentity(NamedTuple):
-    """A user without password and activation code: the fields that tokens and roles need."""
+    """User without password and activation code. generation: number of password changes."""
 
     id: int
     email: str
@@ -87,7 +87,7 @@ class UserIdentity(NamedTuple):
     generation: int
 
     def shown(self) -> dict[str, object]:
-        """Return the user as operations return it."""
+        """Return the user in the format of operations' results."""
         return {
             "id": self.id,
             "email": self.email,
@@ -97,7 +97,7 @@ class UserIdentity(NamedTuple):
         }
 
 
-# Every login and every token that is resolved reads its user, so these statements go straight to the driver.
+# Every login and token check reads a user, so these statements bypass SQLAlchemy for speed.
 GET = f"SELECT {', '.join(UserIdentity._fields)} FROM user WHERE solution = ? AND id = ?"
 BY_ADDRESS = f"SELECT {', '.join(UserIdentity._fields)}, password FROM user WHERE solution = ? AND folded = ?"
 
@@ -122,7 +122,7 @@ def find_by_address(connection: Connection, solution: str, folded: str) -> tuple
     return None if row is None else (UserIdentity(*row[:-1]), row[-1])
 
 
-def known(connection: Connection, solution: str, id: int) -> UserIdentity:
+def require(connection: Connection, solution: str, id: int) -> UserIdentity:
     """Return the user with an id. Raises ServiceError 404 where there is none."""
     user = get(connection, solution, id)
     if user is None:
@@ -140,7 +140,7 @@ def add(
     password: str,
     activation: str | None = None,
 ) -> UserIdentity:
-    """Add a user: inactive until activation where there is a code for it, else active.
+    """Add a user, inactive if there is an activation code, else active.
 
     created: Unix seconds; password: its Argon2id hash; activation: hash of the code. Raises ServiceError 400 where
     the address is taken.
@@ -162,7 +162,7 @@ def add(
 
 
 def activate(connection: Connection, solution: str, activation: str) -> UserIdentity | None:
-    """Activate the inactive user that has this activation code, and delete the code; None where no user has it.
+    """Activate the user with this activation code and delete the code. Returns None for an unknown code.
 
     activation: hash of the code.
     """
@@ -178,7 +178,7 @@ def activate(connection: Connection, solution: str, activation: str) -> UserIden
 
 def find_password(connection: Connection, solution: str, id: int) -> tuple[UserIdentity, str]:
     """Return a user and the hash of the password. Raises ServiceError 404 where there is no such user."""
-    user = known(connection, solution, id)
+    user = require(connection, solution, id)
     kept = select(user_table.c.password).where(*_row(solution, id))
     return user, str(connection.execute(kept).scalar_one())
 
@@ -195,10 +195,10 @@ def change(
 ) -> UserIdentity:
     """Change the given fields of a user. Raises ServiceError 404 where there is no such user.
 
-    password: hash of a new password, which ends the tokens of the old one; generation: the generation of the
-    password that the caller verified. Raises ServiceError 400 where the password was changed since.
+    password: hash of a new password, which invalidates all earlier tokens; generation: of the password that the caller
+    verified. Raises ServiceError 400 if the password was changed since.
     """
-    known(connection, solution, id)
+    require(connection, solution, id)
     columns = user_table.c
     values: dict[str, object] = {}
     if name is not None:
@@ -210,18 +210,18 @@ def change(
     if password is not None:
         values.update(password=password, generation=columns.generation + 1)
     if values:
-        proved = [] if generation is None else [columns.generation == generation]
-        changed = update(user_table).where(*_row(solution, id), *proved).values(values)
+        unchanged = [] if generation is None else [columns.generation == generation]
+        changed = update(user_table).where(*_row(solution, id), *unchanged).values(values)
         if not connection.execute(changed).rowcount:
             raise ServiceError(
                 400, "Parameter original_password is no longer the password: it was just changed."
             )
-    return known(connection, solution, id)
+    return require(connection, solution, id)
 
 
 def remove(connection: Connection, solution: str, id: int) -> UserIdentity:
     """Delete a user and everything that belongs to it. Raises ServiceError 404 where there is no such user."""
-    user = known(connection, solution, id)
+    user = require(connection, solution, id)
     connection.execute(delete(user_table).where(*_row(solution, id)))
     return user
 
@@ -231,6 +231,6 @@ def _row(solution: str, id: int) -> tuple[ColumnElement[bool], ColumnElement[boo
 
 
 def next_id(connection: Connection, solution: str, kind: str) -> int:
-    """Return the next id of a kind (`user`, `client`) in a solution: counted from 1, never used before."""
+    """Return the next unused id of a kind (`user`, `client`) in a solution; ids count from 1 and are never reused."""
     ((last,),) = execute(connection, NEXT, (solution, kind)).fetchall()
     return int(last)

@@ -20,7 +20,7 @@ class UserError(ServiceError):
         self.code = code
 
     def for_journal(self) -> ServiceError:
-        """Return the error as the journal may show it: with its code if the text for the journal contains the code."""
+        """Return the error for the journal; its code is hidden unless the text for the journal contains it."""
         if self.journaled is None:
             return self
         return UserError(self.status, self.journaled, self.code if self.code in self.journaled else HIDDEN)
@@ -35,5 +35,5 @@ def error_object(error: ServiceError) -> dict[str, object]:
 
 
 def unknown(what: str, name: object) -> ServiceError:
-    """Return a ServiceError 404 for a user, role, client … that does not exist. what: its kind."""
+    """Return the ServiceError 404 of a missing record. what: its kind, such as User or Role; name: its id or name."""
     return ServiceError(404, f"{what} {name} does not exist.")

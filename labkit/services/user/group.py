@@ -16,7 +16,7 @@ ACCOUNT = EventKind("user", "account")
 
 
 class Group(Service):
-    """Base of the groups of operations, which together form the one service `User`."""
+    """Base class of the groups of operations that together form the service `User`."""
 
     name: ClassVar[str] = "User"
     events: ClassVar[tuple[EventKind, ...]] = (ACCOUNT,)

@@ -23,7 +23,7 @@ from pydantic import BeforeValidator, Field, PlainValidator, Secret, SecretBytes
 
 from labkit.context import Context
 from labkit.core.errors import ServiceError
-from labkit.services.arguments import listed
+from labkit.services.arguments import as_list
 from labkit.services.bounds import DEEPEST, fits
 from labkit.services.operation import Caller, operation
 from labkit.services.user.group import Group
@@ -33,22 +33,22 @@ from labkit.services.user.passwords import PasswordVerifier
 LONGEST_KEY = 8 * 1024  # characters: an RSA key of 8192 bits takes 6,400 in PEM
 LONGEST_TOKEN = 256 * 1024  # characters
 TOO_LARGE = f"The payload is too large: a token may have {LONGEST_TOKEN} characters."
-LARGEST_WHOLE = 2**53  # a script's numbers are exact up to here
+LARGEST_WHOLE = 2**53  # the largest integer up to which a script's numbers are exact
 
 SMALLEST_RSA = 2048  # bits: RFC 7518, section 3.3
 LARGEST_RSA = 8192  # bits: reading a larger one takes many seconds
 
 KEY_FORMS = 'text, or a table {base64 = "…"} for a key of bytes'
-URL_SAFE = str.maketrans("-_", "+/")  # the two alphabets of RFC 4648, as one
+URL_SAFE = str.maketrans("-_", "+/")  # from the URL-safe alphabet of RFC 4648 to the standard one
 _PEM = re.compile(b"----[- ]BEGIN ")
 
 
 def _object(value: object) -> object:
-    return {} if value == [] else value  # an empty table of a script may look like a list
+    return {} if value == [] else value  # an empty table of a script may arrive as a list
 
 
 def _key(value: object) -> SecretStr | SecretBytes:
-    """Return a key given as text, or as `{base64 = "…"}` where it is bytes."""
+    """Return a key from text, or from `{base64 = "…"}` for bytes. Raises ValueError for an invalid key."""
     if isinstance(value, str):
         _check_length(len(value), "characters")
         return SecretStr(value)
@@ -71,7 +71,7 @@ def _check_length(length: int, what: str) -> None:
 
 
 Algorithm = Literal["HS256", "HS384", "HS512", "RS256"]
-Algorithms = Annotated[list[Algorithm], BeforeValidator(listed), Field(min_length=1)]
+Algorithms = Annotated[list[Algorithm], BeforeValidator(as_list), Field(min_length=1)]
 Payload = Annotated[Secret[dict[str, Any]], BeforeValidator(_object)]
 Key = Annotated[
     SecretStr | SecretBytes, PlainValidator(_key, json_schema_input_type=str | dict[Literal["base64"], str])
@@ -90,9 +90,9 @@ class Jwt(Group):
     async def jwtSign(
         self, caller: Caller, key: Key, payload: Payload, algorithm: Algorithm
     ) -> dict[str, object]:
-        """Sign a payload as it is given. Returns `{token}`.
+        """Sign a payload, without adding claims. Returns `{token}`.
 
-        key: the shared secret, as text or, where it is bytes, as `{base64 = "…"}` (either alphabet of RFC 4648);
+        key: the shared secret, as text or, for bytes, as `{base64 = "…"}` (either alphabet of RFC 4648);
         for RS256 a private key in PEM (PKCS#1 or PKCS#8, not encrypted). 400 for a key that does not fit the
         algorithm, and for a payload that JSON cannot represent.
         """
@@ -141,14 +141,14 @@ class Jwt(Group):
 
 
 class _Hmac(HMACAlgorithm):
-    """HMAC that accepts short keys without a warning, as the documents' examples use them."""
+    """HMAC that accepts short keys without a warning, since the documents' examples use short keys."""
 
     def check_key_length(self, key: bytes) -> None:
         return None
 
 
 def create_signer() -> jwt.PyJWS:
-    """Return a signer that supports only the documents' four algorithms, and so never `none`."""
+    """Return a signer that supports only the documents' four algorithms, and in particular not `none`."""
     signer = jwt.PyJWS(algorithms=[])
     signer.register_algorithm("HS256", _Hmac(HMACAlgorithm.SHA256))
     signer.register_algorithm("HS384", _Hmac(HMACAlgorithm.SHA384))
@@ -161,7 +161,7 @@ def create_signer() -> jwt.PyJWS:
 
 
 def _bytes(key: SecretStr | SecretBytes) -> bytes:
-    """Return the bytes of a key. Bytes of a script's text that are not UTF-8 are restored as they were."""
+    """Return the bytes of a key, including bytes of a script's text that are not UTF-8."""
     value = key.get_secret_value()
     try:
         return value if isinstance(value, bytes) else value.encode("utf-8", "surrogateescape")
@@ -179,7 +179,9 @@ def shared_secret(key: SecretStr | SecretBytes) -> bytes:
     if _PEM.search(data):
         raise ServiceError(400, "Parameter key is a key in PEM: an HS algorithm needs a shared secret.")
     try:
-        return HMACAlgorithm(HMACAlgorithm.SHA256).prepare_key(data)  # refuses other forms of public keys
+        return HMACAlgorithm(HMACAlgorithm.SHA256).prepare_key(
+            data
+        )  # raises for other formats of public keys
     except jwt.InvalidKeyError:
         raise ServiceError(
             400, f"Parameter key is a key of another kind: expected a shared secret, {KEY_FORMS}."
@@ -255,13 +257,13 @@ def decode_payload(data: bytes) -> dict[str, Any]:
 
 
 class _NotPlainError(ValueError):
-    """A value that JSON cannot represent, or that JSON parsers would read differently."""
+    """Error of a value that JSON cannot represent, or that JSON parsers would interpret differently."""
 
 
 def unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return the members of a JSON object. Raises _NotPlainError where a name is duplicated.
 
-    Parsers differ in the claim that they use of two with the same name (RFC 7519, section 4).
+    Of two claims with the same name, parsers use different ones (RFC 7519, section 4).
     """
     found = dict(pairs)
     if len(found) < len(pairs):
@@ -270,7 +272,7 @@ def unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _plain(value: object, depth: int) -> Any:
-    """Return a value with its whole numbers as integers: a script has only one kind of number."""
+    """Return a value with whole floats as integers, since Lua has one type of number. Raises _NotPlainError."""
     if isinstance(value, dict | list | tuple):
         if not depth:
             raise _NotPlainError(f"it is nested deeper than {DEEPEST}")

@@ -1,4 +1,4 @@
-"""The keys with which a lab signs tokens: created when first needed, stored in the database.
+"""Signing keys for tokens, created at the first use and stored in the database.
 
 User tokens are signed with a secret of the solution (HS256), OAuth access tokens with an RSA key of the lab
 (RS256).
@@ -21,7 +21,7 @@ from labkit.core.tables import metadata
 
 LAB = ""  # owner of the RSA key: the lab, not one of its solutions
 BITS = 2048
-# For PyJWT, which has a clock of its own and does not know our audiences: lab time and the database are checked.
+# PyJWT checks only the signature: it uses its own clock and does not know the audiences. Callers check the claims.
 SIGNATURE_ONLY: Options = {
     "verify_exp": False,
     "verify_nbf": False,
@@ -40,13 +40,13 @@ def has_issued_form(token: str) -> bool:
 def is_strict(token: str) -> bool:
     """Return whether the signature of a JWT is base64url without padding (RFC 7515, section 2).
 
-    Decoders ignore other characters, so without this check `token=` and `token!` would be valid too. The part
-    before the signature is signed as text, so it needs no such check.
+    Decoders ignore other characters, so without this check `token=` and `token!` would be valid too. The signature
+    protects the other parts of the token.
     """
     signature = token.rpartition(".")[2]
     try:
-        written = urlsafe_b64encode(urlsafe_b64decode(f"{signature}=="))
-        return written.rstrip(b"=") == signature.encode()
+        canonical = urlsafe_b64encode(urlsafe_b64decode(f"{signature}=="))
+        return canonical.rstrip(b"=") == signature.encode()
     except ValueError:
         return False
 
@@ -60,7 +60,7 @@ key_table = Table(
 
 
 class Keys:
-    """The signing keys of a lab."""
+    """Signing keys of a lab and of its solutions."""
 
     def __init__(self, database: Database, identifiers: Identifiers) -> None:
         self._database = database
@@ -71,17 +71,19 @@ class Keys:
     async def secret(self, solution: str) -> bytes:
         """Return the secret that signs the user tokens of a solution."""
         if solution not in self._secrets:
-            made = self._identifiers.hex(f"{solution}/key", 64).encode()
-            self._secrets[solution] = await self._database.run(_kept, solution, made)
+            new = self._identifiers.hex(f"{solution}/key", 64).encode()
+            self._secrets[solution] = await self._database.run(_store_once, solution, new)
         return self._secrets[solution]
 
     async def private(self) -> rsa.RSAPrivateKey:
-        """Return the RSA key that signs the access tokens of a lab. Generating it is slow, so a thread does it."""
+        """Return the RSA key that signs the access tokens of a lab. It is generated in a thread, since that is slow."""
         if self._private is None:
-            made = await self._database.read(_found, LAB)
-            if made is None:
-                made = await asyncio.to_thread(_make)
-            pem = await self._database.run(_kept, LAB, made)  # of two generated concurrently, the first stays
+            stored = await self._database.read(_find, LAB)
+            if stored is None:
+                stored = await asyncio.to_thread(_generate)
+            pem = await self._database.run(
+                _store_once, LAB, stored
+            )  # concurrent calls may both generate a key
             # We generated this key; validating its primes again takes longer than generating one.
             key = serialization.load_pem_private_key(pem, None, unsafe_skip_rsa_key_validation=True)
             assert isinstance(key, rsa.RSAPrivateKey)
@@ -97,16 +99,17 @@ class Keys:
         self._private = None
 
 
-def _make() -> bytes:
+def _generate() -> bytes:
     return rsa.generate_private_key(65537, BITS).private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
 
 
-def _found(connection: Connection, owner: str) -> bytes | None:
+def _find(connection: Connection, owner: str) -> bytes | None:
     return connection.execute(select(key_table.c.key).where(key_table.c.owner == owner)).scalar()
 
 
-def _kept(connection: Connection, owner: str, made: bytes) -> bytes:
-    kept = insert(key_table).values(owner=owner, key=made).on_conflict_do_nothing()
-    return made if connection.execute(kept).rowcount else _found(connection, owner) or made
+def _store_once(connection: Connection, owner: str, new: bytes) -> bytes:
+    """Store a key unless its owner has one, and return the stored key."""
+    statement = insert(key_table).values(owner=owner, key=new).on_conflict_do_nothing()
+    return new if connection.execute(statement).rowcount else _find(connection, owner) or new

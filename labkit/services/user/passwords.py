@@ -1,4 +1,4 @@
-"""Password hashing with Argon2id (RFC 9106), in a thread beside the event loop."""
+"""Password hashing with Argon2id (RFC 9106), in a thread, so that it does not block the event loop."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ def _new(password: SecretStr) -> SecretStr:
     return _given(password)
 
 
-GivenPassword = Annotated[SecretStr, AfterValidator(_given)]  # to be verified
-NewPassword = Annotated[SecretStr, AfterValidator(_new)]  # to be kept
+GivenPassword = Annotated[SecretStr, AfterValidator(_given)]  # a password to verify
+NewPassword = Annotated[SecretStr, AfterValidator(_new)]  # a password to store
 
 
 class PasswordVerifier:
     """Hashes and verifies passwords. settings: the cost of a hash.
 
-    verifications: number of verifications run. A login of an unknown user runs one too, against a hash that no
-    password matches, so that the response time does not reveal whether the user exists.
+    verifications: number of calls of `verify`. A login of an unknown user also verifies, against a hash without a known
+    password, so that the response time does not reveal whether the user exists.
     """
 
     def __init__(self, settings: PasswordSettings | None = None) -> None:
         cost = settings or PasswordSettings()
         self._hasher = PasswordHasher(time_cost=cost.passes, memory_cost=cost.memory, parallelism=1)
-        # Salt and hash are zeros: finding a password of this hash is as hard as of any other.
+        # With salt and hash of zeros, finding a matching password is as hard as for any other hash.
         self._dummy_hash = f"$argon2id$v=19$m={cost.memory},t={cost.passes},p=1${'A' * 22}${'A' * 43}"
         self.verifications = 0
 
@@ -52,14 +52,16 @@ class PasswordVerifier:
         """Return the hash to store, with its salt and parameters."""
         return await asyncio.to_thread(self._hasher.hash, password)
 
-    async def verify(self, kept: str | None, password: str) -> bool:
-        """Return whether a password matches the stored hash. kept: None for an unknown user, which never matches."""
+    async def verify(self, stored: str | None, password: str) -> bool:
+        """Return whether a password matches the stored hash. stored: None for an unknown user, which never matches."""
         self.verifications += 1
-        fits = await asyncio.to_thread(self._fits, self._dummy_hash if kept is None else kept, password)
-        return fits and kept is not None
+        matches = await asyncio.to_thread(
+            self._matches, self._dummy_hash if stored is None else stored, password
+        )
+        return matches and stored is not None
 
-    def _fits(self, kept: str, password: str) -> bool:
+    def _matches(self, stored: str, password: str) -> bool:
         try:
-            return self._hasher.verify(kept, password)
+            return self._hasher.verify(stored, password)
         except (VerifyMismatchError, InvalidHashError):
             return False

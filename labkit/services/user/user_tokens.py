@@ -39,8 +39,8 @@ async def issue(context: Context, keys: Keys, solution: str, user: UserIdentity,
 async def user_of(context: Context, keys: Keys, solution: str, token: str) -> UserIdentity | None:
     """Return the user of a token, or None where the token is not valid.
 
-    It is not valid where it is malformed, of another solution, not valid yet or expired, of a password that was
-    changed since, or of a user who is deleted or inactive.
+    A token is invalid if it is malformed, of another solution, not valid yet, expired, or issued for an earlier
+    password, or if its user is deleted or inactive.
     """
     if not has_issued_form(token):
         return None
@@ -54,11 +54,11 @@ async def user_of(context: Context, keys: Keys, solution: str, token: str) -> Us
 
 
 def verified(secret: bytes, solution: str, token: str) -> dict[str, Any] | None:
-    """Return the claims of a token signed with `secret`, or None. Only `issue` uses it, so they are well-formed."""
+    """Return the claims of a token signed with `secret`, or None if the signature is wrong or a claim is missing."""
     try:
         claims: dict[str, Any] = jwt.decode(
             token, secret, algorithms=[ALGORITHM], issuer=solution, options=COMPLETE
         )
-    except (jwt.InvalidTokenError, UnicodeError):  # text that cannot be encoded is no token either
+    except (jwt.InvalidTokenError, UnicodeError):  # UnicodeError: the text cannot be encoded
         return None
     return claims

@@ -98,7 +98,7 @@ def must_be_handled(
 
 always_replaced = patch(
     "SOL-EVT-9",
-    "labkit.solutions.origins:check_place",
+    "labkit.solutions.origins:check_replacement",
     "a handler replaces another without replace=True",
     always(None),
 )

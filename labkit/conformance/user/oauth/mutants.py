@@ -67,7 +67,7 @@ with_its_refresh_token = patch(
 )
 a_second_late = patch(
     "USR-OAUTH-36 USR-OAUTH-37",
-    f"{OAUTH}.approvals:keep",
+    f"{OAUTH}.approvals:store_credential",
     "codes and refresh tokens are valid for one second more",
     change_arguments(expires=lambda second: second + 1),
 )

@@ -33,7 +33,7 @@ not_taken = patch(
 )
 of_all_roles = patch(
     "USR-PERM-6 USR-PERM-8",
-    f"{PERMISSIONS}:listed",
+    f"{PERMISSIONS}:list_permissions",
     "listRolePerms returns the permissions of all roles",
     change_arguments(of=lambda of: {"solution": of["solution"]}),
 )

@@ -28,7 +28,7 @@ all_deleted = patch(
 )
 counts_again = patch(
     "USR-SOC-17 USR-SOC-19",
-    f"{RECORDS}:take",
+    f"{RECORDS}:consume",
     "a state and a request token can be used more than once",
     lambda original, *of: records.find(*of),
 )
@@ -40,7 +40,7 @@ alive_at_the_last_second = patch(
 )
 
 
-@instead("USR-SOC-10", f"{RECORDS}:keep")
+@instead("USR-SOC-10", f"{RECORDS}:store")
 def newest_alone(original: Any, connection: Any, login: records.Login, *of: Any) -> None:
     """only the newest token of an OAuth 1 provider is valid"""
     if login.kind == "access_token":
@@ -48,13 +48,13 @@ def newest_alone(original: Any, connection: Any, login: records.Login, *of: Any)
     original(connection, login, *of)
 
 
-@instead("USR-SOC-19", "labkit.services.user.socials.records:take")
+@instead("USR-SOC-19", "labkit.services.user.socials.records:consume")
 def taken_late(original: Any, connection: Any, login: Any, now: float) -> Any:
     """a state or request token stays valid if its use fails"""
     return records.find(connection, login, now)
 
 
-@instead("USR-CALL-12", "labkit.services.user.socials.records:take")
+@instead("USR-CALL-12", "labkit.services.user.socials.records:consume")
 def logins_of_all(original: Any, connection: Any, login: Any, now: float) -> Any:
     """a login that began at the probe can end at another solution"""
     return original(connection, login, now) or original(connection, login._replace(solution="probe"), now)

@@ -1,5 +1,5 @@
 """The group Oauth: the platform as an OAuth provider.
 
-`operations` holds the operations that scripts call; clients, approvals, codes, tokens and access_tokens implement
+`operations` contains the operations that scripts call; clients, approvals, codes, tokens and access_tokens implement
 them.
 """

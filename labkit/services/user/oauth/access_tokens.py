@@ -50,13 +50,13 @@ async def sign(
 
 
 async def user_of(context: Context, keys: Keys, solution: str, token: str) -> UserIdentity | None:
-    """Return the user of an access token; None where the token is not valid, or not any more."""
+    """Return the user of an access token, or None if the token is invalid, expired or revoked."""
     if not has_issued_form(token):
         return None
     key = await keys.private()
     try:
         claims = jwt.decode(token, key.public_key(), algorithms=[ALGORITHM], options=SIGNATURE_ONLY)
-    except (jwt.InvalidTokenError, UnicodeError):  # text that cannot be encoded is no token either
+    except (jwt.InvalidTokenError, UnicodeError):  # UnicodeError: the text cannot be encoded
         return None
     if not claims["nbf"] <= context.clock.seconds() < claims["exp"]:
         return None
@@ -64,8 +64,8 @@ async def user_of(context: Context, keys: Keys, solution: str, token: str) -> Us
 
 
 def holder(connection: Connection, solution: str, claims: Mapping[str, Any]) -> UserIdentity | None:
-    """Return the active user of the token set that the claims name; None where the set is not current."""
-    named = (solution, claims["jti"], int(claims["sub"]), int(claims["aud"]))
-    row = execute(connection, HOLDER, named).fetchone()
+    """Return the active user of the token set that the claims identify; None if a newer set replaced it."""
+    key = (solution, claims["jti"], int(claims["sub"]), int(claims["aud"]))
+    row = execute(connection, HOLDER, key).fetchone()
     user = None if row is None else UserIdentity(*row)
     return user if user is not None and user.status == ACTIVE else None

@@ -1,10 +1,9 @@
 """Users' approvals of OAuth clients, and the credentials that the clients exchange for tokens.
 
-An approval is a user's grant of a scope to a client, requested with a redirect URI. Its code is exchanged for a set
-of tokens, and the refresh token of that set for the next one; access and refresh token of the set belong to the
-approval. So deleting an approval revokes everything that its code gave. Codes and refresh tokens are credentials:
-secrets that a client may exchange once, of which only a digest is stored. Spent ones stay, so that a second use is
-recognized.
+An approval is a user's grant of a scope to a client, requested with a redirect URI. The client exchanges its code for a
+set of tokens (access and refresh token), and the refresh token for the next set. All of them belong to the approval,
+so deleting it revokes them. Codes and refresh tokens are credentials: secrets that a client may exchange once, of which
+only a digest is stored. Used credentials stay stored, so that a second use is detected.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ approval_table = Table(
     Column("id", Integer, primary_key=True),
     Column("client_id", Integer, nullable=False),
     Column("user_id", Integer, nullable=False),
-    Column("generation", Integer, nullable=False),  # of the user's password: a change ends the approval
+    Column("generation", Integer, nullable=False),  # of the user's password; changing it ends the approval
     Column("redirect_uri", String, nullable=False),
     Column("scope", String, nullable=False),
     Column("jti", String),  # of the valid access token; NULL until the code is exchanged
@@ -47,7 +46,7 @@ approval_table = Table(
     ),
     Index("oauth_approval_user", "solution", "user_id"),
     Index("oauth_approval_jti", "solution", "jti", unique=True),
-    # One token set is valid for a client and a user.
+    # A client and a user have at most one valid token set.
     Index(
         "oauth_approval_alive",
         "solution",
@@ -65,34 +64,39 @@ credential_table = Table(
     Column("digest", LargeBinary, primary_key=True),  # SHA-256
     Column("kind", String, nullable=False),  # CODE or REFRESH
     Column("approval", Integer, nullable=False),
-    Column("expires", Integer, nullable=False),  # Unix seconds: invalid from then on
+    Column("expires", Integer, nullable=False),  # Unix seconds
     Column("spent", Integer, nullable=False),  # 1 once it was exchanged
     ForeignKeyConstraint(
         ["solution", "approval"], ["oauth_approval.solution", "oauth_approval.id"], ondelete="CASCADE"
     ),
     Index("oauth_credential_approval", "solution", "approval"),
-    # Finds expired codes that were never exchanged, without reading the ones that are still valid.
-    # Its condition does not name the kind: with one, SQLite would plan every query anew that has it as parameter.
+    # Finds expired codes that were never exchanged, without reading those that are still valid.
+    # Its condition does not contain the kind, since SQLite would plan a query with the kind as parameter every time.
     Index("oauth_credential_unspent", "solution", "kind", "expires", sqlite_where=text("NOT spent")),
     sqlite_with_rowid=False,
 )
 
-# Exchanging credentials is the busiest part of the provider, so its statements go straight to the driver.
-KEEP = "INSERT INTO oauth_credential (solution, digest, kind, approval, expires, spent) VALUES (?, ?, ?, ?, ?, 0)"
+# Exchanging credentials is the busiest part of the provider, so its statements bypass SQLAlchemy for speed.
+STORE_CREDENTIAL = (
+    "INSERT INTO oauth_credential (solution, digest, kind, approval, expires, spent) "
+    "VALUES (?, ?, ?, ?, ?, 0)"
+)
 
 
 def digest(secret: str) -> bytes:
-    """Return the SHA-256 digest that is stored of a code or refresh token."""
+    """Return the SHA-256 digest under which a code or refresh token is stored."""
     return hashlib.sha256(secret.encode(errors="surrogatepass")).digest()
 
 
-def keep(connection: Connection, solution: str, approval: int, kind: str, secret: str, expires: int) -> None:
+def store_credential(
+    connection: Connection, solution: str, approval: int, kind: str, secret: str, expires: int
+) -> None:
     """Store a credential of an approval, valid until `expires` (Unix seconds)."""
-    execute(connection, KEEP, (solution, digest(secret), kind, approval, expires))
+    execute(connection, STORE_CREDENTIAL, (solution, digest(secret), kind, approval, expires))
 
 
 def revoke(connection: Connection, solution: str, approval: int) -> None:
-    """Delete an approval: its code and all tokens that came from it are no longer valid."""
+    """Delete an approval, which invalidates its code and all tokens issued for it."""
     columns = approval_table.c
     connection.execute(delete(approval_table).where(columns.solution == solution, columns.id == approval))
 

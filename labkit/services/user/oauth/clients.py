@@ -1,7 +1,7 @@
 """The clients of the OAuth provider (document 2, Records: oauth client).
 
-A client belongs to the user who registered it. A deleted one stays as a revoked row that no operation shows; its
-codes and tokens are deleted with it.
+A client belongs to a user. Deleting a client deletes its codes and tokens; its row stays, marked as revoked, and no
+operation shows it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sqlalchemy import (
 from labkit.core.database import execute
 from labkit.core.tables import metadata
 from labkit.services.redaction import InJournal, urls
-from labkit.services.user.accounts import belongs_to_user, known, next_id
+from labkit.services.user.accounts import belongs_to_user, next_id, require
 from labkit.services.user.errors import unknown
 from labkit.services.user.oauth.approvals import revoke_client
 
@@ -37,25 +37,23 @@ client_table = Table(
     Column("solution", String, primary_key=True),
     Column("id", Integer, primary_key=True),
     Column("name", String, nullable=False),
-    Column(
-        "secret", String, nullable=False, info={"secret": True}
-    ),  # readable, since operations return it; blank once revoked
+    # Plain text, since operations return it; empty once the client is revoked.
+    Column("secret", String, nullable=False, info={"secret": True}),
     Column("revoked", Boolean, nullable=False),
     Column("user_id", Integer, nullable=False),
-    Column("redirect", String, nullable=False),  # one URI, or several with commas between them
+    Column("redirect", String, nullable=False),  # URIs, separated by commas
     Column("created_at", String, nullable=False),
     Column("updated_at", String, nullable=False),
     belongs_to_user(),
 )
 
 MOST_REDIRECTS = 50
-# The characters of a URI (RFC 3986, 2) without `#`, which would begin a fragment, and without the comma, which
-# stands between two of them.
+# The characters of a URI (RFC 3986, 2) except `#`, which would begin a fragment, and the comma, which separates URIs.
 URI = re.compile(r"[A-Za-z0-9\-._~:/?\[\]@!$&'()*+;=%]+")
 
 
 def _listed(value: object) -> object:
-    """Return URIs as a list: they are given as one, or as a text with commas between them."""
+    """Return URIs as a list; a text may contain several, separated by commas."""
     number = (
         value.count(",") + 1
         if isinstance(value, str)
@@ -63,7 +61,7 @@ def _listed(value: object) -> object:
         if isinstance(value, list | tuple)
         else 1
     )
-    if number > MOST_REDIRECTS:  # before any is looked at
+    if number > MOST_REDIRECTS:  # checked before the URIs are parsed
         raise ValueError(f"expected at most {MOST_REDIRECTS}, not {number}")
     if isinstance(value, str):
         return [each.strip() for each in value.split(",")]
@@ -71,9 +69,9 @@ def _listed(value: object) -> object:
 
 
 def _absolute(uri: str) -> str:
-    """Return a valid redirect URI. Raises ValueError for another.
+    """Return a valid redirect URI. Raises ValueError if it is invalid.
 
-    RFC 6749, 3.1.2: absolute, without a fragment; RFC 8252, 7.1: a private scheme is a domain name reversed.
+    It is absolute, without a fragment (RFC 6749, 3.1.2); a private scheme is a reversed domain name (RFC 8252, 7.1).
     """
     if not URI.fullmatch(uri):
         raise ValueError("expected an absolute URI without a fragment")
@@ -93,7 +91,7 @@ Redirects = Annotated[
 
 
 class OauthClient(NamedTuple):
-    """A client that is not deleted."""
+    """OAuth client that is not deleted."""
 
     id: int
     name: str
@@ -106,25 +104,25 @@ class OauthClient(NamedTuple):
 
     @property
     def redirects(self) -> list[str]:
-        """The redirect URIs, in the order of their registration."""
+        """Redirect URIs, in the order of their registration."""
         return self.redirect.split(",")
 
     def shown(self) -> dict[str, object]:
-        """Return the client as operations return it. The flags of the two kinds that a lab never creates are false."""
+        """Return the client in the format of operations' results. The flags of unsupported kinds are always false."""
         return {**self._asdict(), "password_client": False, "personal_access_client": False}
 
     def path(self, index: int) -> str | None:
-        """Return the path where a solution asks its user to approve this client; None without a redirect `index`."""
+        """Return the path of the solution's approval page for this client; None if there is no redirect `index`."""
         if index >= len(self.redirects):
             return None
         redirect = quote(self.redirects[index], safe="")
         return f"/authorize_approved?client_id={self.id}&redirect_uri={redirect}&response_type=code&scope="
 
 
-# Every approval reads its client, so these statements go straight to the driver.
-_LIVING = f"SELECT {', '.join(OauthClient._fields)} FROM oauth_client WHERE solution = ? AND NOT revoked"
-GET = f"{_LIVING} AND id = ?"
-OF_USER = f"{_LIVING} AND user_id = ? ORDER BY id"
+# Every approval reads its client, so these statements bypass SQLAlchemy for speed.
+_SELECT = f"SELECT {', '.join(OauthClient._fields)} FROM oauth_client WHERE solution = ? AND NOT revoked"
+GET = f"{_SELECT} AND id = ?"
+OF_USER = f"{_SELECT} AND user_id = ? ORDER BY id"
 
 
 def create(
@@ -137,7 +135,7 @@ def create(
     now: int,
 ) -> OauthClient:
     """Register a client of a user. Raises ServiceError 404 where there is no such user."""
-    known(connection, solution, user_id)
+    require(connection, solution, user_id)
     client = OauthClient(
         id=next_id(connection, solution, "client"),
         name=name,
@@ -169,28 +167,28 @@ def change(
 
 
 def revoke(connection: Connection, solution: str, user_id: int, id: int, now: int) -> None:
-    """Delete a user's client with its codes and tokens. Raises as `change`."""
+    """Delete a user's client with its codes and tokens. Raises ServiceError as `change` does."""
     update_client(connection, solution, user_id, id, now, revoked=True, secret="")
     revoke_client(connection, solution, id)
 
 
 def of_user(connection: Connection, solution: str, user_id: int) -> list[OauthClient]:
     """Return the clients of a user. Raises ServiceError 404 where there is no such user."""
-    known(connection, solution, user_id)
-    return _living(connection, OF_USER, solution, user_id)
+    require(connection, solution, user_id)
+    return _read(connection, OF_USER, solution, user_id)
 
 
 def get(connection: Connection, solution: str, id: int) -> OauthClient | None:
-    """Return the client with an id, of any user; None where there is none, or it is deleted."""
-    found = _living(connection, GET, solution, id)
+    """Return the client with an id, of any user; None if it is missing or deleted."""
+    found = _read(connection, GET, solution, id)
     return found[0] if found else None
 
 
 def update_client(
     connection: Connection, solution: str, user_id: int, id: int, now: int, **values: Any
 ) -> OauthClient:
-    """Change columns of a user's client and return it. Raises as `change`."""
-    known(connection, solution, user_id)
+    """Change columns of a user's client and return the client. Raises ServiceError as `change` does."""
+    require(connection, solution, user_id)
     client = get(connection, solution, id)
     if client is None or client.user_id != user_id:
         raise unknown("OAuth client", id)
@@ -202,9 +200,9 @@ def update_client(
     return client._replace(**values)
 
 
-def _living(connection: Connection, query: str, solution: str, named: int) -> list[OauthClient]:
-    rows = execute(connection, query, (solution, named))
-    return [OauthClient(*row)._replace(revoked=False) for row in rows]  # the driver knows no booleans
+def _read(connection: Connection, query: str, solution: str, id: int) -> list[OauthClient]:
+    rows = execute(connection, query, (solution, id))
+    return [OauthClient(*row)._replace(revoked=False) for row in rows]  # SQLite returns booleans as integers
 
 
 def shown_time(now: int) -> str:

@@ -1,7 +1,7 @@
 """The group Oauth of the User service: the platform as an OAuth provider (document 2, Endpoints, Oauth).
 
-RFC 6749 with authorization codes and refresh tokens; RFC 6750 for the user's bearer token. A solution serves the
-pages and endpoints; these operations check and issue.
+RFC 6749 with authorization codes and refresh tokens; RFC 6750 for the user's bearer token. A solution serves the pages
+and endpoints, and calls these operations to check requests and issue tokens.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pydantic import AfterValidator, Field, SecretStr
 from labkit.core.errors import ServiceError
 from labkit.services.arguments import Whole
 from labkit.services.operation import Caller, operation
-from labkit.services.redaction import InJournal, names, one_of, urls
+from labkit.services.redaction import InJournal, names, urls, words_or_lengths
 from labkit.services.user import user_tokens
 from labkit.services.user.accounts import Id
 from labkit.services.user.errors import unknown
@@ -33,7 +33,7 @@ def _printable(name: str) -> str:
 
 
 Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_printable)]
-Scope = Annotated[str, Field(max_length=1000)]  # it is part of every token, and tokens are sent in headers
+Scope = Annotated[str, Field(max_length=1000)]  # limited, since tokens contain it and are sent in headers
 Lifetime = Annotated[Whole, Field(ge=1, lt=2**53)]  # seconds
 
 
@@ -100,7 +100,7 @@ class Oauth(Group):
         token: SecretStr,
         client_id: Id,
         redirect_uri: Annotated[str, InJournal(urls)],
-        response_type: Annotated[str, one_of("code", "token")],
+        response_type: Annotated[str, words_or_lengths("code", "token")],
         scope: Annotated[Scope, InJournal(names)] = "",
     ) -> str:
         """Return an authorization code for a client that the user of a token approved.
@@ -121,7 +121,7 @@ class Oauth(Group):
         self,
         caller: Caller,
         grant_type: Annotated[
-            str, one_of("authorization_code", "refresh_token", "password", "client_credentials")
+            str, words_or_lengths("authorization_code", "refresh_token", "password", "client_credentials")
         ],
         client_id: Id,
         client_secret: SecretStr | None = None,
@@ -131,16 +131,16 @@ class Oauth(Group):
         access_token_ttl: Lifetime = ACCESS_LIFETIME,
         refresh_token_ttl: Lifetime = REFRESH_LIFETIME,
     ) -> dict[str, object]:
-        """Exchange a code or a refresh token for new tokens, which end the earlier ones of this client and user.
+        """Exchange a code or a refresh token for new tokens, which replace the client's earlier tokens for this user.
 
         Returns `{expires_in, token_type, access_token, refresh_token}`. grant_type authorization_code needs code
-        and redirect_uri, refresh_token needs refresh_token. The lifetimes, in seconds, are for the solution to set,
-        never for its clients. Errors as in RFC 6749, 5.2: invalid_client 401; unsupported_grant_type,
-        invalid_request, invalid_grant 400.
+        and redirect_uri, refresh_token needs refresh_token. The solution sets the lifetimes, in seconds, never its
+        clients. Errors as in RFC 6749, 5.2: invalid_client 401; unsupported_grant_type, invalid_request, invalid_grant
+        400.
         """
         now = self._now()
         actor = f"{caller.solution}/oauth token"
-        made = tokens.NewSet(
+        new = tokens.NewSet(
             self._context.identifiers.hex(actor, 40),
             _base64url(self._context.identifiers.hex(actor, 128)),
             now + refresh_token_ttl,
@@ -148,13 +148,13 @@ class Oauth(Group):
         request = tokens.TokenRequest(
             grant_type, client_id, _plain(client_secret), _plain(code), redirect_uri, _plain(refresh_token)
         )
-        granted = await self._context.database.run(tokens.exchange, caller.solution, request, made, now)
+        granted = await self._context.database.run(tokens.exchange, caller.solution, request, new, now)
         access_token = await access_tokens.sign(
             self._context,
             self.keys,
             client_id,
             granted.user_id,
-            made.jti,
+            new.jti,
             granted.scope.split(),
             now,
             access_token_ttl,
@@ -163,7 +163,7 @@ class Oauth(Group):
             "expires_in": access_token_ttl,
             "token_type": "Bearer",
             "access_token": access_token,
-            "refresh_token": made.refresh_token,
+            "refresh_token": new.refresh_token,
         }
 
     def _now(self) -> int:

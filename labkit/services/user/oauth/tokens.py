@@ -1,4 +1,4 @@
-"""Token sets, which a client receives for a code or a refresh token (RFC 6749, 4.1.3 and 6)."""
+"""Issue of token sets in exchange for a code or a refresh token (RFC 6749, 4.1.3 and 6)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from labkit.core.database import Committed, execute
 from labkit.services.user.accounts import ACTIVE
 from labkit.services.user.errors import UserError
-from labkit.services.user.oauth.approvals import CODE, REFRESH, digest, keep, revoke
+from labkit.services.user.oauth.approvals import CODE, REFRESH, digest, revoke, store_credential
 
 SECRET = "SELECT secret FROM oauth_client WHERE solution = ? AND id = ? AND NOT revoked"
 FIND = (
@@ -32,7 +32,7 @@ NEW_SET = "UPDATE oauth_approval SET jti = ? WHERE solution = ? AND id = ?"
 class TokenRequest(NamedTuple):
     """A client's token request; None for a parameter that it did not send.
 
-    A client without client_secret is accepted: its credential is bound to it, and so proves who it is.
+    A client without client_secret is accepted, since a code or refresh token is bound to its client.
     """
 
     grant_type: str
@@ -52,14 +52,14 @@ class NewSet(NamedTuple):
 
 
 class Granted(NamedTuple):
-    """User and scope of a token set; the scope is names with spaces between them."""
+    """User and scope of a token set. scope: names, separated by spaces."""
 
     user_id: int
     scope: str
 
 
-class _Found(NamedTuple):
-    """A credential and its approval. living: whether its user is active, with the same password as at the approval."""
+class _Credential(NamedTuple):
+    """Stored credential with its approval. is_valid: whether its user is active and has not changed the password."""
 
     digest: bytes
     approval: int
@@ -68,15 +68,14 @@ class _Found(NamedTuple):
     scope: str
     expires: int
     spent: int
-    living: int
+    is_valid: int
 
 
-def exchange(connection: Connection, solution: str, request: TokenRequest, made: NewSet, now: int) -> Granted:
-    """Exchange a code or refresh token for a new set, which ends the earlier one of this client and user.
+def exchange(connection: Connection, solution: str, request: TokenRequest, new: NewSet, now: int) -> Granted:
+    """Exchange a code or refresh token for a new token set, which replaces the client's earlier set for this user.
 
     Raises UserError: invalid_client 401; unsupported_grant_type, invalid_request, invalid_grant 400. A second use
-    revokes everything that the first one gave (RFC 6749, 4.1.2 and RFC 9700, 4.14.2), so its error is raised as
-    Committed.
+    revokes the approval (RFC 6749, 4.1.2 and RFC 9700, 4.14.2); its error is raised as Committed, to store that.
     """
     authenticate(connection, solution, request)
     kind, credential = credential_of(request)
@@ -85,7 +84,7 @@ def exchange(connection: Connection, solution: str, request: TokenRequest, made:
         raise _invalid_grant(request)
     if not found.spent and (
         now >= found.expires
-        or not found.living
+        or not found.is_valid
         or (kind == CODE and request.redirect_uri != found.redirect_uri)
     ):
         raise _invalid_grant(request)
@@ -93,8 +92,8 @@ def exchange(connection: Connection, solution: str, request: TokenRequest, made:
         revoke(connection, solution, found.approval)
         raise Committed(_invalid_grant(request))
     execute(connection, END_OTHERS, (solution, request.client_id, found.user_id, found.approval))
-    execute(connection, NEW_SET, (made.jti, solution, found.approval))
-    keep(connection, solution, found.approval, REFRESH, made.refresh_token, made.refresh_expires)
+    execute(connection, NEW_SET, (new.jti, solution, found.approval))
+    store_credential(connection, solution, found.approval, REFRESH, new.refresh_token, new.refresh_expires)
     return Granted(found.user_id, found.scope)
 
 
@@ -128,14 +127,16 @@ def _required(name: str, value: str | None) -> str:
     return value
 
 
-def find(connection: Connection, solution: str, client_id: int, kind: str, credential: str) -> _Found | None:
-    """Return the stored credential of a client, with its approval; None where there is none."""
-    kept = digest(credential)
-    row = execute(connection, FIND, (ACTIVE, solution, kept, kind, client_id)).fetchone()
-    return None if row is None else _Found(kept, *row)
+def find(
+    connection: Connection, solution: str, client_id: int, kind: str, credential: str
+) -> _Credential | None:
+    """Return the stored credential of a client, with its approval; None if it is unknown."""
+    stored = digest(credential)
+    row = execute(connection, FIND, (ACTIVE, solution, stored, kind, client_id)).fetchone()
+    return None if row is None else _Credential(stored, *row)
 
 
 def _invalid_grant(request: TokenRequest) -> UserError:
-    """Return the error of a refused credential: one text for all reasons, so that a thief of one learns nothing."""
+    """Return the error of an invalid credential. The text does not reveal the reason, which could help an attacker."""
     what = "refresh_token is" if request.grant_type == "refresh_token" else "code or redirect_uri is"
     return UserError(400, f"The {what} not valid, or not any more.", "invalid_grant")

@@ -1,5 +1,5 @@
 """The group Roles, and the permissions of the group Users.
 
-roles, permissions and assignments hold the operations; `arguments` their name rules, `tables` their database
+roles, permissions and assignments contain the operations; `arguments` their name rules, `tables` their database
 tables.
 """

@@ -16,7 +16,7 @@ from pydantic import (
     WrapValidator,
 )
 
-from labkit.services.arguments import Whole, listed, none_to_empty
+from labkit.services.arguments import Whole, as_list, none_to_empty
 from labkit.services.user.accounts import Id
 
 RESERVED = frozenset(
@@ -34,7 +34,7 @@ PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 
 def fold(name: str) -> str:
-    """Return a role_id or parameter name in lower case, in which it is compared."""
+    """Return a role_id or parameter name in lower case, for comparison."""
     return name.lower()
 
 
@@ -68,14 +68,14 @@ def _end_point(value: object) -> str:
 
 
 def matching(value: object, pattern: re.Pattern[str], expected: str) -> str:
-    """Return a text that a pattern matches as a whole. Raises ValueError otherwise. expected: for its message."""
+    """Return a text that a pattern matches completely. Raises ValueError, saying what was `expected`, otherwise."""
     if not isinstance(value, str) or not pattern.fullmatch(value):
         raise ValueError(f"expected {expected}")
     return value
 
 
 def unreserved(name: str) -> str:
-    """Return a name that is not a reserved word. Raises ValueError for one."""
+    """Return a name. Raises ValueError if it is a reserved word."""
     if fold(name) in RESERVED:
         raise ValueError(f"{name} is a reserved word")
     return name
@@ -89,28 +89,28 @@ EndPoint = Annotated[str, PlainValidator(_end_point)]
 
 
 class RoleParameter(BaseModel):
-    """A parameter of a role."""
+    """Parameter of a role."""
 
     name: ParameterName
 
 
 class AssignedValue(BaseModel):
-    """A value of a role's parameter, assigned to a user."""
+    """Value of a role's parameter, assigned to a user."""
 
     name: ParameterName
     value: ParameterValue
 
 
 class AssignedRole(BaseModel):
-    """A role assigned to a user, with values of its parameters."""
+    """Role assigned to a user, with values of its parameters."""
 
     role_id: RoleId
-    parameters: Annotated[Sequence[AssignedValue], BeforeValidator(listed)] = ()
+    parameters: Annotated[Sequence[AssignedValue], BeforeValidator(as_list)] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """A method and a path of the solution; {name} in the path is a placeholder for a role's parameter."""
+    """Permission to use a method and a path; {name} in the path is a placeholder for a role's parameter."""
 
     method: Method
     end_point: EndPoint
@@ -120,7 +120,7 @@ class Permission:
 
     @property
     def placeholders(self) -> list[str]:
-        """The distinct names in the path, in lower case; an empty name where a brace is not paired."""
+        """Distinct names of the placeholders, in lower case; with an empty name if a brace is unpaired."""
         names = PLACEHOLDER.findall(self.end_point)
         if set("{}") & set(PLACEHOLDER.sub("", self.end_point)):
             names.append("")
@@ -128,7 +128,7 @@ class Permission:
 
 
 def _perm_id(value: object) -> Permission:
-    """Return the permission of a text {method}/{end_point}: the first slash separates them."""
+    """Return the permission with this perm_id, {method}/{end_point}; the first slash separates the two."""
     if not isinstance(value, str) or "/" not in value:
         raise ValueError("expected {method}/{end_point}")
     method, _, end_point = value.partition("/")
@@ -136,11 +136,11 @@ def _perm_id(value: object) -> Permission:
 
 
 def _pairs(value: object) -> dict[str, str | None]:
-    """Return name::value strings as name (in lower case) → value; None for a value that is impossible or ambiguous.
+    """Return name::value strings as values by lower-case name; None for an invalid or ambiguous value.
 
-    A value is impossible where no user can hold it, ambiguous where a name has two.
+    A value is invalid if no user can have it, ambiguous if its name occurs with two values.
     """
-    texts = listed(value)
+    texts = as_list(value)
     if not isinstance(texts, Sequence):
         raise ValueError("expected a list of name::value")
     pairs: dict[str, str | None] = {}
@@ -150,13 +150,13 @@ def _pairs(value: object) -> dict[str, str | None]:
             raise ValueError("expected name::value")
         if not PARAMETER_NAME.fullmatch(name):
             continue  # no placeholder has such a name
-        held = given if VALUE.fullmatch(given) else None
-        if pairs.setdefault(fold(name), held) != held:
+        valid = given if VALUE.fullmatch(given) else None
+        if pairs.setdefault(fold(name), valid) != valid:
             pairs[fold(name)] = None
     return pairs
 
 
-def _possible(value: object, validate: ValidatorFunctionWrapHandler) -> object:
+def _none_if_invalid(value: object, validate: ValidatorFunctionWrapHandler) -> object:
     try:
         return validate(value)
     except ValueError:
@@ -165,13 +165,13 @@ def _possible(value: object, validate: ValidatorFunctionWrapHandler) -> object:
 
 PermId = Annotated[Permission, PlainValidator(_perm_id, json_schema_input_type=str)]
 Pairs = Annotated[Mapping[str, str | None], PlainValidator(_pairs, json_schema_input_type=list[str])]
-# For permission checks: scripts pass values of a request, and expect no error but 403. None: malformed.
-OptionalId = Annotated[Id | None, WrapValidator(_possible)]
-OptionalPermission = Annotated[PermId | None, WrapValidator(_possible)]
+# Arguments of permission checks. Scripts pass values of a request, so a malformed one is None, which leads to 403.
+OptionalId = Annotated[Id | None, WrapValidator(_none_if_invalid)]
+OptionalPermission = Annotated[PermId | None, WrapValidator(_none_if_invalid)]
 NO_PAIRS: Mapping[str, str | None] = {}
-OptionalPairs = Annotated[Pairs | None, WrapValidator(_possible), BeforeValidator(none_to_empty)]
-Parameters = Annotated[Sequence[RoleParameter], BeforeValidator(listed)]
-PermissionList = Annotated[Sequence[Permission], BeforeValidator(listed)]
-AssignedRoles = Annotated[Sequence[AssignedRole], BeforeValidator(listed)]
+OptionalPairs = Annotated[Pairs | None, WrapValidator(_none_if_invalid), BeforeValidator(none_to_empty)]
+Parameters = Annotated[Sequence[RoleParameter], BeforeValidator(as_list)]
+PermissionList = Annotated[Sequence[Permission], BeforeValidator(as_list)]
+AssignedRoles = Annotated[Sequence[AssignedRole], BeforeValidator(as_list)]
 Offset = Annotated[Whole, Field(ge=0, lt=2**63)]
 Limit = Annotated[Whole, Field(ge=1, le=LARGEST_PAGE)]

@@ -1,7 +1,7 @@
 """Assignments of roles to users in the User service, with values of the roles' parameters.
 
-A user may have a role with no value at all, which permits nothing. The wildcard is a separate value that may be
-assigned beside others and counts as all of them.
+A role without values permits nothing. The wildcard is a value of its own that matches every value; it may be assigned
+beside other values.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sqlalchemy.dialects.sqlite import insert
 from labkit.core.database import execute
 from labkit.core.errors import ServiceError
 from labkit.services.operation import Caller, operation
-from labkit.services.user.accounts import Id, known
+from labkit.services.user.accounts import Id, require
 from labkit.services.user.group import Group
 from labkit.services.user.roles.arguments import (
     LARGEST_PAGE,
@@ -30,15 +30,15 @@ from labkit.services.user.roles.arguments import (
 )
 from labkit.services.user.roles.tables import (
     assignment_table,
-    known_parameter,
-    known_role,
     names,
+    require_parameter,
+    require_role,
     undefined,
     value_table,
     where,
 )
 
-# Solutions check these on their requests, so the statements go straight to the driver.
+# Solutions run these checks on every request, so the statements bypass SQLAlchemy for speed.
 HAS = (
     "SELECT 1 FROM assigned_value "
     "WHERE solution = ? AND user_id = ? AND role = ? AND parameter = ? AND value IN (?, ?)"
@@ -57,8 +57,8 @@ HELD = (
 class Assignments(Group):
     """Operations on the roles assigned to users, in the groups Roles and Users.
 
-    An assignment is `{role_id, parameters: [{name, value}]}`; the wildcard is the value `{type: 'wildcard'}`. A
-    list of assignments in a result is complete, in the order of assigning.
+    An assignment is `{role_id, parameters: [{name, value}]}`; the wildcard is the value `{type: 'wildcard'}`. Results
+    list all assignments of the user, in the order of assigning.
     """
 
     @operation
@@ -73,7 +73,7 @@ class Assignments(Group):
 
     @operation
     async def deassignUser(self, caller: Caller, id: Id, role_id: RoleId) -> list[dict[str, object]]:
-        """Remove a role from a user, who need not have it. Returns the list of the remaining assignments."""
+        """Remove a role from a user; no error if the user lacks it. Returns the list of the remaining assignments."""
         return await self._context.database.run(deassign, caller.solution, id, role_id)
 
     @operation
@@ -106,7 +106,7 @@ class Assignments(Group):
         parameter_name: ParameterName,
         parameter_value: ParameterValue,
     ) -> str:
-        """Return 'OK' where the user has the value or the wildcard in this role, otherwise 403.
+        """Check a parameter value of a user's role. Returns 'OK' if the user has the value or the wildcard, else 403.
 
         404 where there is no such user or role, 400 where the role has no such parameter.
         """
@@ -173,14 +173,15 @@ class Assignments(Group):
 def assign(
     connection: Connection, solution: str, id: int, roles: Iterable[AssignedRole]
 ) -> list[dict[str, object]]:
-    known(connection, solution, id)
+    """Assign roles to a user and return all assignments. Raises ServiceError 404 or 400, as assignUser does."""
+    require(connection, solution, id)
     held: list[dict[str, object]] = []
     values: list[dict[str, object]] = []
     defined: dict[str, dict[str, str]] = {}
     for assigned in roles:
         role = fold(assigned.role_id)
         if role not in defined:
-            defined[role] = names(connection, solution, known_role(connection, solution, assigned.role_id))
+            defined[role] = names(connection, solution, require_role(connection, solution, assigned.role_id))
         row: dict[str, object] = {"solution": solution, "user_id": id, "role": role}
         held.append(row)
         for value in assigned.parameters:
@@ -194,7 +195,8 @@ def assign(
 
 
 def assignments_of(connection: Connection, solution: str, id: int) -> list[dict[str, object]]:
-    known(connection, solution, id)
+    """Return the assignments of a user. Raises ServiceError 404 if there is no such user."""
+    require(connection, solution, id)
     rows = execute(connection, HELD, (solution, id))
     found: dict[str, list[dict[str, object]]] = {}
     for role_id, name, value in rows:
@@ -207,8 +209,9 @@ def _shown(value: str) -> object:
 
 
 def deassign(connection: Connection, solution: str, id: int, role_id: str) -> list[dict[str, object]]:
-    known(connection, solution, id)
-    role = known_role(connection, solution, role_id)
+    """Remove a role from a user and return the other assignments. Raises ServiceError 404 without user or role."""
+    require(connection, solution, id)
+    role = require_role(connection, solution, role_id)
     row = where(assignment_table, solution=solution, user_id=id, role=role)
     connection.execute(delete(assignment_table).where(*row))
     return assignments_of(connection, solution, id)
@@ -217,9 +220,9 @@ def deassign(connection: Connection, solution: str, id: int, role_id: str) -> li
 def deassign_values(
     connection: Connection, solution: str, id: int, role_id: str, name: str, *values: str
 ) -> list[dict[str, object]]:
-    """Remove the given values from a user, or all values of the parameter where none is given."""
-    known(connection, solution, id)
-    role, parameter = known_parameter(connection, solution, role_id, name)
+    """Remove values of a parameter from a user, all if none are given. Returns the user's assignments."""
+    require(connection, solution, id)
+    role, parameter = require_parameter(connection, solution, role_id, name)
     rows = where(value_table, solution=solution, user_id=id, role=role, parameter=parameter)
     if values:
         rows.append(value_table.c.value.in_(values))
@@ -228,8 +231,9 @@ def deassign_values(
 
 
 def has_role(connection: Connection, solution: str, id: int, role_id: str, name: str, value: str) -> bool:
-    known(connection, solution, id)
-    role, parameter = known_parameter(connection, solution, role_id, name)
+    """Return whether a user has a parameter value or the wildcard in a role."""
+    require(connection, solution, id)
+    role, parameter = require_parameter(connection, solution, role_id, name)
     row = (solution, id, role, parameter, value, WILDCARD)
     return execute(connection, HAS, row).fetchone() is not None
 
@@ -237,8 +241,9 @@ def has_role(connection: Connection, solution: str, id: int, role_id: str, name:
 def page(
     connection: Connection, solution: str, id: int, role_id: str, name: str, offset: int, limit: int
 ) -> dict[str, object]:
-    known(connection, solution, id)
-    role, parameter = known_parameter(connection, solution, role_id, name)
+    """Return a page of a user's values of a parameter, as {items, total}."""
+    require(connection, solution, id)
+    role, parameter = require_parameter(connection, solution, role_id, name)
     rows = where(value_table, solution=solution, user_id=id, role=role, parameter=parameter)
     columns = value_table.c
     items = select(columns.value).where(*rows).order_by(columns.position).limit(limit).offset(offset)
@@ -249,14 +254,16 @@ def page(
 
 
 def holders(connection: Connection, solution: str, role_id: str) -> list[int]:
-    role = known_role(connection, solution, role_id)
+    """Return the ids of the users with a role, ascending."""
+    role = require_role(connection, solution, role_id)
     id = assignment_table.c.user_id
     held = select(id).where(*where(assignment_table, solution=solution, role=role)).order_by(id)
     return list(connection.execute(held).scalars())
 
 
 def value_holders(connection: Connection, solution: str, role_id: str, name: str, value: str) -> list[int]:
-    role, parameter = known_parameter(connection, solution, role_id, name)
+    """Return the ids of the users with a parameter value or the wildcard in a role, ascending."""
+    role, parameter = require_parameter(connection, solution, role_id, name)
     rows = where(value_table, solution=solution, role=role, parameter=parameter)
     id = value_table.c.user_id
     held = select(id).where(*rows, value_table.c.value.in_([value, WILDCARD])).distinct().order_by(id)
@@ -264,6 +271,7 @@ def value_holders(connection: Connection, solution: str, role_id: str, name: str
 
 
 def delete_value(connection: Connection, solution: str, role_id: str, name: str, value: str) -> None:
-    role, parameter = known_parameter(connection, solution, role_id, name)
+    """Remove a parameter value of a role from all users."""
+    role, parameter = require_parameter(connection, solution, role_id, name)
     row = where(value_table, solution=solution, role=role, parameter=parameter, value=value)
     connection.execute(delete(value_table).where(*row))

@@ -1,8 +1,8 @@
 """The permissions of the User service: registration, permissions of roles, and the check of a user's permission.
 
-A permission is a method and a path of the solution. A user may use it with a role that has the permission, if the
-user has in this one role, for every placeholder of the path, the requested value or the wildcard; for a path
-without placeholders, any value in that role.
+A permission is a method and a path of the solution. A user has a permission through a role that contains it, if the
+user's assignment of that role has the requested value, or the wildcard, for every placeholder of the path. For a path
+without placeholders, the assignment needs any value.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from labkit.services.user.roles.arguments import (
     PermissionList,
     RoleId,
 )
-from labkit.services.user.roles.tables import known_role, permission_table, role_permission_table, where
+from labkit.services.user.roles.tables import permission_table, require_role, role_permission_table, where
 
-# Solutions check this on every request, so it goes straight to the driver, as the statements of device writes.
+# Solutions run this check on every request, so it bypasses SQLAlchemy for speed.
 ROLE_THAT_HAS = "SELECT 1 FROM role_permission AS had WHERE solution = ? AND method = ? AND end_point = ?"
 AND_HELD = (
     " AND EXISTS (SELECT 1 FROM assigned_value"
@@ -58,7 +58,7 @@ class Permissions(Group):
     @operation
     async def listPerms(self, caller: Caller) -> list[dict[str, str]]:
         """List all permissions, in the order of their registration: `{method, end_point}`."""
-        return await self._context.database.read(_all, caller.solution)
+        return await self._context.database.read(_read_all, caller.solution)
 
     @operation
     async def deletePerm(self, caller: Caller, perm_id: PermId) -> None:
@@ -99,11 +99,11 @@ class Permissions(Group):
         perm_id: OptionalPermission = None,
         parameters: OptionalPairs = NO_PAIRS,
     ) -> str:
-        """Return 'OK' where the user may use a permission with these values of its placeholders, otherwise 403.
+        """Check a user's permission with values of its placeholders. Returns 'OK', or 403 if it is not allowed.
 
         perm_id: `{method}/{end_point}`; parameters: a list of `name::value`, or one; names that are not
-        placeholders are ignored. 403 too: a permission or a user that does not exist; a placeholder without value,
-        with an impossible value or with two, or whose name no parameter can have; missing or malformed arguments.
+        placeholders are ignored. Also 403: a missing user or permission; a placeholder without value, with two values,
+        or with an invalid one, or whose name no parameter can have; missing or malformed arguments.
         """
         if id is None or perm_id is None or parameters is None:
             wrong = "id" if id is None else "perm_id" if perm_id is None else "parameters"
@@ -116,7 +116,7 @@ class Permissions(Group):
 def is_allowed(
     connection: Connection, solution: str, id: int, permission: Permission, given: Mapping[str, str | None]
 ) -> bool:
-    """Return whether a user may use a permission. given: placeholder → value; None for one that no user can have."""
+    """Return whether a user has a permission. given: value by placeholder, None for an invalid value."""
     query = ROLE_THAT_HAS
     values: list[object] = [solution, permission.method, permission.end_point]
     for name in permission.placeholders:
@@ -139,7 +139,7 @@ def attach(
     connection: Connection, solution: str, role_id: str, permissions: Iterable[Permission]
 ) -> list[dict[str, str]]:
     """Add permissions to a role and return all it has. Raises ServiceError 404 where there is no such role."""
-    of_role = {"role": known_role(connection, solution, role_id)}
+    of_role = {"role": require_role(connection, solution, role_id)}
     rows = [_row(solution, permission) for permission in permissions]
     _insert(connection, permission_table, rows)
     _insert(connection, role_permission_table, [row | of_role for row in rows])
@@ -150,7 +150,7 @@ def detach(
     connection: Connection, solution: str, role_id: str, permission: Permission
 ) -> list[dict[str, str]]:
     """Remove a permission from a role and return the others. Raises ServiceError 404 without role or permission."""
-    row = _row(solution, permission) | {"role": known_role(connection, solution, role_id)}
+    row = _row(solution, permission) | {"role": require_role(connection, solution, role_id)}
     if not delete_row(connection, role_permission_table, row):
         raise ServiceError(404, f"Role {role_id} has no permission {permission}.")
     return permissions_of_role(connection, solution, role_id)
@@ -158,12 +158,12 @@ def detach(
 
 def permissions_of_role(connection: Connection, solution: str, role_id: str) -> list[dict[str, str]]:
     """Return the permissions of a role. Raises ServiceError 404 where there is no such role."""
-    role = known_role(connection, solution, role_id)
-    return listed(connection, role_permission_table, {"solution": solution, "role": role})
+    role = require_role(connection, solution, role_id)
+    return list_permissions(connection, role_permission_table, {"solution": solution, "role": role})
 
 
-def _all(connection: Connection, solution: str) -> list[dict[str, str]]:
-    return listed(connection, permission_table, {"solution": solution})
+def _read_all(connection: Connection, solution: str) -> list[dict[str, str]]:
+    return list_permissions(connection, permission_table, {"solution": solution})
 
 
 def _unregister(connection: Connection, solution: str, permission: Permission) -> None:
@@ -180,7 +180,8 @@ def _insert(connection: Connection, table: Table, rows: list[dict[str, str]]) ->
         connection.execute(insert(table).on_conflict_do_nothing(), rows)
 
 
-def listed(connection: Connection, table: Table, of: Mapping[str, str]) -> list[dict[str, str]]:
+def list_permissions(connection: Connection, table: Table, of: Mapping[str, str]) -> list[dict[str, str]]:
+    """Return the permissions in a table in the order of insertion. of: values of the columns to match."""
     columns = table.c
     rows = connection.execute(
         select(columns.method, columns.end_point).where(*where(table, **of)).order_by(columns.position)
@@ -189,4 +190,5 @@ def listed(connection: Connection, table: Table, of: Mapping[str, str]) -> list[
 
 
 def delete_row(connection: Connection, table: Table, row: Mapping[str, str]) -> bool:
+    """Delete the row with these column values. Returns False if there is none."""
     return connection.execute(delete(table).where(*where(table, **row))).rowcount > 0

@@ -1,4 +1,4 @@
-"""The group Roles of the User service: roles and the parameters that they have.
+"""The group Roles of the User service: roles and their parameters.
 
 The permissions of roles are in `permissions`, their assignment to users in `assignments`.
 """
@@ -15,10 +15,10 @@ from labkit.services.operation import Caller, operation
 from labkit.services.user.group import Group
 from labkit.services.user.roles.arguments import ParameterName, Parameters, RoleId, RoleParameter, fold
 from labkit.services.user.roles.tables import (
-    known_parameter,
-    known_role,
     names,
     parameter_table,
+    require_parameter,
+    require_role,
     role_table,
     where,
 )
@@ -78,7 +78,7 @@ class Roles(Group):
 def create(
     connection: Connection, solution: str, role_id: str, parameters: Iterable[RoleParameter]
 ) -> dict[str, object]:
-    """Create a role and return it as operations do. Raises ServiceError 409 where it exists."""
+    """Create a role and return it in the format of operations' results. Raises ServiceError 409 if it exists."""
     created = connection.execute(
         insert(role_table)
         .values(solution=solution, role=fold(role_id), role_id=role_id)
@@ -90,16 +90,17 @@ def create(
 
 
 def shown(connection: Connection, solution: str, role_id: str) -> dict[str, object]:
-    """Return a role as operations do. Raises ServiceError 404 where there is none."""
-    role = known_role(connection, solution, role_id)
-    spelled = connection.execute(
+    """Return a role in the format of operations' results. Raises ServiceError 404 if it is missing."""
+    role = require_role(connection, solution, role_id)
+    spelling = connection.execute(
         select(role_table.c.role_id).where(*where(role_table, solution=solution, role=role))
     ).scalar_one()
     defined = names(connection, solution, role).values()
-    return {"role_id": spelled, "parameter": [{"name": name} for name in defined]}
+    return {"role_id": spelling, "parameter": [{"name": name} for name in defined]}
 
 
 def all_roles(connection: Connection, solution: str) -> list[dict[str, object]]:
+    """Return all roles with their parameters, in the order of creation."""
     roles, parameters = role_table.c, parameter_table.c
     rows = connection.execute(
         select(roles.role_id, parameters.name)
@@ -114,14 +115,16 @@ def all_roles(connection: Connection, solution: str) -> list[dict[str, object]]:
 
 
 def delete_role(connection: Connection, solution: str, role_id: str) -> None:
-    role = known_role(connection, solution, role_id)
+    """Delete a role and its assignments. Raises ServiceError 404 if it is missing."""
+    role = require_role(connection, solution, role_id)
     connection.execute(delete(role_table).where(*where(role_table, solution=solution, role=role)))
 
 
 def add_parameters(
     connection: Connection, solution: str, role_id: str, parameters: Iterable[RoleParameter]
 ) -> dict[str, object]:
-    role = known_role(connection, solution, role_id)
+    """Add parameters to a role, unless it has them, and return the role. Raises ServiceError 404 if it is missing."""
+    role = require_role(connection, solution, role_id)
     rows = [
         {"solution": solution, "role": role, "parameter": fold(parameter.name), "name": parameter.name}
         for parameter in parameters
@@ -132,7 +135,8 @@ def add_parameters(
 
 
 def remove_parameters(connection: Connection, solution: str, role_id: str, name: str) -> dict[str, object]:
-    role, parameter = known_parameter(connection, solution, role_id, name)
+    """Remove a parameter from a role and return the role. Raises ServiceError 404 or 400 if either is missing."""
+    role, parameter = require_parameter(connection, solution, role_id, name)
     row = where(parameter_table, solution=solution, role=role, parameter=parameter)
     connection.execute(delete(parameter_table).where(*row))
     return shown(connection, solution, role_id)

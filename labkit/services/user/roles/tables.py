@@ -1,7 +1,7 @@
 """The database tables of roles, permissions and assignments, and the lookup of a role.
 
-Rows refer to roles and parameters by their lower-case names; the first spelling is stored once, beside the name. A
-`position` counts up with every row, so it gives the order of insertion.
+Rows refer to roles and parameters by their lower-case names; the original spelling is stored with the role or parameter
+itself. `position` increases with every row, so it orders rows by insertion.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ value_table = Table(
     Index("assigned_value_of_role", "solution", "role", "parameter", "value", "user_id"),
 )
 
-# Nearly every operation on roles begins with these, so they go straight to the driver.
+# Nearly every operation on roles runs these statements, so they bypass SQLAlchemy for speed.
 ROLE = "SELECT 1 FROM role WHERE solution = ? AND role = ?"
 PARAMETERS = "SELECT parameter, name FROM role_parameter WHERE solution = ? AND role = ? ORDER BY position"
 
@@ -128,8 +128,8 @@ def where(table: Table, **row: object) -> list[ColumnElement[bool]]:
     return [table.c[name] == value for name, value in row.items()]
 
 
-def known_role(connection: Connection, solution: str, role_id: str) -> str:
-    """Return the role's name as tables store it. Raises ServiceError 404 where there is none."""
+def require_role(connection: Connection, solution: str, role_id: str) -> str:
+    """Return a role's name as tables store it. Raises ServiceError 404 if there is no such role."""
     role = fold(role_id)
     if execute(connection, ROLE, (solution, role)).fetchone() is None:
         raise unknown("Role", role_id)
@@ -137,13 +137,13 @@ def known_role(connection: Connection, solution: str, role_id: str) -> str:
 
 
 def names(connection: Connection, solution: str, role: str) -> dict[str, str]:
-    """Return the parameters of a role in the order of their definition: name as tables store it → as first spelled."""
+    """Return the parameters of a role in the order of definition: original spelling by lower-case name."""
     return dict(execute(connection, PARAMETERS, (solution, role)))
 
 
-def known_parameter(connection: Connection, solution: str, role_id: str, name: str) -> tuple[str, str]:
+def require_parameter(connection: Connection, solution: str, role_id: str, name: str) -> tuple[str, str]:
     """Return role and parameter as tables store them. Raises ServiceError 404 without role, 400 without parameter."""
-    role = known_role(connection, solution, role_id)
+    role = require_role(connection, solution, role_id)
     if fold(name) not in names(connection, solution, role):
         raise undefined(role_id, name)
     return role, fold(name)

@@ -1,4 +1,4 @@
 """The group Socials: users log in with an identity provider, by OAuth 2 or OAuth 1.0a.
 
-`operations` holds the operations that scripts call; `records` the database tables, `web` the requests to providers.
+`operations` contains the operations that scripts call; `records` the database tables, `web` the requests to providers.
 """

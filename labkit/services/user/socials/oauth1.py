@@ -1,4 +1,4 @@
-"""Social login by OAuth 1.0a, the client's side (RFC 5849); oauthlib signs."""
+"""Client side of OAuth 1.0a for social login (RFC 5849); oauthlib signs the requests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from labkit.services.user.socials.web import ProviderClient, is_token, with_quer
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """Nonce and timestamp, which make every signed request unique (section 3.3). seconds: lab time."""
+    """Nonce and timestamp of a signed request, which make it unique (section 3.3). seconds: lab time."""
 
     nonce: str
     seconds: int
@@ -24,7 +24,7 @@ async def request_token(provider: ProviderClient, stamp: Stamp) -> Oauth1Token:
     headers = signed_headers(
         provider, "POST", provider.at.request_token, stamp, callback=provider.social.redirect
     )
-    fields = await provider.ask_for_token(provider.at.request_token, headers)
+    fields = await provider.request_token_fields(provider.at.request_token, headers)
     if fields.get("oauth_callback_confirmed") not in ("true", True):
         raise provider.failed("did not confirm the callback")
     return _token(provider, fields)
@@ -40,11 +40,11 @@ async def access_token(
 ) -> Oauth1Token:
     """Exchange temporary credentials for token credentials (section 2.3). Raises ServiceError."""
     headers = signed_headers(provider, "POST", provider.at.token, stamp, token, verifier=verifier)
-    return _token(provider, await provider.ask_for_token(provider.at.token, headers))
+    return _token(provider, await provider.request_token_fields(provider.at.token, headers))
 
 
 async def user(provider: ProviderClient, token: Oauth1Token, stamp: Stamp) -> str:
-    """Return the user information. Raises ServiceError."""
+    """Return the user information as JSON text. Raises ServiceError."""
     return await provider.user(signed_headers(provider, "GET", provider.at.userinfo, stamp, token))
 
 

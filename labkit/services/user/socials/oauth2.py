@@ -1,4 +1,4 @@
-"""Social login by OAuth 2: the authorization code grant, the client's side (RFC 6749, section 4.1)."""
+"""Client side of OAuth 2 for social login: the authorization code grant (RFC 6749, section 4.1)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def access_token(provider: ProviderClient, code: str) -> str:
         "client_id": social.client_id,
         "client_secret": social.client_secret,
     }
-    fields = await provider.ask_for_token(provider.at.token, {"Content-Type": FORM}, urlencode(form))
+    fields = await provider.request_token_fields(provider.at.token, {"Content-Type": FORM}, urlencode(form))
     token = fields.get("access_token")
     if not is_token(token):
         raise provider.failed("answered without an access token")
@@ -38,5 +38,5 @@ async def access_token(provider: ProviderClient, code: str) -> str:
 
 
 async def user(provider: ProviderClient, token: str) -> str:
-    """Return the user information (RFC 6750, section 2.1). Raises ServiceError."""
+    """Return the user information as JSON text (RFC 6750, section 2.1). Raises ServiceError."""
     return await provider.user({"Authorization": f"Bearer {token}"})

@@ -10,9 +10,9 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from sqlalchemy import Connection
 
 from labkit.core.errors import ServiceError
-from labkit.services.arguments import is_unicode, listed
+from labkit.services.arguments import as_list, is_unicode
 from labkit.services.operation import Caller, operation
-from labkit.services.redaction import InJournal, lengths, one_of, urls
+from labkit.services.redaction import InJournal, lengths, urls, words_or_lengths
 from labkit.services.user.group import Group
 from labkit.services.user.socials import oauth1, oauth2, records
 from labkit.services.user.socials.oauth1 import Stamp
@@ -22,7 +22,7 @@ from labkit.services.user.socials.web import REASONS, Consumer, ProviderClient, 
 
 def _absolute(url: str) -> str:
     parts = urlsplit(url)
-    if not url.isprintable() or " " in url:  # urlsplit overlooks the ends of lines
+    if not url.isprintable() or " " in url:  # urlsplit removes line ends
         raise ValueError("expected a URL without spaces and control characters")
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.fragment:
         raise ValueError("expected an absolute http or https URL without a fragment")
@@ -35,10 +35,10 @@ def _utf8(secret: SecretStr) -> SecretStr:
     return secret
 
 
-Name = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9._-]+$")]  # a part of paths
+Name = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9._-]+$")]  # part of URL paths
 Scope = Annotated[
     tuple[Annotated[str, Field(min_length=1, max_length=500)], ...],
-    BeforeValidator(listed),
+    BeforeValidator(as_list),
     Field(max_length=50),
 ]
 Redirect = Annotated[str, Field(max_length=2000), AfterValidator(_absolute), InJournal(urls)]
@@ -99,35 +99,36 @@ class Socials(Group):
     @operation
     async def getSocial(self, caller: Caller, consumer: Name) -> dict[str, object]:
         """Return the configuration of a consumer, in any letter case. 404 where there is none."""
-        return (await self._context.database.read(records.known, caller.solution, consumer)).shown()
+        return (await self._context.database.read(records.require, caller.solution, consumer)).shown()
 
     @operation
     async def socialList(self, caller: Caller) -> list[dict[str, object]]:
         """List the social logins configured in the solution, by name."""
         return [
-            social.shown() for social in await self._context.database.read(records.every, caller.solution)
+            social.shown()
+            for social in await self._context.database.read(records.all_socials, caller.solution)
         ]
 
     @operation
     async def getSocialLoginUrl(self, caller: Caller, consumer: Name, reqToken: Hidden | None = None) -> str:
-        """Return the provider's URL where a user logs in, or for OAuth 1 first a request token.
+        """Return the provider's login URL; for OAuth 1 the first call returns a request token instead.
 
         OAuth 1 without reqToken: returns a request token, letters and digits, valid for 600 s and one login; with
         reqToken: returns the URL. OAuth 2: returns the URL, which contains a state, valid for 600 s and one login.
         """
-        provider = await self._found(caller, consumer)
+        provider = await self._client_of(caller, consumer)
         if provider.at.protocol == "oauth2":
-            state = self._made(caller, 40)
-            await self._keep(self._login(caller, provider, "state", state), Oauth1Token("", ""))
+            state = self._random_text(caller, 40)
+            await self._store(self._login(caller, provider, "state", state), Oauth1Token("", ""))
             return oauth2.login_url(provider, state)
         if reqToken is not None:
             login = self._login(caller, provider, "request_token", reqToken.get_secret_value())
             return oauth1.login_url(provider, await self._find(login, "reqToken"))
         token = await oauth1.request_token(provider, self._stamp(caller))
-        # Scripts read it from a cookie by a pattern of letters and digits; a replacement is given for another token.
+        # Scripts parse it from a cookie as letters and digits, so any other token gets a substitute of that form.
         plain = token.token.isascii() and token.token.isalnum()
-        value = token.token if plain else self._made(caller, 40)
-        await self._keep(self._login(caller, provider, "request_token", value), token)
+        value = token.token if plain else self._random_text(caller, 40)
+        await self._store(self._login(caller, provider, "request_token", value), token)
         return value
 
     @operation
@@ -140,29 +141,29 @@ class Socials(Group):
         oauth_token: Hidden | None = None,
         oauth_verifier: Hidden | None = None,
         reqToken: Hidden | None = None,
-        error: Annotated[str | None, one_of(*REASONS)] = None,
+        error: Annotated[str | None, words_or_lengths(*REASONS)] = None,
         error_description: Annotated[str | None, InJournal(lengths)] = None,
         denied: Hidden | None = None,
     ) -> str:
         """Finish a social login: exchange the parameters of the provider's callback for a token.
 
         OAuth 2: code, and state if the callback has it. OAuth 1: oauth_token, oauth_verifier, and reqToken as
-        getSocialLoginUrl returned it. error, error_description, denied: sent by the provider where it or the user
+        getSocialLoginUrl returned it. error, error_description, denied: sent by the provider if it or the user
         refuses. 400 where the login is refused, or a state or request token is used up or of another consumer.
         """
-        provider = await self._found(caller, consumer)
+        provider = await self._client_of(caller, consumer)
         if error is not None or denied is not None:
             raise provider.refused(error or "access_denied", error_description or "")
         if provider.at.protocol == "oauth2":
             given = _required("code", code)
             if state is not None:
-                await self._take(self._login(caller, provider, "state", state.get_secret_value()), "state")
+                await self._consume(self._login(caller, provider, "state", state.get_secret_value()), "state")
             return await oauth2.access_token(provider, given)
         verifier = _required("oauth_verifier", oauth_verifier)
         login = self._login(caller, provider, "request_token", _required("reqToken", reqToken))
-        login_request = await self._take(login, "reqToken", _required("oauth_token", oauth_token))
+        login_request = await self._consume(login, "reqToken", _required("oauth_token", oauth_token))
         token = await oauth1.access_token(provider, login_request, verifier, self._stamp(caller))
-        await self._keep(self._login(caller, provider, "access_token", token.token), token)
+        await self._store(self._login(caller, provider, "access_token", token.token), token)
         return token.token
 
     @operation
@@ -172,7 +173,7 @@ class Socials(Group):
         token: as getSocialToken returned it. 400 for a malformed token; 401 for one unknown to an OAuth 1 consumer,
         or refused.
         """
-        provider = await self._found(caller, consumer)
+        provider = await self._client_of(caller, consumer)
         text = token.get_secret_value()
         if not is_token(text):
             raise ServiceError(400, "Parameter token is malformed: expected what getSocialToken gave.")
@@ -181,9 +182,9 @@ class Socials(Group):
         login = self._login(caller, provider, "access_token", text)
         return await oauth1.user(provider, await self._find(login, "token", 401), self._stamp(caller))
 
-    async def _found(self, caller: Caller, consumer: str) -> ProviderClient:
-        """Return the provider client of a configured consumer. Raises ServiceError 404 where it is not configured."""
-        social = await self._context.database.read(records.known, caller.solution, consumer)
+    async def _client_of(self, caller: Caller, consumer: str) -> ProviderClient:
+        """Return the client for a configured consumer's provider. Raises ServiceError 404 if it is not configured."""
+        social = await self._context.database.read(records.require, caller.solution, consumer)
         return self._provider(social)
 
     def _provider(self, social: Social) -> ProviderClient:
@@ -196,8 +197,8 @@ class Socials(Group):
     def _login(self, caller: Caller, provider: ProviderClient, kind: Kind, value: str) -> Login:
         return Login(caller.solution, provider.social.consumer, kind, value)
 
-    async def _keep(self, login: Login, token: Oauth1Token) -> None:
-        await self._context.database.run(records.keep, login, token, self._context.clock.now())
+    async def _store(self, login: Login, token: Oauth1Token) -> None:
+        await self._context.database.run(records.store, login, token, self._context.clock.now())
 
     async def _find(self, login: Login, parameter: str, status: int = 400) -> Oauth1Token:
         found = await self._context.database.read(records.find, login, self._context.clock.now())
@@ -205,23 +206,23 @@ class Socials(Group):
             raise _unknown_token(parameter, status)
         return found
 
-    async def _take(self, login: Login, parameter: str, named: str = "") -> Oauth1Token:
-        """Remove and return the pending sign-in's token. named: the OAuth 1 request token that it must match."""
+    async def _consume(self, login: Login, parameter: str, expected: str = "") -> Oauth1Token:
+        """Remove and return the token of a pending login. expected: the OAuth 1 request token that it must match."""
 
-        def take(connection: Connection) -> Oauth1Token:
-            taken = records.take(connection, login, self._context.clock.now())
-            if taken is None:
+        def consume(connection: Connection) -> Oauth1Token:
+            token = records.consume(connection, login, self._context.clock.now())
+            if token is None:
                 raise _unknown_token(parameter)
-            if not compare_digest(taken.token.encode(), named.encode()):
+            if not compare_digest(token.token.encode(), expected.encode()):
                 raise ServiceError(400, "Parameter oauth_token is not the one that reqToken belongs to.")
-            return taken
+            return token
 
-        return await self._context.database.run(take)
+        return await self._context.database.run(consume)
 
     def _stamp(self, caller: Caller) -> Stamp:
-        return Stamp(self._made(caller, 32), self._context.clock.seconds())
+        return Stamp(self._random_text(caller, 32), self._context.clock.seconds())
 
-    def _made(self, caller: Caller, length: int) -> str:
+    def _random_text(self, caller: Caller, length: int) -> str:
         return self._context.identifiers.alphanumeric(f"{caller.solution}/social", length)
 
 

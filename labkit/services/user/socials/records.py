@@ -1,7 +1,7 @@
 """The database tables of the group Socials: configurations of social logins, and the tokens of their logins.
 
-A login of OAuth 2 stores its state, one of OAuth 1 its request token and in the end its access token, both with
-their secret. They are deleted with the social.
+A login by OAuth 2 stores its state; a login by OAuth 1 stores its request token, and then its access token, each with
+its secret. They are deleted with the social.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from labkit.core.errors import ServiceError
 from labkit.core.tables import metadata
 from labkit.services.user.errors import unknown
 
-LIFETIME = 600  # seconds that a login may take; access tokens stay
+LIFETIME = 600  # seconds until a pending login expires; access tokens do not expire
 
 Kind = Literal["state", "request_token", "access_token"]
 
@@ -63,7 +63,7 @@ login_table = Table(
 
 @dataclass(frozen=True, slots=True)
 class Social:
-    """A solution's registration with an identity provider (document 2, Records: social)."""
+    """Registration of a solution with an identity provider (document 2, Records: social)."""
 
     scope: tuple[str, ...]
     consumer: str
@@ -72,7 +72,7 @@ class Social:
     client_secret: str = field(repr=False)
 
     def shown(self) -> dict[str, object]:
-        """Return the social as operations return it, with its secret."""
+        """Return the social in the format of operations' results, with its secret."""
         return {
             "scope": list(self.scope),
             "consumer": self.consumer,
@@ -84,7 +84,7 @@ class Social:
 
 @dataclass(frozen=True, slots=True)
 class Oauth1Token:
-    """A token of OAuth 1 and its secret."""
+    """Token of OAuth 1 and its secret."""
 
     token: str = field(repr=False)
     secret: str = field(repr=False)
@@ -100,18 +100,18 @@ def add(connection: Connection, solution: str, social: Social) -> None:
 
 def change(connection: Connection, solution: str, consumer: str, values: Mapping[str, object]) -> None:
     """Change some fields of a social. Raises ServiceError 404 where there is none."""
-    known(connection, solution, consumer)
+    require(connection, solution, consumer)
     if values:
         connection.execute(update(social_table).where(of_consumer(solution, consumer)).values(**values))
 
 
 def remove(connection: Connection, solution: str, consumer: str) -> None:
     """Delete a social with the tokens of its logins. Raises ServiceError 404 where there is none."""
-    known(connection, solution, consumer)
+    require(connection, solution, consumer)
     connection.execute(delete(social_table).where(of_consumer(solution, consumer)))
 
 
-def known(connection: Connection, solution: str, consumer: str) -> Social:
+def require(connection: Connection, solution: str, consumer: str) -> Social:
     """Return the social of a consumer, in any letter case. Raises ServiceError 404 where there is none."""
     row = connection.execute(_socials.where(of_consumer(solution, consumer))).first()
     if row is None:
@@ -119,7 +119,7 @@ def known(connection: Connection, solution: str, consumer: str) -> Social:
     return Social(tuple(row[0]), *row[1:])
 
 
-def every(connection: Connection, solution: str) -> list[Social]:
+def all_socials(connection: Connection, solution: str) -> list[Social]:
     """Return all socials of a solution, by name."""
     rows = connection.execute(
         _socials.where(social_table.c.solution == solution).order_by(social_table.c.folded)
@@ -145,7 +145,7 @@ def of_consumer(solution: str, consumer: str) -> ColumnElement[bool]:
 
 
 class Login(NamedTuple):
-    """The key of a stored login token. value: the state or token that scripts and callbacks send."""
+    """Key of a stored login token. value: the state or token that scripts and callbacks send."""
 
     solution: str
     consumer: str
@@ -153,28 +153,28 @@ class Login(NamedTuple):
     value: str
 
 
-def keep(connection: Connection, login: Login, token: Oauth1Token, now: float) -> None:
-    """Store a token for the lifetime of its kind, and delete all expired ones.
+def store(connection: Connection, login: Login, token: Oauth1Token, now: float) -> None:
+    """Store a token for the lifetime of its kind, and delete all expired tokens.
 
-    Raises ServiceError 404 where the social was deleted while its provider was asked.
+    Raises ServiceError 404 if the social was deleted during the request to its provider.
     """
-    known(connection, login.solution, login.consumer)
+    require(connection, login.solution, login.consumer)
     connection.execute(delete(login_table).where(login_table.c.dead_at <= now))
     dead_at = None if login.kind == "access_token" else now + LIFETIME
-    held = {"token": token.token, "secret": token.secret, "dead_at": dead_at}
-    kept = upsert(login_table).values({**_key(login), **held})
-    connection.execute(kept.on_conflict_do_update(set_=held))
+    values = {"token": token.token, "secret": token.secret, "dead_at": dead_at}
+    statement = upsert(login_table).values({**_key(login), **values})
+    connection.execute(statement.on_conflict_do_update(set_=values))
 
 
 def find(connection: Connection, login: Login, now: float) -> Oauth1Token | None:
-    """Return the token that `keep` stored; None where there is none, or it is expired."""
+    """Return a stored token; None if it is missing or expired."""
     columns = login_table.c
     row = connection.execute(select(columns.token, columns.secret).where(*alive(login, now))).first()
     return None if row is None else Oauth1Token(*row)
 
 
-def take(connection: Connection, login: Login, now: float) -> Oauth1Token | None:
-    """Return the token as `find` does, and delete it."""
+def consume(connection: Connection, login: Login, now: float) -> Oauth1Token | None:
+    """Delete a stored token and return it; None if it is missing or expired."""
     columns = login_table.c
     row = connection.execute(
         delete(login_table).where(*alive(login, now)).returning(columns.token, columns.secret)

@@ -1,4 +1,4 @@
-"""HTTP client of social login, for both protocols: requests to identity providers, and their responses."""
+"""HTTP client of identity providers for social login, shared by both protocols."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from labkit.services.user.socials.records import Social
 
 FORM = "application/x-www-form-urlencoded"
 
-# Characters that a header and a cookie can carry (RFC 6265, section 4.1.1): scripts put tokens into both.
+# Characters allowed in a header and in a cookie (RFC 6265, section 4.1.1); scripts put tokens into both.
 _TOKEN = re.compile(r"[!#-+\--:<-\[\]-~]{1,4096}")
-# RFC 6749, section 5.2; shorter, since it is shown.
-REASONS = frozenset(  # RFC 6749, 4.1.2.1 and 5.2, and error codes of known providers
+REASONS = frozenset(  # error codes of RFC 6749, 4.1.2.1 and 5.2, and of known providers
     "access_denied bad_verification_code expired_token incorrect_client_credentials invalid_client invalid_grant "
     "invalid_request invalid_scope invalid_token redirect_uri_mismatch server_error temporarily_unavailable "
     "unauthorized_client unsupported_grant_type unsupported_response_type user_cancelled_authorize "
     "user_cancelled_login".split()
 )
+# The characters of an error code (RFC 6749, section 5.2), with a limit of length.
 _ERROR = re.compile(r"[ !#-\[\]-~]{1,80}")
 
 
 @dataclass(frozen=True, slots=True)
 class Consumer:
-    """The protocol and endpoint URLs of an identity provider. request_token: for an OAuth 1 provider only."""
+    """Protocol and endpoint URLs of an identity provider. request_token: only of OAuth 1."""
 
     protocol: str
     authorize: str
@@ -47,7 +47,7 @@ class ProviderClient:
     at: Consumer
     web: Outbound
 
-    async def ask(
+    async def request(
         self, method: str, url: str, headers: Mapping[str, str], body: str | None = None
     ) -> tuple[int, str]:
         """Send a request and return the response's status, which is below 500, and its text.
@@ -67,22 +67,22 @@ class ProviderClient:
             raise self.failed(f"answered {status}")
         return status, text
 
-    async def ask_for_token(
+    async def request_token_fields(
         self, url: str, headers: Mapping[str, str], body: str | None = None
     ) -> dict[str, object]:
         """Request a token and return the fields of the response. Raises ServiceError 400 where it is refused."""
-        status, text = await self.ask("POST", url, headers, body)
+        status, text = await self.request("POST", url, headers, body)
         fields = _fields(text)
-        named = fields.get("error", "")  # some providers send errors with status 200
-        if named or status >= 400:
-            raise self.refused(named, f"it answered {status}")
+        code = fields.get("error", "")  # some providers send errors with status 200
+        if code or status >= 400:
+            raise self.refused(code, f"it answered {status}")
         if status != 200:
             raise self.failed(f"answered {status}")
         return fields
 
     async def user(self, headers: Mapping[str, str]) -> str:
-        """Return the user information, as the provider writes it. Raises ServiceError with the provider's 4xx."""
-        status, text = await self.ask("GET", self.at.userinfo, headers)
+        """Return the user information, unchanged JSON text of the provider. Raises ServiceError with its 4xx status."""
+        status, text = await self.request("GET", self.at.userinfo, headers)
         if status >= 400:
             raise ServiceError(status, f"{self.social.consumer} refuses the request: it answered {status}.")
         if status != 200 or not _is_json(text):
@@ -90,30 +90,29 @@ class ProviderClient:
         return text
 
     def failed(self, how: str) -> ServiceError:
-        """Return a ServiceError 502 for a provider that does not work as it should. how: the rest of the sentence."""
+        """Return a ServiceError 502 for an invalid response. how: the message after the provider's name."""
         return ServiceError(502, f"{self.social.consumer} {how}.")
 
-    def refused(self, named: object, described: str) -> ServiceError:
+    def refused(self, code: object, description: str) -> ServiceError:
         """Return the error of a login that the provider refuses.
 
-        named: its error code, if any (RFC 6749, 4.1.2.1 and 5.2).
-
-        The client's callback supplies both arguments, so the journal shows only known codes, and no description.
+        code: the provider's error code, if any (RFC 6749, 4.1.2.1 and 5.2); description: its error text. A callback
+        may carry any text in them, so the journal shows only known codes, and no description.
         """
         refuses = f"{self.social.consumer} refuses"
-        if not isinstance(named, str) or not _ERROR.fullmatch(named):
-            return ServiceError(400, f"{refuses}: {described[:200]}.", f"{refuses}.")
-        known = named if named in REASONS else "for another reason"
+        if not isinstance(code, str) or not _ERROR.fullmatch(code):
+            return ServiceError(400, f"{refuses}: {description[:200]}.", f"{refuses}.")
+        known = code if code in REASONS else "for another reason"
         return UserError(
             400,
-            f"{refuses} ({named}): {described[:200]}." if described else f"{refuses}: {named}.",
-            named,
+            f"{refuses} ({code}): {description[:200]}." if description else f"{refuses}: {code}.",
+            code,
             f"{refuses}: {known}.",
         )
 
 
 def is_token(value: object) -> TypeGuard[str]:
-    """Return whether a value is text that a header and a cookie can carry as a token."""
+    """Return whether a value is a text that can be sent as a token in a header and in a cookie."""
     return isinstance(value, str) and _TOKEN.fullmatch(value) is not None
 
 
@@ -123,7 +122,7 @@ def with_query(url: str, parameters: Mapping[str, str]) -> str:
 
 
 def _fields(text: str) -> dict[str, object]:
-    """Return the fields of a response in JSON or form encoding; {} where it is neither."""
+    """Return the fields of a response in JSON or form encoding; {} if it is neither."""
     if not text.lstrip().startswith(("{", "[")):
         return dict(parse_qsl(text))
     try:

@@ -1,4 +1,4 @@
 """The group Users: accounts, and the data stored with them.
 
-`operations` and `data` hold the operations that scripts call; `filters` reads the filters of listUsers.
+`operations` and `data` contain the operations that scripts call; `filters` parses the filters of listUsers.
 """

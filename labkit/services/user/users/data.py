@@ -1,4 +1,4 @@
-"""Data that a solution stores with a user: values by key, until they or the user are deleted."""
+"""Data that a solution stores with a user: values by key, deleted with the user at the latest."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from sqlalchemy.dialects.sqlite import insert
 
 from labkit.core.errors import ServiceError
 from labkit.core.tables import metadata
-from labkit.services.arguments import listed
+from labkit.services.arguments import as_list
 from labkit.services.operation import Caller, operation
-from labkit.services.user.accounts import Id, Text, belongs_to_user, known
+from labkit.services.user.accounts import Id, Text, belongs_to_user, require
 from labkit.services.user.group import Group
 
 LONGEST_KEY = 200  # characters
 LARGEST_VALUE = 256 * 1024  # characters of JSON
-LARGEST_NUMBER = 1000  # values of a user
-WRAPPER = "key values"  # the argument of the operations' older names, an object
+MOST_VALUES = 1000  # values of a user
+WRAPPER = "key values"  # argument of createUserStorage and updateUserStorage: an object of all values
 
 data_table = Table(
     "user_data",
@@ -46,11 +46,11 @@ data_table = Table(
 )
 
 
-Keys = Annotated[Sequence[Text], BeforeValidator(listed)]
+Keys = Annotated[Sequence[Text], BeforeValidator(as_list)]
 
 
 class UserData(Group):
-    """The operations on a user's data (a part of the group Users)."""
+    """Operations on a user's data (a part of the group Users)."""
 
     @operation
     async def createUserData(self, caller: Caller, /, id: Id, **values: object) -> None:
@@ -97,7 +97,7 @@ class UserData(Group):
 
         The values may also be given in one object, as the argument `key values`.
         """
-        await self._context.database.run(create, caller.solution, id, _encoded(_unwrap(values)))
+        await self._context.database.run(create, caller.solution, id, _encoded(_unwrapped(values)))
 
     @operation
     async def updateUserStorage(self, caller: Caller, /, id: Id, **values: object) -> None:
@@ -105,16 +105,16 @@ class UserData(Group):
 
         The values may also be given in one object, as the argument `key values`.
         """
-        await self._context.database.run(_update, caller.solution, id, _encoded(_unwrap(values)))
+        await self._context.database.run(_update, caller.solution, id, _encoded(_unwrapped(values)))
 
 
-def _unwrap(values: Mapping[str, object]) -> Mapping[str, object]:
+def _unwrapped(values: Mapping[str, object]) -> Mapping[str, object]:
     within = values.get(WRAPPER)
     return within if isinstance(within, Mapping) else values
 
 
 def _encoded(values: Mapping[str, object]) -> dict[str, str]:
-    """Return the values as JSON, keeping bytes that are not UTF-8. Raises ServiceError 400 for a bad key or value."""
+    """Return values as JSON text by key. Raises ServiceError 400 for an invalid key or value."""
     return {_key(key): _json(key, value) for key, value in values.items()}
 
 
@@ -142,7 +142,7 @@ def _json(key: str, value: object) -> str:
 
 def create(connection: Connection, solution: str, id: int, values: Mapping[str, str]) -> None:
     """Store new values of a user. Raises ServiceError 404 or 400, as createUserData does."""
-    known(connection, solution, id)
+    require(connection, solution, id)
     added = {
         key: insert(data_table).values(solution=solution, user_id=id, key=key, value=value)
         for key, value in values.items()
@@ -153,12 +153,12 @@ def create(connection: Connection, solution: str, id: int, values: Mapping[str, 
     if present:
         raise ServiceError(400, f"User {id} has data with the key {_names(present)} already.")
     kept = connection.execute(select(func.count()).where(*_of(solution, id))).scalar_one()
-    if kept > LARGEST_NUMBER:
-        raise ServiceError(400, f"User {id} would have {kept} data keys, expected at most {LARGEST_NUMBER}.")
+    if kept > MOST_VALUES:
+        raise ServiceError(400, f"User {id} would have {kept} data keys, expected at most {MOST_VALUES}.")
 
 
 def _update(connection: Connection, solution: str, id: int, values: Mapping[str, str]) -> None:
-    known(connection, solution, id)
+    require(connection, solution, id)
     changed = {
         key: update(data_table).where(*_of(solution, id), data_table.c.key == key).values(value=value)
         for key, value in values.items()
@@ -167,7 +167,7 @@ def _update(connection: Connection, solution: str, id: int, values: Mapping[str,
 
 
 def _delete(connection: Connection, solution: str, id: int, keys: set[str]) -> None:
-    known(connection, solution, id)
+    require(connection, solution, id)
     execute_for_keys(
         connection,
         id,
@@ -187,7 +187,7 @@ def execute_for_keys(
 
 def _found(connection: Connection, solution: str, id: int) -> dict[str, str]:
     """Return the data of a user: key → JSON of its value. Raises ServiceError 404 where there is no such user."""
-    known(connection, solution, id)
+    require(connection, solution, id)
     columns = data_table.c
     rows = connection.execute(
         select(columns.key, columns.value).where(*_of(solution, id)).order_by(columns.key)

@@ -12,13 +12,15 @@ from sqlalchemy import Column, ColumnElement, Connection, Integer, String, case,
 
 from labkit.core.errors import ServiceError
 from labkit.services.addresses import address
-from labkit.services.arguments import is_unicode, listed, none_to_empty
+from labkit.services.arguments import as_list, is_unicode, none_to_empty
 from labkit.services.user.accounts import UserIdentity, user_table
 
 LARGEST = 2**63 - 1  # largest integer of the database
-LONGEST = 20_000  # characters of all filters of a call: the database takes some 30,000 values in a query
-LONGEST_QUICK = 400  # characters parsed on the event loop: an address takes up to a millisecond
-LONGEST_PATTERN = 1000  # characters of a like; names and addresses are shorter
+LONGEST = 20_000  # characters of all filters of a call; SQLite accepts some 30,000 values in a query
+LONGEST_QUICK = (
+    400  # characters that are parsed on the event loop; parsing an address takes up to a millisecond
+)
+LONGEST_PATTERN = 1000  # characters of a `like` value; names and addresses are shorter
 
 COLUMNS = user_table.c
 COMPARED: Mapping[str, Column[int] | Column[str]] = {
@@ -49,7 +51,7 @@ def _bounded(filters: Sequence[str]) -> Sequence[str]:
 Filter = Annotated[str, Field(max_length=10_000)]
 Filters = Annotated[
     Sequence[Filter],
-    BeforeValidator(listed),
+    BeforeValidator(as_list),
     BeforeValidator(none_to_empty),
     Field(max_length=100),
     AfterValidator(_bounded),
@@ -57,7 +59,7 @@ Filters = Annotated[
 
 
 def folded(text: str) -> str:
-    """Return an address in the form in which users are looked up; text that is not an address matches no user."""
+    """Return an address in the form in which users are looked up; another text becomes one that matches no user."""
     try:
         return address(text).casefold()
     except ValueError:
@@ -65,7 +67,7 @@ def folded(text: str) -> str:
 
 
 class Condition(NamedTuple):
-    """A filter as SQL. holds: selects the users; exact: the users among them that are listed first, if any."""
+    """Filter as SQL. holds: selects the matching users; exact: selects the users to list first, None without any."""
 
     holds: ColumnElement[bool]
     exact: ColumnElement[bool] | None = None
@@ -116,10 +118,10 @@ def condition(filter: str) -> Condition:
 
 
 def _like(field: str, value: str) -> Condition:
-    """Return a condition that ignores letter case; without a `%`, the value may be any part of the field."""
+    """Return the condition of a `like`, without letter case; without `%` the value may be any part of the field."""
     if len(value) > LONGEST_PATTERN:
         raise _bad(f"a like takes at most {LONGEST_PATTERN} characters")
-    if "\0" in value:  # no user has one, and SQLite takes it for the end of a pattern
+    if "\0" in value:  # no field contains it, and SQLite would end the pattern there
         return Condition(false())
     column, part = cast(SEARCHED[field], String), value.casefold()
     exact = column == (folded(value) if field == "email" else part)
@@ -127,7 +129,7 @@ def _like(field: str, value: str) -> Condition:
 
 
 def _value(field: str, text: str) -> int | str:
-    """Return a value in the form in which the field is compared."""
+    """Return a value in the form in which its field is compared. Raises ServiceError 400 for an invalid number."""
     if not isinstance(COMPARED[field].type, Integer):
         return folded(text) if field == "email" else text
     try:

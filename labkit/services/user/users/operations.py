@@ -23,12 +23,12 @@ from labkit.services.user.users import filters
 from labkit.services.user.users.data import UserData
 from labkit.services.user.users.filters import Filters
 
-CODE_LENGTH = 40  # letters and digits: it goes unescaped into the path of a link
-TIME_TO_LIVE = 7200  # seconds
+CODE_LENGTH = 40  # letters and digits, which need no escaping in the path of a link
+TIME_TO_LIVE = 7200  # default lifetime of a token, in seconds
 LONGEST_NAME = 200  # characters
 
 
-def _bare(value: object) -> object:
+def _address_only(value: object) -> object:
     if isinstance(value, str) and "<" in value:
         raise ValueError("expected an address alone, without the name of its owner")
     return value
@@ -48,7 +48,7 @@ def _status(value: object) -> object:
     return value
 
 
-AccountAddress = Annotated[Address, BeforeValidator(_bare)]
+AccountAddress = Annotated[Address, BeforeValidator(_address_only)]
 Folded = Annotated[str, AfterValidator(filters.folded)]
 Name = Annotated[str, Field(max_length=LONGEST_NAME), AfterValidator(_named)]
 Status = Annotated[Whole, AfterValidator(_status)]
@@ -64,7 +64,7 @@ class Users(UserData):
     async def createUser(
         self, caller: Caller, email: AccountAddress, name: Name, password: NewPassword
     ) -> str:
-        """Create an inactive user. Returns the activation code for activateUser, which works once.
+        """Create an inactive user. Returns the activation code for activateUser, which can be used once.
 
         The address is compared without letter case; 400 where it is taken. The password has 6 to 1024 characters.
         """
@@ -102,9 +102,9 @@ class Users(UserData):
         401 where there is no such user, the password is wrong or the user is not active.
         """
         found = await self._context.database.read(accounts.find_by_address, caller.solution, email)
-        user, kept = found or (None, None)
-        fits = await self._passwords.verify(kept, password.get_secret_value())
-        if user is None or not fits:
+        user, stored = found or (None, None)
+        matches = await self._passwords.verify(stored, password.get_secret_value())
+        if user is None or not matches:
             raise ServiceError(401, "Email or password is wrong.")
         if user.status != ACTIVE:
             raise ServiceError(401, "User is not active.")
@@ -127,7 +127,7 @@ class Users(UserData):
     @operation
     async def getUser(self, caller: Caller, id: Id) -> dict[str, object]:
         """Return the user with an id: `{id, email, name, status, creation_date}`. 404 where there is none."""
-        user = await self._context.database.read(accounts.known, caller.solution, id)
+        user = await self._context.database.read(accounts.require, caller.solution, id)
         return user.shown()
 
     @operation
@@ -189,9 +189,9 @@ class Users(UserData):
     async def resetUserPassword(self, caller: Caller, id: Id, password: NewPassword) -> dict[str, object]:
         """Set a user's password, which ends all earlier tokens of the user. Returns id, email, name, creation_date.
 
-        404 where there is no such user. There is no `status` in the result: scripts read it as a failure.
+        404 where there is no such user. The result has no `status`, which scripts would take for an error status.
         """
-        await self._context.database.read(accounts.known, caller.solution, id)
+        await self._context.database.read(accounts.require, caller.solution, id)
         hashed = await self._passwords.hash(password.get_secret_value())
         user = await self._context.database.run(accounts.change, caller.solution, id, password=hashed)
         self._emit_update(caller, user, "resetUserPassword", ["password"])
@@ -222,7 +222,7 @@ class Users(UserData):
 
 
 def _algorithm(token: str) -> object:
-    """Return the unverified `alg` of a token, to choose its verifier; None for no JWT. Faster than PyJWT."""
+    """Return the unverified `alg` of a token, to choose its verifier; None if it is not a JWT. Faster than PyJWT."""
     if len(token) > LONGEST_TOKEN:
         return None
     try:
@@ -232,5 +232,5 @@ def _algorithm(token: str) -> object:
 
 
 def _digest(code: str) -> str:
-    """Return a code's digest to store: the code is too random to be guessed, so one round of a plain hash hides it."""
+    """Return the digest of an activation code. A random code needs no slow hash, unlike a password."""
     return hashlib.sha256(code.encode(errors="surrogatepass")).hexdigest()
