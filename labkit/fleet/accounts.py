@@ -60,6 +60,7 @@ class Sender:
     broken: bool = False  # its process died: it may have sent more than it reported
 
     def is_acknowledged(self, number: int) -> bool:
+        """Return whether the platform acknowledged a number."""
         return number <= self.sent and number not in self.unanswered
 
 
@@ -73,6 +74,7 @@ class Handled:
     reordered: int = 0
 
     def add(self, number: int) -> None:
+        """Count a received number."""
         if number > self.highest:
             if number > self.highest + 1:
                 self.gaps.append((self.highest + 1, number - 1))
@@ -88,19 +90,19 @@ class Handled:
         self.gaps[at : at + 1] = rest
         self.reordered += 1
 
-    def missing(self, number: int) -> bool:
-        """Return whether the number did not arrive."""
+    def is_missing(self, number: int) -> bool:
+        """Return whether a number did not arrive."""
         at = bisect_right(self.gaps, (number, NUMBERS)) - 1
         return number > self.highest or (at >= 0 and number <= self.gaps[at][1])
 
-    def absent(self, sent: int) -> int:
+    def count_missing(self, sent: int) -> int:
         """Return how many of the numbers from 1 to `sent` did not arrive."""
         below = sum(max(min(last, sent) - first + 1, 0) for first, last in self.gaps)
         return below + max(sent - self.highest, 0)
 
 
 class Accounts:
-    """The accounts of a run, by device and epoch."""
+    """Accounts of a run, by device and epoch."""
 
     def __init__(self) -> None:
         self._senders: dict[Key, Sender] = {}
@@ -108,9 +110,8 @@ class Accounts:
         self._changed: set[Key] = set()
         self._newest: dict[str, tuple[int, str]] = {}  # timestamp and value stored last, by identity
         self._replaced: dict[Key, set[int]] = {}  # numbers replaced by a value of the same second
-        self._stock: dict[
-            Key, tuple[int, int, int]
-        ] = {}  # stored, replaced and forgotten, at the last take_stock
+        # Numbers stored, replaced and forgotten, at the last take_stock.
+        self._stock: dict[Key, tuple[int, int, int]] = {}
 
     # --- events of the devices
 
@@ -126,7 +127,7 @@ class Accounts:
         return number
 
     def unsent(self, identity: str, epoch: int, number: int) -> None:
-        """Take back the last number of a device, which it did not send."""
+        """Withdraw the last number of a device, which it did not send after all."""
         key = identity, epoch
         self._senders[key].unanswered.discard(number)
         self._senders[key].sent = number - 1
@@ -215,15 +216,15 @@ class Accounts:
 
         sent; acknowledged: the sum of stored (still a datapoint at the last `take_stock`), replaced (by a later value
         of the same second) and forgotten (deleted since, beyond `datapoints.kept`); handled: distinct sent numbers that
-        the handler received; lost: acknowledged, but never handled; unanswered: without an answer, and arrived: handled
-        all the same; doubled: repeated deliveries; reordered: handled after a later number; unknown: handled, but never
+        the handler received; lost: acknowledged, but never handled; unanswered: without an answer; arrived: unanswered,
+        but handled; doubled: repeated deliveries; reordered: handled after a later number; unknown: handled, but never
         sent.
         """
         with needs("tables"):
             import pandas as pd
 
         keys = sorted(self._senders)
-        rows = [self._judge(key) for key in keys]
+        rows = [self._row(key) for key in keys]
         index = pd.MultiIndex.from_tuples(keys, names=["identity", "epoch"]) if keys else None
         if index is None:
             index = pd.MultiIndex.from_arrays([[], []], names=["identity", "epoch"])
@@ -231,12 +232,12 @@ class Accounts:
 
     def totals(self) -> dict[str, int]:
         """Return the sums of the columns of `losses`."""
-        rows = [self._judge(key) for key in self._senders]
+        rows = [self._row(key) for key in self._senders]
         return {name: sum(row[at] for row in rows) for at, name in enumerate(COLUMNS)}
 
     @property
     def summary(self) -> str:
-        """The accounts in one line."""
+        """Totals of the accounts in one line."""
         total = self.totals()
         text = f"{total['sent']:,} sent, {total['acknowledged']:,} acknowledged, "
         text += f"{total['stored']:,} stored, " if self._stock else ""
@@ -254,19 +255,20 @@ class Accounts:
             text += f"; {total['unknown']:,} handled that were never sent"
         return text
 
-    def _judge(self, key: Key) -> list[int]:
+    def _row(self, key: Key) -> list[int]:
+        """Return the counts of a device and epoch, in the order of COLUMNS."""
         sender, handled = self._senders[key], self._handled.get(key, Handled())
         sent, unanswered = sender.sent, len(sender.unanswered)
         if sender.broken and handled.highest > sent:  # sent, but not reported
             unanswered += handled.highest - sent
             sent = handled.highest
-        absent = handled.absent(sent)
-        without = [number for number in sender.unanswered if handled.missing(number)]
-        unreported = max(sent - sender.sent, 0) - (absent - handled.absent(sender.sent))
+        absent = handled.count_missing(sent)
+        without = [number for number in sender.unanswered if handled.is_missing(number)]
+        unreported = max(sent - sender.sent, 0) - (absent - handled.count_missing(sender.sent))
         arrived = len(sender.unanswered) - len(without) + unreported
         lost = absent - (unanswered - arrived)
         unknown = (
-            handled.highest - sent - (handled.absent(handled.highest) - absent)
+            handled.highest - sent - (handled.count_missing(handled.highest) - absent)
             if handled.highest > sent
             else 0
         )
@@ -277,8 +279,8 @@ class Accounts:
         ]
 
 
-def of_route(answer: object) -> Iterable[tuple[str, Any]]:
-    """Yield identity and value of each delivery in a route's answer: {identity: [value, …]} in the order of arrival.
+def route_deliveries(answer: object) -> Iterable[tuple[str, Any]]:
+    """Yield identity and value of each delivery from a route's answer, {identity: [value, …]} in order of arrival.
 
     Raises LabError for any other answer.
     """

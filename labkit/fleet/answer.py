@@ -135,7 +135,7 @@ class AnswerReader:
 
     @property
     def begun(self) -> bool:
-        """Whether part of an answer has arrived."""
+        """Whether an answer has arrived in part."""
         return bool(self._buffer) or self._state != "head" or self._interim > 0
 
     def feed(self, data: bytes) -> Answer | None:

@@ -22,14 +22,14 @@ from labkit.core.clock import Clock
 from labkit.core.errors import LabError
 from labkit.core.marks import Mark
 from labkit.fleet.accounts import Accounts
-from labkit.fleet.cluster_client import ANSWERED, addresses, by_value
+from labkit.fleet.cluster_client import ANSWERED, addresses, pickle_shard
 from labkit.fleet.device import Credentials
 from labkit.fleet.intervals import Intervals
 from labkit.fleet.measures import Latency, Measures, Tick, Timings
 from labkit.fleet.plan import OVER, Failure, Plan, Row
 from labkit.fleet.shapes import Delayed, Dial, Portion, scaled
-from labkit.fleet.shares import Dealt, Death
-from labkit.fleet.workers import Message, Noted, Share, begin, command, ready
+from labkit.fleet.shards import Death, ShardRecord
+from labkit.fleet.workers import Message, PickledNote, ShardTask, begin, command, ready
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -42,11 +42,11 @@ REPORT_INTERVAL = 1.0  # real seconds between two reports of a worker, at most
 class ClusterPlay:
     """A run of devices on the workers of a cluster, with the interface of `Play`.
 
-    shares: number of shards; close: called when the run is over.
+    shards: number of shards; close: called when the run is over.
     """
 
     def __init__(
-        self, plan: Plan, clock: Clock, client: Client, shares: int, close: Callable[[], object]
+        self, plan: Plan, clock: Clock, client: Client, shards: int, close: Callable[[], object]
     ) -> None:
         self.plan = plan
         self.paused = False
@@ -55,7 +55,7 @@ class ClusterPlay:
         self.rows: list[Row] = []
         self.deaths: list[Death] = []
         self.total = Measures()
-        self.marks: list[Mark] = []  # that the lab set during the run
+        self.marks: list[Mark] = []  # marks that the lab set during the run
         self.rate: float | None = clock.rate  # of lab time; None once it has changed
         self.accounts = Accounts()
         self.arrivals = None if plan.arrivals is None else Dial(plan.arrivals)
@@ -75,11 +75,11 @@ class ClusterPlay:
         self._stopped = False
         self._changed = asyncio.Event()
         self._finished = asyncio.Event()
-        count = min(shares, len(plan.members))
+        count = min(shards, len(plan.members))
         others = {member.identity: member.credentials for member in plan.members}
-        dealt = replace(plan, every=self._report_interval(), others=others)
-        self._shares = [
-            Dealt(number, replace(dealt, members=tuple(plan.members[number::count])))
+        shard_plan = replace(plan, every=self._report_interval(), others=others)
+        self._shards = [
+            ShardRecord(number, replace(shard_plan, members=tuple(plan.members[number::count])))
             for number in range(count)
         ]
 
@@ -90,7 +90,7 @@ class ClusterPlay:
         self._subscribers.append(callback)
 
     async def prepare(self) -> None:
-        """Have the workers import their modules, so that this takes no time of the run."""
+        """Make the workers import their modules now, so that it does not delay the run."""
         with suppress(OSError):  # a worker died, which _check_workers finds
             await self._ask(ready, within=PATIENCE)
 
@@ -103,7 +103,7 @@ class ClusterPlay:
         self._intervals = Intervals(self.began, self.plan.every)
         loop = asyncio.get_running_loop()
 
-        def receive(event: tuple[float, bytes]) -> None:  # on a thread of dask
+        def receive(event: tuple[float, bytes]) -> None:  # runs in a thread of dask
             with suppress(RuntimeError):  # the lab was closed
                 loop.call_soon_threadsafe(self._receive, event[1])
 
@@ -112,7 +112,7 @@ class ClusterPlay:
             await self._supervise()
         finally:
             self.timings.end()  # closing the cluster may take seconds
-            await asyncio.to_thread(self._end)
+            await asyncio.to_thread(self._close_cluster)
             self._emit_rest()
             self._finished.set()
         if self._error is not None:
@@ -156,10 +156,10 @@ class ClusterPlay:
         return dict(self._credentials)
 
     def workers(self) -> list[dict[str, object]]:
-        """Return a row for each shard, and one for each worker that died."""
+        """Return a table row for each shard, and one for each worker that died."""
         rows: list[dict[str, object]] = [
             {"worker": each.worker, "pid": each.pid, "devices": len(each.plan.members), "died": None}
-            for each in self._shares
+            for each in self._shards
         ]
         rows += [
             {"worker": each.worker, "pid": each.pid, "devices": each.devices, "died": each.time}
@@ -172,17 +172,17 @@ class ClusterPlay:
     async def _supervise(self) -> None:
         """Start shards, restart the shards of dead workers, and send commands, until all shards are over."""
         sent, factor = (False, False), 1.0
-        waited = time.monotonic()  # for a worker, or for the shards to end
-        while not all(share.done for share in self._shares):
+        waited = time.monotonic()  # since when it has been waiting for a worker, or for the shards to end
+        while not all(shard.done for shard in self._shards):
             alive = await self._check_workers()
             over = self._stopped or (self.until is not None and self._clock.now() >= self.until)
-            orphans = [share for share in self._shares if share.worker is None and not share.done]
+            orphans = [shard for shard in self._shards if shard.worker is None and not shard.done]
             if over:
-                for share in orphans:
-                    share.done = True
+                for shard in orphans:
+                    shard.done = True
             elif alive:
-                for share in orphans:
-                    await self._start(share, min(alive, key=self._load))
+                for shard in orphans:
+                    await self._start(shard, min(alive, key=self._load))
             requested = (self._stopped, self.paused)
             if requested != sent:
                 await self._command("stop" if self._stopped else "pause" if self.paused else "resume")
@@ -210,25 +210,25 @@ class ClusterPlay:
         if missing:
             await asyncio.sleep(LIVENESS_INTERVAL)
             alive = await asyncio.to_thread(addresses, self._client)
-            for share in missing & self._missing(alive):
-                self._reassign(self._shares[share])
+            for shard in missing & self._missing(alive):
+                self._reassign(self._shards[shard])
         return alive
 
     def _missing(self, alive: Collection[str] | None) -> set[int]:
         """Return the numbers of the running shards whose workers are not in `alive`."""
         if alive is None:
             return set()
-        playing = (share for share in self._shares if share.worker is not None and not share.done)
-        return {share.number for share in playing if share.worker not in alive}
+        running = (shard for shard in self._shards if shard.worker is not None and not shard.done)
+        return {shard.number for shard in running if shard.worker not in alive}
 
     def _load(self, address: str) -> int:
-        return sum(share.worker == address for share in self._shares if not share.done)
+        return sum(shard.worker == address for shard in self._shards if not shard.done)
 
-    def _reassign(self, share: Dealt) -> None:
+    def _reassign(self, shard: ShardRecord) -> None:
         """Release the shard of a dead worker: another worker starts its devices in a new epoch."""
-        assert share.worker is not None
+        assert shard.worker is not None
         epochs, members = self._known_epochs(), []
-        for member in share.plan.members:
+        for member in shard.plan.members:
             state = str(self.shown(member.number)["state"])
             known = epochs.get(member.identity, 0)
             restarted = replace(member, epoch=max(known + 1, member.epoch))
@@ -236,11 +236,11 @@ class ClusterPlay:
             if known and not members[-1].over:
                 self.accounts.broken(member.identity, known)
         unfinished = sum(not member.over for member in members)
-        share.death = Death(self._clock.now(), share.worker, share.pid, unfinished)
-        self.deaths.append(share.death)
-        share.plan = replace(share.plan, members=tuple(members))
-        share.worker, share.states = None, Counter(member.state for member in members)
-        share.done = not unfinished
+        shard.death = Death(self._clock.now(), shard.worker, shard.pid, unfinished)
+        self.deaths.append(shard.death)
+        shard.plan = replace(shard.plan, members=tuple(members))
+        shard.worker, shard.states = None, Counter(member.state for member in members)
+        shard.done = not unfinished
 
     def _known_epochs(self) -> dict[str, int]:
         """Return the last known epoch of each device, by identity."""
@@ -252,29 +252,29 @@ class ClusterPlay:
                 found[member.identity] = max(found.get(member.identity, 0), reported)
         return found
 
-    async def _start(self, share: Dealt, worker: str) -> None:
-        share.attempt += 1
-        share.last = self._clock.now()
-        plan = share.plan
+    async def _start(self, shard: ShardRecord, worker: str) -> None:
+        shard.attempt += 1
+        shard.last = self._clock.now()
+        plan = shard.plan
         if plan.devices is not None:
-            portion = Portion(plan.devices, share.number, len(self._shares))
-            plan = replace(plan, devices=Delayed(portion, share.last - self.began))
+            portion = Portion(plan.devices, shard.number, len(self._shards))
+            plan = replace(plan, devices=Delayed(portion, shard.last - self.began))
         if plan.arrivals is not None:
-            plan = replace(plan, arrivals=Delayed(plan.arrivals, share.last - self.began))
-        payload = by_value(
-            Share(self._topic, share.number, share.attempt, plan, self.until, self._clock.reading())
+            plan = replace(plan, arrivals=Delayed(plan.arrivals, shard.last - self.began))
+        payload = pickle_shard(
+            ShardTask(self._topic, shard.number, shard.attempt, plan, self.until, self._clock.reading())
         )
-        share.worker, share.states = worker, Counter(member.state for member in plan.members)
+        shard.worker, shard.states = worker, Counter(member.state for member in plan.members)
         try:
             answers = await self._ask(begin, payload, worker=worker)
         except OSError:  # the worker died, which _check_workers finds
             return
         except Exception as error:  # noqa: BLE001  a user's class may raise anything when it is unpickled
-            self._error, share.done, self._stopped = f"{type(error).__name__}: {error}", True, True
+            self._error, shard.done, self._stopped = f"{type(error).__name__}: {error}", True, True
             return
-        share.pid = answers[worker]
-        if share.death is not None:
-            share.death.epoch = max(member.epoch for member in plan.members if not member.over)
+        shard.pid = answers[worker]
+        if shard.death is not None:
+            shard.death.epoch = max(member.epoch for member in plan.members if not member.over)
         if self.paused:
             await self._command("pause")
         if self.arrivals is not None and self.arrivals.factor != 1:
@@ -282,9 +282,9 @@ class ClusterPlay:
 
     async def _command(self, name: str, *args: float) -> None:
         calls = [
-            self._ask(command, (self._topic, share.number), name, args, worker=share.worker)
-            for share in self._shares
-            if share.worker is not None and not share.done
+            self._ask(command, (self._topic, shard.number), name, args, worker=shard.worker)
+            for shard in self._shards
+            if shard.worker is not None and not shard.done
         ]
         await asyncio.gather(*calls, return_exceptions=True)  # _check_workers finds the dead
 
@@ -296,11 +296,11 @@ class ClusterPlay:
         within: float = ANSWERED,
     ) -> Any:
         """Call a function in one worker or in all, and return the results by address. Raises OSError on a timeout."""
-        # not `run`, which has no timeout
+        # the public `run` has no timeout
         ask = partial(self._client.sync, self._client._run, callback_timeout=within)
         return await asyncio.to_thread(ask, function, *args, workers=None if worker is None else [worker])
 
-    def _end(self) -> None:
+    def _close_cluster(self) -> None:
         with suppress(OSError, TimeoutError):
             self._client.unsubscribe_topic(self._topic)
         self._close()
@@ -309,7 +309,7 @@ class ClusterPlay:
 
     def _receive(self, data: bytes) -> None:
         message: Message = pickle.loads(data)  # from our own workers
-        share = self._shares[message.share]
+        shard = self._shards[message.shard]
         self.failures += message.failures
         self.rows += message.rows
         self.accounts.put(message.sent)
@@ -318,21 +318,21 @@ class ClusterPlay:
             self.timings.latency.merge(Latency.decode(message.latency))
         if message.tick is not None:
             tick = Tick.decode(message.tick)
-            counted = Measures(tick.requests, Counter(tick.errors), tick.latency)
-            self.total.merge(counted)
-            since = share.last if message.attempt == share.attempt else tick.time - self._report_interval()
-            self._intervals.add(counted, since, tick.time)
-            if message.attempt == share.attempt:
-                share.last, share.states = max(share.last, tick.time), tick.devices
+            measures = Measures(tick.requests, Counter(tick.errors), tick.latency)
+            self.total.merge(measures)
+            since = shard.last if message.attempt == shard.attempt else tick.time - self._report_interval()
+            self._intervals.add(measures, since, tick.time)
+            if message.attempt == shard.attempt:
+                shard.last, shard.states = max(shard.last, tick.time), tick.devices
         if self.plan.faults is not None:
             self.plan.faults.put(message.faults)
         # late figures of a dead worker are added up, but its states are outdated
-        if message.attempt == share.attempt:
+        if message.attempt == shard.attempt:
             for each, shown in message.shown.items():
-                self._shown[each] = {name: Noted.opened(value) for name, value in shown.items()}
+                self._shown[each] = {name: PickledNote.unpickled(value) for name, value in shown.items()}
             self._credentials.update(message.credentials)
             if message.final:
-                share.done = True
+                shard.done = True
                 self._error = self._error or message.error
                 if message.error is not None:
                     self._stopped = True
@@ -341,9 +341,9 @@ class ClusterPlay:
 
     def _emit_complete(self) -> None:
         """Emit the intervals that every running shard has reported."""
-        while going := [share for share in self._shares if not share.done]:
+        while running := [shard for shard in self._shards if not shard.done]:
             when = self._intervals.due
-            if any(share.worker is None or share.last < when for share in going):
+            if any(shard.worker is None or shard.last < when for shard in running):
                 return
             self._emit(when, self._intervals.take())
 
@@ -354,8 +354,8 @@ class ClusterPlay:
 
     def _emit(self, when: float, measures: Measures) -> None:
         states: Counter[str] = Counter()
-        for share in self._shares:
-            states.update(share.states)
+        for shard in self._shards:
+            states.update(shard.states)
         devices = {state: count for state, count in states.items() if count}
         tick = measures.tick(when, devices, self.lag())
         self.ticks.append(tick)
@@ -365,7 +365,7 @@ class ClusterPlay:
             callback(tick)
 
     def _report_interval(self) -> float:
-        """Return the seconds of lab time between two reports of a worker."""
+        """Return the lab seconds between two reports of a worker."""
         return min(self.plan.every, REPORT_INTERVAL * self._clock.rate)
 
 

@@ -1,4 +1,4 @@
-"""Clients of a dask cluster, and serialization of a shard for its workers."""
+"""Connection to a dask cluster, and serialization of a shard for its workers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from labkit.core.errors import LabError
 from labkit.fleet import workers
-from labkit.fleet.workers import Share
+from labkit.fleet.workers import ShardTask
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -22,30 +22,30 @@ GUARD = (
 )
 ANSWERED = 10.0  # real seconds in which a live scheduler or worker answers
 CONNECTED = 5  # real seconds in which a scheduler has to accept the connection
-WITHOUT_PAGES: dict[str, Any] = {  # dask listens for HTTP all the same
+WITHOUT_PAGES: dict[str, Any] = {  # dask serves no pages; it cannot be kept from listening
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
 }
 
 
-def by_value(share: Share) -> bytes:
-    """Return the shard pickled; behaviour classes that a worker may be unable to import are pickled by value.
+def pickle_shard(shard: ShardTask) -> bytes:
+    """Return a pickled shard, with behaviour classes by value if a worker may be unable to import them.
 
     Raises LabError for a behaviour that cannot be pickled.
     """
     import cloudpickle
 
-    modules = {type(member.behaviour).__module__ for member in share.plan.members}
-    with _travelling(cloudpickle, modules):
+    modules = {type(member.behaviour).__module__ for member in shard.plan.members}
+    with _pickled_by_value(cloudpickle, modules):
         try:
-            payload: bytes = cloudpickle.dumps(share)
+            payload: bytes = cloudpickle.dumps(shard)
         except Exception as error:  # pickling a user's object may raise anything
             raise LabError(f"workers: a behaviour cannot travel to another process: {error}") from error
     return payload
 
 
 @contextmanager
-def _travelling(cloudpickle: Any, names: set[str]) -> Iterator[None]:
+def _pickled_by_value(cloudpickle: Any, names: set[str]) -> Iterator[None]:
     """Pickle the classes of these modules by value, except labkit's, which every worker has."""
     found = []
     for name in names:
@@ -62,7 +62,7 @@ def _travelling(cloudpickle: Any, names: set[str]) -> Iterator[None]:
             cloudpickle.unregister_pickle_by_value(module)
 
 
-def local(count: int) -> tuple[Client, Callable[[], object]]:
+def local_cluster(count: int) -> tuple[Client, Callable[[], object]]:
     """Return a client of `count` worker processes on this machine, and a function that closes client and workers.
 
     Scheduler and workers run any code that a client sends, so each cluster has its own key, in memory, which every
@@ -73,7 +73,7 @@ def local(count: int) -> tuple[Client, Callable[[], object]]:
     from distributed.security import Security
 
     if parent_process() is not None and getattr(current_process(), "_inheriting", False):
-        raise LabError(GUARD)  # this is a worker, and it imports the script that starts the cluster
+        raise LabError(GUARD)  # this process is a worker that imports the script which starts the cluster
     try:
         with dask.config.set(WITHOUT_PAGES):  # also applies to the workers
             cluster = LocalCluster(
@@ -99,9 +99,9 @@ def local(count: int) -> tuple[Client, Callable[[], object]]:
 
 
 def addresses(client: Client) -> Collection[str] | None:
-    """Ask the scheduler for the addresses of its workers. Return None while it does not answer.
+    """Return the addresses of a cluster's workers, None while the scheduler does not answer.
 
-    `Client.scheduler_info` returns a cached answer, which may lack the workers.
+    It asks the scheduler, since `Client.scheduler_info` returns a cached answer, which may lack the workers.
     """
     scheduler = client.scheduler
     if scheduler is None:  # the client is reconnecting
@@ -114,7 +114,7 @@ def addresses(client: Client) -> Collection[str] | None:
     return workers
 
 
-def of_cluster(given: Any) -> tuple[Client, Callable[[], object]]:
+def client_of(given: Any) -> tuple[Client, Callable[[], object]]:
     """Return a client of a given dask client, cluster or scheduler address, and a function that closes it.
 
     A given client is not closed. Raises LabError for anything else, and if no scheduler answers.
@@ -139,9 +139,10 @@ def _connected(given: Any) -> Client:
     from distributed import Client
 
     class Connected(Client):
-        """A client that closes itself if it cannot connect.
+        """Client that closes itself if it cannot connect.
 
-        Else the garbage collector closes it, possibly on its own loop, which would then wait for itself.
+        Otherwise the garbage collector closes it, possibly in the thread of its own event loop, which would wait for
+        itself.
         """
 
         def __init__(self) -> None:

@@ -6,14 +6,15 @@ from pathlib import Path
 
 from labkit.core.errors import LabError
 
-ENDS = 2  # descriptors of a connection, whose both ends are in the lab's process
+ENDS = 2  # descriptors of a connection, since both of its ends are in the lab's process
 SPARE = 64  # for files, the journal's readers and other clients
 
 
 def provide(devices: int, *, strict: bool) -> None:
     """Raise this process' limit of open files for `devices` connections, as far as the system allows.
 
-    strict: raise LabError if it allows too few; else fewer may do, as devices that end early free theirs.
+    strict: raise LabError if it allows too few; otherwise fewer may be enough, since devices that end early free
+    theirs.
     """
     try:
         import resource

@@ -20,7 +20,8 @@ FORM = "application/x-www-form-urlencoded; charset=utf-8"
 PEM = "application/x-pem-file; charset=utf-8"
 PLAIN_PAIR = r"[A-Za-z0-9_.~-]+=[A-Za-z0-9_.~-]*"
 PLAIN_FORM = re.compile(f"{PLAIN_PAIR}(?:&{PLAIN_PAIR})*")
-DONE, STORED, FOUND, POLLED, SENT = (200,), (204,), (200, 204), (200, 304), (200, 206)  # statuses of success
+# Statuses of success, by kind of request.
+DONE, STORED, FOUND, POLLED, SENT = (200,), (204,), (200, 204), (200, 304), (200, 206)
 Values = Mapping[str, object]
 Secret = Callable[[int], Awaitable[str]]
 
@@ -52,15 +53,15 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """Credentials by which a device proves its identity; activation sets one of them at most."""
+    """Credentials by which a device proves its identity; activation sets at most one of them."""
 
     token: str | None = None
     password: str | None = None
     certificate: KeyPair | None = None
 
     def __repr__(self) -> str:
-        held = [name for name in ("token", "password", "certificate") if getattr(self, name) is not None]
-        return f"<credentials: {', '.join(held) or 'none'}>"  # the values are secret
+        present = [name for name in ("token", "password", "certificate") if getattr(self, name) is not None]
+        return f"<credentials: {', '.join(present) or 'none'}>"  # the values are secret
 
 
 def check_points(points: object) -> None:
@@ -92,7 +93,7 @@ class Client(Protocol):
 
 
 class VirtualDevice:
-    """A device of a product.
+    """Virtual device of a product, without behaviour.
 
     auth: token, password or certificate; secret: function that returns a new password of a given length; client: HTTP
     client, by default a FlowClient.
@@ -127,7 +128,7 @@ class VirtualDevice:
         return Credentials(self.token, self.password, self.certificate)
 
     async def use(self, credentials: Credentials) -> None:
-        """Use other credentials from now on, like a thief or a device that was flashed with them."""
+        """Replace the credentials without a request, like a thief or a device that was flashed with them."""
         self.token, self.password = credentials.token, credentials.password
         if credentials.certificate is not self.certificate:
             await self.use_certificate(credentials.certificate)

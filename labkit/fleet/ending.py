@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 
 GRACE = 0.5  # real seconds for a device to finish its `finally` clauses
 PATIENCE = 0.05  # real seconds until a device that has not ended is cancelled again
-CANCELLATIONS = 20  # of one device, at most
-# Tasks that never ended. The garbage collector would throw GeneratorExit into them, which they catch too.
+MOST_CANCELLATIONS = 20  # of one device
+# Tasks that never ended. They are kept, since the garbage collector would throw GeneratorExit into them in vain.
 ABANDONED: set[asyncio.Task[None]] = set()
 
 Lives = Mapping[int, asyncio.Task[None]]
@@ -19,7 +19,7 @@ async def end(lives: Lives) -> Lives:
 
     Return the tasks that keep catching the CancelledError; they are abandoned.
     """
-    for number in range(CANCELLATIONS):
+    for number in range(MOST_CANCELLATIONS):
         if not lives:
             return {}
         tasks = list(lives.values())
@@ -34,7 +34,7 @@ async def end(lives: Lives) -> Lives:
 
 
 def error_text(error: BaseException) -> str:
-    """Return the type and text of an error."""
+    """Return type and message of an exception in one text."""
     return f"{type(error).__name__}: {text_of(error)}"
 
 

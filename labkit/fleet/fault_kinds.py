@@ -51,11 +51,10 @@ async def _reboot(device: FleetDevice, seconds: float) -> None:
 class FaultKind:
     """A kind of fault of devices.
 
-    meaning: effect, as a phrase; apply: inject it at a device, None for a fault of the platform; before: whether it
-    hits before the request is sent rather than after its answer has arrived; None: after it on a virtual clock only.
-
-    seconds: default of the argument; None if the kind takes none; negative: whether they may be; once: it hits once
-    unless a frequency is given; never: actions that it does not hit.
+    meaning: description of the effect; apply: injects it at a device, None for a fault of the platform; before: whether
+    it is injected before the request is sent rather than after the answer arrives; None: after it on a virtual clock,
+    before it on a running one. seconds: default of the argument, None if the kind has none; negative: whether seconds
+    may be negative; once: hits once unless a frequency is given; never: actions that it cannot hit.
     """
 
     meaning: str

@@ -32,10 +32,10 @@ MOST = 1000  # faults of one fleet
 
 @dataclass(frozen=True)
 class DeviceFault:
-    """A fault, with a separate count and random generator for each device.
+    """Fault of a fleet, counted and drawn separately for each device.
 
-    devices: numbers and patterns of identities; actions: kinds of requests; both None for all. after: seconds of lab
-    time into a run, for a fault that happens to the platform, once.
+    devices: numbers and patterns of identities; actions: kinds of requests; None for all. after: of a platform restart,
+    lab seconds from the beginning of a run. seconds, first, every, chance: as in FleetFaults.add.
     """
 
     name: str
@@ -77,14 +77,14 @@ class Counts:
 
 
 class FleetFaults:
-    """The faults of a fleet, in the order in which they were added. Counts start from 0 in each run."""
+    """Faults of a fleet, in the order in which they were added. Counts start from 0 in each run."""
 
     def __init__(self, seed: int, identities: Mapping[int, str], faults: Iterable[DeviceFault] = ()) -> None:
         """identities: of the fleet's devices, by number."""
         self._seed = seed
         self._identities = identities
         self._faults = {each.name: each for each in faults}
-        self._played: PlayedFaults | None = None  # of the last run
+        self._last_run: RunFaults | None = None  # of the last run
 
     @lists({name: kind.meaning for name, kind in KINDS.items()}, "Faults")
     def add(
@@ -102,11 +102,10 @@ class FleetFaults:
     ) -> str:
         """Add a fault from the fleet's next run on, and return its name: `fleet.faults.add("drop after", every=10)`.
 
-        does: a fault of the list below; seconds: of lab time; after: when the platform restarts, in seconds of lab time
-        from the beginning of a run.
-        every: hit each n-th request of a device; chance: from 0 to 1, from the device's own seed; first: largest number
-        of hits per device. devices: identities (`*` stands for any characters) or numbers; actions: `write`, `poll` …
-        Raises LabError naming what is wrong and what was expected.
+        does: a fault of the list below; seconds: of lab time; after: time of a platform restart, in seconds of lab time
+        from the beginning of a run; every: hits every n-th request of a device; chance: from 0 to 1, from the device's
+        own seed; first: largest number of hits per device. devices: identities (`*` stands for any characters) or
+        numbers; actions: `write`, `poll` … Raises LabError naming what is wrong and what was expected.
         """
         kind = KINDS.get(does)
         if kind is None:
@@ -152,12 +151,12 @@ class FleetFaults:
         """Remove all faults from the next run on."""
         self._faults.clear()
 
-    def begin(self) -> PlayedFaults | None:
+    def begin(self) -> RunFaults | None:
         """Return the faults of a new run, None if there are none, so that they cost nothing."""
-        several = tuple(each for each in self if each.does != RESTART)
+        of_devices = tuple(each for each in self if each.does != RESTART)
         restarts = tuple(each for each in self if each.does == RESTART)
-        self._played = PlayedFaults(self._seed, several, restarts) if self._faults else None
-        return self._played
+        self._last_run = RunFaults(self._seed, of_devices, restarts) if self._faults else None
+        return self._last_run
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a row per fault, with its counts in the last run."""
@@ -200,7 +199,7 @@ class FleetFaults:
         return "\n".join(lines) or "<no faults>"
 
     def _total(self, name: str, column: str) -> int:
-        counts = {} if self._played is None else self._played.counts
+        counts = {} if self._last_run is None else self._last_run.counts
         return sum(getattr(each, column) for (fault, _), each in counts.items() if fault == name)
 
     def _free_name(self) -> str:
@@ -211,16 +210,15 @@ class FleetFaults:
 
 
 @dataclass
-class PlayedFaults:
-    """Faults of one run, which implement `DeviceFaults`. restarts: of the platform, which the caller carries out."""
+class RunFaults:
+    """Faults of one run; implements `DeviceFaults`. restarts: of the platform; the run's caller performs them."""
 
     seed: int
     faults: tuple[DeviceFault, ...]
     restarts: tuple[DeviceFault, ...] = ()
     counts: dict[tuple[str, int], Counts] = field(default_factory=dict)
-    _busy: set[int] = field(
-        default_factory=set
-    )  # devices in a fault: their actions in it meet no other fault
+    # Numbers of devices in a fault; no other fault hits what they do in it.
+    _busy: set[int] = field(default_factory=set)
 
     @property
     def titles(self) -> list[str]:

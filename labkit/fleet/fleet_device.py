@@ -1,4 +1,4 @@
-"""The device of a fleet that a behaviour's `run` controls."""
+"""Device of a fleet, which a behaviour's `run` controls."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Reboot(BaseException):
 
 
 class FleetDevice:
-    """A device of a fleet, which makes one request or sleeps once at a time.
+    """Device of a fleet. It can make one request, or sleep, at a time.
 
     A request raises DeviceError if the platform refuses it, and NoAnswerError if it gets no answer. Only the methods of
     the device take lab time: asyncio's own sleeps and timeouts count real time.
@@ -61,7 +61,9 @@ class FleetDevice:
         self.memory: dict[str, Any] = {}
         self.clock_error = 0.0
         self.alive = False  # tasks that outlive the device do not change its state
-        self.refused: int | None = None  # actions since it was taken offline; None: online
+        self.refused: int | None = (
+            None  # number of actions since it was taken offline; None while it is online
+        )
         self.asking = False
         self.asks_as = self.actor
         self.connection = connection
@@ -254,8 +256,9 @@ class FleetDevice:
         raise Reboot
 
     def note(self, text: str | None = None, /, **values: object) -> None:
-        """Show values in the run's table of devices: `note("updating")`, `note(progress=0.4)`. Raises LabError for the
-        name of one of its own columns.
+        """Show values in the run's table of devices: `note("updating")`, `note(progress=0.4)`.
+
+        Raises LabError for the name of a column that the table has anyway.
         """
         if not OWN_COLUMNS.isdisjoint(values):
             raise LabError(
@@ -292,7 +295,7 @@ class FleetDevice:
         return not self._clock.rate
 
     async def read_slowly(self, seconds: float) -> None:
-        """Take lab time to read an answer: the next one on a running clock, the arrived one on a virtual clock."""
+        """Delay the reading of an answer: of the next one on a running clock, of the arrived one on a virtual clock."""
         if self.simulated:
             await self.sleep(seconds)
         else:

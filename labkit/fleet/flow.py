@@ -49,8 +49,8 @@ class LabAddress:
         """Return a TLS context that trusts only the lab's CA and presents `certificate`."""
         context = ssl.create_default_context(cadata=self.ca_pem)
         context.verify_flags |= (
-            ssl.VERIFY_X509_PARTIAL_CHAIN
-        )  # a certificate of the user's own may lack its root
+            ssl.VERIFY_X509_PARTIAL_CHAIN  # the chain of a user's own certificate may lack its root
+        )
         if certificate is not None:
             with tempfile.TemporaryDirectory() as folder:  # ssl reads certificates from files only
                 file = Path(folder) / "client.pem"
@@ -74,7 +74,7 @@ def _anonymous(ca_pem: str) -> ssl.SSLContext:
 
 
 class FlowClient:
-    """An HTTPS client of one host of a lab.
+    """HTTPS client of one host of a lab.
 
     cookies: store cookies and send them with later requests; shared: transport to use while the client has no
     certificate, closed by its owner. It passes httpx's requests to the transport directly, because httpx's own client
@@ -93,7 +93,7 @@ class FlowClient:
         self.address = address
         self.name = name
         self.certificate = certificate
-        self._keeps = cookies
+        self._stores_cookies = cookies
         self._cookies: httpx.Cookies | None = None  # received so far
         self._shared = shared
         self._transport: LabTransport | None = None  # not shared
@@ -135,7 +135,7 @@ class FlowClient:
         response.elapsed = timedelta(seconds=time.perf_counter() - began)
         response.request = request
         response.read()  # the body has arrived already
-        if self._keeps and "Set-Cookie" in response.headers:
+        if self._stores_cookies and "Set-Cookie" in response.headers:
             self._cookies = self._cookies or httpx.Cookies()
             self._cookies.extract_cookies(response)
         return response

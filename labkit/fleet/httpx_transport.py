@@ -16,7 +16,7 @@ from labkit.fleet.answer import FIELD, Answer, AnswerReader, MalformedError, raw
 from labkit.fleet.channel import Channel, NoAnswerError
 from labkit.fleet.transport import connected
 
-KEPT = 30.0  # real seconds after which an idle connection is not reused
+IDLE_LIMIT = 30.0  # real seconds after which an idle connection is not reused
 MOST = 1024 * 1024 * 1024  # bytes of an answer's body
 FIRST = re.compile(rb"[!-~]+ [!-~]+ HTTP/1\.1")
 PIECE = 64 * 1024  # bytes of a body that are written at once, about
@@ -69,7 +69,7 @@ class LabTransport(httpx.AsyncBaseTransport):
         now = asyncio.get_running_loop().time()
         while idle:
             channel, used = idle.pop()
-            if not channel.ended and channel.silent and now - used < KEPT:
+            if not channel.ended and channel.silent and now - used < IDLE_LIMIT:
                 return channel
             self._discard(channel)
         return None
@@ -109,7 +109,7 @@ async def _exchange(channel: Channel, request: httpx.Request, patience: float | 
         raise httpx.RemoteProtocolError(str(error)) from None
     finally:
         if not answer.cancel() and not answer.cancelled():
-            answer.exception()  # else asyncio logs that it was never retrieved
+            answer.exception()  # retrieved, so that asyncio does not log it
 
 
 async def _send(channel: Channel, request: httpx.Request, answer: asyncio.Future[Answer]) -> None:
@@ -144,7 +144,7 @@ def _response(answer: Answer) -> httpx.Response:
 
 
 def _as_httpx(error: NoAnswerError) -> httpx.TransportError:
-    """Return the error by which httpx reports that a request got no answer."""
+    """Return httpx's exception for a request without an answer."""
     if error.kind == "timeout":
         return httpx.ReadTimeout(error.detail)
     if error.kind == "malformed":

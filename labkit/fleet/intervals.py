@@ -1,4 +1,4 @@
-"""Merges the measurements of several processes, taken at their own intervals, into the intervals of one run."""
+"""Merger of measurements from several processes, with their own intervals, into the intervals of a run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ INSTANT = 1e-6  # seconds between two rows, at least
 
 
 class Intervals:
-    """Intervals of a run that have not been emitted. began: start of the run; every: length of one (lab time)."""
+    """Intervals of a run that are not emitted yet. began: start of the run; every: length of an interval (lab time)."""
 
     def __init__(self, began: float, every: float) -> None:
         self._began = began

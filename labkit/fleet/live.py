@@ -64,7 +64,7 @@ class Live:
         self._open.set()
 
     async def close(self) -> None:
-        """Do nothing: on a running clock nothing depends on when the lab sees that connections ended."""
+        """Do nothing: on a running clock nothing depends on when the lab processes disconnections."""
 
     async def _wait_if_paused(self, device: Paced) -> None:
         """Return once the run is not paused."""

@@ -19,14 +19,16 @@ if TYPE_CHECKING:
 STATES = ("waiting", "running", "sleeping", "polling", "paused", "failed", "ended")
 PERCENTILES = {"p50": 50.0, "p90": 90.0, "p99": 99.0}
 
-HIGHEST = 366 * 86_400 * 1_000_000  # µs: a longer duration counts as a year
+HIGHEST = 366 * 86_400 * 1_000_000  # µs; longer durations are counted as this
 DIGITS = 3
-EXACT_BITS = 11  # three digits: values below 2^11 are exact, and each power of 2 above has 2^10 buckets
+EXACT_BITS = (
+    11  # for three digits: values below 2^11 are exact, above there are 2^10 buckets per power of two
+)
 EXACT = 1 << EXACT_BITS
 
 
 class Latency:
-    """A histogram of durations of 1 µs to a year, kept to three digits: an HDR histogram.
+    """HDR histogram of durations from 1 µs to a year, with a precision of three digits.
 
     Only non-empty buckets are stored, so that thousands of intervals cost little; `encode` returns the compressed V2
     format of HDR histograms.
@@ -84,9 +86,9 @@ class Latency:
         seen, buckets = 0, iter(sorted(self._counts.items()))
         micros = 0
         for percent in percents:
-            wanted = max(int(min(percent, 100.0) * self.count / 100 + 0.5), 1)
-            while seen < wanted:
-                micros, count = next(buckets, (-1, wanted))
+            rank = max(int(min(percent, 100.0) * self.count / 100 + 0.5), 1)
+            while seen < rank:
+                micros, count = next(buckets, (-1, rank))
                 seen += count
             found.append(_most(micros) / 1_000_000 if micros >= 0 else float("nan"))
         return found
@@ -143,9 +145,9 @@ def _most(micros: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """One interval of a run.
+    """Measurements of one interval of a run.
 
-    time: lab time at its end, Unix seconds; devices: number by state (STATES); requests: number that ended in the
+    time: lab time at its end, Unix seconds; devices: number by state (STATES); requests: number that finished in the
     interval, answered or not; errors: number by kind ("503", "no answer", "refused", "cut", "timeout"); latency: lab
     time from the intended time to the answer; lag: lab seconds from an event to its handler, if known.
     """
@@ -223,8 +225,8 @@ class Measures:
 def frame(ticks: Sequence[Tick], began: float | None = None, every: float | None = None) -> DataFrame:
     """Return a table with a row per tick, indexed by lab time (UTC) of its end.
 
-    began, every: start of the first tick and longest length of one, for charts (`attrs` of the frame). Columns:
-    requests that ended in it, errors (of these, refused or without an answer), p50, p90, p99, max (seconds of lab
+    began, every: start of the first tick and maximal length of a tick, for charts (`attrs` of the frame). Columns:
+    requests that finished in it, errors (those refused or without an answer), p50, p90, p99, max (seconds of lab
     time, NaN without answers), a column per state, `error <kind>` per kind that occurred, and lag if one is known.
     """
     with needs("tables"):
@@ -261,7 +263,7 @@ def _sum(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
 
 @dataclass(slots=True)
 class Timings:
-    """Real durations of a run in seconds, which no seed reproduces. latency: of all answers except polls."""
+    """Real durations of a run in seconds, which a seed does not reproduce. latency: of all answers except polls."""
 
     began: float = field(default_factory=time.perf_counter)
     cpu_began: float = field(default_factory=time.process_time)
@@ -278,13 +280,14 @@ class Timings:
     def figures(self, requests: int) -> dict[str, float]:
         """Return real and CPU seconds, requests per real second, and latency percentiles (NaN without answers)."""
         real, cpu = self.so_far()
-        taken = self.latency.percentiles([*PERCENTILES.values(), 100.0])
+        latencies = self.latency.percentiles([*PERCENTILES.values(), 100.0])
         return {
             "real": real,
             "cpu": cpu,
             "requests per second": requests / real if real else 0.0,
-            **dict(zip([*PERCENTILES, "max"], taken, strict=True)),
+            **dict(zip([*PERCENTILES, "max"], latencies, strict=True)),
         }
 
     def end(self) -> None:
+        """Stop measuring real and CPU time."""
         self.real, self.cpu = self.so_far()

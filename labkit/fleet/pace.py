@@ -9,10 +9,10 @@ from labkit.core.clock import Clock
 
 
 class Paced(Protocol):
-    """A device as its scheduler sees it.
+    """Interface of a device for its scheduler.
 
-    actor: its name in the journal; number: in its fleet, from 1; asking: whether a request of it is pending; asks_as:
-    the actor of that request; connected: whether its connection is open; answered: number of answered requests on its
+    actor: its name in the journal; number: in its fleet, from 1; asking: whether it has a pending request; asks_as: the
+    actor of that request; connected: whether its connection is open; answered: number of answered requests on its
     own connection.
     """
 

@@ -20,10 +20,10 @@ FaultKey = tuple[str, int]  # name of a fault of the devices, number of a device
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A device of a fleet before it starts.
+    """Device of a fleet before it starts.
 
-    epoch: its first in the run, counted over the life of the fleet; state: `ended` or `failed` for a device that is not
-    to start, because it finished on another worker.
+    epoch: the first in the run, counted over the life of the fleet; state: `ended` or `failed` for a device that must
+    not start, because it finished on another worker.
     """
 
     number: int
@@ -35,13 +35,14 @@ class Member:
 
     @property
     def over(self) -> bool:
+        """Whether the device has finished."""
         return self.state in OVER
 
 
 class Restart(Protocol):
-    """A restart of the platform.
+    """Restart of the platform during a run.
 
-    after: lab seconds from the beginning of the run; seconds: for how long it refuses connections.
+    after: lab seconds from the beginning of the run; seconds: duration for which it refuses connections.
     """
 
     @property
@@ -53,7 +54,7 @@ class Restart(Protocol):
 
 
 class DeviceFaults(Protocol):
-    """Faults that a run injects at its devices, and restarts of the platform, which the caller of the run carries out.
+    """Faults that a run injects at its devices, and platform restarts, which the caller of the run performs.
 
     A hook may sleep on the device's clock, and raise the errors of a request.
     """
@@ -78,7 +79,7 @@ class DeviceFaults(Protocol):
         """Apply faults after the device has slept."""
 
     def take(self) -> Mapping[FaultKey, tuple[int, int]]:
-        """Return, by fault and device, how often it could have hit and did since the last call: input of `put`."""
+        """Return possible and actual hits since the last call, by fault and device: input of `put`."""
 
     def put(self, taken: Mapping[FaultKey, tuple[int, int]]) -> None:
         """Add counts that `take` returned in another process."""
@@ -86,11 +87,11 @@ class DeviceFaults(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Everything a process needs to run devices.
+    """Plain data that a process needs to run devices.
 
-    every: seconds of lab time between ticks; requests: keep a row per request; devices: number of devices online (None:
-    all); arrivals: the rate of `FleetDevice.arrivals`; transport: tls, or memory without TLS; others: credentials of
-    devices on other workers, by identity.
+    every: seconds of lab time between ticks; requests: whether to keep a row per request; devices: number of devices
+    online (None: all); arrivals: the rate of `FleetDevice.arrivals`; transport: tls, or memory without TLS; others:
+    credentials of devices on other workers, by identity.
     """
 
     product: str
@@ -121,7 +122,7 @@ class Failure(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A request. time: lab time of the answer; status: None without an answer; latency: seconds of lab time."""
+    """Record of a request. time: lab time of the answer; status: None without an answer; latency: lab seconds."""
 
     time: float
     identity: str

@@ -1,4 +1,4 @@
-"""Runs devices of a fleet in this process: starts them, measures their requests and ends them."""
+"""Run of a fleet's devices in this process: starts them, measures their requests and ends them."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ class Outcome(NamedTuple):
 
 
 class Play:
-    """One run of devices in this process."""
+    """Run of devices in this process."""
 
     def __init__(self, plan: Plan, pace: Pace, server: Server | MemoryServer | None = None) -> None:
-        """server: the server of earlier runs, whose TLS session is resumed; None creates one."""
+        """Prepare a run. server: the server of earlier runs, whose TLS session is resumed; None creates one."""
         self.plan = plan
         self.pace = pace
-        self.over = False  # nothing is sent any more
+        self.over = False  # whether the run has ended, so that nothing more is sent
         self.paused = False
         self._pauses = Pauses()
         self._finished = asyncio.Event()
@@ -59,7 +59,7 @@ class Play:
         self.failures: list[Failure] = []
         self.rows: list[Row] = []
         self.total = Measures()
-        self.marks: list[Mark] = []  # that the lab set during the run
+        self.marks: list[Mark] = []  # marks that the lab set during the run
         self.rate: float | None = pace.clock.rate  # of lab time; None once it has changed
         self.accounts = Accounts()
         self.timings = Timings()
@@ -68,13 +68,13 @@ class Play:
         self.begun: Mapping[int, FleetDevice | Outcome] = self.devices  # their outcomes once the run is over
         self.arrivals = None if plan.arrivals is None else Dial(plan.arrivals)
         self.lag: Callable[[], float | None] = lambda: None  # of handlers since the last call, in lab seconds
-        self._misuse: LabError | None = None  # of a behaviour that ignores the arrivals of the run
+        self._misuse: LabError | None = None  # error of a behaviour that ignores the arrivals of the run
         self._server = server or Server(plan.address, plan.domain)
         self._members = {member.number: member for member in plan.members}
         self._numbers = {member.identity: member.number for member in plan.members}
         self._places = {member.number: place for place, member in enumerate(plan.members)}
         self._tasks: dict[int, asyncio.Task[None]] = {}
-        self._behind = False  # devices that have not ended are abandoned
+        self._abandoned = False  # whether devices that did not end were abandoned
         self._measures = Measures()
         self._subscribers: list[Callable[[Tick], object]] = []
         self._timers: list[Timer] = []
@@ -95,7 +95,7 @@ class Play:
             else:
                 self._follow(online(self.plan.devices, len(self.plan.members), self.began))
             self._end_if_over()
-            # In its own task: each loop turn that settling waits for would pass through every awaiting frame above it.
+            # In its own task, since waking a deep chain of awaiting frames is slow, and settling wakes this often.
             self.reached = await asyncio.get_running_loop().create_task(self.pace.play(until))
         finally:
             await self._finish()
@@ -139,7 +139,7 @@ class Play:
 
         A device that keeps catching the CancelledError is blocked for ever in the end.
         """
-        for_ever = self._behind
+        for_ever = self._abandoned
         if not self.over:
             device.enter("waiting")
             for_ever = (device.refused or 0) > SHUTDOWN_REQUEST_LIMIT
@@ -209,9 +209,9 @@ class Play:
     def count(self, device: FleetDevice, action: str, intended: float, error: Exception | None) -> None:
         """Count a finished request. intended: lab time at which it was due."""
         now = self.pace.clock.now()
-        taken = now - intended
+        latency = now - intended
         if self._pauses:
-            taken -= self._pauses.within(intended, now)
+            latency -= self._pauses.within(intended, now)
         status: int | None = None
         kind: str | None = None
         if isinstance(error, NoAnswerError):
@@ -222,17 +222,17 @@ class Play:
             status = error.status if isinstance(error, DeviceError) else last.status_code if last else 200
             kind = None if error is None else str(status)
             if action == "poll" and error is None:
-                self._measures.requests += 1  # the wait of a poll is no latency
+                self._measures.requests += 1  # the duration of a poll is not a latency
             else:
-                self._measures.answered(status, taken)
+                self._measures.answered(status, latency)
                 self.timings.latency.add(device.connection.took)
         if self.plan.requests:
-            self.rows.append(Row(now, device.identity, action, status, taken, kind))
+            self.rows.append(Row(now, device.identity, action, status, latency, kind))
 
     # --- starting and ending devices
 
     def _follow(self, changes: Iterator[tuple[float, int]]) -> None:
-        """Set the number of online devices at each of the changes."""
+        """Set the number of online devices at each change: pairs of lab time and number."""
         when, number = next(changes, (None, 0))
         while when is not None and when <= self.pace.clock.now():
             self._set_online(number)
@@ -266,7 +266,7 @@ class Play:
             device.epoch = device.first_epoch = member.epoch
             self.devices[member.number] = device
         elif member.number in self._tasks or device.state in OVER:
-            return  # a device still going offline restarts when it has
+            return  # a device that is still going offline restarts afterwards
         else:
             device.epoch += 1
         device.alive, device.refused = True, None
@@ -360,7 +360,7 @@ class Play:
         self._finished.set()
 
     def _unfinished(self, now: float) -> bool:
-        """Return whether the time since the last tick deserves a tick of its own."""
+        """Return whether the time since the last tick needs a last tick."""
         if self._measures.requests or self._measures.errors:
             return True
         last = self.ticks[-1] if self.ticks else None
@@ -372,7 +372,7 @@ class Play:
     async def _end_devices(self) -> None:
         """End all devices; abandon devices that do not end, as failed."""
         left = await end(self._tasks)
-        self._behind = True
+        self._abandoned = True
         for number in left:
             device = self.devices[number]
             what = "a bare `except:` catches the CancelledError that ends it"
@@ -382,9 +382,9 @@ class Play:
     def _release_devices(self) -> None:
         """Replace the devices by their outcomes.
 
-        Else the handle of a finished run keeps their connections, random generators and coroutines: devices refer to
-        the run, so only the garbage collector would free them.
+        Otherwise the handle of a finished run would keep their connections, random generators and coroutines, which
+        only the garbage collector could free, since devices refer to the run.
         """
         self.begun = {number: Outcome.of(device) for number, device in self.devices.items()}
         self.devices.clear()
-        self._subscribers.clear()  # some refer to the run's handle, as its progress bar does
+        self._subscribers.clear()  # some refer to the run's handle, such as its progress bar

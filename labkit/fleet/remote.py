@@ -26,15 +26,15 @@ AT_ONCE = 32  # devices that are activated concurrently
 HTTPS_PORT = 443
 
 
-class Elsewhere(NamedTuple):
-    """A product of a remote platform."""
+class RemoteProduct(NamedTuple):
+    """Product of a remote platform. domain: of the product."""
 
     address: LabAddress
     domain: str
 
 
-def elsewhere(target: str, product: str, ca_file: Path | None) -> Elsewhere:
-    """Return address and domain of a product.
+def remote_product(target: str, product: str, ca_file: Path | None) -> RemoteProduct:
+    """Return address and domain of a product on a remote platform.
 
     target: the line that `labkit serve --json` prints, a file that contains it, or the URL of the product; ca_file: the
     CA's certificate, required with a URL. Raises SettingsError.
@@ -42,7 +42,7 @@ def elsewhere(target: str, product: str, ca_file: Path | None) -> Elsewhere:
     if target.startswith("https://"):
         if ca_file is None:
             raise SettingsError("--target: a URL takes --ca-file, the certificate of its CA")
-        return _at(target, None, _certificate(ca_file, "--ca-file"), product)
+        return _from_url(target, None, _certificate(ca_file, "--ca-file"), product)
     text = target if target.lstrip().startswith("{") else _text(Path(target), "--target")
     try:
         ready = json.loads(text)
@@ -52,14 +52,16 @@ def elsewhere(target: str, product: str, ca_file: Path | None) -> Elsewhere:
             raise SettingsError(f"--product: the target has no {product!r}, there are: {known}")
         pem = _certificate(ca_file or Path(ready["ca_file"]), "--ca-file" if ca_file else "--target: ca_file")
         host, port = ready.get("host", "127.0.0.1"), int(ready["https_port"])
-        return Elsewhere(LabAddress(host, port, pem), _at(products[product], host, pem, product).domain)
+        return RemoteProduct(
+            LabAddress(host, port, pem), _from_url(products[product], host, pem, product).domain
+        )
     except (ValueError, TypeError, AttributeError) as error:
         raise SettingsError(f"--target: cannot be read: {error}") from None
     except KeyError as error:
         raise SettingsError(f"--target: {error.args[0]}: is required") from None
 
 
-def _at(url: str, host: str | None, pem: str, product: str) -> Elsewhere:
+def _from_url(url: str, host: str | None, pem: str, product: str) -> RemoteProduct:
     try:
         parts = urlsplit(url)
         port = parts.port or HTTPS_PORT
@@ -68,7 +70,7 @@ def _at(url: str, host: str | None, pem: str, product: str) -> Elsewhere:
     if parts.scheme != "https" or not parts.hostname:
         raise SettingsError(f"--target: expected an https URL of {product!r}, not {url!r}")
     loopback = parts.hostname.endswith(".localhost")
-    return Elsewhere(
+    return RemoteProduct(
         LabAddress(host or ("127.0.0.1" if loopback else parts.hostname), port, pem),
         parts.hostname,
     )
@@ -92,34 +94,34 @@ def _text(path: Path, name: str) -> str:
         raise SettingsError(f"{name}: {path}: expected a text file") from None
 
 
-async def provisioned(there: Elsewhere, auth: str, members: Sequence[Member]) -> list[Member]:
+async def provisioned(remote: RemoteProduct, auth: str, members: Sequence[Member]) -> list[Member]:
     """Activate all devices and return them with their credentials. Raises LabError if one cannot be activated."""
-    server, gate, secrets = Server(*there), asyncio.Semaphore(AT_ONCE), Identifiers()
+    server, gate, secrets = Server(*remote), asyncio.Semaphore(AT_ONCE), Identifiers()
 
-    async def one(member: Member) -> Member:
+    async def provision(member: Member) -> Member:
         connection = DeviceConnection(server)
 
         async def secret(length: int) -> str:
             return secrets.alphanumeric(member.identity, length)
 
-        device = VirtualDevice(there.address, there.domain, auth, member.identity, secret, connection)
+        device = VirtualDevice(remote.address, remote.domain, auth, member.identity, secret, connection)
         try:
             async with gate:
                 await device.activate()
         finally:
             connection.abort()
-        held = Credentials(device.token, device.password, device.certificate)
-        return Member(member.number, member.identity, member.behaviour, held)
+        credentials = Credentials(device.token, device.password, device.certificate)
+        return Member(member.number, member.identity, member.behaviour, credentials)
 
     try:
-        return list(await asyncio.gather(*map(one, members)))
+        return list(await asyncio.gather(*map(provision, members)))
     except DeviceError as error:
         raise LabError(f"the devices cannot be provisioned with --auth {auth}: {error}") from None
     except (NoAnswerError, OSError) as error:
         raise LabError(f"the devices cannot be provisioned: {error}") from None
 
 
-async def play_elsewhere(plan: Plan, seconds: float, watch: Callable[[Play], Any]) -> Play:
+async def run_remote(plan: Plan, seconds: float, watch: Callable[[Play], Any]) -> Play:
     """Run the devices of a plan for `seconds` on the wall clock. watch: called with the run before it begins."""
     clock = Clock()
     play = Play(plan, Live(clock))

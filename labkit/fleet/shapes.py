@@ -18,7 +18,7 @@ from typing import Protocol, TypeGuard
 from labkit.core.errors import LabError
 
 DAY = 86_400.0
-WINDOW = 600.0  # seconds that share one bound of the rate, so that a short peak costs no draws elsewhere
+WINDOW = 600.0  # seconds with a common bound of the rate; a short peak costs draws only in its window
 RESOLUTION = 1.0  # seconds between two evaluations of the number of online devices
 PRECISION = 0.001  # seconds, of the instant of a change
 HEARTBEAT = 3_600.0  # seconds after which `online` repeats an unchanged number
@@ -207,25 +207,25 @@ class Scaled(Shape):
 
 @dataclass(frozen=True)
 class Portion(Shape):
-    """The number of devices in one shard, for a total number that is distributed over the shards in turn."""
+    """Number of devices in one shard, if the total is distributed over the shards round-robin."""
 
     shape: Shape
-    share: int  # from 0
-    shares: int
+    shard: int  # from 0
+    shards: int
 
     def at(self, elapsed: float, start: float = 0.0) -> float:
-        return self._of(math.floor(self.shape.at(elapsed, start) + 0.5))
+        return self._part(math.floor(self.shape.at(elapsed, start) + 0.5))
 
     def most(self, begin: float, end: float, start: float = 0.0) -> float:
-        return self._of(math.floor(self.shape.most(begin, end, start) + 0.5))
+        return self._part(math.floor(self.shape.most(begin, end, start) + 0.5))
 
-    def _of(self, number: int) -> int:
-        return max(-(-(number - self.share) // self.shares), 0)
+    def _part(self, number: int) -> int:
+        return max(-(-(number - self.shard) // self.shards), 0)
 
 
 @dataclass(frozen=True)
 class Delayed(Shape):
-    """A shape whose first `over` seconds have passed."""
+    """Shape shifted in time: its first `over` seconds are skipped."""
 
     shape: Shape
     over: float
@@ -238,7 +238,7 @@ class Delayed(Shape):
 
 
 class Dial(Shape):
-    """A shape multiplied by a factor that may change while it is in use."""
+    """Shape multiplied by a factor that may change during a run."""
 
     def __init__(self, shape: Shape) -> None:
         self.shape = shape
@@ -292,8 +292,8 @@ def arrivals(
 def online(shape: Shape, devices: int, start: float, end: float = math.inf) -> Iterator[tuple[float, int]]:
     """Yield the changes of the number of online devices: lab time (Unix seconds) and number.
 
-    The first is for the start; then one for each change, to a thousandth of a second, and at least one an hour without
-    a change, so that a caller who waits for the next change does not search for ever.
+    The first is at the start; then one at each change, to a thousandth of a second. An hour without a change repeats
+    the number, so that the search for the next change always returns.
     """
     elapsed, last = 0.0, end - start
     number, yielded = _whole(shape, 0.0, start, devices), 0.0

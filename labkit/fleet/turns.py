@@ -1,4 +1,4 @@
-"""Loops of behaviours: at a fixed interval, or at the arrivals of a run that has them."""
+"""Loops for behaviours, which repeat at an interval or at the arrivals of a run."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Runs a shard of a fleet in a worker process and reports its measurements to the coordinator.
 
-A worker needs only the lab's address and the certificate of its CA: devices bring their credentials along. It keeps
-lab time by its own system's clock. Its reports are plain data that can be added up.
+A worker needs only the lab's address, the certificate of its CA, and the devices with their credentials. It computes
+lab time from the clock of its own system. Its reports are plain data that can be added up.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from labkit.fleet.measures import Tick
 from labkit.fleet.plan import Failure, FaultKey, Plan, Row
 from labkit.fleet.play import Play
 
-PLAIN = frozenset({str, int, float, bool, type(None)})
-PLAYS = "labkit-fleets"  # name of the dask worker's extension that holds its shards
+PLAIN = frozenset({str, int, float, bool, type(None)})  # types of notes that every process can unpickle
+SHARD_RUNS = "labkit-fleets"  # name of the dask worker's extension that holds its shards
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
-    """Devices for one worker.
+class ShardTask:
+    """Devices for one worker, sent to it at its start.
 
-    topic: of its messages; number: of the shard; attempt: from 1, incremented whenever its worker dies; until: lab
-    time; reading: of the lab's clock.
+    topic: dask topic of its messages; number: of the shard; attempt: from 1, incremented when its worker dies; until:
+    lab time; reading: of the lab's clock.
     """
 
     topic: str
@@ -48,18 +48,19 @@ class Share:
 
     @property
     def key(self) -> tuple[str, int]:
+        """Key of the running shard in its worker's process."""
         return (self.topic, self.number)
 
 
 @dataclass(slots=True)
 class Message:
-    """A worker's report on its shard since the previous one.
+    """Report of a worker on its shard since the previous report.
 
-    shown: state, epoch and notes of devices where they changed; faults: as DeviceFaults.take; error: why the shard
-    ended; final: the last report.
+    shown: state, epoch and notes of the devices that changed; sent: as Accounts.take; faults: as DeviceFaults.take;
+    cpu: seconds; error: why the shard ended; final: whether this is the last report.
     """
 
-    share: int
+    shard: int
     attempt: int
     tick: dict[str, Any] | None = None
     failures: list[Failure] = field(default_factory=list)
@@ -75,41 +76,41 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Noted:
-    """A note of a device, of any class. data: pickled, None if it cannot be; text: shown in that case."""
+class PickledNote:
+    """Note of a device, of any class. data: pickled, None if that fails; text: what is shown then."""
 
     data: bytes | None
     text: str
 
     @classmethod
     def of(cls, value: object) -> object:
-        """Return the value prepared for pickling; a plain value is returned unchanged."""
+        """Return a value that can be pickled: plain values unchanged, others as a PickledNote."""
         if type(value) in PLAIN:
             return value
         try:
             data: bytes | None = pickle.dumps(value)
-        except Exception:  # noqa: BLE001  its class is not ours
+        except Exception:  # noqa: BLE001  a user's class may raise anything
             data = None
         return cls(data, text_of(value, repr))
 
     @staticmethod
-    def opened(value: object) -> object:
+    def unpickled(value: object) -> object:
         """Return the value given to `of`, or its text if it cannot be unpickled."""
-        if not isinstance(value, Noted):
+        if not isinstance(value, PickledNote):
             return value
         try:
             return value.text if value.data is None else pickle.loads(value.data)  # from our own workers
-        except Exception:  # noqa: BLE001  its class is not known here
+        except Exception:  # noqa: BLE001  its class may be missing in this process
             return value.text
 
 
 class Report:
-    """Sends the reports of a shard, one per tick."""
+    """Sender of a shard's reports, one per tick. send: passes a pickled Message to the coordinator."""
 
-    def __init__(self, share: Share, play: Play, tell: Callable[[bytes], object]) -> None:
-        self._share = share
+    def __init__(self, shard: ShardTask, play: Play, send: Callable[[bytes], object]) -> None:
+        self._shard = shard
         self._play = play
-        self._tell = tell
+        self._send = send
         self._shown: dict[int, dict[str, object]] = {}
         self._failures = 0
         self._rows = 0
@@ -119,24 +120,25 @@ class Report:
     def _tick(self, tick: Tick) -> None:
         message = self._message()
         message.tick = tick.encode()
-        self._tell(pickle.dumps(message))
+        self._send(pickle.dumps(message))
 
     def end(self, error: str | None) -> None:
+        """Send the final report. error: why the shard ended early, None if it did not."""
         message = self._message()
         message.final, message.error = True, error
         message.credentials = self._play.credentials()
         message.latency = self._play.timings.latency.encode()
-        self._tell(pickle.dumps(message))
+        self._send(pickle.dumps(message))
 
     def _message(self) -> Message:
         play = self._play
         shown = {
-            number: {name: Noted.of(value) for name, value in play.shown(number).items()}
+            number: {name: PickledNote.of(value) for name, value in play.shown(number).items()}
             for number in play.begun
         }
         changed = {number: each for number, each in shown.items() if self._shown.get(number) != each}
         self._shown = shown
-        message = Message(self._share.number, self._share.attempt, shown=changed)
+        message = Message(self._shard.number, self._shard.attempt, shown=changed)
         message.failures, self._failures = play.failures[self._failures :], len(play.failures)
         message.rows = play.rows[:]
         play.rows.clear()
@@ -169,41 +171,43 @@ def begin(payload: bytes, dask_worker: Any) -> int:
     """Run a shard in a thread of this worker, and return the process id. Called on the worker's event loop."""
     import cloudpickle
 
-    share: Share = cloudpickle.loads(payload)
-    plays: dict[tuple[str, int], Playing] = dask_worker.extensions.setdefault(PLAYS, {})
+    shard: ShardTask = cloudpickle.loads(payload)
+    shard_runs: dict[tuple[str, int], ShardRun] = dask_worker.extensions.setdefault(SHARD_RUNS, {})
 
-    def tell(data: bytes) -> None:
-        dask_worker.log_event(share.topic, data)
+    def send(data: bytes) -> None:
+        dask_worker.log_event(shard.topic, data)
 
-    playing = plays[share.key] = Playing(share, tell)
-    threading.Thread(target=playing.run, name=f"labkit fleet {share.number}", daemon=True).start()
+    shard_run = shard_runs[shard.key] = ShardRun(shard, send)
+    threading.Thread(target=shard_run.run, name=f"labkit fleet {shard.number}", daemon=True).start()
     return os.getpid()
 
 
 def command(key: tuple[str, int], name: str, args: tuple[float, ...], dask_worker: Any) -> None:
     """Call `stop`, `pause`, `resume` or `scale_arrivals` on a running shard; do nothing if it is over."""
-    playing: Playing | None = dask_worker.extensions.get(PLAYS, {}).get(key)
-    if playing is not None:
-        playing.command(name, *args)
+    shard_run: ShardRun | None = dask_worker.extensions.get(SHARD_RUNS, {}).get(key)
+    if shard_run is not None:
+        shard_run.command(name, *args)
 
 
-class Playing:
-    """A shard that runs on its own event loop and thread."""
+class ShardRun:
+    """Running shard, in its own thread with its own event loop."""
 
-    def __init__(self, share: Share, tell: Callable[[bytes], object]) -> None:
-        self._share = share
-        self._tell = tell
+    def __init__(self, shard: ShardTask, send: Callable[[bytes], object]) -> None:
+        self._shard = shard
+        self._send = send
         self._lock = threading.Lock()
-        self._pending: list[tuple[str, tuple[float, ...]]] = []  # commands that came before the run existed
+        self._pending: list[tuple[str, tuple[float, ...]]] = []  # commands received before the run began
         self._play: Play | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def run(self) -> None:
+        """Run the shard in the current thread until it is over."""
         _allow_descriptors()
         with asyncio.Runner(loop_factory=loop_factory()) as runner:
             runner.run(self._run())
 
     def command(self, name: str, *args: float) -> None:
+        """Call a method of the run in its own thread, or when the run begins. Thread-safe."""
         with self._lock:
             if self._play is None or self._loop is None:
                 self._pending.append((name, args))
@@ -211,16 +215,16 @@ class Playing:
                 self._loop.call_soon_threadsafe(getattr(self._play, name), *args)
 
     async def _run(self) -> None:
-        clock = Clock.from_reading(self._share.reading)
-        play = Play(self._share.plan, Live(clock))
-        report = Report(self._share, play, self._tell)
+        clock = Clock.from_reading(self._shard.reading)
+        play = Play(self._shard.plan, Live(clock))
+        report = Report(self._shard, play, self._send)
         with self._lock:
             self._play, self._loop = play, asyncio.get_running_loop()
             for name, args in self._pending:
                 getattr(play, name)(*args)
         error = None
         try:
-            await play.run(self._share.until)
+            await play.run(self._shard.until)
         except Exception as raised:  # noqa: BLE001  reported to the coordinator
             error = error_text(raised)
         finally:

@@ -14,10 +14,10 @@ from labkit.core.extras import needs
 from labkit.core.keywords import shows_keywords
 from labkit.fleet.accounts import ALIAS
 from labkit.fleet.behaviour import Behaviour, behaviour
-from labkit.fleet.cluster_client import local, of_cluster
+from labkit.fleet.cluster_client import client_of, local_cluster
+from labkit.fleet.credential_store import CredentialStore
 from labkit.fleet.device import Credentials
 from labkit.fleet.faults import DeviceFault, FleetFaults
-from labkit.fleet.holdings import Holdings
 from labkit.fleet.identities import identity
 from labkit.fleet.plan import Member, Plan
 from labkit.lab.arguments import texts
@@ -42,7 +42,7 @@ class FleetProduct(Protocol):
     @property
     def settings(self) -> Any: ...
     @property
-    def holdings(self) -> Holdings: ...
+    def credential_store(self) -> CredentialStore: ...
     def handle_credentials(self, identity: str) -> Credentials | None:
         """Return the credentials in the handle of a device, None if the device has no handle."""
 
@@ -127,11 +127,11 @@ class Fleet:
             raise LabError(
                 f"transport='memory': devices of {self._product.id!r} have certificates, which take TLS: leave it out"
             )
-        members = self._product.holdings.begin(self._members)
+        members = self._product.credential_store.begin(self._members)
         try:
             self._run = self._begin(options, rate, members)
         except BaseException:
-            self._product.holdings.end(members, {}, {})
+            self._product.credential_store.end(members, {}, {})
             raise
         return self._run
 
@@ -150,7 +150,7 @@ class Fleet:
             faults=self.faults.begin(),
             transport=options.transport,
         )
-        keep = partial(self._product.holdings.end, members)
+        keep = partial(self._product.credential_store.end, members)
         return Run(self._runtime, plan, options.lasting, keep, options.accounts, self._spread(options))
 
     @shows_keywords(RunKeywords, RunOptions)
@@ -167,8 +167,8 @@ class Fleet:
     def _spread(self, options: RunOptions) -> Spread | None:
         """Connect to the workers that are to run the devices; None for a run in this process."""
         if options.workers is not None:
-            return Spread(*local(min(options.workers, len(self))), options.workers)
-        return Spread(*of_cluster(options.cluster), None) if options.spread else None
+            return Spread(*local_cluster(min(options.workers, len(self))), options.workers)
+        return Spread(*client_of(options.cluster), None) if options.spread else None
 
     def repeat(self, *identities: str) -> Fleet:
         """Return a fleet of these devices alone, to repeat what they did.
@@ -222,10 +222,10 @@ def make_fleet(
     names = _names(product, len(lives), prefix, identities)
     if seed is None:
         seed = runtime.seed if runtime.seed is not None else fresh_seed()
-    product.holdings.free(names)
+    product.credential_store.check_idle(names)
     _leave_handles(product, names)
     held = runtime.run(runtime.control.fleets.provision, product.id, names)
-    product.holdings.hand_out({name: _credentials(each) for name, each in zip(names, held, strict=True)})
+    product.credential_store.put({name: _credentials(each) for name, each in zip(names, held, strict=True)})
     members = [
         Member(number, name, life, Credentials())
         for number, (name, life) in enumerate(zip(names, lives, strict=True), 1)
@@ -237,7 +237,7 @@ def _leave_handles(product: FleetProduct, names: Sequence[str]) -> None:
     """Raise LabError if a fleet would replace the credentials in the handle of a device."""
     for name in names:
         held = product.handle_credentials(name)
-        if held not in (None, Credentials(), product.holdings.get(name)):
+        if held not in (None, Credentials(), product.credential_store.get(name)):
             raise LabError(
                 f"fleet: device {name!r} belongs to the handle device({name!r}), whose credentials would be replaced: "
                 f"make the fleet of other devices, with prefix='{name[:1]}f-' or identities=…"

@@ -13,8 +13,8 @@ from labkit.control.products import ProductInfo
 from labkit.core.errors import LabError, unknown
 from labkit.core.extras import needs
 from labkit.core.keywords import shows_keywords
+from labkit.fleet.credential_store import CredentialStore
 from labkit.fleet.device import Credentials, VirtualDevice
-from labkit.fleet.holdings import Holdings
 from labkit.lab.arguments import content_bytes, duration, texts
 from labkit.lab.client import rooted
 from labkit.lab.device import Device
@@ -38,7 +38,7 @@ class Product:
         self._control = runtime.control.identities
         self._fixed = info
         self._devices: dict[str, Device] = {}
-        self.holdings = Holdings()
+        self.credential_store = CredentialStore()
         self.content = ProductContent(runtime, info.id)
         self.settings = LiveSettings(runtime, info.id)
 
@@ -106,7 +106,7 @@ class Product:
         """Remove the credentials of all virtual devices; the platform keeps its records of them."""
         for device in self._devices.values():
             device.use(Credentials())
-        self.holdings.clear()
+        self.credential_store.clear()
 
     def devices(self) -> pandas.DataFrame:
         """Return a DataFrame of the devices that the platform knows: identity, status, whitelisted."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from labkit.core.errors import LabError
 from labkit.core.extras import needs
 from labkit.core.marks import Mark
-from labkit.fleet.accounts import Accounts, of_route
+from labkit.fleet.accounts import Accounts, route_deliveries
 from labkit.fleet.cluster import ClusterPlay
 from labkit.fleet.cluster_client import addresses
 from labkit.fleet.device import Credentials
@@ -122,7 +122,7 @@ class Run:
                 raise LabError(
                     f"accounts: {self._route!r} answers GET /accounts with no JSON: {answer.text!r:.100}"
                 ) from None
-            for identity, value in of_route(told):
+            for identity, value in route_deliveries(told):
                 self._play.accounts.handled(identity, value)
 
     # --- while it goes on

@@ -21,7 +21,7 @@ from labkit.fleet.measures import Tick
 from labkit.fleet.plan import Failure, Member, Plan
 from labkit.fleet.play import Play
 from labkit.fleet.rates import rate_of
-from labkit.fleet.remote import elsewhere, play_elsewhere, provisioned
+from labkit.fleet.remote import provisioned, remote_product, run_remote
 from labkit.fleet.shapes import Shape
 from labkit.lab.lab import Lab
 from labkit.lab.outcome import FailedDevice, Order, Outcome, Watch
@@ -171,7 +171,7 @@ def against(
     bar: bool | None = None,
 ) -> Outcome:
     """Run a fleet against a platform elsewhere, in real time. Its devices provision themselves first."""
-    there = elsewhere(target, order.product, ca_file)
+    there = remote_product(target, order.product, ca_file)
     seed = fresh_seed() if order.seed is None else order.seed
     members = [
         Member(number, name, order.behaviour, Credentials()) for number, name in enumerate(identities, 1)
@@ -183,7 +183,7 @@ def against(
         every = interval(order.seconds)
         plan = Plan(order.product, *there, auth, seed, tuple(held), every, arrivals=order.arrivals)
         with watched:
-            await play_elsewhere(plan, order.seconds, watched.watch)
+            await run_remote(plan, order.seconds, watched.watch)
 
     interrupted = _interrupted(live, watched)
     play = watched.play

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from labkit import Behaviour, Lab, NoAnswerError
 from labkit.core.errors import LabError
-from labkit.fleet.accounts import COLUMNS, Accounts, of_route, read, stamp
+from labkit.fleet.accounts import COLUMNS, Accounts, read, route_deliveries, stamp
 from labkit.fleet.behaviours import Counter as Counts
 from labkit.fleet.fleet_device import FleetDevice
 
@@ -176,11 +176,11 @@ def test_a_wild_number_costs_no_memory() -> None:
 
 
 def test_the_answer_of_a_route_is_read_in_its_order() -> None:
-    assert list(of_route({"t-1": ["1", "2"], "t-2": []})) == [("t-1", "1"), ("t-1", "2")]
+    assert list(route_deliveries({"t-1": ["1", "2"], "t-2": []})) == [("t-1", "1"), ("t-1", "2")]
     wrong: list[Any] = [[], {"t-1": "x"}, None]
     for answer in wrong:
         with pytest.raises(LabError, match="accounts: expected"):
-            list(of_route(answer))
+            list(route_deliveries(answer))
 
 
 class Twice(Behaviour):
@@ -347,7 +347,7 @@ def test_the_example_solution_tells_what_its_handler_got() -> None:
     with Lab(seed=7) as lab:
         product = lab.product("thermostat", resources={"count": "number", "other": "number"})
         solution = lab.solution("accounts", products=[product], path=SOLUTION)
-        assert list(of_route(solution.get("/accounts").json())) == []
+        assert list(route_deliveries(solution.get("/accounts").json())) == []
         accounts = Accounts()
         for identity in ("t-1", "t-ü/=&"):
             device = product.device(identity).activate()
@@ -357,6 +357,6 @@ def test_the_example_solution_tells_what_its_handler_got() -> None:
                     device.write(count=stamp(1, number), other=7)
                 accounts.acknowledged(identity, 1, number)
         lab.settle()
-        for identity, value in of_route(solution.get("/accounts").json()):
+        for identity, value in route_deliveries(solution.get("/accounts").json()):
             accounts.handled(identity, value)
     assert accounts.summary == "6 sent, 6 acknowledged, 4 handled: 2 lost, 0 doubled, 0 reordered"

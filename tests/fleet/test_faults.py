@@ -11,7 +11,7 @@ import pytest
 
 from labkit import Behaviour, Lab, LabError, NoAnswerError
 from labkit.fleet.behaviours import Counter
-from labkit.fleet.faults import FleetFaults, PlayedFaults
+from labkit.fleet.faults import FleetFaults, RunFaults
 from labkit.fleet.fleet_device import FleetDevice
 from labkit.lab.product import Product
 
@@ -245,5 +245,5 @@ def test_they_travel_to_another_process() -> None:
     faults = FleetFaults(7, {1: "t-001"})
     faults.add("drop after", chance=0.5, devices=["t-*", 1])
     played = faults.begin()
-    assert isinstance(played, PlayedFaults)
+    assert isinstance(played, RunFaults)
     assert pickle.loads(pickle.dumps(played)) == played

@@ -139,7 +139,7 @@ async def test_a_connection_that_nobody_used_for_long_is_not_used_again(
 ) -> None:
     async with asking(tmp_path, OK, OK) as (rig, client):
         await client.request("GET", "/")
-        monkeypatch.setattr(transport, "KEPT", 0.0)
+        monkeypatch.setattr(transport, "IDLE_LIMIT", 0.0)
         await client.request("GET", "/")
     assert rig.connections == 2
 

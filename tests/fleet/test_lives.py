@@ -101,14 +101,14 @@ async def swallows_real_time(device: FleetDevice) -> None:
 
 
 def test_a_device_that_catches_its_end_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ending, "CANCELLATIONS", 3)
+    monkeypatch.setattr(ending, "MOST_CANCELLATIONS", 3)
     with Lab(seed=7) as lab:
         assert "does not end with the run" in failure(beside_others(lab, swallows))
         lab.clock.advance(1)
 
 
 def test_a_device_that_catches_its_end_and_waits_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ending, "CANCELLATIONS", 3)
+    monkeypatch.setattr(ending, "MOST_CANCELLATIONS", 3)
     waits = threading.Event()
 
     async def waits_for_real_time(device: FleetDevice) -> None:

@@ -28,7 +28,8 @@ class Bulb(Behaviour):
             except EXCHANGE_ERRORS as error:
                 device.note(last_error=str(error))
 
-    async def switch(self, device: FleetDevice, wanted: str | None) -> None:
-        if wanted is not None:
-            device.note(bulb=wanted)
-            await device.write({self.state: wanted})
+    async def switch(self, device: FleetDevice, state: str | None) -> None:
+        """Set the bulb to a state and report it; None changes nothing."""
+        if state is not None:
+            device.note(bulb=state)
+            await device.write({self.state: state})

@@ -1,4 +1,4 @@
-"""The coordinator's record of which worker runs which devices."""
+"""Records of the coordinator: which worker runs which devices, and which workers died."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from labkit.fleet.plan import Plan
 class Death:
     """Death of a worker during a run.
 
-    time: lab time; devices: number that had not ended; epoch: the highest in which they restart, None until they do.
+    time: lab time; devices: number of its unfinished devices; epoch: the highest epoch in which they restart, None
+    until they do.
     """
 
     time: float
@@ -23,8 +24,8 @@ class Death:
 
 
 @dataclass(slots=True)
-class Dealt:
-    """A shard of the fleet and its state. last: lab time up to which its worker has reported."""
+class ShardRecord:
+    """Shard of the fleet and its state. attempt: number of its starts; last: lab time of its worker's last report."""
 
     number: int
     plan: Plan

@@ -10,19 +10,19 @@ from labkit.fleet.device import Credentials
 from labkit.fleet.plan import Member
 
 
-class Holdings:
+class CredentialStore:
     """Store of the credentials and the last epoch of each device.
 
-    Fleets that have an identity in common share it: it is one device, which can be in one run at a time.
+    Fleets of a product with the same identity have the same device, which can be in one run at a time.
     """
 
     def __init__(self) -> None:
         self._credentials: dict[str, Credentials] = {}
         self._epochs: dict[str, int] = {}  # the last epoch, by identity
-        self._playing: set[str] = set()
+        self._running: set[str] = set()  # identities of devices in a run
 
-    def hand_out(self, credentials: Mapping[str, Credentials]) -> None:
-        """Store new credentials by identity; their devices begin again from epoch 1."""
+    def put(self, credentials: Mapping[str, Credentials]) -> None:
+        """Store new credentials, by identity; the epochs of these devices start from 1 again."""
         self._credentials.update(credentials)
         for identity in credentials:
             self._epochs.pop(identity, None)
@@ -32,14 +32,14 @@ class Holdings:
         return self._credentials.get(identity)
 
     def clear(self) -> None:
-        """Forget all devices, after a reset of the platform."""
+        """Delete all devices, after a reset of the platform."""
         self._credentials.clear()
         self._epochs.clear()
 
-    def free(self, identities: Iterable[str]) -> None:
+    def check_idle(self, identities: Iterable[str]) -> None:
         """Raise LabError if one of these devices is in a run."""
         for identity in identities:
-            if identity in self._playing:
+            if identity in self._running:
                 raise LabError(
                     f"device {identity!r} is in the run of another fleet: wait() for that or stop() it, "
                     f"or make this fleet of other devices, with prefix=… or identities=…"
@@ -51,13 +51,13 @@ class Holdings:
         Raises LabError if one has lost its credentials to a reset of the lab, or is in another run.
         """
         identities = [member.identity for member in members]
-        self.free(identities)
+        self.check_idle(identities)
         for identity in identities:
             if identity not in self._credentials:
                 raise LabError(
                     f"device {identity!r} holds no credentials since the lab was reset: make the fleet anew"
                 )
-        self._playing.update(identities)
+        self._running.update(identities)
         return tuple(
             replace(
                 member,
@@ -68,11 +68,11 @@ class Holdings:
         )
 
     def end(
-        self, members: Sequence[Member], held: Mapping[int, Credentials], epochs: Mapping[int, int]
+        self, members: Sequence[Member], credentials: Mapping[int, Credentials], epochs: Mapping[int, int]
     ) -> None:
-        """Release the members of a run. held, epochs: of the devices that have begun, by number."""
+        """Release the members of a run. credentials, epochs: final values of the devices that started, by number."""
         for member in members:
-            self._playing.discard(member.identity)
+            self._running.discard(member.identity)
             if member.identity in self._credentials:  # the lab may have been reset meanwhile
-                self._credentials[member.identity] = held.get(member.number, member.credentials)
+                self._credentials[member.identity] = credentials.get(member.number, member.credentials)
                 self._epochs[member.identity] = epochs.get(member.number, member.epoch - 1)
