@@ -1,1 +1,1 @@
-"""HTTP parts that all hosts of a lab share: connections, bodies, errors, dates, the outbound client, sites by name."""
+"""HTTP parts shared by all hosts of a lab: connections, bodies, errors, dates, outbound client, table of hosts."""

@@ -1,4 +1,4 @@
-"""The address at which a lab listens."""
+"""Address at which a lab listens."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from labkit.http.memory import MemoryTransport
 
 @dataclass(slots=True)
 class ServerAddress:
-    """The address at which a lab listens, and the CA that its clients trust.
+    """Address at which a lab listens, and the certificate of the CA that its clients trust.
 
-    host: the address of the listener; https_port, http_port, ca_pem (the certificate of the lab's authority):
-    set once it listens.
+    host: IP address of the listener; https_port, http_port, ca_pem (PEM): set when the lab starts to listen; http_port
+    is None without plain HTTP.
 
     For clients in this process, None until the lab listens; both raise OSError as a TCP connection does. connect: opens
-    a connection to the HTTPS port without the network, and returns the client's socket, on which TLS is to be agreed.
+    a connection to the HTTPS port without the network, and returns the client's socket, for its TLS handshake.
     connect_in_memory: opens a connection to the named host without TLS, and returns the client's end.
     """
 
@@ -31,6 +31,6 @@ class ServerAddress:
     connect: Callable[[], Awaitable[socket.socket]] | None = field(default=None, compare=False, repr=False)
 
     def url(self, host: str, path: str = "") -> str:
-        """Return the URL of a path at a host of the lab: the one function that makes URLs which leave the lab."""
+        """Return the URL of a path at a host of the lab. All URLs that the lab sends to clients are created here."""
         port = "" if self.https_port == 443 else f":{self.https_port}"
         return f"https://{host}{port}{path}"

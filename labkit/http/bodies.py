@@ -1,4 +1,4 @@
-"""Reading of request bodies, bounded in size and in real time."""
+"""Reader of request bodies, with limits on size and real time."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from aiohttp.http_exceptions import BadHttpMessage
 
 from labkit.http.error import HttpError
 
-BODY = web.RequestKey("BODY", bytes)  # the key of a body that was read before
-CLOSE = {"Connection": "close"}  # the rest of the body is not read
+BODY = web.RequestKey("BODY", bytes)  # key of a request's body that was read earlier
+CLOSE = {"Connection": "close"}  # for an answer before the whole body is read
 
 
 async def read_body(request: web.BaseRequest, limit: int, guard: float) -> bytes:
-    """Read the whole body. limit: bytes; guard: real seconds in which it has to arrive.
+    """Return the whole body of a request. limit: bytes; guard: real seconds in which it has to arrive.
 
-    Raises HttpError: 413 beyond the limit, 408 when it does not arrive in time, 400 when it breaks off.
+    Raises HttpError: 413 beyond the limit, 408 if it does not arrive in time, 400 if it is malformed or incomplete.
     """
-    kept: bytes | None = request.get(BODY)
-    if kept is not None:
-        if len(kept) > limit:
+    body: bytes | None = request.get(BODY)
+    if body is not None:
+        if len(body) > limit:
             raise HttpError(413, f"the body is larger than {limit} bytes", CLOSE)
-        return kept
+        return body
     if (request.content_length or 0) > limit:
         raise HttpError(413, f"the body is larger than {limit} bytes", CLOSE)
     if not request.can_read_body:
@@ -30,7 +30,7 @@ async def read_body(request: web.BaseRequest, limit: int, guard: float) -> bytes
     pieces: list[bytes] = []
     size = 0
     try:
-        if request.content.is_eof():  # all of it has arrived, as nearly always
+        if request.content.is_eof():  # the usual case: the whole body has arrived
             whole = request.content.read_nowait()
             if len(whole) > limit:
                 raise HttpError(413, f"the body is larger than {limit} bytes", CLOSE)

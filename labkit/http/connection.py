@@ -11,28 +11,28 @@ from labkit.core.identifiers import Identifiers
 
 
 def unwatched() -> None:
-    """Do nothing: for a connection whose end is noticed in any case, or that is not served."""
+    """Do nothing: the default of Connection.watch_input, for connections that need no such call."""
 
 
 class Deliveries(Protocol):
-    """Answers whose receipt by the client is tracked."""
+    """Interface of a tracker of answers that the client has received."""
 
     def confirm(self) -> None:
-        """Mark the answers so far as received: the client has sent a further request or ended the connection."""
+        """Mark the answers so far as received, when the client sends another request or ends the connection."""
 
 
 @dataclass(slots=True)
 class Connection:
-    """One connection of a client.
+    """Connection of a client.
 
     host: the server name (SNI) in lower case; over plain HTTP the Host of the current request, empty before the
-    first. tls: whether all requests have the same host, as over TLS and in memory. certificate: the client's, in DER;
-    common_name: its first CommonName. ready: done once the site's `connected` has run; its result is whether that
-    succeeded; failure: otherwise, the status and text of the answer. id: empty until a device needs it.
+    first. tls: whether all requests have the same host, as over TLS and in memory. certificate: of the client, in DER;
+    common_name: its first CommonName. ready: done when the site's `connected` has run, with its success as result;
+    failure: the status and text of the answer if it failed. id: empty until a device needs it.
 
-    watch_input: called by a handler that keeps a request waiting. Before, a client that closes its sending side
-    after the request, as some do over plain HTTP, still gets its answer; from then on it counts as
-    disconnected. deliveries: None until the receipt of an answer is tracked.
+    watch_input: a handler calls it when it delays a request. Until then a client may close its sending side after the
+    request, as some do over plain HTTP, and still gets its answer; afterwards that counts as a disconnection.
+    deliveries: None until an answer is tracked.
     """
 
     host: str
@@ -49,8 +49,8 @@ class Connection:
     def identify(self, identifiers: Identifiers, device: str) -> None:
         """Give the connection an id unless it has one.
 
-        device: `product/identity`; the id is drawn from its stream, so that it does not depend on the order in
-        which devices connect.
+        device: `product/identity`; it selects the random stream of the id, so that the id does not depend on the order
+        in which devices connect.
         """
         if not self.id:
             self.id = identifiers.alphanumeric(f"connection/{device}", 20)

@@ -1,4 +1,4 @@
-"""Connections that end without an answer, or in the middle of one."""
+"""Connections that the server ends before an answer or within it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from aiohttp import hdrs, web
 
 
 class ConnectionCut(ConnectionError):
-    """Raised by a site to end the connection without an answer; the text is the reason."""
+    """Exception by which a site ends the connection without an answer. Its text is the reason."""
 
 
 class CutResponse(web.Response):
-    """A response that declares its full length, sends the first half of its body, and ends the connection."""
+    """Response that declares its full length, sends only half of its body, and ends the connection."""
 
     async def write_eof(self, data: bytes = b"") -> None:
         request, body = self._req, self.body
@@ -22,7 +22,7 @@ class CutResponse(web.Response):
 
     @classmethod
     def from_response(cls, response: web.Response) -> CutResponse:
-        """Return a response that breaks off, in place of one that has not been sent."""
+        """Return a truncated response, to send instead of `response`."""
         headers = {name: value for name, value in response.headers.items() if name != hdrs.CONTENT_LENGTH}
         body = response.body if isinstance(response.body, bytes | bytearray) else b""
         return cls(status=response.status, body=bytes(body), headers=headers)

@@ -1,4 +1,4 @@
-"""HTTP-dates of lab time."""
+"""Formatting of lab time as HTTP-dates."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from wsgiref.handlers import format_date_time
 
 
 class HttpDate:
-    """HTTP-dates of lab time; the last one is cached, because most requests of a second share it."""
+    """Formatter of HTTP-dates. The last date is cached, since most requests of a second need the same."""
 
     def __init__(self) -> None:
         self._second = -1

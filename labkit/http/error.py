@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 
 class HttpError(Exception):
-    """Raised to refuse a request with a status and a short reason.
+    """Exception by which a request is refused with a status, a short reason and further headers.
 
-    `Connection: close` among the headers ends the connection after the answer.
+    The header `Connection: close` ends the connection after the answer.
     """
 
     def __init__(self, status: int, reason: str, headers: Mapping[str, str] | None = None) -> None:

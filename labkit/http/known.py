@@ -1,4 +1,4 @@
-"""Results cached for a request head that arrives again over the same connection."""
+"""Cache of results for a request head that is received repeatedly over a connection."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from typing import Any
 
 
 class KnownHead:
-    """Cached results for one head of one connection; they depend on nothing else, or are stored with their key.
+    """Results for one request head of one connection, which depend on nothing else.
 
-    host: its Host header, once the listener found that it is the connection's host and that the head needs no
-    other handling by the listener; credential: settings of the product that looked for one, and the credential
-    that it found.
+    host: the Host header, if the listener found that it is the connection's host and that the head needs no other
+    check; credential: the credential that a product found in the head, with the product's settings at that time.
     """
 
     __slots__ = ("credential", "host")

@@ -1,4 +1,4 @@
-"""Client for the platform's own requests: hosts of its own lab over loopback, others by their URL."""
+"""HTTPS client for the platform's own requests, to hosts of the lab over loopback and to other servers."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from labkit.core.component import Component
 from labkit.http.address import ServerAddress
 from labkit.http.cause import cause_of
 
-LARGEST = 1024 * 1024  # bytes of an answer that are read
+LARGEST = 1024 * 1024  # bytes of an answer; the rest is not read
 Answer = tuple[int, str]
 Send = Callable[[str, str, Mapping[str, str], "str | None"], Awaitable[Answer]]  # method, URL, headers, body
 
 
 class OutgoingFaults(Protocol):
-    """Faults of outgoing requests."""
+    """Interface of the active faults of outgoing requests."""
 
     async def around(
         self, method: str, url: str, headers: Mapping[str, str], body: str | None, send: Send
     ) -> Answer:
-        """Return status and text of the answer, from `send` or from a fault."""
+        """Send a request with its faults, and return status and text of the answer."""
         ...
 
 
 class AnswerRegistry(Protocol):
-    """Registry of awaited answers: `expect` yields the headers that name one in its request."""
+    """Registry of awaited answers. `expect` yields headers for the request, which identify its answer."""
 
     def expect(
         self, actor: str, run: int | None, patience: float
@@ -41,7 +41,7 @@ class AnswerRegistry(Protocol):
 
 
 class InjectionPoints(Protocol):
-    """The injection points that concern outgoing requests; outgoing and requests are None without active faults."""
+    """Injection points of outgoing requests. outgoing, requests: None without active faults."""
 
     @property
     def outgoing(self) -> OutgoingFaults | None: ...
@@ -52,16 +52,16 @@ class InjectionPoints(Protocol):
 
 
 class OutboundClient(Component):
-    """An HTTPS client that follows no redirects, keeps no cookies, and trusts the lab's CA besides the system's.
+    """HTTPS client that follows no redirects, stores no cookies, and trusts the lab's CA and the system's CAs.
 
-    Each request to another server has its own connection: a kept one may have ended by the next request, which
-    must not be repeated, since it may have been handled. The lab's own listener keeps a connection for
-    `keep_alive`, so that one is reused within half of that: with a new one for each request, four fifths of the
-    work would be TLS.
+    Every request to another server has its own connection: an idle connection may end just when it is reused, and the
+    request could not be repeated, since the server may have handled it. Connections to the lab's own listener, which
+    keeps them open for `keep_alive`, are reused within half of that time, since TLS handshakes would take four fifths
+    of the work.
 
-    domain: names below it, at the ports of `address`, are the lab's own; address: the lab's address and the
-    certificate of its CA; patience: seconds of real time that an answer may take; keep_alive: seconds of real
-    time that the lab keeps an idle connection.
+    domain: the lab's; names below it, at the ports of `address`, are the lab's own; address: address and CA certificate
+    of the lab; patience: real seconds that an answer may take; keep_alive: real seconds for which the lab keeps an idle
+    connection, 0 if it is not known.
     """
 
     def __init__(self, domain: str, address: ServerAddress, patience: float, keep_alive: float = 0.0) -> None:
@@ -70,14 +70,14 @@ class OutboundClient(Component):
         self._patience = patience
         self._keep_alive = keep_alive
         self.faults: InjectionPoints | None = None
-        self._sessions: dict[bool, ClientSession] = {}  # by whether they are for the lab's own hosts
+        self._sessions: dict[bool, ClientSession] = {}  # by whether they are for hosts of the lab
 
     async def request(
         self, method: str, url: str, headers: Mapping[str, str], body: str | None = None
     ) -> tuple[int, str]:
         """Send a request and return status and text of the answer.
 
-        Raises OSError (TimeoutError among them) where there is none.
+        Raises OSError without an answer, TimeoutError after `patience`.
         """
         faults = None if self.faults is None else self.faults.outgoing
         if faults is not None:
@@ -105,7 +105,7 @@ class OutboundClient(Component):
         body: str | None,
         timeout: ClientTimeout | None = None,
     ) -> Answer:
-        """Send one request. timeout: None for the session's. Raises ClientError, ValueError or TimeoutError."""
+        """Send a request. timeout: None for the session's default. Raises ClientError, ValueError or TimeoutError."""
         session = self._session(self._is_own(target))
         async with session.request(
             method,
@@ -135,7 +135,7 @@ class OutboundClient(Component):
         await self.stop()
 
     def _is_own(self, target: URL) -> bool:
-        """Return whether the lab's own listener is at this URL; other servers may use names below its domain."""
+        """Return whether a URL is at the lab's own listener. Other servers may use names below its domain, too."""
         ports = (self._address.https_port, self._address.http_port)
         return self._keep_alive > 0 and is_below(target.host or "", self._domain) and target.port in ports
 
@@ -143,7 +143,7 @@ class OutboundClient(Component):
         if own not in self._sessions:
             context = ssl.create_default_context()
             context.load_verify_locations(cadata=self._address.ca_pem)
-            # A certificate of the user's own may lack its root.
+            # The chain of a user's own certificate may lack its root.
             context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
             resolver = _Resolver(self._domain, self._address.host)
             session = self._sessions[own] = ClientSession(
@@ -152,11 +152,11 @@ class OutboundClient(Component):
                     if own
                     else TCPConnector(ssl=context, resolver=resolver, force_close=True)
                 ),
-                cookie_jar=DummyCookieJar(),  # one solution's cookies are not for another
+                cookie_jar=DummyCookieJar(),  # solutions must not receive each other's cookies
                 timeout=ClientTimeout(total=self._patience),
                 headers={"User-Agent": "labkit"},
             )
-            # aiohttp would repeat a GET that got no answer; a signed one is a replay then. No public switch (3.14).
+            # aiohttp would repeat a GET without an answer, which is a replay if it is signed. No public option (3.14).
             session._retry_connection = False
         return self._sessions[own]
 
@@ -171,11 +171,11 @@ def _text(data: bytes, charset: str | None) -> str:
         text = data.decode(charset or "utf-8", "replace")
     except LookupError:  # an unknown charset
         return data.decode("utf-8", "replace")
-    return text.encode("utf-8", "replace").decode()  # some charsets have halves of surrogate pairs
+    return text.encode("utf-8", "replace").decode()  # some charsets decode to lone surrogates
 
 
 class _Resolver(AbstractResolver):
-    """Resolves the lab's own names without DNS."""
+    """Resolver that returns the lab's address for its own names, and uses the system's DNS for others."""
 
     def __init__(self, domain: str, host: str) -> None:
         self._domain = domain

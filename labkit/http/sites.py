@@ -1,4 +1,4 @@
-"""The sites of a lab by host name, and the state of a request to one of them. `edge.frame` runs each request."""
+"""Sites of a lab, their table by host name, and the state of a request to a site. `edge.frame` runs each request."""
 
 from __future__ import annotations
 
@@ -15,24 +15,25 @@ from labkit.core.journal import Journal, Record
 from labkit.http.connection import Connection
 from labkit.http.error import HttpError
 
-LEFT = "the connection ended before the answer"
+LEFT = "the connection ended before the answer"  # reason of a cancelled request
 
 
 class RequestFaults(Protocol):
-    """The faults that may hit a request before the work."""
+    """Interface of the active faults of requests."""
 
-    async def before(self, exchange: SiteExchange) -> None: ...
+    async def before(self, exchange: SiteExchange) -> None:
+        """Apply the faults that hit a request before it is processed."""
 
 
 class SiteFaults(Protocol):
-    """The faults of a lab; requests: None while none can hit a request."""
+    """Interface of a lab's faults. requests: None without active faults of requests."""
 
     @property
     def requests(self) -> RequestFaults | None: ...
 
 
 class SiteContext(Protocol):
-    """What a request needs of the lab's context."""
+    """Interface of the lab's context for requests."""
 
     @property
     def journal(self) -> Journal: ...
@@ -42,11 +43,11 @@ class SiteContext(Protocol):
 
 @dataclass(slots=True)
 class SiteExchange:
-    """A request to a site, and what is known of it by now.
+    """Request to a site with the state of its processing.
 
-    path: decoded; raw_query: as it was sent; record: the journal's; identity: of the device that sent it, once it acts;
-    field_values: returns the values of a field of the request, where faults have looked at it; answered: faults have
-    seen the answer, or given it.
+    path: decoded; raw_query: as sent; record: of the journal; identity: of the device that sent it, once it is known;
+    field_values: returns the values of a field of the request, None unless faults parsed it; answered: whether faults
+    have processed or given the answer.
     """
 
     context: SiteContext
@@ -62,35 +63,35 @@ class SiteExchange:
     answered: bool = False
 
     def identify(self, identity: str | None = None) -> Record:
-        """Return the journal's record of this request. identity: names its actor, if the record is opened now."""
+        """Return the journal record of this request; opens it if necessary, with `identity` in its actor."""
         if self.record is None:
             actor = self.site.actor if identity is None else f"{self.site.actor}/{identity}"
             self.record = self.context.journal.open("request", actor, f"{self.request.method} {self.path}")
         return self.record
 
     async def acts_as(self, identity: str | None = None) -> None:
-        """Apply the faults that hit a request before the work; called by its site once it knows whose request it is.
+        """Apply the faults that hit a request before it is processed. A site calls it once the client is identified.
 
-        Raises FaultAnswer, HttpError or ConnectionCut where a fault replaces the work.
+        Raises FaultAnswer, HttpError or ConnectionCut if a fault replaces the processing.
         """
-        if self.record is None:  # else a call would be for nothing
+        if self.record is None:  # spares a call with every request
             self.identify(identity)
         if (faults := self.context.faults.requests) is not None:
             self.identity = identity
             await faults.before(self)
 
     def add_detail(self, **detail: object) -> None:
-        """Add to the detail of the journal's record."""
+        """Add entries to the detail of the journal record."""
         record = self.identify()
         record.detail = {**(record.detail or {}), **detail}
 
     @property
     def cancel_reason(self) -> str:
-        """Why the request was cancelled before its answer."""
+        """Reason for the cancellation of the request before its answer."""
         return LEFT
 
     def end(self) -> None:
-        """Complete the journal's record; called once, when the request has its answer or will have none."""
+        """Complete the journal record. Called once, when the request is answered or never will be."""
         self.context.journal.end(self.record or self.identify())
 
 
@@ -98,11 +99,11 @@ E = TypeVar("E", bound=SiteExchange)
 
 
 class Site(Generic[E]):
-    """Answers the requests to one host name.
+    """Base class of sites, which answer the requests to one host name.
 
-    host: the name, in lower case, without port; owner: what it belongs to, for errors (`product 'thermostat'`);
-    actor: the journal's, of requests from nobody in particular; product, solution: id of the one that it belongs to;
-    body_limit: bytes of a request's body.
+    host: the name, in lower case, without port; owner: the product, solution or provider of the site, for errors
+    (`product 'thermostat'`); actor: the journal's actor of unidentified requests; product, solution: id of the owner;
+    body_limit: maximal bytes of a request's body.
     """
 
     product: str | None = None
@@ -127,30 +128,30 @@ class Site(Generic[E]):
         """
 
     def exchange(self, connection: Connection, request: web.BaseRequest) -> E:
-        """Begin with a request: what is known of it before it is answered."""
+        """Return the state of a new request, with an open journal record."""
         url = request.rel_url
         summary = f"{request.method} {without_issued_in_path(url.raw_path or '/')}"
         record = self._context.journal.open("request", self.actor, summary)
         path, query = unquote(url.raw_path), url.raw_query_string
-        made = SiteExchange(self._context, self, connection, request, path, query, record=record)
-        return cast(E, made)
+        begun = SiteExchange(self._context, self, connection, request, path, query, record=record)
+        return cast(E, begun)
 
     def answer(self, exchange: E) -> Awaitable[web.StreamResponse]:
-        """Answer a request. Raises HttpError where it is refused; calls `exchange.acts_as` before the work."""
+        """Answer a request. Calls `exchange.acts_as` before processing it. Raises HttpError to refuse it."""
         raise NotImplementedError(f"{type(self).__name__} has to say how it answers")
 
     def refusal(self, exchange: E, error: HttpError) -> web.StreamResponse:
-        """Return the answer to a request that is refused."""
+        """Return the answer to a refused request."""
         return web.Response(status=error.status, text=error.reason, headers=error.headers)
 
     def complete(self, exchange: E, response: web.StreamResponse) -> None:
-        """Add to a response what every answer of the site has."""
+        """Add the headers that every answer of the site has."""
 
 
 class HostTable:
-    """The sites of a lab by host name: the one place that knows which names are in use.
+    """Table of all sites of a lab by host name.
 
-    domain: the lab's; every site has a name below it, or one that its settings give.
+    domain: the lab's; a site has a name below it, or another name from its settings.
     """
 
     def __init__(self, domain: str) -> None:
@@ -158,7 +159,7 @@ class HostTable:
         self._sites: dict[str, Site[Any]] = {}
 
     def add(self, site: Site[Any]) -> None:
-        """Add a site. Raises SettingsError where its name is in use."""
+        """Add a site. Raises SettingsError if its name is in use."""
         if (other := self._sites.get(site.host)) is not None:
             raise SettingsError(f"{site.owner}: domain {site.host} is taken by {other.owner}")
         self._sites[site.host] = site
@@ -168,7 +169,7 @@ class HostTable:
         self._sites.pop(host, None)
 
     def find(self, host: str) -> Site[Any] | None:
-        """Return the site at a host name (lower case, no port); called with every request."""
+        """Return the site at a host name (lower case, no port). Called with every request, so it must be fast."""
         return self._sites.get(host)
 
     def serves(self, host: str) -> bool:
@@ -181,11 +182,11 @@ class HostTable:
         return [f"*{each}" for each in self._wildcards] + sorted(others)
 
     def want_client_certificates(self) -> bool:
-        """Return whether any site asks for client certificates; the listener asks before it knows the site."""
+        """Return whether any site asks for client certificates, since the listener asks before it knows the site."""
         return any(site.wants_client_certificates for site in self._sites.values())
 
     def _covered(self, host: str) -> bool:
-        """Return whether a wildcard covers this name; it covers one label only (RFC 6125 6.4.3)."""
+        """Return whether a wildcard covers a name, which has only one label in its place (RFC 6125 6.4.3)."""
         label, dot, rest = host.partition(".")
         return bool(label) and f"{dot}{rest}" in self._wildcards
 
