@@ -59,7 +59,7 @@ class Config(Service):
 
     @operation
     async def getParameters(self, caller: Caller, service: str) -> dict[str, object]:
-        """Return the configured parameters of a service: `{parameters}`. 404 where there is no such service."""
+        """Return the configured parameters of a service: `{parameters}`. 404 if there is no such service."""
         known = self._known(caller, service)
         if isinstance(known, KeepsParameters):
             return {"parameters": known.parameters(caller.solution)}

@@ -53,7 +53,7 @@ class Device2(Service):
     async def getIdentity(
         self, caller: Caller, identity: Identity, pid: Pid | None = None
     ) -> dict[str, object]:
-        """Return a device: identity, pid, status, locked, state. 404 where there is none.
+        """Return a device: identity, pid, status, locked, state. 404 if there is none.
 
         status: whitelisted, provisioned or locked; state: as getIdentityState returns it.
         """
@@ -93,7 +93,7 @@ class Device2(Service):
     async def addIdentity(
         self, caller: Caller, identity: Identity, pid: Pid | None = None
     ) -> dict[str, object]:
-        """Whitelist an identity. 409 where it exists, 400 where the product does not accept it."""
+        """Whitelist an identity. 409 if it exists, 400 if the product does not accept it."""
         product = self._product(caller, pid)
         try:
             added = await product.access.add(identity)
@@ -107,7 +107,7 @@ class Device2(Service):
     async def removeIdentity(
         self, caller: Caller, identity: Identity, pid: Pid | None = None
     ) -> dict[str, object]:
-        """Delete a device with its credentials; its datapoints stay. 404 where there is none."""
+        """Delete a device with its credentials; its datapoints stay. 404 if there is none."""
         product = self._product(caller, pid)
         try:
             await product.access.remove(identity)
@@ -119,7 +119,7 @@ class Device2(Service):
     async def getIdentityState(
         self, caller: Caller, identity: Identity, pid: Pid | None = None
     ) -> dict[str, object]:
-        """Return a device's state: {alias: {reported, set, timestamp}}. 404 where there is no such device.
+        """Return a device's state: {alias: {reported, set, timestamp}}. 404 if there is no such device.
 
         reported: the value that the device reported; set: the value that was set for it; timestamp: of the newer of
         the two, in microseconds. A missing value is left out.
@@ -134,7 +134,7 @@ class Device2(Service):
         """Set values of a device's resources: `setIdentityState{identity = "t-001", target = 21}`.
 
         Adds a datapoint with the current second as timestamp to every given alias, and answers pending polls; emits no
-        event. A value is text, a number or a boolean. 404 where there is no such device; 400 for an alias that is
+        event. A value is text, a number or a boolean. 404 if there is no such device; 400 for an alias that is
         no resource or is not settable, or for a value that the resource refuses: then nothing is set.
         """
         if not others:

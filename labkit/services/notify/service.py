@@ -92,7 +92,7 @@ class Notify(Service):
         AccountSid: Login | None = None,
         AuthToken: Token | None = None,
     ) -> dict[str, Any]:
-        """Return the binding with a sid. 404 where the service has none."""
+        """Return the binding with a sid. 404 if the service has none."""
         upstream = self._upstream(caller, AccountSid, AuthToken)
         return binding(await upstream.request("GET", ServiceSid, ("Bindings", BindingSid), {}))
 
@@ -105,7 +105,7 @@ class Notify(Service):
         AccountSid: Login | None = None,
         AuthToken: Token | None = None,
     ) -> None:
-        """Delete a binding. 404 where the service has none with this sid."""
+        """Delete a binding. 404 if the service has none with this sid."""
         upstream = self._upstream(caller, AccountSid, AuthToken)
         await upstream.request("DELETE", ServiceSid, ("Bindings", BindingSid), {})
 
@@ -191,7 +191,7 @@ class Notify(Service):
         return notification(await upstream.request("POST", ServiceSid, ("Notifications",), fields))
 
     def _upstream(self, caller: Caller, account: str | None, token: Token | None) -> Upstream:
-        """Return the provider's client. Raises ServiceError 400 where the configuration has no credentials."""
+        """Return the provider's client. Raises ServiceError 400 if the configuration has no credentials."""
         configured = self._context.configuration.get(caller.solution, {}).get(self.name, {})
         login, password = credentials(configured, account, token)
         outside = self._context.settings.providers.messaging.outside
@@ -206,7 +206,7 @@ def credentials(
 ) -> tuple[str, str]:
     """Return login and password of a call, whose `account` and `token` may come from the configuration.
 
-    Raises ServiceError 400 where the configuration does not contain both (document 3, What the service does, item
+    Raises ServiceError 400 if the configuration does not contain both (document 3, What the service does, item
     2).
     """
     missing = [name for name in CREDENTIALS if configured.get(name) in (None, "")]

@@ -108,13 +108,13 @@ NEXT = (
 
 
 def get(connection: Connection, solution: str, id: int) -> UserIdentity | None:
-    """Return the user with an id, active or not; None where there is none."""
+    """Return the user with an id, active or not; None if there is none."""
     row = execute(connection, GET, (solution, id)).fetchone()
     return None if row is None else UserIdentity(*row)
 
 
 def find_by_address(connection: Connection, solution: str, folded: str) -> tuple[UserIdentity, str] | None:
-    """Return the user with an email address and the hash of the password; None where there is none.
+    """Return the user with an email address and the hash of the password; None if there is none.
 
     folded: the address case-folded, as the column `folded` stores it.
     """
@@ -123,7 +123,7 @@ def find_by_address(connection: Connection, solution: str, folded: str) -> tuple
 
 
 def require(connection: Connection, solution: str, id: int) -> UserIdentity:
-    """Return the user with an id. Raises ServiceError 404 where there is none."""
+    """Return the user with an id. Raises ServiceError 404 if there is none."""
     user = get(connection, solution, id)
     if user is None:
         raise unknown("User", id)
@@ -142,7 +142,7 @@ def add(
 ) -> UserIdentity:
     """Add a user, inactive if there is an activation code, else active.
 
-    created: Unix seconds; password: its Argon2id hash; activation: hash of the code. Raises ServiceError 400 where
+    created: Unix seconds; password: its Argon2id hash; activation: hash of the code. Raises ServiceError 400 if
     the address is taken.
     """
     folded = email.casefold()
@@ -177,7 +177,7 @@ def activate(connection: Connection, solution: str, activation: str) -> UserIden
 
 
 def find_password(connection: Connection, solution: str, id: int) -> tuple[UserIdentity, str]:
-    """Return a user and the hash of the password. Raises ServiceError 404 where there is no such user."""
+    """Return a user and the hash of the password. Raises ServiceError 404 if there is no such user."""
     user = require(connection, solution, id)
     kept = select(user_table.c.password).where(*_row(solution, id))
     return user, str(connection.execute(kept).scalar_one())
@@ -193,7 +193,7 @@ def change(
     password: str | None = None,
     generation: int | None = None,
 ) -> UserIdentity:
-    """Change the given fields of a user. Raises ServiceError 404 where there is no such user.
+    """Change the given fields of a user. Raises ServiceError 404 if there is no such user.
 
     password: hash of a new password, which invalidates all earlier tokens; generation: of the password that the caller
     verified. Raises ServiceError 400 if the password was changed since.
@@ -220,7 +220,7 @@ def change(
 
 
 def remove(connection: Connection, solution: str, id: int) -> UserIdentity:
-    """Delete a user and everything that belongs to it. Raises ServiceError 404 where there is no such user."""
+    """Delete a user and everything that belongs to it. Raises ServiceError 404 if there is no such user."""
     user = require(connection, solution, id)
     connection.execute(delete(user_table).where(*_row(solution, id)))
     return user

@@ -233,7 +233,7 @@ def _check_size(key: rsa.RSAPrivateKey | rsa.RSAPublicKey) -> None:
 
 
 def encode_payload(payload: dict[str, Any]) -> bytes:
-    """Return a payload as compact JSON. Raises ServiceError 400 where it is too large or JSON cannot represent it."""
+    """Return a payload as compact JSON. Raises ServiceError 400 if it is too large or JSON cannot represent it."""
     if not fits(payload, LONGEST_TOKEN):
         raise ServiceError(400, TOO_LARGE)
     try:
@@ -245,7 +245,7 @@ def encode_payload(payload: dict[str, Any]) -> bytes:
 
 
 def decode_payload(data: bytes) -> dict[str, Any]:
-    """Return the payload of a token, which is a JSON object. Raises ServiceError 400 where it is not."""
+    """Return the payload of a token, which is a JSON object. Raises ServiceError 400 if it is not."""
     try:
         payload = json.loads(data, object_pairs_hook=unique_names)
         if not isinstance(payload, dict):
@@ -261,7 +261,7 @@ class _NotPlainError(ValueError):
 
 
 def unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the members of a JSON object. Raises _NotPlainError where a name is duplicated.
+    """Return the members of a JSON object. Raises _NotPlainError if a name is duplicated.
 
     Of two claims with the same name, parsers use different ones (RFC 7519, section 4).
     """

@@ -134,7 +134,7 @@ def create(
     secret: str,
     now: int,
 ) -> OauthClient:
-    """Register a client of a user. Raises ServiceError 404 where there is no such user."""
+    """Register a client of a user. Raises ServiceError 404 if there is no such user."""
     require(connection, solution, user_id)
     client = OauthClient(
         id=next_id(connection, solution, "client"),
@@ -161,7 +161,7 @@ def change(
 ) -> OauthClient:
     """Replace the name and redirects of a user's client.
 
-    Raises ServiceError 404 where there is no such user, or the client is not the user's.
+    Raises ServiceError 404 if there is no such user, or the client is not the user's.
     """
     return update_client(connection, solution, user_id, id, now, name=name, redirect=",".join(redirects))
 
@@ -173,7 +173,7 @@ def revoke(connection: Connection, solution: str, user_id: int, id: int, now: in
 
 
 def of_user(connection: Connection, solution: str, user_id: int) -> list[OauthClient]:
-    """Return the clients of a user. Raises ServiceError 404 where there is no such user."""
+    """Return the clients of a user. Raises ServiceError 404 if there is no such user."""
     require(connection, solution, user_id)
     return _read(connection, OF_USER, solution, user_id)
 

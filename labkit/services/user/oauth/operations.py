@@ -46,7 +46,7 @@ class Oauth(Group):
     ) -> dict[str, object]:
         """Register an OAuth client of a user. Returns the client, with its secret.
 
-        redirect: a redirect URI, or several with commas. 404 where there is no such user; 400 where a URI is not
+        redirect: a redirect URI, or several with commas. 404 if there is no such user; 400 if a URI is not
         absolute or has a fragment.
         """
         secret = self._context.identifiers.alphanumeric(f"{caller.solution}/oauth client", 40)
@@ -59,7 +59,7 @@ class Oauth(Group):
     async def updateOauthClient(
         self, caller: Caller, id: Id, client_id: Id, name: Name, redirect: Redirects
     ) -> dict[str, object]:
-        """Set the name and redirect URIs of a user's OAuth client. Returns the client; 404 where it is not theirs."""
+        """Set the name and redirect URIs of a user's OAuth client. Returns the client; 404 if it is not theirs."""
         client = await self._context.database.run(
             clients.change, caller.solution, id, client_id, name, redirect, self._now()
         )
@@ -67,12 +67,12 @@ class Oauth(Group):
 
     @operation
     async def deleteOauthClient(self, caller: Caller, id: Id, client_id: Id) -> None:
-        """Delete a user's OAuth client and revoke its codes and tokens. Returns nil; 404 where it is not theirs."""
+        """Delete a user's OAuth client and revoke its codes and tokens. Returns nil; 404 if it is not theirs."""
         await self._context.database.run(clients.revoke, caller.solution, id, client_id, self._now())
 
     @operation
     async def getOauthClients(self, caller: Caller, id: Id) -> dict[str, object]:
-        """List the OAuth clients of a user: `{oauth_clients}`, a list. 404 where there is no such user."""
+        """List the OAuth clients of a user: `{oauth_clients}`, a list. 404 if there is no such user."""
         found = await self._context.database.read(clients.of_user, caller.solution, id)
         return {"oauth_clients": [client.shown() for client in found]}
 
@@ -80,7 +80,7 @@ class Oauth(Group):
     async def getOauthClientRedirectPath(self, caller: Caller, client_id: Id, redirectIndex: Id = 0) -> str:
         """Return the path of the solution where a user approves an OAuth client.
 
-        redirectIndex: the client's redirect URI to use, counted from 0. 404 where there is no such client, 400
+        redirectIndex: the client's redirect URI to use, counted from 0. 404 if there is no such client, 400
         where it has no such redirect.
         """
         client = await self._context.database.read(clients.get, caller.solution, client_id)

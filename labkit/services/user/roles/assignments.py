@@ -66,8 +66,8 @@ class Assignments(Group):
         """Assign roles to a user: a list of assignments, or one. Returns the list of all assignments of the user.
 
         An assignment is `{role_id, parameters: [{name, value}]}`. value: 1 to 100 of A-Z a-z 0-9, a whole number,
-        or `{type: 'wildcard'}` for every value; a role without values permits nothing. 404 where there is no such
-        user or role, 400 where the role has no such parameter: then nothing is assigned.
+        or `{type: 'wildcard'}` for every value; a role without values permits nothing. 404 if there is no such
+        user or role, 400 if the role has no such parameter: then nothing is assigned.
         """
         return await self._context.database.run(assign, caller.solution, id, roles)
 
@@ -108,7 +108,7 @@ class Assignments(Group):
     ) -> str:
         """Check a parameter value of a user's role. Returns 'OK' if the user has the value or the wildcard, else 403.
 
-        404 where there is no such user or role, 400 where the role has no such parameter.
+        404 if there is no such user or role, 400 if the role has no such parameter.
         """
         if not await self._context.database.read(
             has_role, caller.solution, id, role_id, parameter_name, parameter_value

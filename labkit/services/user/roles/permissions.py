@@ -62,7 +62,7 @@ class Permissions(Group):
 
     @operation
     async def deletePerm(self, caller: Caller, perm_id: PermId) -> None:
-        """Delete a permission, also from the roles that have it. Returns nil; 404 where there is none.
+        """Delete a permission, also from the roles that have it. Returns nil; 404 if there is none.
 
         perm_id: `{method}/{end_point}`.
         """
@@ -80,7 +80,7 @@ class Permissions(Group):
 
     @operation
     async def deleteRolePerm(self, caller: Caller, role_id: RoleId, perm_id: PermId) -> list[dict[str, str]]:
-        """Remove a permission from a role. Returns the remaining ones; 404 where the role does not have it.
+        """Remove a permission from a role. Returns the remaining ones; 404 if the role does not have it.
 
         perm_id: `{method}/{end_point}`.
         """
@@ -138,7 +138,7 @@ def register(connection: Connection, solution: str, permissions: Iterable[Permis
 def attach(
     connection: Connection, solution: str, role_id: str, permissions: Iterable[Permission]
 ) -> list[dict[str, str]]:
-    """Add permissions to a role and return all it has. Raises ServiceError 404 where there is no such role."""
+    """Add permissions to a role and return all it has. Raises ServiceError 404 if there is no such role."""
     of_role = {"role": require_role(connection, solution, role_id)}
     rows = [_row(solution, permission) for permission in permissions]
     _insert(connection, permission_table, rows)
@@ -157,7 +157,7 @@ def detach(
 
 
 def permissions_of_role(connection: Connection, solution: str, role_id: str) -> list[dict[str, str]]:
-    """Return the permissions of a role. Raises ServiceError 404 where there is no such role."""
+    """Return the permissions of a role. Raises ServiceError 404 if there is no such role."""
     role = require_role(connection, solution, role_id)
     return list_permissions(connection, role_permission_table, {"solution": solution, "role": role})
 

@@ -31,7 +31,7 @@ class Roles(Group):
     async def createRole(
         self, caller: Caller, role_id: RoleId, parameter: Parameters = ()
     ) -> dict[str, object]:
-        """Create a role. Returns `{role_id, parameter: [{name}]}`; 409 where the name exists in any letter case.
+        """Create a role. Returns `{role_id, parameter: [{name}]}`; 409 if the name exists in any letter case.
 
         role_id: 1 to 80 of A-Z a-z 0-9 - _; parameter: a list of `{name}`, or one; a name has 1 to 40 letters.
         Reserved words are refused (document 2, Name rules).
@@ -40,7 +40,7 @@ class Roles(Group):
 
     @operation
     async def getRole(self, caller: Caller, role_id: RoleId) -> dict[str, object]:
-        """Return a role, found in any letter case: `{role_id, parameter: [{name}]}`. 404 where there is none."""
+        """Return a role, found in any letter case: `{role_id, parameter: [{name}]}`. 404 if there is none."""
         return await self._context.database.read(shown, caller.solution, role_id)
 
     @operation
@@ -50,7 +50,7 @@ class Roles(Group):
 
     @operation
     async def deleteRole(self, caller: Caller, role_id: RoleId) -> None:
-        """Delete a role, also from the users who have it. Returns nil; 404 where there is none.
+        """Delete a role, also from the users who have it. Returns nil; 404 if there is none.
 
         Its permissions stay registered.
         """
@@ -60,7 +60,7 @@ class Roles(Group):
     async def addRoleParam(self, caller: Caller, role_id: RoleId, body: Parameters) -> dict[str, object]:
         """Add parameters to a role: a list of `{name}`, or one. Returns the role.
 
-        A name that the role has already stays as it is. 404 where there is no such role.
+        A name that the role has already stays as it is. 404 if there is no such role.
         """
         return await self._context.database.run(add_parameters, caller.solution, role_id, body)
 
@@ -70,7 +70,7 @@ class Roles(Group):
     ) -> dict[str, object]:
         """Remove a parameter from a role, and its values from all users. Returns the role.
 
-        404 where there is no such role, 400 where it has no such parameter.
+        404 if there is no such role, 400 if it has no such parameter.
         """
         return await self._context.database.run(remove_parameters, caller.solution, role_id, parameter_name)
 

@@ -63,7 +63,7 @@ class Socials(Group):
         """Configure social login with an identity provider.
 
         Returns `{scope, consumer, redirect, client_id, client_secret}`. consumer: name of the provider; redirect:
-        the callback that is registered with it. 400 where the lab has no such provider, 409 where the consumer is
+        the callback that is registered with it. 400 if the lab has no such provider, 409 if the consumer is
         configured already, in any letter case.
         """
         social = Social(scope, consumer, redirect, client_id, client_secret.get_secret_value())
@@ -81,7 +81,7 @@ class Socials(Group):
         client_id: ClientId | None = None,
         client_secret: Secret | None = None,
     ) -> None:
-        """Change the given fields of a social login's configuration. Returns nil; 404 where there is none."""
+        """Change the given fields of a social login's configuration. Returns nil; 404 if there is none."""
         given: dict[str, Any] = {
             "scope": scope,
             "redirect": redirect,
@@ -93,12 +93,12 @@ class Socials(Group):
 
     @operation
     async def deleteSocial(self, caller: Caller, consumer: Name) -> None:
-        """Delete the configuration of a social login; its pending logins fail. Returns nil; 404 where there is none."""
+        """Delete the configuration of a social login; its pending logins fail. Returns nil; 404 if there is none."""
         await self._context.database.run(records.remove, caller.solution, consumer)
 
     @operation
     async def getSocial(self, caller: Caller, consumer: Name) -> dict[str, object]:
-        """Return the configuration of a consumer, in any letter case. 404 where there is none."""
+        """Return the configuration of a consumer, in any letter case. 404 if there is none."""
         return (await self._context.database.read(records.require, caller.solution, consumer)).shown()
 
     @operation
@@ -149,7 +149,7 @@ class Socials(Group):
 
         OAuth 2: code, and state if the callback has it. OAuth 1: oauth_token, oauth_verifier, and reqToken as
         getSocialLoginUrl returned it. error, error_description, denied: sent by the provider if it or the user
-        refuses. 400 where the login is refused, or a state or request token is used up or of another consumer.
+        refuses. 400 if the login is refused, or a state or request token is used up or of another consumer.
         """
         provider = await self._client_of(caller, consumer)
         if error is not None or denied is not None:
@@ -227,7 +227,7 @@ class Socials(Group):
 
 
 def _required(name: str, value: SecretStr | None) -> str:
-    """Return a parameter that this protocol requires. Raises ServiceError 400 where it is missing."""
+    """Return a parameter that this protocol requires. Raises ServiceError 400 if it is missing."""
     text = value.get_secret_value() if value else ""
     if not text:
         raise ServiceError(400, f"Parameter {name} is required.")

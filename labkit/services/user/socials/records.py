@@ -91,7 +91,7 @@ class Oauth1Token:
 
 
 def add(connection: Connection, solution: str, social: Social) -> None:
-    """Store a new social. Raises ServiceError 409 where the consumer has one, in any letter case."""
+    """Store a new social. Raises ServiceError 409 if the consumer has one, in any letter case."""
     row = {"solution": solution, "folded": social.consumer.casefold(), **social.shown()}
     added = upsert(social_table).values(row).on_conflict_do_nothing()
     if not connection.execute(added).rowcount:
@@ -99,20 +99,20 @@ def add(connection: Connection, solution: str, social: Social) -> None:
 
 
 def change(connection: Connection, solution: str, consumer: str, values: Mapping[str, object]) -> None:
-    """Change some fields of a social. Raises ServiceError 404 where there is none."""
+    """Change some fields of a social. Raises ServiceError 404 if there is none."""
     require(connection, solution, consumer)
     if values:
         connection.execute(update(social_table).where(of_consumer(solution, consumer)).values(**values))
 
 
 def remove(connection: Connection, solution: str, consumer: str) -> None:
-    """Delete a social with the tokens of its logins. Raises ServiceError 404 where there is none."""
+    """Delete a social with the tokens of its logins. Raises ServiceError 404 if there is none."""
     require(connection, solution, consumer)
     connection.execute(delete(social_table).where(of_consumer(solution, consumer)))
 
 
 def require(connection: Connection, solution: str, consumer: str) -> Social:
-    """Return the social of a consumer, in any letter case. Raises ServiceError 404 where there is none."""
+    """Return the social of a consumer, in any letter case. Raises ServiceError 404 if there is none."""
     row = connection.execute(_socials.where(of_consumer(solution, consumer))).first()
     if row is None:
         raise unknown("Social", consumer)

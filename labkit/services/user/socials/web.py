@@ -52,7 +52,7 @@ class ProviderClient:
     ) -> tuple[int, str]:
         """Send a request and return the response's status, which is below 500, and its text.
 
-        Raises ServiceError 500 where the provider does not answer, 502 where it answers with a status of 500 or
+        Raises ServiceError 500 if the provider does not answer, 502 if it answers with a status of 500 or
         more.
         """
         try:
@@ -70,7 +70,7 @@ class ProviderClient:
     async def request_token_fields(
         self, url: str, headers: Mapping[str, str], body: str | None = None
     ) -> dict[str, object]:
-        """Request a token and return the fields of the response. Raises ServiceError 400 where it is refused."""
+        """Request a token and return the fields of the response. Raises ServiceError 400 if it is refused."""
         status, text = await self.request("POST", url, headers, body)
         fields = _fields(text)
         code = fields.get("error", "")  # some providers send errors with status 200

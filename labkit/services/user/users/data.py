@@ -56,7 +56,7 @@ class UserData(Group):
     async def createUserData(self, caller: Caller, /, id: Id, **values: object) -> None:
         """Store new values with a user: each further argument is a key and its value. Returns nil.
 
-        400 where one of the keys exists, or the user would have more than 1000: then nothing is stored. 404 where
+        400 if one of the keys exists, or the user would have more than 1000: then nothing is stored. 404 if
         there is no such user.
         """
         await self._context.database.run(create, caller.solution, id, _encoded(values))
@@ -65,19 +65,19 @@ class UserData(Group):
     async def updateUserData(self, caller: Caller, /, id: Id, **values: object) -> None:
         """Replace values of a user: each further argument is a key and its new value. Returns nil.
 
-        400 where one of the keys does not exist: then nothing is replaced. 404 where there is no such user.
+        400 if one of the keys does not exist: then nothing is replaced. 404 if there is no such user.
         """
         await self._context.database.run(_update, caller.solution, id, _encoded(values))
 
     @operation
     async def listUserData(self, caller: Caller, id: Id) -> dict[str, Any]:
-        """Return all data of a user: key → value. 404 where there is no such user."""
+        """Return all data of a user: key → value. 404 if there is no such user."""
         found = await self._context.database.read(_found, caller.solution, id)
         return {key: json.loads(value) for key, value in found.items()}
 
     @operation
     async def getUserData(self, caller: Caller, id: Id, key: Text) -> Any:
-        """Return one value of a user's data. 404 where there is no such user or key."""
+        """Return one value of a user's data. 404 if there is no such user or key."""
         found = await self._context.database.read(_found, caller.solution, id)
         if key not in found:
             raise ServiceError(404, f"User {id} has no data with the key {key[:LONGEST_KEY]!r}.")
@@ -87,7 +87,7 @@ class UserData(Group):
     async def deleteUserData(self, caller: Caller, id: Id, keys: Keys) -> None:
         """Delete values of a user: one key or a list of keys. Returns nil.
 
-        404 where there is no such user or one of the keys is missing: then nothing is deleted.
+        404 if there is no such user or one of the keys is missing: then nothing is deleted.
         """
         await self._context.database.run(_delete, caller.solution, id, set(keys))
 
@@ -186,7 +186,7 @@ def execute_for_keys(
 
 
 def _found(connection: Connection, solution: str, id: int) -> dict[str, str]:
-    """Return the data of a user: key → JSON of its value. Raises ServiceError 404 where there is no such user."""
+    """Return the data of a user: key → JSON of its value. Raises ServiceError 404 if there is no such user."""
     require(connection, solution, id)
     columns = data_table.c
     rows = connection.execute(

@@ -89,7 +89,7 @@ def matching_users(
 
 
 async def conditions(given: Sequence[str]) -> list[Condition]:
-    """Return the conditions of a list of filters. Raises ServiceError 400 where one is malformed."""
+    """Return the conditions of a list of filters. Raises ServiceError 400 if one is malformed."""
     if sum(map(len, given)) > LONGEST_QUICK:
         return await asyncio.to_thread(_conditions, given)
     return _conditions(given)
@@ -100,7 +100,7 @@ def _conditions(given: Sequence[str]) -> list[Condition]:
 
 
 def condition(filter: str) -> Condition:
-    """Return the condition of a filter. Raises ServiceError 400 where it is malformed."""
+    """Return the condition of a filter. Raises ServiceError 400 if it is malformed."""
     field, _, rest = filter.partition("::")
     operator, separator, value = rest.partition("::")
     if not separator:

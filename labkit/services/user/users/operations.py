@@ -66,7 +66,7 @@ class Users(UserData):
     ) -> str:
         """Create an inactive user. Returns the activation code for activateUser, which can be used once.
 
-        The address is compared without letter case; 400 where it is taken. The password has 6 to 1024 characters.
+        The address is compared without letter case; 400 if it is taken. The password has 6 to 1024 characters.
         """
         context = self._context
         code = context.identifiers.alphanumeric(f"{caller.solution}/user/{email}/code", CODE_LENGTH)
@@ -99,7 +99,7 @@ class Users(UserData):
     ) -> str:
         """Log in: return a token for getCurrentUser, which is valid for `time_to_live` seconds.
 
-        401 where there is no such user, the password is wrong or the user is not active.
+        401 if there is no such user, the password is wrong or the user is not active.
         """
         found = await self._context.database.read(accounts.find_by_address, caller.solution, email)
         user, stored = found or (None, None)
@@ -126,7 +126,7 @@ class Users(UserData):
 
     @operation
     async def getUser(self, caller: Caller, id: Id) -> dict[str, object]:
-        """Return the user with an id: `{id, email, name, status, creation_date}`. 404 where there is none."""
+        """Return the user with an id: `{id, email, name, status, creation_date}`. 404 if there is none."""
         user = await self._context.database.read(accounts.require, caller.solution, id)
         return user.shown()
 
@@ -142,8 +142,8 @@ class Users(UserData):
     ) -> dict[str, object]:
         """Change the given fields of a user: name, status (1 active, 0 not), password. Returns the user.
 
-        A new password needs the original one (400 where it is missing or wrong), and ends all earlier tokens of the
-        user. 404 where there is no such user.
+        A new password needs the original one (400 if it is missing or wrong), and ends all earlier tokens of the
+        user. 404 if there is no such user.
         """
         context = self._context
         hashed = generation = None
@@ -166,7 +166,7 @@ class Users(UserData):
 
     @operation
     async def deleteUser(self, caller: Caller, id: Id) -> None:
-        """Delete a user and everything that belongs to the user. Returns nil; 404 where there is no such user."""
+        """Delete a user and everything that belongs to the user. Returns nil; 404 if there is no such user."""
         self._emit(caller, "DELETE", await self._context.database.run(accounts.remove, caller.solution, id))
 
     @operation
@@ -189,7 +189,7 @@ class Users(UserData):
     async def resetUserPassword(self, caller: Caller, id: Id, password: NewPassword) -> dict[str, object]:
         """Set a user's password, which ends all earlier tokens of the user. Returns id, email, name, creation_date.
 
-        404 where there is no such user. The result has no `status`, which scripts would take for an error status.
+        404 if there is no such user. The result has no `status`, which scripts would take for an error status.
         """
         await self._context.database.read(accounts.require, caller.solution, id)
         hashed = await self._passwords.hash(password.get_secret_value())
