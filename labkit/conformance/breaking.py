@@ -33,7 +33,7 @@ def wrap(original: Any, change: Change) -> Any:
 
 
 def always(value: Any) -> Change:
-    """Return a change that does nothing and returns a fixed value."""
+    """Return a change that returns a fixed value and does not call the original."""
 
     async def later() -> Any:
         return value

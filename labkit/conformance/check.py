@@ -21,13 +21,15 @@ if TYPE_CHECKING:
 Function = Callable[["Target"], Awaitable["Findings | None"]]
 
 STEPS = 100  # commands that a model check runs in a report; CI runs more
-SECONDS = 30.0  # of real time that it takes at most
+SECONDS = 30.0  # seconds of real time that a model check takes at most, unless it runs more steps
 CLEANUP_SECONDS = 10.0  # seconds of real time to end the tasks and connections that a check left open
 PATIENCE = 60.0  # seconds of real time for one check; a model check has the time of its search in addition
 # Environment variable: another number of steps for all model checks, or `write/model=100000` for one; commas separate.
 STEPS_VARIABLE = "LABKIT_MODEL_STEPS"
 MAX_STEPS = 10_000_000
-SECONDS_PER_STEP = 1.0  # of real time, of a longer search, where other processes use the machine too
+SECONDS_PER_STEP = (
+    1.0  # seconds of real time per step of a longer search, while other processes use the machine too
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ def check(requirements: str, title: str, *, needs: Iterable[str] = ()) -> Callab
 
 
 def model_check(name: str, title: str, model: Model, *, needs: Iterable[str] = ()) -> Check:
-    """Declare a check that searches a model; each of the model's rules gets an outcome of its own."""
+    """Declare a check that searches a model; each of the model's rules gets its own outcome."""
 
     async def play(target: Target) -> Findings:
         from labkit.conformance.models.search import search
@@ -104,7 +106,7 @@ def patience(check: Check) -> float:
 
 
 def all_checks() -> list[Check]:
-    """Return every check, in the order of the files and of the lines in them."""
+    """Return all checks, in the order of the files and of the lines in them."""
     found: list[Check] = []
     for module in areas.modules("checks"):
         found += [member for member in vars(module).values() if isinstance(member, Check)]

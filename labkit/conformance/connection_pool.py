@@ -53,7 +53,7 @@ class Exchange:
 class ConnectionPool:
     """Connections to one host of a target, one request at a time on each; a new one is opened if all are busy."""
 
-    certificate: KeyPair | None = None  # none is presented
+    certificate: KeyPair | None = None  # no client certificate is presented
 
     def __init__(self, server: Server) -> None:
         self._server = server
@@ -75,12 +75,12 @@ class ConnectionPool:
         patience: seconds of real time to wait for an answer; None waits for ever.
         """
         body = content.encode() if isinstance(content, str) else content or b""
-        connection = self._idle.pop() if self._idle else self._another()
+        connection = self._idle.pop() if self._idle else self._new_connection()
         try:
             answer = await connection.request(
                 method, path, headers=headers, content=body, patience=patience, **others
             )
-        finally:  # a connection whose request was cancelled opens again by itself
+        finally:  # a connection whose request was cancelled opens again when it is next used
             self._idle.append(connection)
         return Exchange(method, path, headers or {}, body, answer)
 
@@ -89,6 +89,6 @@ class ConnectionPool:
         for each in self._all:
             each.abort()
 
-    def _another(self) -> DeviceConnection:
+    def _new_connection(self) -> DeviceConnection:
         self._all.append(DeviceConnection(self._server))
         return self._all[-1]

@@ -29,7 +29,7 @@ class Covered:
         return self.requirement.id
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as plain data, for JSON."""
+        """Return the requirement with its checks and mutants as plain data, for JSON."""
         return {
             "id": self.id,
             "level": self.requirement.level,
@@ -58,7 +58,7 @@ class Coverage:
         return tuple(self.covered[each.id] for each in self.catalogue.select(*prefixes))
 
     def below(self, prefix: str) -> Coverage:
-        """Return the coverage of the requirements below a prefix alone. Raises UnknownRequirementError."""
+        """Return the coverage restricted to the requirements below a prefix. Raises UnknownRequirementError."""
         catalogue = self.catalogue.below(prefix)
         checks = [each for each in self.checks if catalogue.requirements.keys() & each.requirements]
         mutants = [each for each in self.mutants if catalogue.requirements.keys() & each.requirements]

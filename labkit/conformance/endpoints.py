@@ -23,13 +23,13 @@ DOWNLOAD = "/provision/download"
 ALIAS = "/onep:v1/stack/alias"
 RECORD = "/onep:v1/stack/record"
 TIMESTAMP = "/timestamp"
-CONTENT = "alphabet.txt"  # id of a content item that the products of PRODUCTS offer
+CONTENT = "alphabet.txt"  # id of a content that the products of PRODUCTS offer
 
 PRODUCTS = {
     "token": "content",
     "password": "password-open",
     "certificate": "certificate-open",
-}  # one of each type
+}  # one product of each type
 PATIENCE = 10.0  # seconds of real time for an answer
 MANY = 40  # consecutive whitelisted identities that earlier runs may have used
 
@@ -96,13 +96,13 @@ async def first_use(
     raise SetUpError(f"set-up: {MANY} whitelisted identities of {product} in a row were used by earlier runs")
 
 
-async def served(device: VirtualDevice | FlowClient, headers: Headers = ()) -> None:
+async def expect_served(device: VirtualDevice | FlowClient, headers: Headers = ()) -> None:
     """Raise Mismatch unless the device is served on every endpoint that needs credentials."""
     for call in GUARDED:
         expect.status(await call.send_from(device, headers), call.served)
 
 
-async def refused(device: VirtualDevice | FlowClient, *statuses: int, headers: Headers = ()) -> None:
+async def expect_refused(device: VirtualDevice | FlowClient, *statuses: int, headers: Headers = ()) -> None:
     """Raise Mismatch unless every endpoint that needs credentials refuses, with one of these statuses (default: any
     4xx).
     """
@@ -111,10 +111,10 @@ async def refused(device: VirtualDevice | FlowClient, *statuses: int, headers: H
         if statuses:
             expect.status(response, *statuses)
         else:
-            client_error(response)
+            expect_client_error(response)
 
 
-def client_error(response: httpx.Response) -> None:
+def expect_client_error(response: httpx.Response) -> None:
     """Raise Mismatch unless the status is a client error, 400 to 499."""
     if not 400 <= response.status_code <= 499:
         raise Mismatch("status", "400 to 499", response.status_code, expect.exchange(response))

@@ -15,7 +15,9 @@ SECRET = re.compile(r"(?i)^(authorization|x-platform-cik|cookie|set-cookie)$")
 _NAMES = r"\w*(?:password|token|secret|verifier)"
 SECRET_PAIR = re.compile(rf"(?i)\b({_NAMES})=[^&\s]*")
 SECRET_FIELD = re.compile(rf"""(?i)(["']{_NAMES}["']: ?)(["']).*?\2""")  # in JSON, and as Python shows it
-TOKEN = re.compile(r"\b[0-9A-Za-z]{40}\b|\beyJ[\w-]+\.[\w-]+\.[\w-]*")  # of devices and codes; a JWT
+TOKEN = re.compile(
+    r"\b[0-9A-Za-z]{40}\b|\beyJ[\w-]+\.[\w-]+\.[\w-]*"
+)  # tokens of devices and OAuth codes; a JWT
 LONGEST = 2000
 CONDITIONAL = (  # headers that an answer has only under a condition
     "Accept-Ranges Allow Content-Range Last-Modified Location Set-Cookie Transfer-Encoding WWW-Authenticate".split()
@@ -42,7 +44,7 @@ def true(what: str, holds: object, actual: object, response: httpx.Response | No
 
 
 def status(response: httpx.Response, *expected: int) -> httpx.Response:
-    """Return the response, if its status is one of those expected. Raises Mismatch otherwise."""
+    """Return the response if it has one of the expected statuses. Raises Mismatch otherwise."""
     if response.status_code not in expected:
         raise Mismatch("status", " or ".join(map(str, expected)), response.status_code, exchange(response))
     return response

@@ -111,7 +111,7 @@ class ForkServer:
         """End the server and all calls under way."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        if not self._count:  # there was no call: it can be killed before it reaches its loop
+        if not self._count:  # without any call, it can be killed before it reaches its loop
             self._process.kill()
         with suppress(BrokenPipeError):  # it has ended already
             self._process.stdin.close()
@@ -253,12 +253,12 @@ def _work(call: dict[str, Any], writing: int) -> None:
     module, _, name = call["function"].partition(":")
     function: Function = getattr(import_module(module), name)
 
-    def tell(message: Any) -> None:
+    def send(message: Any) -> None:
         left = memoryview(json.dumps(message).encode() + b"\n")
         while left:
             left = left[os.write(writing, left) :]
 
-    function(call["argument"], tell)
+    function(call["argument"], send)
 
 
 def exit_now(status: int) -> None:

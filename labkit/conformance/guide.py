@@ -29,7 +29,7 @@ class Guide(User):
         super().__init__(target, GUIDE)
 
     async def get(self, path: str, sid: str = "", **cookies: str) -> httpx.Response:
-        """GET as a browser with exactly these cookies; those of earlier answers are not sent."""
+        """Request a path as a browser that sends exactly these cookies, and none that earlier answers set."""
         return await self.request("GET", path, headers={"Cookie": _cookies(sid, cookies)})
 
     async def post(self, path: str, sid: str = "", **fields: object) -> httpx.Response:

@@ -41,7 +41,7 @@ def operations(config: Path | None = None) -> tuple[dict[str, Any], str]:
     """
     from labkit.platform import Platform
 
-    platform = Platform()  # it is only read here, never started
+    platform = Platform()  # the lab is only described here, never started
     shared = [
         _operation(each.name, operation)
         for each in platform.services

@@ -80,12 +80,12 @@ class Trial:
         return not self.survived and self.smoke_passed and not self.broken
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as plain data, for JSON."""
+        """Return the trial as plain data, for JSON."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
-        """Return the trial that `as_dict` described."""
+        """Return the trial that `as_dict` made this data of."""
         lists = ("survived", "broken", "noticed")
         return cls(**{**values, **{name: tuple(values[name]) for name in lists}})
 

@@ -115,19 +115,19 @@ def _area(check: Check) -> str:
     return check.requirements[0].partition("-")[0]
 
 
-def play_job(job: dict[str, Any], tell: Callable[[Any], None]) -> None:
+def play_job(job: dict[str, Any], send: Callable[[Any], None]) -> None:
     """Run the checks of a job in this process, and send each verdict."""
     # A platform takes a second to import; the process that starts the server does not need it.
     from labkit.conformance import runner
 
     by_name = {each.name: each for each in all_checks()}
     with open_target(job["target"], job["seed"]) as target:
-        tell(BEGUN)
+        send(BEGUN)
         runner.run(
             [by_name[name] for name in job["checks"]],
             target,
             load(),
-            lambda verdict: tell(verdict.as_dict()),
+            lambda verdict: send(verdict.as_dict()),
         )
         if target.stuck is not None:
             exit_now(0)  # closing a lab with a blocked call would block, too

@@ -36,7 +36,7 @@ class HandshakeEnded(Mismatch):
 
 
 class Raw:
-    """One connection. Nothing is added to the bytes that are sent, and nothing removed from those received."""
+    """A connection that sends and receives bytes unchanged."""
 
     def __init__(self, name: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.name = name

@@ -1,7 +1,7 @@
 """Fault rows: mutants that are faults of the lab, in `faults.toml` of each part, beside its requirements.
 
     where = "GET /timestamp"                         # the default of all faults in the file
-    ["DEV-TIME-1 DEV-TIME-2"]                        # ids of the requirements whose checks notice
+    ["DEV-TIME-1 DEV-TIME-2"]                        # ids of the requirements whose checks must fail
     an-hour-late = ["the time is that of another time zone", {edit = {"." = ["add", 3600]}}]
     no-challenge = ["a 401 has no WWW-Authenticate",
         {where = "* /*", product = "*", if_status = 401, drop = "@WWW-Authenticate"}]

@@ -75,7 +75,7 @@ class Target:
         self.address = address
         self.http_port = http_port
         self.offers = frozenset() if lab is None else LOCAL if lab.clock.rate == 0 else LOCAL - {"clock"}
-        self.fresh = lab is not None  # no earlier run used it
+        self.fresh = lab is not None  # no earlier run used the first of them
         self.reused_solutions: set[str] = (
             set()
         )  # ids of solutions that a check made and reuses when it runs again

@@ -11,8 +11,8 @@ from labkit.conformance.probe import Probe, Table
 from labkit.conformance.set_up import set_up
 from labkit.conformance.verdict import Mismatch
 
-PASSWORD = "correct horse"  # of users that belong to one check
-NEW_PASSWORD = "battery staple"  # their password after a change
+PASSWORD = "correct horse"  # the password of users that belong to one check
+NEW_PASSWORD = "battery staple"  # the password after a change
 NOBODY = 2**50  # an id that no user and no client has
 
 
@@ -79,7 +79,7 @@ class User(Probe):
         if isinstance(result, dict) and "error" in result:
             raise self._mismatch(operation, "no error", f"{kind} {result}")
 
-    async def signed_up(self) -> tuple[str, str, str]:
+    async def sign_up(self) -> tuple[str, str, str]:
         """Sign a new user up, without activation; return email, password, activation code."""
         email = f"{self._target.identity()}@example.com"
         with set_up("someone who signs up"):
@@ -88,12 +88,12 @@ class User(Probe):
 
     async def inactive_user(self) -> int:
         """Sign a new user up, without activation; return the id."""
-        email, _, _ = await self.signed_up()
+        email, _, _ = await self.sign_up()
         return await self.id_of(email)
 
     async def person(self) -> Person:
         """Return a new active user."""
-        email, password, code = await self.signed_up()
+        email, password, code = await self.sign_up()
         with set_up("an active user"):
             expect.equal("activateUser", await self.text("activateUser", code=code), "OK", self.last)
         return Person(await self.id_of(email), email, password)

@@ -70,7 +70,7 @@ class Verdict:
 
     @property
     def blamed(self) -> tuple[str, ...]:
-        """The requirements that the outcome is about: of a model check, those whose rules differed."""
+        """The requirements that the outcome is about; for a model check, the requirements whose rules differed."""
         return (
             tuple(each for each in self.requirements if self.outcome_of(each) in BLAMED) or self.requirements
         )
@@ -87,5 +87,5 @@ class Verdict:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Verdict:
-        """Return the verdict that `as_dict` described."""
+        """Return the verdict that `as_dict` made this data of."""
         return cls(**{**data, "requirements": tuple(data["requirements"])})

@@ -1,4 +1,4 @@
-"""Solutions that publish and subscribe, both those of lab.yaml and those that a check makes itself.
+"""Solutions that publish and subscribe, of lab.yaml or made by a check.
 
 lights and meters publish the same (fixtures/solutions/publisher). hall, garden and kiosk subscribe to lights, garden
 and kiosk to meters too; kiosk calls lights `lamps`. lights and meters are subscribers of each other, under the key
@@ -127,7 +127,7 @@ def solution_id(target: Target) -> str:
     return target.identity().replace("-", "")
 
 
-class Own:
+class OwnSolution:
     """A solution that a check made. Its calls do not block the event loop."""
 
     def __init__(self, target: Target, handle: Solution) -> None:
@@ -148,14 +148,14 @@ class Own:
         """Handle an event, replacing any existing handler."""
         await self._target.in_lab(self.handle.on, service, event, lua=lua, replace=True)
 
-    async def subscribe(self, publisher: Own, **settings: Any) -> Any:
+    async def subscribe(self, publisher: OwnSolution, **settings: Any) -> Any:
         """Subscribe, and return the handle of the subscription. Raises Mismatch if it is refused."""
         try:
             return await self._subscribe(publisher, settings)
         except LabkitError as error:
             raise Mismatch("a subscription", f"that {settings} is taken", str(error)) from None
 
-    async def refused(self, publisher: Own, **settings: Any) -> str:
+    async def refused(self, publisher: OwnSolution, **settings: Any) -> str:
         """Return the error of a subscription. Raises Mismatch if it is accepted."""
         try:
             await self._subscribe(publisher, settings)
@@ -163,31 +163,33 @@ class Own:
             return str(error)
         raise Mismatch("a subscription", f"that {settings} is refused", "it was taken")
 
-    async def _subscribe(self, publisher: Own, settings: dict[str, Any]) -> Any:
+    async def _subscribe(self, publisher: OwnSolution, settings: dict[str, Any]) -> Any:
         return await self._target.in_lab(partial(self.handle.subscribe, publisher.handle, **settings))
 
 
-async def own(target: Target, configuration: Mapping[str, Any] | None = None, **settings: Any) -> Own:
+async def create_own(
+    target: Target, configuration: Mapping[str, Any] | None = None, **settings: Any
+) -> OwnSolution:
     """Create a solution, with a configuration of the Interface service. Raises SettingsError."""
     if configuration is not None:
         settings["services"] = {INTERFACE: configuration}
     id = settings.pop("id", None) or solution_id(target)
-    return Own(target, await target.in_lab(partial(target.lab.solution, id, **settings)))
+    return OwnSolution(target, await target.in_lab(partial(target.lab.solution, id, **settings)))
 
 
 async def refused(target: Target, configuration: Mapping[str, Any], **settings: Any) -> str:
     """Return the error with which a configuration is refused. Raises Mismatch if it is accepted."""
     try:
-        made = await own(target, configuration, **settings)
+        made = await create_own(target, configuration, **settings)
     except SettingsError as error:
         return str(error)
     raise Mismatch("a configuration that is wrong", "that it is refused", f"{made.id}: {configuration}")
 
 
-async def accepted(target: Target, configuration: Mapping[str, Any]) -> Own:
+async def accepted(target: Target, configuration: Mapping[str, Any]) -> OwnSolution:
     """Create a publisher with this configuration. Raises Mismatch if it is refused."""
     try:
-        return await own(target, configuration)
+        return await create_own(target, configuration)
     except SettingsError as error:
         raise Mismatch(
             "a configuration that is right", f"that {configuration} is taken", str(error)

@@ -21,7 +21,7 @@ def basic(identity: str, password: str) -> tuple[str, str]:
     return ("Authorization", "Basic " + base64.b64encode(f"{identity}:{password}".encode()).decode())
 
 
-def encoded(data: bytes) -> str:
+def base64_text(data: bytes) -> str:
     """Return bytes as base64 text."""
     return base64.b64encode(data).decode()
 
@@ -30,7 +30,7 @@ def encoded(data: bytes) -> str:
 async def token_authenticates(target: Target) -> None:
     device = await target.activated(PRODUCTS["token"])
     assert device.token is not None
-    await endpoints.served(target.client(PRODUCTS["token"]), [(TOKEN, device.token)])
+    await endpoints.expect_served(target.client(PRODUCTS["token"]), [(TOKEN, device.token)])
 
 
 @check(
@@ -40,7 +40,7 @@ async def password_authenticates(target: Target) -> None:
     device = await target.activated(PRODUCTS["password"])
     assert device.password is not None
     credentials = basic(device.identity, device.password)
-    await endpoints.served(target.client(PRODUCTS["password"]), [credentials])
+    await endpoints.expect_served(target.client(PRODUCTS["password"]), [credentials])
 
 
 @check("DEV-AUTH-2", "a password may have characters of every kind, and every one of them is compared")
@@ -57,7 +57,7 @@ async def any_password(target: Target) -> None:
     ):
         identity = target.identity()
         await endpoints.activate(client, {"id": identity, "password": password})
-        await endpoints.served(client, [basic(identity, password)])
+        await endpoints.expect_served(client, [basic(identity, password)])
         wrong = (password[:-1], f"{password} ", password.swapcase(), password.replace("e\u0301", "\u00e9"))
         for other in {each for each in wrong if each != password}:
             response = await WRITE.send_from(client, [basic(identity, other)])
@@ -69,7 +69,7 @@ async def any_password(target: Target) -> None:
 async def certificate_authenticates(target: Target) -> None:
     device = target.device(PRODUCTS["certificate"])
     await device.activate()
-    await endpoints.served(endpoints.client_with(target, PRODUCTS["certificate"], device.certificate))
+    await endpoints.expect_served(endpoints.client_with(target, PRODUCTS["certificate"], device.certificate))
 
 
 @check(
@@ -77,22 +77,22 @@ async def certificate_authenticates(target: Target) -> None:
 )
 async def credentials_are_needed(target: Target) -> None:
     for product in PRODUCTS.values():
-        await endpoints.refused(target.client(product), 401)
+        await endpoints.expect_refused(target.client(product), 401)
 
 
 @check("DEV-AUTH-5", "a token that is unknown, cut short, longer or empty is answered 401 and stores nothing")
 async def wrong_token(target: Target) -> None:
-    device = await _written(target, "token")
+    device = await _device_with_text(target, "token")
     assert device.token is not None
     client = target.client(PRODUCTS["token"])
     for token in (NOBODY, device.token[:-1], device.token + "0", ""):
-        await endpoints.refused(client, 401, headers=[(TOKEN, token)])
-    await _still_as_written(device)
+        await endpoints.expect_refused(client, 401, headers=[(TOKEN, token)])
+    await _expect_unchanged(device)
 
 
 @check("DEV-AUTH-5", "a wrong password and an unknown identity are answered 401 and store nothing")
 async def wrong_password(target: Target) -> None:
-    device = await _written(target, "password")
+    device = await _device_with_text(target, "password")
     assert device.password is not None
     client = target.client(PRODUCTS["password"])
     pairs = [
@@ -103,19 +103,19 @@ async def wrong_password(target: Target) -> None:
         ("", device.password),
     ]
     for identity, password in pairs:
-        await endpoints.refused(client, 401, headers=[basic(identity, password)])
-    await _still_as_written(device)
+        await endpoints.expect_refused(client, 401, headers=[basic(identity, password)])
+    await _expect_unchanged(device)
 
 
 @check("DEV-AUTH-5", "an unknown certificate is answered 401 on a product where it may not be provisioned")
 async def unknown_certificate(target: Target) -> None:
     pair = endpoints.key_pair(target.identity())
-    await endpoints.refused(endpoints.client_with(target, "certificate-closed", pair), 401)
+    await endpoints.expect_refused(endpoints.client_with(target, "certificate-closed", pair), 401)
 
 
 @check("DEV-AUTH-5", "an Authorization that cannot be parsed is answered 401")
 async def unreadable_credentials(target: Target) -> None:
-    no_colon, no_text = encoded(b"no colon"), encoded(b"\xff:\xff")
+    no_colon, no_text = base64_text(b"no colon"), base64_text(b"\xff:\xff")
     for value in ("Basic", "Basic !", f"Basic {no_colon}", f"Basic {no_text}", "Bearer x", "Basic", "x"):
         response = await WRITE.send_from(target.client(PRODUCTS["password"]), [("Authorization", value)])
         expect.status(response, 401)
@@ -123,7 +123,7 @@ async def unreadable_credentials(target: Target) -> None:
 
 @check("DEV-AUTH-6", "a product takes no credential of another type than its own")
 async def other_type(target: Target) -> None:
-    holder, keeper, shower = [await _written(target, auth) for auth in PRODUCTS]
+    holder, keeper, shower = [await _device_with_text(target, auth) for auth in PRODUCTS]
     assert holder.token is not None
     assert keeper.password is not None
     token = (TOKEN, holder.token)
@@ -135,9 +135,9 @@ async def other_type(target: Target) -> None:
     }
     for auth, headers in wrong.items():
         for each in headers:
-            await endpoints.refused(target.client(PRODUCTS[auth]), 401, headers=each)
+            await endpoints.expect_refused(target.client(PRODUCTS[auth]), 401, headers=each)
     for auth in ("token", "password"):
-        await endpoints.refused(endpoints.client_with(target, PRODUCTS[auth], shower.certificate), 401)
+        await endpoints.expect_refused(endpoints.client_with(target, PRODUCTS[auth], shower.certificate), 401)
 
 
 @check("DEV-AUTH-5", "the token of a device is refused on every other product, also for the same identity")
@@ -166,25 +166,25 @@ async def devices_are_apart(target: Target) -> None:
 
 @check("DEV-AUTH-8", "a request with two credentials is refused and stores nothing, though both are valid")
 async def two_credentials(target: Target) -> None:
-    for device, headers in await _doubled(target):
+    for device, headers in await _two_credentials(target):
         client = endpoints.client_with(target, PRODUCTS[device.auth], device.certificate)
-        await endpoints.refused(client, headers=headers)
-        await _still_as_written(device)
+        await endpoints.expect_refused(client, headers=headers)
+        await _expect_unchanged(device)
 
 
 @check("DEV-AUTH-9", "the refusal of two credentials is 400")
 async def two_credentials_are_400(target: Target) -> None:
-    for device, headers in await _doubled(target):
+    for device, headers in await _two_credentials(target):
         client = endpoints.client_with(target, PRODUCTS[device.auth], device.certificate)
-        await endpoints.refused(client, 400, headers=headers)
+        await endpoints.expect_refused(client, 400, headers=headers)
 
 
 @check("DEV-AUTH-9", "a client certificate is ignored on products that ask for none")
 async def certificate_beside_a_token(target: Target) -> None:
-    device = await _written(target, "token")
+    device = await _device_with_text(target, "token")
     assert device.token is not None
     client = endpoints.client_with(target, PRODUCTS["token"], endpoints.key_pair(device.identity))
-    await endpoints.served(client, [(TOKEN, device.token)])
+    await endpoints.expect_served(client, [(TOKEN, device.token)])
 
 
 @check("DEV-AUTH-10", "a 401 names the authentication scheme of the product's type")
@@ -204,7 +204,7 @@ async def token_scheme(target: Target) -> None:
     device = await target.activated(PRODUCTS["token"])
     client = target.client(PRODUCTS["token"])
     for word in ("token", "Token", "TOKEN"):
-        await endpoints.served(client, [("Authorization", f"{word} {device.token}")])
+        await endpoints.expect_served(client, [("Authorization", f"{word} {device.token}")])
 
 
 @check("DEV-AUTH-12", "empty headers beside a credential are ignored, and are no credential themselves")
@@ -213,28 +213,28 @@ async def empty_headers(target: Target) -> None:
     assert device.token is not None
     client = target.client(PRODUCTS["token"])
     empty = [(TOKEN, ""), ("Authorization", "")]
-    await endpoints.served(client, [*empty, (TOKEN, device.token)])
-    await endpoints.refused(client, 401, headers=empty)
+    await endpoints.expect_served(client, [*empty, (TOKEN, device.token)])
+    await endpoints.expect_refused(client, 401, headers=empty)
     for headers in ([(TOKEN, "")], [("Authorization", "")], empty):
         response = await endpoints.activate(client, {"id": target.identity()}, headers)
         expect.status(response, 200)
         expect.status(await endpoints.activate(client, {"id": device.identity}, headers), 409)
 
 
-async def _written(target: Target, auth: str) -> VirtualDevice:
+async def _device_with_text(target: Target, auth: str) -> VirtualDevice:
     """Return an activated device of a product of this type, whose text is `kept`."""
     device = await target.activated(PRODUCTS[auth])
     expect.status(await device_client.write(device, {"text": "kept"}), 204)
     return device
 
 
-async def _still_as_written(device: VirtualDevice) -> None:
+async def _expect_unchanged(device: VirtualDevice) -> None:
     expect.equal("the value that stood before", await device_client.value(device, "text"), "kept")
 
 
-async def _doubled(target: Target) -> list[tuple[VirtualDevice, Headers]]:
+async def _two_credentials(target: Target) -> list[tuple[VirtualDevice, Headers]]:
     """Return devices of each type, and headers that together with the client certificate form two valid credentials."""
-    holder, keeper, shower = [await _written(target, auth) for auth in PRODUCTS]
+    holder, keeper, shower = [await _device_with_text(target, auth) for auth in PRODUCTS]
     assert holder.token is not None
     assert keeper.password is not None
     token = (TOKEN, holder.token)

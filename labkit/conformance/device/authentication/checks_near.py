@@ -49,7 +49,7 @@ async def near_credentials(target: Target) -> None:
             f"{kind} of a token renews none", response.status_code == 401, response.status_code, response
         )
     for _, wrong in near_misses(device.identity, but=EMPTY):
-        endpoints.client_error(await activate(device, {"id": wrong}))
+        endpoints.expect_client_error(await activate(device, {"id": wrong}))
     expect.equal("its value", await device_client.value(device, "text"), "mine")
     identity, product = target.identity(), PRODUCTS["password"]
     keeper = target.client(product)
@@ -81,7 +81,7 @@ async def near_whitelisted(target: Target) -> None:
                 )
             else:
                 response = await activate(client, {"id": wrong, "password": PASSWORD})
-            endpoints.client_error(response)
+            endpoints.expect_client_error(response)
 
 
 @check(
@@ -122,7 +122,7 @@ async def near_contents(target: Target) -> None:
     for vendor in (wrong for _, wrong in near_misses("token-open", but=EMPTY)):
         for fields in ({"vendor": vendor, "model": "token-open"}, {"vendor": "token-open", "model": vendor}):
             response = await activate(target.client("token-open"), {**fields, "sn": target.identity()})
-            endpoints.client_error(response)
+            endpoints.expect_client_error(response)
 
 
 @check("DEV-TLS-2 DEV-TLS-3", "near misses of a product's host name are not served")

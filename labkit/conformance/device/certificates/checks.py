@@ -25,9 +25,7 @@ async def replace(client: FlowClient, content: bytes, content_type: str = PEM) -
 
 
 async def taken(target: Target, product: str, identity: str) -> bool:
-    """Return whether the identity already belongs to another certificate, so that a new one is answered 401
-    repeatedly.
-    """
+    """Return whether the identity already belongs to another certificate: a new one is then answered 401 repeatedly."""
     pair = key_pair(identity)
     responses = [await WRITE.send_from(client_with(target, product, pair)) for _ in range(2)]
     return all(expect.status(response, 204, 401).status_code == 401 for response in responses)
@@ -81,18 +79,18 @@ async def certificate_again(target: Target) -> None:
     identity = target.identity()
     old, new = key_pair(identity), key_pair(identity)
     client = client_with(target, OPEN, old)
-    await endpoints.served(client)
+    await endpoints.expect_served(client)
     expect.status(await replace(client, new.certificate_pem), 204)
-    await endpoints.served(client_with(target, OPEN, new))
-    await endpoints.refused(client, 401)
-    await endpoints.refused(client_with(target, OPEN, old), 401)
+    await endpoints.expect_served(client_with(target, OPEN, new))
+    await endpoints.expect_refused(client, 401)
+    await endpoints.expect_refused(client_with(target, OPEN, old), 401)
 
 
 @check("DEV-CERT-5", "with self-registration off, a CN is refused, and served if it is whitelisted")
 async def whitelist(target: Target) -> None:
     stranger = key_pair(target.identity())
     for _ in range(2):
-        await endpoints.refused(client_with(target, CLOSED, stranger))
+        await endpoints.expect_refused(client_with(target, CLOSED, stranger))
     listed: list[KeyPair] = []
 
     async def write(identity: str) -> httpx.Response:
@@ -108,7 +106,7 @@ async def whitelist(target: Target) -> None:
 @check("DEV-CERT-5", "a refused certificate has not taken its CN", needs={"settings"})
 async def refused_leaves_nothing(target: Target) -> None:
     identity = target.identity()
-    await endpoints.refused(client_with(target, CLOSED, key_pair(identity)))
+    await endpoints.expect_refused(client_with(target, CLOSED, key_pair(identity)))
     await target.in_lab(target.lab.product(CLOSED).allow, identity)
     expect.true("the identity is free", not await taken(target, CLOSED, identity), "401")
 
@@ -141,11 +139,11 @@ async def any_issuer(target: Target) -> None:
 async def same_name(target: Target) -> None:
     identity = target.identity()
     first = client_with(target, OPEN, key_pair(identity))
-    await endpoints.served(first)
+    await endpoints.expect_served(first)
     second = key_pair(identity)
     for _ in range(2):
-        await endpoints.refused(client_with(target, OPEN, second), 401)
-    await endpoints.served(first)
+        await endpoints.expect_refused(client_with(target, OPEN, second), 401)
+    await endpoints.expect_served(first)
 
 
 @check("DEV-CERT-9", "a certificate that may not be provisioned is answered 401")
@@ -160,7 +158,7 @@ async def unfit_certificates(target: Target) -> None:
         for _ in range(2):
             expect.status(await WRITE.send_from(client_with(target, product, pair)), 401)
     expect.status(
-        await WRITE.send_from(client_with(target, "format-certificate", key_pair(_number(target)))), 204
+        await WRITE.send_from(client_with(target, "format-certificate", key_pair(_digits(target)))), 204
     )
 
 
@@ -170,8 +168,10 @@ async def without_certificate(target: Target) -> None:
     for product in (OPEN, CLOSED):
         client = target.client(product)
         expect.refusal(await replace(client, pair.certificate_pem), 401)
-        expect.refusal(await endpoints.activate(client, {"id": _name(pair), "password": "x" * 20}), 401)
-    await endpoints.served(client_with(target, OPEN, pair))  # its name is still free
+        expect.refusal(
+            await endpoints.activate(client, {"id": _common_name(pair), "password": "x" * 20}), 401
+        )
+    await endpoints.expect_served(client_with(target, OPEN, pair))  # its name is still free
 
 
 @check(
@@ -180,18 +180,18 @@ async def without_certificate(target: Target) -> None:
 async def unfit_replacement(target: Target) -> None:
     identity = target.identity()
     client = client_with(target, OPEN, key_pair(identity))
-    await endpoints.served(client)
+    await endpoints.expect_served(client)
     other = key_pair(target.identity())
     for content in (
         b"",
         b"no PEM",
         other.certificate_pem,
         key_pair(None).certificate_pem,
-        _key_alone(identity),
+        _private_key(identity),
     ):
         expect.refusal(await replace(client, content), 400)
-    await endpoints.served(client)
-    expect.true("the other CN is free", not await taken(target, OPEN, _name(other)), "taken")
+    await endpoints.expect_served(client)
+    expect.true("the other CN is free", not await taken(target, OPEN, _common_name(other)), "taken")
 
 
 @check(
@@ -212,13 +212,16 @@ def _alone() -> None:
         expect.equal("what it reads", device.read("text"), {"text": "a"})
 
 
-def _key_alone(identity: str) -> bytes:
+def _private_key(identity: str) -> bytes:
+    """Return a private key without its certificate."""
     return key_pair(identity).key_pem
 
 
-def _name(pair: KeyPair) -> str:
+def _common_name(pair: KeyPair) -> str:
+    """Return the common name of a certificate."""
     return str(pair.certificate.subject.rfc4514_string()).removeprefix("CN=")
 
 
-def _number(target: Target) -> str:
+def _digits(target: Target) -> str:
+    """Return a fresh identity that consists of digits."""
     return str(int.from_bytes(target.identity().encode()))[-40:]

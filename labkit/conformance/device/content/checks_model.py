@@ -37,7 +37,7 @@ class Call:
 class Advance:
     """Let time pass."""
 
-    ticks: int  # of which a second has 1024
+    ticks: int  # 1024 ticks are a second
 
     async def __call__(self, game: Contents) -> None:
         await game.advance(self.ticks)

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from labkit.conformance import device_client
 from labkit.conformance.connection_pool import Exchange
-from labkit.conformance.device.content.model import Item, Shelf
+from labkit.conformance.device.content.model import Item, ProductContents
 from labkit.conformance.models.game_clock import GameClock
 from labkit.conformance.models.rules import Rules
 from labkit.conformance.set_up import set_up
@@ -21,7 +21,7 @@ PATH = "/provision/download"
 
 
 class Contents:
-    """One run of the model: contents with names of its own beside those of lab.yaml, in two products."""
+    """One run of the model: contents under fresh names beside the ones of lab.yaml, in two products."""
 
     default = "DEV-CONT-7"
 
@@ -31,7 +31,7 @@ class Contents:
         self._prefix = target.identity()
         self._changes = "settings" in target.offers
         self._devices: list[VirtualDevice] = []
-        self._shelves: list[Shelf] = []
+        self._shelves: list[ProductContents] = []
         self.clock = GameClock(target, self._second)
 
     async def begin(self) -> None:
@@ -40,7 +40,7 @@ class Contents:
             with set_up(f"a device of {product}"):
                 await device.activate()
             self._devices.append(device)
-            shelf = Shelf()
+            shelf = ProductContents()
             for item in self._target.product(product).settings.content:
                 data = item.file.read_bytes()
                 shelf.items[item.id or item.file.name] = Item(data, item.type, item.description, None)

@@ -34,7 +34,7 @@ class Answer:
 
 
 @dataclass(slots=True)
-class Shelf:
+class ProductContents:
     """The contents of a product."""
 
     items: dict[str, Item] = field(default_factory=dict)

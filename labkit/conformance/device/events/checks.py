@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from labkit.lab.solution import Solution
 
 PRODUCT, OTHER, CERTIFICATES = "token-open", "token-other", "certificate-open"
-PROBE, WITNESS = "probe", "witness"  # both are linked to OTHER, the probe alone to the rest
+PROBE, WITNESS = (
+    "probe",
+    "witness",
+)  # both are linked to the product OTHER; only the probe is linked to the others
 MARK = {"Text": "the end"}
 ADDRESS = re.compile(r"[0-9a-f.:]{3,45}", re.IGNORECASE)
 
@@ -37,7 +40,9 @@ async def one_data_in(target: Target) -> None:
     expect.status(await device_client.write(device, {"number": 1}, "text"), 200)
     expect.status(await device_client.write(device, {"text": "b", "number": 2}, "nowhere"), 204)
     found = [_values(each) for each in await _data_in(target, device)]
-    expect.equal("what was told", found, [[{"text": "a"}], [{"number": "1"}], [{"text": "b", "number": "2"}]])
+    expect.equal(
+        "the events received", found, [[{"text": "a"}], [{"number": "1"}], [{"text": "b", "number": "2"}]]
+    )
 
 
 @check("DEV-EVT-2", "a data_in has its fields, and the values as they were sent")
@@ -46,12 +51,12 @@ async def fields_of_data_in(target: Target) -> None:
     before = await device_client.now(device)
     expect.status(await device_client.write(device, {"text": "a & ü", "number": "01.50", "flag": "1"}), 204)
     after = await device_client.now(device)
-    (event,) = _just(await _data_in(target, device), 1)
+    (event,) = _expect_count(await _data_in(target, device), 1)
     given = {name: event.get(name) for name in ("type", "identity", "protocol")}
     wanted = {"type": "data_in", "identity": device.identity, "protocol": "onep"}
     expect.equal("type, identity and protocol", given, wanted)
     _expect_source(event, event.get("ip"), before, after)
-    (entry,) = _just(event.get("payload"), 1)
+    (entry,) = _expect_count(event.get("payload"), 1)
     expect.equal("the names in the payload", sorted(entry), ["timestamp", "values"])
     _expect_micros(entry["timestamp"], before, after)
     expect.equal("the values", entry["values"], {"text": "a & ü", "number": "01.50", "flag": "1"})
@@ -67,10 +72,10 @@ async def linked_solutions(target: Target) -> None:
     expect.status(await device_client.write(other, {"text": "for both"}), 204)
     for each in (device, other):
         expect.status(await device_client.write(each, MARK), 204)
-    witnessed = _datapoints(await _emitted(target, identity, marks=1, solution=WITNESS))
-    expect.equal("what the witness was told", _texts(witnessed), ["for both"])
-    probed = _datapoints(await _emitted(target, identity, marks=2))
-    expect.equal("what the probe was told", sorted(_texts(probed)), ["for both", "for the probe"])
+    witnessed = _datapoints(await _received_events(target, identity, marks=1, solution=WITNESS))
+    expect.equal("the events that the witness received", _texts(witnessed), ["for both"])
+    probed = _datapoints(await _received_events(target, identity, marks=2))
+    expect.equal("the events that the probe received", sorted(_texts(probed)), ["for both", "for the probe"])
 
 
 @check("DEV-EVT-4", "the datapoint handler sees alias, timestamp and value")
@@ -90,7 +95,7 @@ async def several_aliases(target: Target) -> None:
     device = await target.activated(PRODUCT)
     sent = {"text": "a", "number": "1", "flag": "true"}
     expect.status(await device_client.write(device, {**sent, "nowhere": "lost"}), 204)
-    events = await _end(target, device)
+    events = await _events_until_mark(target, device)
     given = {each["alias"]: each["value"][1] for each in _datapoints(events)}
     expect.equal("how many datapoints there are", len(_datapoints(events)), 3)
     expect.equal("the datapoints", given, sent)
@@ -111,7 +116,7 @@ async def fields_of_datapoint(target: Target) -> None:
         expect.equal("device_sn, vendor and pid", {name: each.get(name) for name in own}, own)
         _expect_source(each, each.get("source_ip"), before, after, connection=False)
     text = [each for each in found if each["alias"] == "text"]
-    (number,) = _just([each for each in found if each["alias"] == "number"], 1)
+    (number,) = _expect_count([each for each in found if each["alias"] == "number"], 1)
     expect.equal("api", [each.get("api") for each in text], ["write", "write", "record"])
     counted: list[Any] = [each.get("seq") for each in text]
     first = counted[0] if isinstance(counted[0], int) else 0
@@ -129,8 +134,8 @@ async def record(target: Target) -> None:
     body = [("alias", "text"), (str(past + 5), "b"), (str(past), "a")]
     body += [("alias", "number"), (str(past + 5), "1"), ("alias", "nowhere"), (str(past + 9), "lost")]
     expect.status(await device_client.record(device, body), 204)
-    events = await _end(target, device)
-    (event,) = _just(_of_type(events, "data_in"), 1)
+    events = await _events_until_mark(target, device)
+    (event,) = _expect_count(_of_type(events, "data_in"), 1)
     stamps = [entry["timestamp"] for entry in event["payload"]]
     expect.equal("the timestamps", stamps, [past * 1_000_000, (past + 5) * 1_000_000])
     entries = {entry["timestamp"]: entry["values"] for entry in event["payload"]}
@@ -153,7 +158,7 @@ async def refused(target: Target) -> None:
     expect.status(
         await device_client.record(device, [("alias", "text"), (str(past), "a"), ("soon", "b")]), 400
     )
-    expect.equal("what was told", _of_data(await _end(target, device)), [])
+    expect.equal("the events received", _without_provisioned(await _events_until_mark(target, device)), [])
 
 
 @check(
@@ -162,8 +167,8 @@ async def refused(target: Target) -> None:
 async def unknown_alone(target: Target) -> None:
     device = await target.activated(PRODUCT)
     expect.status(await device_client.write(device, {"nowhere": 1, "neverwhere": "x"}), 204)
-    events = await _end(target, device)
-    expect.equal("how many data_in and datapoints there are", len(_of_data(events)), 1)
+    events = await _events_until_mark(target, device)
+    expect.equal("how many data_in and datapoints there are", len(_without_provisioned(events)), 1)
     [data_in] = _of_type(events, "data_in")
     expect.equal("how many entries its payload has", len(data_in["payload"]), 0)
 
@@ -173,7 +178,7 @@ async def twice_a_second(target: Target) -> None:
     device = await target.activated(PRODUCT)
     for value in ("a", "b", "b", "c"):
         expect.status(await device_client.write(device, {"text": value}), 204)
-    events = await _end(target, device)
+    events = await _events_until_mark(target, device)
     expect.equal("the datapoints", _texts(_datapoints(events)), ["a", "b", "b", "c"])
     expect.equal("how many data_in there are", len(_of_type(events, "data_in")), 4)
 
@@ -197,7 +202,7 @@ async def order(target: Target) -> None:
     needs={"settings"},
 )
 async def readable(target: Target) -> None:
-    product, solution = await _own(target)
+    product, solution = await _own_solution(target)
     device = await target.in_lab(product.device(target.identity()).activate)
     go_on = threading.Event()
     seen: list[tuple[str, str | None]] = []
@@ -212,7 +217,7 @@ async def readable(target: Target) -> None:
     await target.in_lab(device.write, d="4")
     go_on.set()
     await target.settle()
-    expect.equal("values told and read", seen, [(value, value) for value in ("1", "2", "3", "4")])
+    expect.equal("values received and read", seen, [(value, value) for value in ("1", "2", "3", "4")])
 
 
 @check("DEV-EVT-10", "a handler that fails, or is missing, changes no answer")
@@ -223,7 +228,9 @@ async def failing_handler(target: Target) -> None:
     expect.equal("the pairs", device_client.values(response), {"text": "fail, please"}, response)
     expect.status(await device_client.write(device, {"text": "fine again"}), 204)
     given = _texts(await _datapoints_of(target, device))
-    expect.equal("what the handler was told", given, ["fail, please", "fail, please", "fine again"])
+    expect.equal(
+        "the events that the handler received", given, ["fail, please", "fail, please", "fine again"]
+    )
     unlinked = await target.activated("content")  # a product that no solution handles
     expect.status(await device_client.write(unlinked, {"text": "unheard"}), 204)
     expect.equal("text", await device_client.value(unlinked, "text"), "unheard")
@@ -231,7 +238,7 @@ async def failing_handler(target: Target) -> None:
 
 @check("DEV-EVT-10", "a handler that is slow delays no answer", needs={"settings"})
 async def slow_handler(target: Target) -> None:
-    product, solution = await _own(target)
+    product, solution = await _own_solution(target)
     device = await target.in_lab(product.device(target.identity()).activate)
     go_on = threading.Event()
     handled: list[str] = []
@@ -258,7 +265,7 @@ async def provisioned(target: Target) -> None:
         await device.activate()
         await device.activate()
         after = await device_client.now(device)
-        events = _of_type(await _end(target, device), "provisioned")
+        events = _of_type(await _events_until_mark(target, device), "provisioned")
         expect.equal(f"how many there are on {product}", len(events), 2)
         for event in events:
             wanted = {"identity": device.identity, "protocol": "onep"}
@@ -270,7 +277,7 @@ async def provisioned(target: Target) -> None:
 async def silent(target: Target) -> None:
     device = await target.activated(CERTIFICATES)
     expect.status(await device_client.write(device, {"text": "a"}), 204)
-    first = await _end(target, device)
+    first = await _events_until_mark(target, device)
     expect.status(await device_client.read(device, "text"), 200)
     expect.status(await (await device_client.begin(target, device, "text", since=0)).answer(), 200)
     expect.status(await (await device_client.begin(target, device, "number", timeout=10)).expire(), 304)
@@ -283,20 +290,20 @@ async def silent(target: Target) -> None:
     wrong = await device.request("POST", "/provision/activate", content="id=other", headers=form)
     expect.true("it is the client's error", 400 <= wrong.status_code < 500, wrong.status_code, wrong)
     expect.equal(
-        "what was told after the first mark", (await _end(target, device, marks=2))[len(first) :], []
+        "events after the first mark", (await _events_until_mark(target, device, marks=2))[len(first) :], []
     )
 
 
 # ---- the events that solutions received
 
 
-async def _end(target: Target, device: VirtualDevice, marks: int = 1) -> list[Event]:
+async def _events_until_mark(target: Target, device: VirtualDevice, marks: int = 1) -> list[Event]:
     """Write the mark, wait for it, and return the events of this device that the probe received, without the marks."""
     expect.status(await device_client.write(device, MARK), 204)
-    return await _emitted(target, device.identity, marks)
+    return await _received_events(target, device.identity, marks)
 
 
-async def _emitted(target: Target, identity: str, marks: int, solution: str = PROBE) -> list[Event]:
+async def _received_events(target: Target, identity: str, marks: int, solution: str = PROBE) -> list[Event]:
     """Return the events of an identity that a solution received, once both its handlers have received `marks` marks."""
     client = target.client(solution)
     until = time.monotonic() + device_client.GRACE
@@ -320,11 +327,11 @@ def _is_mark(entry: Event) -> bool:
 
 
 async def _data_in(target: Target, device: VirtualDevice) -> list[Event]:
-    return _of_type(await _end(target, device), "data_in")
+    return _of_type(await _events_until_mark(target, device), "data_in")
 
 
 async def _datapoints_of(target: Target, device: VirtualDevice) -> list[Event]:
-    return _datapoints(await _end(target, device))
+    return _datapoints(await _events_until_mark(target, device))
 
 
 def _of_type(entries: list[Event], kind: str) -> list[Event]:
@@ -333,8 +340,8 @@ def _of_type(entries: list[Event], kind: str) -> list[Event]:
     ]
 
 
-def _of_data(entries: list[Event]) -> list[Event]:
-    """Return all events except those of provisioning."""
+def _without_provisioned(entries: list[Event]) -> list[Event]:
+    """Return all events except `provisioned` events."""
     return [each for each in entries if each["event"].get("type") != "provisioned"]
 
 
@@ -350,7 +357,8 @@ def _texts(datapoints: list[Event]) -> list[str]:
     return [each["value"][1] for each in datapoints]
 
 
-def _just(items: list[Event] | None, count: int) -> list[Event]:
+def _expect_count(items: list[Event] | None, count: int) -> list[Event]:
+    """Raise Mismatch unless there are `count` items; return them."""
     expect.equal("how many there are", len(items or ()), count)
     return items or []
 
@@ -372,7 +380,7 @@ def _expect_micros(stamp: object, before: int, after: int) -> None:
     )
 
 
-async def _own(target: Target) -> tuple[Product, Solution]:
+async def _own_solution(target: Target) -> tuple[Product, Solution]:
     """Create a product and a solution for this check, in a lab in this process."""
     name = target.identity()
     product = await target.in_lab(target.lab.product, name, resources=dict.fromkeys("abcd", "string"))

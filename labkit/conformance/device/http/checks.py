@@ -1,4 +1,4 @@
-"""HTTP rules of all endpoints: forms, refusals, paths, methods."""
+"""HTTP rules of all endpoints: expect_forms, refusals, paths, methods."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BARE = "application/x-www-form-urlencoded"
 TEXT = "grün & 温度"  # sent in UTF-8
 
 
-async def forms(target: Target, content_type: str | None) -> None:
+async def expect_forms(target: Target, content_type: str | None) -> None:
     """Raise Mismatch unless the four form endpoints accept a body of this type, and store it as UTF-8."""
     headers = {} if content_type is None else {"Content-Type": content_type}
     device = target.device("token-open")
@@ -44,26 +44,26 @@ async def forms(target: Target, content_type: str | None) -> None:
 
 @check("DEV-HTTP-1", "the form endpoints take application/x-www-form-urlencoded; charset=utf-8")
 async def form_with_charset(target: Target) -> None:
-    await forms(target, "application/x-www-form-urlencoded; charset=utf-8")
+    await expect_forms(target, "application/x-www-form-urlencoded; charset=utf-8")
 
 
 @check("DEV-HTTP-2", "a body without Content-Type, or without charset, is a form in UTF-8")
 async def form_without_charset(target: Target) -> None:
-    await forms(target, None)
-    await forms(target, BARE)
+    await expect_forms(target, None)
+    await expect_forms(target, BARE)
 
 
 @check("DEV-HTTP-2", "the type of a form may have any letter case, spaces, quotes and other parameters")
 async def forms_spelt_otherwise(target: Target) -> None:
-    await forms(target, BARE.upper())
-    await forms(target, f'{BARE} ; Charset="UTF-8"')
-    await forms(target, f"{BARE};charset=utf8; x=y")
-    await forms(target, f"{BARE}; x=y")
+    await expect_forms(target, BARE.upper())
+    await expect_forms(target, f'{BARE} ; Charset="UTF-8"')
+    await expect_forms(target, f"{BARE};charset=utf8; x=y")
+    await expect_forms(target, f"{BARE}; x=y")
 
 
 @check("DEV-HTTP-3", "another Content-Type or charset is answered 415, and nothing is stored")
 async def other_content_types(target: Target) -> None:
-    device = await written(target)
+    device = await device_with_text(target)
     fresh = target.device("token-open")
     for content_type in ("application/json", "text/plain", f"{BARE}x", f"{BARE}; charset=iso-8859-1"):
         headers = {"Content-Type": content_type}
@@ -75,7 +75,7 @@ async def other_content_types(target: Target) -> None:
             expect.status(await device.request("POST", path, content=content, headers=headers), 415)
         content = f"id={fresh.identity}".encode()
         expect.status(await fresh.request("POST", ACTIVATE, content=content, headers=headers), 415)
-    await _still_aswritten(device)
+    await _expect_unchanged(device)
     await fresh.activate()  # 409 if one of the requests before had provisioned it
 
 
@@ -83,7 +83,7 @@ async def other_content_types(target: Target) -> None:
     "DEV-HTTP-4", "a wrong percent-escape, or bytes that are not UTF-8, are answered 400 and store nothing"
 )
 async def broken_encoding(target: Target) -> None:
-    device = await written(target)
+    device = await device_with_text(target)
     fresh = target.device("token-open")
     headers = {"Content-Type": FORM}
     for bad in (b"%", b"%4", b"%zz", b"%+1", b"\xff", b"%ff", b"\xc3", b"%c3", b"%ED%A0%80"):
@@ -96,7 +96,7 @@ async def broken_encoding(target: Target) -> None:
             expect.status(response, 400)
         content = f"id={fresh.identity}".encode() + bad
         expect.status(await fresh.request("POST", ACTIVATE, content=content, headers=headers), 400)
-    await _still_aswritten(device)
+    await _expect_unchanged(device)
     await fresh.activate()
 
 
@@ -105,7 +105,7 @@ async def broken_encoding(target: Target) -> None:
     "a wrong percent-escape, or bytes that are not UTF-8, in a query are answered 400 and store nothing",
 )
 async def broken_query(target: Target) -> None:
-    device = await written(target)
+    device = await device_with_text(target)
     assert device.token is not None
     headers = [("X-Platform-CIK", device.token), ("Content-Type", FORM)]
     for bad in ("%", "%4", "%zz", "\udcff", "%ff", "%c3"):  # the surrogate represents the byte FF
@@ -116,12 +116,12 @@ async def broken_query(target: Target) -> None:
         ):
             async with raw.connect(target, target.product("token-open").domain) as connection:
                 expect.status(await connection.ask(method, path + bad, headers, content), 400)
-    await _still_aswritten(device)
+    await _expect_unchanged(device)
 
 
 @check("DEV-HTTP-17", "percent-encoded paths, whole URLs, and paths that resemble them")
 async def targets(target: Target) -> None:
-    device = await written(target)
+    device = await device_with_text(target)
     assert device.token is not None
     domain = target.product("token-open").domain
     headers = [("X-Platform-CIK", device.token)]
@@ -153,9 +153,9 @@ async def targets(target: Target) -> None:
             await raw.unanswered(connection, request, f"a request target for {host!r}")
 
 
-async def mistakes(target: Target) -> list[httpx.Response]:
+async def answers_to_invalid(target: Target) -> list[httpx.Response]:
     """Return the answers to invalid requests, one of each kind."""
-    device = await written(target)
+    device = await device_with_text(target)
     assert device.token is not None
     stranger = target.client("token-open")
     headers = {"Content-Type": FORM}
@@ -196,23 +196,25 @@ async def mistakes(target: Target) -> list[httpx.Response]:
 
 @check("DEV-HTTP-5", "a client's mistake is answered 400 to 499")
 async def client_errors(target: Target) -> None:
-    for response in await mistakes(target):
-        endpoints.client_error(response)
+    for response in await answers_to_invalid(target):
+        endpoints.expect_client_error(response)
 
 
 @check("DEV-HTTP-6", "a refusal has a short reason in text/plain, without traceback, path or secret")
 async def reasons(target: Target) -> None:
     telling = re.compile(r"Traceback|File \"|\.py\b|site-packages|/labkit/|[0-9a-f]{40}")
-    for response in await mistakes(target):
+    for response in await answers_to_invalid(target):
         if response.status_code == 409 and "text=" in response.text:
             continue  # the body of a record's conflict is data
         expect.refusal(response, response.status_code)
-        expect.true("the reason tells no insides", not telling.search(response.text), response.text, response)
+        expect.true(
+            "the reason shows no internals", not telling.search(response.text), response.text, response
+        )
 
 
 @check("DEV-HTTP-7", "a path that is no endpoint is answered 404")
 async def unknown_paths(target: Target) -> None:
-    device = await written(target)
+    device = await device_with_text(target)
     paths = [
         "/",
         "/onep:v2/stack/alias",
@@ -225,12 +227,12 @@ async def unknown_paths(target: Target) -> None:
         expect.status(await device.request("GET", f"{path}?text"), 404)
         headers = {"Content-Type": FORM}
         expect.status(await device.request("POST", path, content=b"text=other", headers=headers), 404)
-    await _still_aswritten(device)
+    await _expect_unchanged(device)
 
 
 @check("DEV-HTTP-8", "a method that a path does not have is answered 405, and Allow lists those it has")
 async def wrong_methods(target: Target) -> None:
-    device = await written(target)
+    device = await device_with_text(target)
     for path, methods in METHODS.items():
         for method in {"GET", "POST", "PUT", "PATCH", "DELETE", "PROPFIND"} - methods:
             response = expect.status(await device.request(method, path), 405)
@@ -272,7 +274,7 @@ READS = (
 
 @check("DEV-HTTP-9", "HEAD has the status and headers of GET, and no body")
 async def head(target: Target) -> None:
-    device = await written(target, "content")
+    device = await device_with_text(target, "content")
     async with raw.connect(target, target.product("content").domain) as connection:
         for path in (*READS, f"{DOWNLOAD}?id=nothing", "/nowhere"):
             headers = [("X-Platform-CIK", device.token or "")]
@@ -284,7 +286,7 @@ async def head(target: Target) -> None:
 
 @check("DEV-HTTP-15", "the next answer follows the head of a 204 or 304 directly, without a body")
 async def empty(target: Target) -> None:
-    device = await written(target, "token-open")
+    device = await device_with_text(target, "token-open")
     new = f"id={target.identity()}&password={'x' * 20}".encode()
     token, form = ("X-Platform-CIK", device.token or ""), ("Content-Type", FORM)
     for product, method, path, headers, content, status in (
@@ -308,7 +310,7 @@ def _shown(response: httpx.Response) -> dict[str, str]:
 
 @check("DEV-HTTP-11", "another Accept header, or none, gets the same answer")
 async def any_accept(target: Target) -> None:
-    device = await written(target, "content")
+    device = await device_with_text(target, "content")
     credentials = ("X-Platform-CIK", device.token or "")
     async with raw.connect(target, target.product("content").domain) as connection:
         for path in READS:
@@ -337,14 +339,14 @@ async def version_one(target: Target) -> None:
     expect.status(await device.request("POST", "/onep:v1/stack/record", content=recorded, **form), 204)
 
 
-async def written(target: Target, product: str = "token-open") -> VirtualDevice:
+async def device_with_text(target: Target, product: str = "token-open") -> VirtualDevice:
     """Return an activated device whose text is `kept`."""
     device = await target.activated(product)
     expect.status(await device_client.write(device, {"text": "kept"}), 204)
     return device
 
 
-async def _still_aswritten(device: VirtualDevice) -> None:
+async def _expect_unchanged(device: VirtualDevice) -> None:
     expect.equal("the value that stood before", await device_client.value(device, "text"), "kept")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from labkit.conformance import device_client, expect, raw
 from labkit.conformance.check import check
-from labkit.conformance.device.http.checks import written
+from labkit.conformance.device.http.checks import device_with_text
 from labkit.conformance.endpoints import ALIAS
 from labkit.conformance.target import Target
 from labkit.fleet.device import FORM
@@ -18,7 +18,7 @@ NO_CONTENT = b"HTTP/1.1 204 "
     "a body that waits for 100 Continue is asked for; one that was sent already, or is not needed, is not",
 )
 async def expect_continue(target: Target) -> None:
-    device = await written(target)
+    device = await device_with_text(target)
     domain = target.product("token-open").domain
     lines = (
         f"POST {ALIAS} HTTP/1.1\r\nHost: {domain}\r\nContent-Type: {FORM}\r\nContent-Length: 6\r\n"
@@ -44,7 +44,7 @@ async def expect_continue(target: Target) -> None:
 
 @check("DEV-HTTP-21", "a head whose lines end in a bare newline is refused at its end, whole and in pieces")
 async def bare_newlines(target: Target) -> None:
-    device = await written(target)
+    device = await device_with_text(target)
     domain = target.product("token-open").domain
     head = f"GET {ALIAS}?text HTTP/1.1\nHost: {domain}\nX-Platform-CIK: {device.token}\n\n"
     for size in (len(head), 7, 1):

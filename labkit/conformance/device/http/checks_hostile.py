@@ -6,7 +6,7 @@ import re
 
 from labkit.conformance import device_client, endpoints, expect, raw
 from labkit.conformance.check import check
-from labkit.conformance.device.http.checks import READS, written
+from labkit.conformance.device.http.checks import READS, device_with_text
 from labkit.conformance.endpoints import ACTIVATE, ALIAS, CONTENT, DOWNLOAD, RECORD, TIMESTAMP
 from labkit.conformance.target import Target
 from labkit.fleet.device import FORM
@@ -14,7 +14,7 @@ from labkit.fleet.device import FORM
 
 @check("DEV-HTTP-12", "no request to an endpoint is answered with a 5xx or hangs")
 async def hostile_requests(target: Target) -> None:
-    device = await written(target, "content")
+    device = await device_with_text(target, "content")
     client = target.client("content")
     for method, path, headers, content in _hostile():
         if path != ACTIVATE:  # there it would replace the token
@@ -32,7 +32,7 @@ async def hostile_requests(target: Target) -> None:
     "no request of an older version, odd framing, or without HTTP is answered with a 5xx or hangs",
 )
 async def hostile_connections(target: Target) -> None:
-    device = await written(target, "content")
+    device = await device_with_text(target, "content")
     domain = target.product("content").domain
     common = f"Host: {domain}\r\nX-Platform-CIK: {device.token}\r\nConnection: close\r\n"
     heads = [f"GET {path} HTTP/1.0\r\n{common}" for path in READS]

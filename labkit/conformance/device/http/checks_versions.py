@@ -6,7 +6,7 @@ import re
 
 from labkit.conformance import expect, raw
 from labkit.conformance.check import check
-from labkit.conformance.device.http.checks import READS, written
+from labkit.conformance.device.http.checks import READS, device_with_text
 from labkit.conformance.endpoints import ALIAS
 from labkit.conformance.target import Target
 
@@ -15,7 +15,7 @@ END = b"\r\n\r\n"
 
 @check("DEV-HTTP-18", "requests of HTTP/1.0 and 1.1, whose connection is kept or not")
 async def versions(target: Target) -> None:
-    device = await written(target, "content")
+    device = await device_with_text(target, "content")
     domain = target.product("content").domain
     for method, path in (
         *(("GET", each) for each in READS),

@@ -157,10 +157,10 @@ async def no_update_missed(target: Target) -> None:
     await recorded(device, {-90: "1", -89: "2", -60: "3"})
     marker = "0"
     for value in ("1", "2", "3"):
-        marker = await following(target, device, marker, value)
+        marker = await expect_next(target, device, marker, value)
     await recorded(device, {-50: "4", -49: "5"})  # between its polls
-    marker = await following(target, device, marker, "4")
-    marker = await following(target, device, marker, "5")
+    marker = await expect_next(target, device, marker, "4")
+    marker = await expect_next(target, device, marker, "5")
     poll = await device_client.begin(target, device, "text", since=marker)
     expect.status(await device_client.write(device, {"text": "6"}), 204)  # while it polls
     response = expect.status(await poll.answer(), 200)
@@ -235,7 +235,7 @@ async def zero(target: Target) -> None:
 async def date_forms(target: Target) -> None:
     device = await target.activated(PRODUCT)
     stamp = await recorded(device, {-100: "first", -99: "second"})
-    await following(target, device, str(stamp), "first")
+    await expect_next(target, device, str(stamp), "first")
     moment = datetime.fromtimestamp(stamp, UTC)
     forms = (
         str(stamp),
@@ -364,15 +364,15 @@ async def client_leaves(target: Target) -> None:
 
 
 async def recorded(device: VirtualDevice, points: dict[int, str]) -> int:
-    """Record values of text at seconds relative to now; return the first one's timestamp."""
+    """Record values of `text` at offsets in seconds from now; return the first one's timestamp."""
     now = await device_client.now(device)
     pairs = [("alias", "text"), *((str(now + offset), value) for offset, value in points.items())]
     expect.status(await device_client.record(device, pairs), 204)
     return now + min(points)
 
 
-async def following(target: Target, device: VirtualDevice, since: str, value: str) -> str:
-    """Return the Last-Modified of the next datapoint of text. Raises Mismatch unless it has this value."""
+async def expect_next(target: Target, device: VirtualDevice, since: str, value: str) -> str:
+    """Poll for the next datapoint of `text` and return its Last-Modified. Raises Mismatch unless it has this value."""
     response = expect.status(
         await (await device_client.begin(target, device, "text", since=since)).answer(), 200
     )

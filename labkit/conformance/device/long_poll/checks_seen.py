@@ -141,7 +141,7 @@ async def confirmed(target: Target) -> None:
             if how == "request":
                 await client.ask("number")
             else:
-                await client.end_connection(goodbye=how == "close_notify")
+                await client.end_connection(close_notify=how == "close_notify")
             await other.expect_nothing()
             await other.reset()
 
@@ -164,15 +164,15 @@ async def not_confirmed(target: Target) -> None:
     async with pollers(target, values.device, 2) as (client, other):
         client.since = other.since = values.second
         await values.set("v1")
-        await _pipelined(client)
-        await _again(other, "v1")
+        await _poll_pipelined(client)
+        await _receive_and_lose(other, "v1")
         await client.reset()
         await values.set("v2")
         response = expect.status(await client.ask("text", None, ("Connection", "close")), 200)
         expect.body(response, "text=v2")
         await (await client.connection()).rest()
         await client.end_connection()
-        await _again(other, "v2")
+        await _receive_and_lose(other, "v2")
 
 
 @check("DEV-POLL-32", "a value whose answer is lost five times does not answer again")
@@ -183,18 +183,18 @@ async def five_times(target: Target) -> None:
         for value in ("v1", "v2"):
             await values.set(value)
             for _ in range(ANSWERS):
-                await _again(client, value)
+                await _receive_and_lose(client, value)
             await client.expect_nothing()
             await client.end_connection()
 
 
-async def _again(client: Poller, value: str) -> None:
-    """Receive a value and lose it by a reset."""
+async def _receive_and_lose(client: Poller, value: str) -> None:
+    """Receive a value, and lose it by a reset of the connection."""
     await client.expect_value(value)
     await client.reset()
 
 
-async def _pipelined(client: Poller) -> None:
+async def _poll_pipelined(client: Poller) -> None:
     """Send a poll and a second request at once, and read both answers."""
     connection = await client.connection()
     fields = [("Host", connection.name), *client.headers()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from labkit.conformance import device_client, endpoints, expect
 from labkit.conformance.check import check
-from labkit.conformance.device.long_poll.checks import PRODUCT, following, recorded
+from labkit.conformance.device.long_poll.checks import PRODUCT, expect_next, recorded
 from labkit.conformance.target import Target
 from labkit.fleet.device import VirtualDevice
 
@@ -16,7 +16,7 @@ async def replaced_within_a_second(target: Target) -> None:
     marker = str(stamp - 1)
     for value in ("on", "off", "on"):
         expect.status(await device_client.record(device, [("alias", "text"), (str(stamp), value)]), 204)
-        marker = await following(target, device, marker, value)
+        marker = await expect_next(target, device, marker, value)
         expect.equal("Last-Modified", marker, str(stamp))
     await _nothing_new(target, device, marker)
 
@@ -29,13 +29,13 @@ async def written_at_once(target: Target) -> None:
     marker = str(await device_client.now(device) - 1)
     for value in ("1", "2", "3"):
         expect.status(await device_client.write(device, {"text": value}), 204)
-        marker = await following(target, device, marker, value)
+        marker = await expect_next(target, device, marker, value)
     for value in ("4", "5"):
         expect.status(await device_client.write(device, {"text": value}), 204)
     poll = await device_client.begin(target, device, "text", since=marker)
     response = expect.status(await poll.answer(), 200)
     if device_client.values(response) == {"text": "4"}:  # the two writes were in different seconds
-        await following(target, device, str(response.headers.get("Last-Modified")), "5")
+        await expect_next(target, device, str(response.headers.get("Last-Modified")), "5")
     else:
         expect.body(response, "text=5")
 
@@ -44,7 +44,7 @@ async def written_at_once(target: Target) -> None:
 async def replaced_while_waiting(target: Target) -> None:
     device = await target.activated(PRODUCT)
     stamp = await recorded(device, {-100: "on"})
-    marker = await following(target, device, "0", "on")
+    marker = await expect_next(target, device, "0", "on")
     poll = await device_client.begin(target, device, "text", since=marker)
     expect.status(await device_client.record(device, [("alias", "text"), (str(stamp), "off")]), 204)
     expect.body(expect.status(await poll.answer(), 200), "text=off")
@@ -58,16 +58,16 @@ async def same_second(target: Target) -> None:
     stamp = await recorded(device, {-100: "first", -90: "second"})
     await recorded(namesake, {stamp - await device_client.now(namesake): "its-own"})
     for value in ("first", "second"):
-        await following(target, device, str(stamp), value)
+        await expect_next(target, device, str(stamp), value)
     await _nothing_new(target, device, str(stamp + 10))
-    await following(target, namesake, str(stamp), "its-own")
+    await expect_next(target, namesake, str(stamp), "its-own")
 
 
 @check("DEV-POLL-23", "a write answers every poll that waits for it, whatever its time")
 async def all_of_them(target: Target) -> None:
     device = await target.activated(PRODUCT)
     stamp = await recorded(device, {-100: "before"})
-    await following(target, device, "0", "before")
+    await expect_next(target, device, "0", "before")
     polls = [
         await device_client.begin(target, device, "text", since=each) for each in (stamp, stamp, stamp + 50)
     ]

@@ -59,14 +59,14 @@ class Poller:
 
     async def reset(self) -> None:
         """End the connection by a TCP reset."""
-        if (connection := self._taken()) is not None:
+        if (connection := self._detach()) is not None:
             connection.reset()
             await self._elsewhere()
 
-    async def end_connection(self, goodbye: bool = False) -> None:
-        """End the connection in order, by FIN. goodbye: send TLS's close_notify first."""
-        if (connection := self._taken()) is not None:
-            if goodbye:
+    async def end_connection(self, close_notify: bool = False) -> None:
+        """End the connection gracefully, by FIN. close_notify: send the TLS message of this name first."""
+        if (connection := self._detach()) is not None:
+            if close_notify:
                 await connection.close()
             else:
                 connection.abort()
@@ -74,13 +74,14 @@ class Poller:
 
     def fall_silent(self) -> None:
         """Stop using the connection, but leave it open."""
-        self._taken()
+        self._detach()
 
     async def _elsewhere(self) -> None:
         """Send a request on another connection, so that the target has noticed the end of this one."""
         await self._device.request("GET", "/timestamp", credentials=False)
 
-    def _taken(self) -> raw.Raw | None:
+    def _detach(self) -> raw.Raw | None:
+        """Return the open connection and detach it from the poller."""
         connection, self._raw = self._raw, None
         return connection
 

@@ -20,7 +20,7 @@ STAYS = 0.7  # share of the values that have the same second as the previous one
 class Habits:
     """Behaviour of a polling client.
 
-    keeps: whether it keeps one connection; else it opens one for each poll, and ends it in order; loses: share of
+    keeps: whether it keeps one connection; else it opens one for each poll, and ends it gracefully; loses: share of
     answers that it loses, at most `in_a_row` consecutive ones; silent: share of these that it loses by falling
     silent, the others by a reset.
     """
@@ -63,7 +63,7 @@ class Client:
 
     async def _rest(self) -> None:
         if not self.habits.keeps:
-            await self.poller.end_connection(goodbye=self.chance.random() < 0.5)
+            await self.poller.end_connection(close_notify=self.chance.random() < 0.5)
 
 
 async def play(

@@ -57,14 +57,14 @@ async def token_by_serial_number(target: Target) -> None:
 async def token_is_good(target: Target) -> None:
     client = target.client(PRODUCTS["token"])
     response = expect.status(await activate(client, {"id": target.identity()}), 200)
-    await endpoints.served(client, [(TOKEN, response.text)])
+    await endpoints.expect_served(client, [(TOKEN, response.text)])
 
 
 @check("DEV-PROV-5", "the password that was set authenticates later requests")
 async def password_is_good(target: Target) -> None:
     client, identity = target.client(PRODUCTS["password"]), target.identity()
     expect.status(await activate(client, {"id": identity, "password": PASSWORD}), 204)
-    await endpoints.served(client, [basic(identity, PASSWORD)])
+    await endpoints.expect_served(client, [basic(identity, PASSWORD)])
 
 
 @check("DEV-PROV-6", "id and password are answered 204")
@@ -76,8 +76,8 @@ async def password_by_id(target: Target) -> None:
 @check("DEV-PROV-7", "a password of 19 characters is refused and provisions nothing, one of 20 is taken")
 async def shortest_password(target: Target) -> None:
     client, identity = target.client("password-open"), target.identity()
-    endpoints.client_error(await activate(client, {"id": identity, "password": PASSWORD[:19]}))
-    await endpoints.refused(client, 401, headers=[basic(identity, PASSWORD[:19])])
+    endpoints.expect_client_error(await activate(client, {"id": identity, "password": PASSWORD[:19]}))
+    await endpoints.expect_refused(client, 401, headers=[basic(identity, PASSWORD[:19])])
     expect.status(await activate(client, {"id": identity, "password": PASSWORD[:20]}), 204)
 
 
@@ -85,7 +85,7 @@ async def shortest_password(target: Target) -> None:
 async def unfit_identity(target: Target) -> None:
     client = target.client("format-base10")
     for identity in ("12345a", "abcdef", "1234567"):
-        endpoints.client_error(await activate(client, {"id": identity, "password": PASSWORD}))
+        endpoints.expect_client_error(await activate(client, {"id": identity, "password": PASSWORD}))
         expect.status(await client.request("GET", f"{endpoints.ALIAS}?text", auth=(identity, PASSWORD)), 401)
     fields = {"id": digits(target, 6), "password": PASSWORD}
     expect.status(await activate(client, fields), 204)
@@ -134,7 +134,7 @@ async def whitelist(target: Target) -> None:
     for product, status in (("token-closed", 200), ("password-closed", 204)):
         client, stranger = target.client(product), target.identity()
         response = await activate(client, {"id": stranger, "password": PASSWORD})
-        endpoints.client_error(response)
+        endpoints.expect_client_error(response)
         expect.true("there is no token", not FORTY.fullmatch(response.text), response.text, response)
         elsewhere = target.device(product.replace("closed", "open"), stranger)
         await elsewhere.activate()  # valid credentials, but of a product whose devices may register
@@ -142,7 +142,7 @@ async def whitelist(target: Target) -> None:
             [basic(stranger, elsewhere.password or PASSWORD)],
             [(TOKEN, elsewhere.token or "0" * 40)],
         ):
-            await endpoints.refused(client, 401, headers=headers)
+            await endpoints.expect_refused(client, 401, headers=headers)
 
         async def listed(identity: str, client: FlowClient = client) -> httpx.Response:
             return await activate(client, {"id": identity, "password": PASSWORD})
@@ -158,13 +158,13 @@ async def whitelist(target: Target) -> None:
 async def switched_off(target: Target) -> None:
     for product in PRODUCTS.values():
         device = await target.activated(product)
-        await endpoints.served(device)
+        await endpoints.expect_served(device)
         handle = target.lab.product(product)
         await target.in_lab(handle.settings.change, self_registration=False)
         try:
-            await endpoints.refused(device)
+            await endpoints.expect_refused(device)
             await target.in_lab(handle.allow, device.identity)
-            await endpoints.served(device)
+            await endpoints.expect_served(device)
         finally:
             await target.in_lab(handle.settings.change, self_registration=True)
 
@@ -176,7 +176,7 @@ async def switched_off_is_401(target: Target) -> None:
         settings = target.lab.product(product).settings
         await target.in_lab(settings.change, self_registration=False)
         try:
-            await endpoints.refused(device, 401)
+            await endpoints.expect_refused(device, 401)
         finally:
             await target.in_lab(settings.change, self_registration=True)
 
@@ -197,25 +197,25 @@ async def created_in_advance(target: Target) -> None:
 @check("DEV-PROV-15", "activating again with the token gives another, and the old one is answered 401")
 async def token_again(target: Target) -> None:
     device = await target.activated(PRODUCTS["token"])
-    await endpoints.served(device)
+    await endpoints.expect_served(device)
     old = device.token or ""
     response = expect.status(await activate(device, {"id": device.identity}), 200)
     expect.body(response, FORTY)
     expect.true("the token is another one", response.text != old, "the same")
     client = target.client(PRODUCTS["token"])
-    await endpoints.served(client, [(TOKEN, response.text)])
-    await endpoints.refused(client, 401, headers=[(TOKEN, old)])
+    await endpoints.expect_served(client, [(TOKEN, response.text)])
+    await endpoints.expect_refused(client, 401, headers=[(TOKEN, old)])
 
 
 @check("DEV-PROV-16", "activating again with Basic sets the new password, and the old one is answered 401")
 async def password_again(target: Target) -> None:
     device = await target.activated(PRODUCTS["password"])
-    await endpoints.served(device)
+    await endpoints.expect_served(device)
     old = device.password or ""
     expect.status(await activate(device, {"id": device.identity, "password": PASSWORD}), 204)
     client = target.client(PRODUCTS["password"])
-    await endpoints.served(client, [basic(device.identity, PASSWORD)])
-    await endpoints.refused(client, 401, headers=[basic(device.identity, old)])
+    await endpoints.expect_served(client, [basic(device.identity, PASSWORD)])
+    await endpoints.expect_refused(client, 401, headers=[basic(device.identity, old)])
 
 
 @check("DEV-PROV-17", "activating again with wrong credentials is answered 401 and changes nothing")
@@ -227,7 +227,7 @@ async def wrong_credentials(target: Target) -> None:
         fields = {"id": device.identity, "password": PASSWORD}
         for headers in ([wrong[auth]], [basic(device.identity, OTHER_PASSWORD)]):
             expect.status(await activate(client, fields, headers), 401)
-        await endpoints.served(device)
+        await endpoints.expect_served(device)
     other = await target.activated("token-other")
     device = await target.activated("token-open")
     headers = [(TOKEN, other.token or "")]
@@ -240,11 +240,11 @@ async def no_credentials(target: Target) -> None:
     for device in await _token_and_password(target):
         for fields in _forms(device):
             response = await activate(target.client(PRODUCTS[device.auth]), fields)
-            endpoints.client_error(response)
+            endpoints.expect_client_error(response)
             expect.true("there is no token", not FORTY.fullmatch(response.text), response.text, response)
-        await endpoints.served(device)
+        await endpoints.expect_served(device)
         client = target.client(PRODUCTS["password"])
-        await endpoints.refused(client, 401, headers=[basic(device.identity, PASSWORD)])
+        await endpoints.expect_refused(client, 401, headers=[basic(device.identity, PASSWORD)])
 
 
 @check("DEV-PROV-19", "the refusal to activate a provisioned identity without credentials is 409")
@@ -277,8 +277,8 @@ async def identity_of_another(target: Target) -> None:
         stranger = target.identity()
         for identity in (other.identity, stranger):
             expect.refusal(await activate(one, {"id": identity, "password": PASSWORD}), 403)
-        await endpoints.served(one)
-        await endpoints.served(other)
+        await endpoints.expect_served(one)
+        await endpoints.expect_served(other)
         await target.device(PRODUCTS[auth], stranger).activate()
 
 
@@ -333,10 +333,10 @@ async def identity_by_credentials(target: Target) -> None:
 
 
 def digits(target: Target, count: int) -> str:
-    """Return digits that are unused, with high probability."""
+    """Return digits that no earlier run used, with high probability."""
     number = (
         int.from_bytes(target.identity().encode()) * 2654435761
-    )  # spreads identities that differ at the end only
+    )  # spreads identities that differ only at the end
     return f"{number % 10**count:0{count}}"
 
 

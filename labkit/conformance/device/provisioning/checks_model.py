@@ -26,7 +26,7 @@ PASSWORDS = (
     "P" * 20,
     "p" * 19,
     "é" * 20,
-    "e\u0301" * 20,  # looks the same
+    "e\u0301" * 20,  # it looks the same, but has other bytes
     "é" * 19,  # 38 bytes
     "p" * 100 + "a",
     "p" * 100 + "b",
@@ -53,7 +53,7 @@ class Activate:
 
 
 @dataclass(frozen=True)
-class Both:
+class ActivateTwice:
     """Activate a device twice concurrently."""
 
     product: int
@@ -168,7 +168,7 @@ def commands() -> SearchStrategy[Any]:
         st.builds(Activate, refused, st.integers(1, 3), st.just("none"), st.just("id"), good, devices),
         st.one_of(by_old, by_old, abroad),
         st.builds(Read, products, devices),
-        st.builds(Both, products, devices, st.tuples(good, good)),
+        st.builds(ActivateTwice, products, devices, st.tuples(good, good)),
         st.one_of(
             st.builds(Connect, st.integers(0, 1), certificates),
             st.builds(Replace, st.integers(0, 1), certificates, st.integers(0, 1), certificates),

@@ -34,8 +34,8 @@ def credentials(device: VirtualDevice) -> tuple[str, str]:
     return "Authorization", f"Basic {base64.b64encode(pair).decode()}"
 
 
-async def renewed(device: VirtualDevice) -> None:
-    """Give a device new credentials, and use them from then on."""
+async def renew_credentials(device: VirtualDevice) -> None:
+    """Give a device new credentials, which it uses from then on."""
     fields = {"id": device.identity, "password": PASSWORD[::-1]}
     response = expect.status(await activate(device, fields), 200, 204)
     if device.auth == "token":
@@ -73,7 +73,7 @@ async def replaced_meanwhile(target: Target) -> None:
                 begin(connection, device, path, body)
                 # once a later request, a poll, is pending, the earlier one has arrived
                 await device_client.begin(target, device, "number")
-                await renewed(device)
+                await renew_credentials(device)
                 connection.send(body[len(body) // 2 :])
                 asked = httpx.Request("POST", f"https://{device.domain}{path}", content=body)
                 expect.status(await connection.answer(asked), 401)
@@ -89,7 +89,7 @@ async def replaced_at_once(target: Target) -> None:
             device = await target.activated(PRODUCTS[auth])
             old, clients = credentials(device), [target.client(PRODUCTS[auth]) for _ in range(3)]
             reads = [partial(READ.send_from, client, [old]) for client in clients]
-            await at_once(*reads[:2], partial(renewed, device), reads[2], turned=turned)
+            await at_once(*reads[:2], partial(renew_credentials, device), reads[2], turned=turned)
             for client in clients:
                 expect.status(await READ.send_from(client, [old]), 401)
             expect.status(await READ.send_from(device), 204)
@@ -109,7 +109,7 @@ async def activated_at_once(target: Target) -> None:
                 for client, password in zip(clients, passwords, strict=True)
             ]
             answers = await at_once(*works, turned=turned)
-            await _one_won(target, product, identity, answers, passwords)
+            await _expect_one_served(target, product, identity, answers, passwords)
             first = await target.activated(product)
             device = target.device(product, first.identity)
             await device.use(first.credentials)
@@ -119,18 +119,18 @@ async def activated_at_once(target: Target) -> None:
             ]
             old = first.credentials
             answers = await at_once(*works, turned=turned)
-            await _one_won(target, product, first.identity, answers, passwords)
+            await _expect_one_served(target, product, first.identity, answers, passwords)
             await first.use(old)
             expect.status(await READ.send_from(first), 401)
 
 
-async def _one_won(
+async def _expect_one_served(
     target: Target, product: str, identity: str, answers: list[httpx.Response], passwords: list[str]
 ) -> None:
-    """Raise Mismatch unless one of two answers gives credentials, which are served, and those of the other are not."""
+    """Raise Mismatch unless only one of two answers has credentials that are served."""
     won = [at for at, each in enumerate(answers) if each.status_code in (200, 204)]
     expect.equal("how many got credentials", len(won), 1, answers[0])
-    endpoints.client_error(answers[1 - won[0]])
+    endpoints.expect_client_error(answers[1 - won[0]])
     device = target.device(product, identity)
     if device.auth == "token":
         device.token = answers[won[0]].text

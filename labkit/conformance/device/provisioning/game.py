@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote, urlencode
 
 from labkit.conformance.connection_pool import Exchange
-from labkit.conformance.device.provisioning.model import Certificates, Holder, Product, Verdict
+from labkit.conformance.device.provisioning.model import Certificates, Product, ProvisionedDevice, Verdict
 from labkit.conformance.device_client import ALIAS
 from labkit.conformance.endpoints import key_pair
 from labkit.conformance.models.rules import Rules
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 OPEN, OTHER, PASSWORD, CLOSED, ALLOWED = range(5)
 CERTIFICATE = "certificate-open"
 ACTIVATE = "/provision/activate"
-FIRST = f"First é {'p' * 80} "  # truncating, stripping, folding or composing it makes a difference
+FIRST = f"First é {'p' * 80} "  # to truncate, strip, fold or compose it makes a difference
 Headers = list[tuple[str, str]]
 Response: TypeAlias = "httpx.Response | Exchange"
 
@@ -115,7 +115,7 @@ class Credentials:
             return
         for response, secret in zip(found, secrets, strict=True):
             if response.status_code == success:
-                product.device(identity).give(secret or response.text)
+                product.device(identity).set_current(secret or response.text)
 
     async def use(self, index: int, number: int, shows: str, other: int, carrier: str) -> None:
         """Write with a credential, current or not, of this product or another. other: the identity; carrier: the
@@ -189,10 +189,10 @@ class Credentials:
             if product.auth == "token":
                 fresh = len(response.text) == 40 and response.text not in self._all()
                 self._rules.holds("DEV-PROV-2", "a new token of 40 characters", fresh, True, response)
-            device.give(secret or response.text)
+            device.set_current(secret or response.text)
 
     def _rule(self, product: Product, shows: str, carrier: str, owner: str | None) -> str:
-        """Return the rule that the answer to a credential belongs to."""
+        """Return the rule that the answer to a credential must follow."""
         if carrier in ("two", "twice"):
             return "DEV-AUTH-8"
         if carrier == "wrong type":
@@ -219,7 +219,7 @@ class Credentials:
         if shows == "old":  # a secret that is current again is not old
             return next((each for each in reversed(device.old) if each != current), None)
         if shows == "abroad":
-            return self._abroad(product, identity, device)
+            return self._namesake_credential(product, identity, device)
         if shows == "wrong":
             return "0" * 40
         if current is None:
@@ -233,7 +233,7 @@ class Credentials:
         }.get(shows)
         return None if changed == current else changed
 
-    def _abroad(self, product: Product, identity: str, device: Holder) -> str | None:
+    def _namesake_credential(self, product: Product, identity: str, device: ProvisionedDevice) -> str | None:
         """Return the credential of the device with the same name in another product of this type."""
         others = [each for each in self.products if each.auth == product.auth and each is not product]
         found = [each.device(identity).current for each in others]

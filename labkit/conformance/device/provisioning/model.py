@@ -11,14 +11,14 @@ CLIENT_ERROR: Status = frozenset(range(400, 500))
 
 
 @dataclass(slots=True)
-class Holder:
+class ProvisionedDevice:
     """A device. current: its token or password; old: its former ones."""
 
     current: str | None = None
     old: list[str] = field(default_factory=list)
     value: str | None = None  # the value that it wrote last
 
-    def give(self, secret: str) -> None:
+    def set_current(self, secret: str) -> None:
         """Set the current credential; the former one becomes old."""
         if self.current is not None:
             self.old.append(self.current)
@@ -43,12 +43,12 @@ class Product:
     id: str
     auth: str
     open: bool
-    devices: dict[str, Holder] = field(default_factory=dict)
+    devices: dict[str, ProvisionedDevice] = field(default_factory=dict)
     allowed: set[str] = field(default_factory=set)
 
-    def device(self, identity: str) -> Holder:
+    def device(self, identity: str) -> ProvisionedDevice:
         """Return the device with this identity, which may have no credential yet."""
-        return self.devices.setdefault(identity, Holder())
+        return self.devices.setdefault(identity, ProvisionedDevice())
 
     def owner(self, shown: str | None, identity: str) -> str | None:
         """Return the identity that a credential authenticates: a password together with an identity, a token alone."""

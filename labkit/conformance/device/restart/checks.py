@@ -83,7 +83,7 @@ def _over_restarts(file: Path) -> None:
 
 
 def _ahead(lab: Lab, devices: dict[str, Device]) -> None:
-    """Raise Mismatch unless the last of the values written and recorded ahead in one second is read, in every start."""
+    """Raise Mismatch unless a read returns the last of several values of one second, in every start."""
     for device in devices.values():
         device.write(other="now")
         expect.equal("what is read after a write", device.read("other"), {"other": "now"})
@@ -94,14 +94,14 @@ def _ahead(lab: Lab, devices: dict[str, Device]) -> None:
 
 def _written(lab: Lab, devices: dict[str, Device], values: list[str], past: int) -> list[int]:
     """Write values within one second, and record `past` older ones; return the seq of the token device's datapoints."""
-    told: list[Any] = []
+    received: list[Any] = []
 
-    def tell(data: Any) -> None:
+    def note(data: Any) -> None:
         if data["alias"] == "text":
-            told.append(data["seq"])
+            received.append(data["seq"])
 
     solution = lab.solution("told", products=[lab.product("token")])
-    solution.on("device", "datapoint", tell)
+    solution.on("device", "datapoint", note)
     for value in values:
         for device in devices.values():
             device.write(text=value)
@@ -110,7 +110,7 @@ def _written(lab: Lab, devices: dict[str, Device], values: list[str], past: int)
         begun = lab.clock.time - 2 * past
         devices["token"].record({"text": {begun + number: "of the past" for number in range(past)}})
     lab.settle()
-    return told
+    return received
 
 
 @check(
@@ -120,10 +120,10 @@ def _written(lab: Lab, devices: dict[str, Device], values: list[str], past: int)
 )
 async def given(target: Target) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        await target.in_lab(_given, Path(folder) / "lab.db")
+        await target.in_lab(_polled, Path(folder) / "lab.db")
 
 
-def _given(file: Path) -> None:
+def _polled(file: Path) -> None:
     held: dict[str, Any] = {}
     begun = 0
     for start in range(2):
@@ -252,7 +252,9 @@ async def removed(target: Target) -> None:
     one = target.device("token-open", identity)
     await one.activate()
     expect.equal("what it finds", await device_client.stored(one, "text"), {"text": "before"})
-    await endpoints.refused(target.client("token-other"), 401, headers=[("X-Platform-CIK", one.token or "")])
+    await endpoints.expect_refused(
+        target.client("token-other"), 401, headers=[("X-Platform-CIK", one.token or "")]
+    )
 
 
 @check(

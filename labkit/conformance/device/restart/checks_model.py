@@ -67,7 +67,7 @@ class Restarts:
 
     async def end(self) -> None:
         for each in self._games.values():
-            self._tell(each)
+            self._set_clock(each)
             await each.end()
 
     async def close(self) -> None:
@@ -75,18 +75,18 @@ class Restarts:
             await each.close()
 
     async def one(self, name: str, command: Any) -> None:
-        """Run a command of another model."""
+        """Run a command in the game of its model, which begins with its first command."""
         if name not in self._games:
             begun = self._games[name] = MODELS[name].game(self._target, self._rules)
             await begun.begin()
             if (restarted := getattr(begun, "restarted", None)) is not None:
                 restarted()  # in this sequence or an earlier one
         game = self._games[name]
-        self._tell(game)
+        self._set_clock(game)
         await game.play(command)
         await self._pause(game)  # the next command may be another game's, and move the clock on
 
-    def _tell(self, game: Game) -> None:
+    def _set_clock(self, game: Game) -> None:
         """Set a game's clock to the current lab time."""
         clock: GameClock | None = getattr(game, "clock", None)
         if clock is not None:
@@ -107,27 +107,27 @@ class Restarts:
                 await cut()
         of_devices = [game for name, game in self._games.items() if name in OF_DEVICES]
         for game in of_devices:  # differences that exist before it are not due to the restart
-            await self._look(game)
+            await self._compare_state(game)
         await self._target.settle()
         await self._target.in_lab(self._target.lab.restart)
         await self._target.close_connections()
         for game in of_devices:
             try:
-                await self._look(game)
+                await self._compare_state(game)
                 self._rules.holds("DEV-KEEP-1", "what there was before the restart", True, True)
             except Differs as differs:
                 found = differs.mismatch
                 self._rules.holds("DEV-KEEP-1", found.what, found.actual, found.expected)
 
-    async def _look(self, game: Game) -> None:
-        """Compare all state of a game."""
-        self._tell(game)
+    async def _compare_state(self, game: Game) -> None:
+        """Compare the whole state of a game with its model."""
+        self._set_clock(game)
         await game.end()
 
 
 @dataclass(frozen=True)
 class One:
-    """A command of another model."""
+    """A command of another model, run in that model's game."""
 
     model: str
     command: Any

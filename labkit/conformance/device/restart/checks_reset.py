@@ -54,7 +54,7 @@ def _over_resets(folder: Path) -> None:
         lab.solution("one").on("device", "datapoint", lua=tell)
         first = _story(lab)
         expect.equal("the story after a reset", _story(lab), first)
-        _left(lab)
+        _expect_settings_only(lab)
 
 
 def _story(lab: Lab) -> list[Any]:
@@ -96,7 +96,7 @@ def _story(lab: Lab) -> list[Any]:
     return found
 
 
-def _left(lab: Lab) -> None:
+def _expect_settings_only(lab: Lab) -> None:
     """Raise Mismatch if the lab has any state beyond its settings."""
     for type in TYPES:
         product = lab.product(type)

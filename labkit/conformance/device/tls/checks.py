@@ -19,7 +19,9 @@ async def tokens_of_others(target: Target) -> None:
     device = await target.activated("token-open")
     expect.status(await device_client.write(device, {"text": "hello"}), 204)
     assert device.token is not None
-    await endpoints.refused(target.client("token-other"), 401, headers=[("X-Platform-CIK", device.token)])
+    await endpoints.expect_refused(
+        target.client("token-other"), 401, headers=[("X-Platform-CIK", device.token)]
+    )
 
 
 @check("DEV-TLS-1", "a content of one product is neither listed nor found at another")
@@ -173,7 +175,7 @@ async def _refusals(target: Target, since: int = 0) -> list[Entry]:
 
 
 async def _only_refusal(target: Target, since: list[Entry]) -> str:
-    """Return the text of the only record since these. Raises Mismatch if there are more or none."""
+    """Return the text of the only refusal after `since`. Raises Mismatch if there are more or none."""
     refusals = await _refusals(target, since[-1].sequence if since else 0)
     expect.equal("records of the refusal", len(refusals), 1)
     return f"{refusals[0].summary} {refusals[0].detail}"

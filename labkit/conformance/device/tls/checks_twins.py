@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from labkit.lab.product import Product
 
 PIECES = 14_000  # repetitions of a mark: more bytes than a platform may store in one piece
-ONE, OTHER = "d-1", "d-10"  # one name is a prefix of the other
+ONE, OTHER = "d-1", "d-10"  # the name of one is a prefix of the other's
 OF_ALL = (
     "activation",
     "a write",
@@ -34,7 +34,7 @@ RESOURCES: dict[str, Any] = {
 }
 
 
-class Side:
+class TwinProduct:
     """One of two products, and its devices."""
 
     def __init__(self, lab: Lab, id: str, auth: Any, mark: str) -> None:
@@ -42,12 +42,12 @@ class Side:
         self.product: Product = lab.product(id, auth=auth, resources=RESOURCES)
         self.solution = lab.solution(f"{id}s", products=[self.product])
         self.devices: dict[str, Device] = {name: self.product.device(name) for name in (ONE, OTHER)}
-        self.told: list[object] = []
-        self.solution.on("device", "datapoint", self.heard)
+        self.received: list[object] = []
+        self.solution.on("device", "datapoint", self.store_event)
 
-    def heard(self, data: Any) -> None:
+    def store_event(self, data: Any) -> None:
         """Store an event that the solution received."""
-        self.told.append((data["device_sn"], data["alias"], data["value"][1], data["pid"]))
+        self.received.append((data["device_sn"], data["alias"], data["value"][1], data["pid"]))
 
     def each(self, do: Callable[[Device], object]) -> None:
         """Call a function with each device."""
@@ -57,7 +57,7 @@ class Side:
     def view(self) -> dict[str, Any]:
         """Return everything that is visible of the product."""
         self.lab.settle()
-        seen: dict[str, Any] = {"told": list(self.told), "devices": self.product.devices().to_dict()}
+        seen: dict[str, Any] = {"received": list(self.received), "devices": self.product.devices().to_dict()}
         for name, device in self.devices.items():
             read = device.request("GET", "/onep:v1/stack/alias?text&texts&level")
             seen[name] = [read.status_code, read.text]
@@ -71,7 +71,7 @@ class Side:
         return seen
 
 
-def acts(side: Side) -> list[tuple[str, Callable[[], object]]]:
+def steps(side: TwinProduct) -> list[tuple[str, Callable[[], object]]]:
     """Return the steps that change a product, by title."""
     one, other, mark = side.devices[ONE], side.devices[OTHER], side.mark
     content, product = side.product.content, side.product
@@ -101,12 +101,12 @@ def acts(side: Side) -> list[tuple[str, Callable[[], object]]]:
         ("its removal by a script", partial(scripted, "removeIdentity", identity="d-2")),
     ]  # fmt: skip
     if side.auth == "token":
-        steps[9:9] = [("new credentials", partial(side.each, _again))]
+        steps[9:9] = [("new credentials", partial(side.each, _reactivate))]
     return steps
 
 
-def _again(device: Device) -> None:
-    """Activate with the current credentials."""
+def _reactivate(device: Device) -> None:
+    """Activate a device again, with its current credentials."""
     before = device.credentials
     answer = device.request("POST", "/provision/activate", data={"id": device.identity})
     expect.status(answer, 200)
@@ -124,13 +124,16 @@ async def namesakes(target: Target) -> None:
 def _namesakes(target: Target) -> None:
     for auth in ("token", "password", "certificate"):
         name = target.identity().replace("-", "")
-        sides = Side(target.lab, name, auth, "alpha"), Side(target.lab, f"{name}1", auth, "gamma")
+        sides = (
+            TwinProduct(target.lab, name, auth, "alpha"),
+            TwinProduct(target.lab, f"{name}1", auth, "gamma"),
+        )
         seen = [side.view() for side in sides]
-        for what, _ in acts(sides[0]):
+        for what, _ in steps(sides[0]):
             if auth != "token" and what not in OF_ALL:
                 continue
             for at, side in enumerate(sides):
-                dict(acts(side))[what]()
+                dict(steps(side))[what]()
                 seen[at] = side.view()
                 there = sides[1 - at]
                 expect.equal(f"the other product after {what}", there.view(), seen[1 - at])
@@ -140,10 +143,10 @@ def _namesakes(target: Target) -> None:
                 for side, each in zip(sides, seen, strict=True)
             ]
             expect.equal(f"the two of them after {what}", plain[1], plain[0])
-        _crossed(sides)
+        _expect_refused(sides)
 
 
-def _crossed(sides: tuple[Side, Side]) -> None:
+def _expect_refused(sides: tuple[TwinProduct, TwinProduct]) -> None:
     """Raise Mismatch unless the credentials of one product's device are refused at the other."""
     for side, there in (sides, sides[::-1]):
         mine, theirs = side.devices[OTHER], there.devices[OTHER]

@@ -53,7 +53,7 @@ class Request:
         return json.dumps([self.micros, self.payload()], sort_keys=True)
 
     def datapoints(self) -> list[list[Any]]:
-        """Return its datapoints, sorted, since those of one request come in no order."""
+        """Return its datapoints, sorted, since the events of one request have no fixed order."""
         return sorted([alias, second, value, self.api, self.micros] for alias, second, value in self.points)
 
 
@@ -124,7 +124,7 @@ class ExpectedEvents:
         return found
 
     def _compare_data_in(self, rules: Rules, numbers: Sequence[int], events: Sequence[Table]) -> None:
-        """Compare the data_in. Those of namesakes do not name their product, so that their order is not compared."""
+        """Compare the data_in events; not their order, if another product has a device of the same name."""
         found = [each["event"] for each in events if each["event"].get("type") == "data_in"]
         requests = [each for number in numbers for each in self._requests.get(number, ())]
         if len(numbers) > 1:
@@ -147,14 +147,14 @@ class ExpectedEvents:
         counted: dict[str, int] = {}
         for wanted in requests:
             several, found = found[: len(wanted.points)], found[len(wanted.points) :]
-            told = sorted(_point(each, wanted.micros) for each in several)
+            received = sorted(_point(each, wanted.micros) for each in several)
             rule = "DEV-EVT-7" if wanted.api == "record" else "DEV-EVT-4"
             if wanted.api == "write" and len(wanted.points) > 1:
-                aliases = [each[0] for each in told], [each[0] for each in wanted.datapoints()]
+                aliases = [each[0] for each in received], [each[0] for each in wanted.datapoints()]
                 if not rules.holds("DEV-EVT-5", f"aliases of the datapoints of {product}", *aliases):
                     self.lost = True
                     return
-            if not rules.holds(rule, f"datapoints of {product}", told, wanted.datapoints()):
+            if not rules.holds(rule, f"datapoints of {product}", received, wanted.datapoints()):
                 self.lost = True
                 return
             for each in several:
@@ -172,7 +172,7 @@ def _shown(event: Table) -> str:
 
 
 def _near(text: str, wanted: Request) -> str:
-    """Return a data_in's text with the expected time, if it is a microsecond beside it, the precision of floats."""
+    """Return a data_in's text, with the expected time where it differs by a microsecond, the precision of floats."""
     for beside in (wanted.micros - 1, wanted.micros + 1):
         text = text.replace(str(beside), str(wanted.micros))
     return text

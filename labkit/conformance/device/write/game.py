@@ -130,8 +130,8 @@ class Values(TrackedDevices):
                 seen = parse_qsl(response.text, keep_blank_values=True)
                 aliases = sorted(alias for alias, _ in clashes)
                 holds("DEV-REC-6", "aliases of the 409", sorted(each for each, _ in seen), aliases, response)
-                told = [(alias, str(stamp)) for alias, stamp in clashes]
-                holds("DEV-REC-7", "the 409", seen, told, response)
+                expected = [(alias, str(stamp)) for alias, stamp in clashes]
+                holds("DEV-REC-7", "the 409", seen, expected, response)
         else:
             near = any(Fraction(stamp) > base + 2 for _, pairs in sent for stamp, _ in pairs)
             rule = "DEV-REC-4" if response.status_code == 409 else "DEV-REC-12" if near else "DEV-REC-1"
@@ -180,7 +180,7 @@ class Values(TrackedDevices):
         held = self._polls.pop(number)
         held.task.cancel()
         await asyncio.wait({held.task})
-        await self._ended(held.line)
+        await self._connection_ended(held.line)
         for state in self.devices[held.device].states:
             state.polls.pop(number, None)
 
@@ -192,7 +192,7 @@ class Values(TrackedDevices):
         if not reset:
             self._confirm(line)
         line.connection.abort(reset=reset)
-        await self._ended(line)
+        await self._connection_ended(line)
 
     async def ask(self, index: int, by: int) -> None:
         """Send a request that is no poll over a connection without a pending poll."""
@@ -229,7 +229,7 @@ class Values(TrackedDevices):
         """Let points come due and polls run out, after the clock has advanced."""
         for tracked in self.devices:
             for state in tracked.states:
-                state.moved(before, self.clock.now)
+                state.advance(before, self.clock.now)
 
     # ---- comparing
 
@@ -267,12 +267,12 @@ class Values(TrackedDevices):
             rule = answer.rule if answer else self._early(tracked, polls[0], response)
             if not self._rules.holds(rule, f"poll {number} of {held.alias}", seen, wanted[0], response):
                 for state in tracked.states:  # the model adopts the target's answer
-                    state.give(number, seen)
+                    state.record_answer(number, seen)
                 del self._polls[number]
                 if not held.task.done():
                     held.task.cancel()
                     await asyncio.wait({held.task})
-                    await self._ended(held.line)
+                    await self._connection_ended(held.line)
             return
         if answer is not None:
             self._rules.holds(answer.rule, "the poll", True, True)
@@ -282,7 +282,7 @@ class Values(TrackedDevices):
             )
         tracked.states = fitting
         for state in fitting:
-            state.give(number, seen)
+            state.record_answer(number, seen)
         del self._polls[number]
 
     def _early(self, tracked: TrackedDevice, poll: Poll, response: Exchange | None) -> str:

@@ -1,4 +1,4 @@
-"""Connections of polling clients in the model of device values, numbered, since values count as seen per connection."""
+"""Numbered connections of polling clients in the model of device values: values count as seen per connection."""
 
 from __future__ import annotations
 

@@ -175,7 +175,7 @@ class Device:
     def poll(
         self, number: int, alias: str, since: int | None, timeout: Fraction, now: Fraction, connection: int
     ) -> Poll:
-        """Add a poll on a connection; it is answered at once, or kept."""
+        """Add a poll on a connection; it is answered at once, or stays pending."""
         start = math.floor(now) if since is None else since
         poll = Poll(alias, start, since is None, now + timeout, connection)
         second, order = self.given.get((connection, alias), (None, None))
@@ -188,7 +188,7 @@ class Device:
             poll.answer = Answer(None, "", "DEV-POLL-14")
         return poll
 
-    def moved(self, before: Fraction, now: Fraction) -> None:
+    def advance(self, before: Fraction, now: Fraction) -> None:
         """Let time pass from `before` to `now`: points recorded ahead come due, and polls run out, each at its own
         time.
         """
@@ -225,7 +225,7 @@ class Device:
     def _waiting(self, alias: str) -> list[Poll]:
         return [each for each in self.polls.values() if each.alias == alias and each.answer is None]
 
-    def give(self, number: int, answer: tuple[str, str] | str) -> None:
+    def record_answer(self, number: int, answer: tuple[str, str] | str) -> None:
         """Remove a poll that got this answer: timestamp and value, which its connection then has, or anything else."""
         poll = self.polls.pop(number)
         if not isinstance(answer, tuple) or not answer[0].isdecimal():

@@ -22,7 +22,7 @@ from labkit.fleet.device import FORM, VirtualDevice
 T = TypeVar("T")
 
 TOKEN = "X-Platform-CIK"
-MAX_STATES = 8  # states of a device that are tracked at most, where the second of an answer is uncertain
+MAX_STATES = 8  # limit on the possible states of a device, where the second of an answer is uncertain
 FORM_TYPE = "application/x-www-form-urlencoded; charset=utf-8"
 
 
@@ -166,7 +166,7 @@ class TrackedDevices:
         for state in (state for tracked in self.devices for state in tracked.states):
             state.confirm(line.number)
 
-    async def _ended(self, line: Line) -> None:
+    async def _connection_ended(self, line: Line) -> None:
         """Record that a connection has ended; the next request opens another one."""
         for state in (state for tracked in self.devices for state in tracked.states):
             state.forget(line.number)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from labkit.conformance import expect
 from labkit.conformance.check import check
-from labkit.conformance.interface.partners import INTERFACE, Own, own, solution_id
+from labkit.conformance.interface.partners import INTERFACE, OwnSolution, create_own, solution_id
 from labkit.conformance.probe import Table, same
 from labkit.conformance.target import Target
 from labkit.conformance.verdict import Mismatch
@@ -37,15 +37,17 @@ def folder(files: Mapping[str, str]) -> Iterator[Path]:
         yield Path(root)
 
 
-async def replace(target: Target, solution: Own, **settings: Any) -> None:
+async def replace(target: Target, solution: OwnSolution, **settings: Any) -> None:
     """Replace the settings of a solution."""
     await target.in_lab(partial(_solution, target, solution.id, replace=True, **settings))
 
 
-async def waits(target: Target, *subscriptions: Table) -> Own:
+async def waits(target: Target, *subscriptions: Table) -> OwnSolution:
     """Create a solution whose settings subscribe to publishers that do not exist yet."""
     id = solution_id(target)
-    return Own(target, await target.in_lab(partial(_solution, target, id, subscriptions=subscriptions)))
+    return OwnSolution(
+        target, await target.in_lab(partial(_solution, target, id, subscriptions=subscriptions))
+    )
 
 
 FILTERS = threading.Lock()  # Python's warning filters are shared by all threads
@@ -63,13 +65,13 @@ def publishing(configuration: Table) -> Table:
     return {"services": {INTERFACE: configuration}}
 
 
-async def subscriber(publisher: Own, home: Own) -> Table:
+async def subscriber(publisher: OwnSolution, home: OwnSolution) -> Table:
     """Return the subscription of a solution, {} if it has none."""
     found: Table = await publisher.call(INTERFACE, "getSubscriber", subscriber_id=home.id)
     return {} if "error" in found else found
 
 
-async def subscribers(publisher: Own) -> set[str]:
+async def subscribers(publisher: OwnSolution) -> set[str]:
     """Return the ids of all subscribers."""
     found = await publisher.call(INTERFACE, "listSubscribers", limit=1000)
     return {each["solution_id"] for each in found["items"]}
@@ -86,9 +88,9 @@ async def waiting(target: Target) -> None:
     hall = {"publisher": id, "parameters": {"room": "hall"}, "script_key": "bell"}
     first = await waits(target, {"publisher": other}, hall)
     with folder({key: "room: attic"}) as path:
-        second, nobody = await own(target, path=path), await own(target)
-        before = await own(target, PING, id=other)
-        publisher = await own(target, {**WITH_ROOM, "default_script_key": key}, id=id)
+        second, nobody = await create_own(target, path=path), await create_own(target)
+        before = await create_own(target, PING, id=other)
+        publisher = await create_own(target, {**WITH_ROOM, "default_script_key": key}, id=id)
     found = {each.id for each in (first, second)}
     expect.equal("subscribers of one", await subscribers(publisher), found)
     expect.equal("subscribers of the other", await subscribers(before), {first.id})
@@ -108,21 +110,25 @@ async def waiting(target: Target) -> None:
 )
 async def beside(target: Target) -> None:
     key = solution_id(target)
-    publisher = await own(target, {**WITH_ROOM, "default_script_key": key})
+    publisher = await create_own(target, {**WITH_ROOM, "default_script_key": key})
     named = {"publisher": publisher.id, "parameters": {"room": "hall", "m": 2}}
     wanted = {"room": "hall", "m": 2, "n": 1}
     for file in (key.upper(), publisher.id):
         with folder({file: "room: attic\nn: 1"}) as path:
-            home = await own(target, path=path, subscriptions=[named])
+            home = await create_own(target, path=path, subscriptions=[named])
         same(f"parameters beside {file}.yaml", (await subscriber(publisher, home)).get("parameters"), wanted)
     with folder({"panel": "n: 1"}) as path:
-        home = await own(target, path=path, subscriptions=[{**named, "script_key": "Panel"}])
+        home = await create_own(target, path=path, subscriptions=[{**named, "script_key": "Panel"}])
     same("parameters, by script_key", (await subscriber(publisher, home)).get("parameters"), wanted)
 
 
 @check("IFC-SET-3", "changed settings, and settings that stay the same", needs={"settings"})
 async def changed(target: Target) -> None:
-    publisher, home, other = await own(target, WITH_ROOM), await own(target), await own(target)
+    publisher, home, other = (
+        await create_own(target, WITH_ROOM),
+        await create_own(target),
+        await create_own(target),
+    )
     first: Table = {
         "publisher": publisher.id,
         "script_key": "panel",
@@ -161,11 +167,11 @@ async def changed(target: Target) -> None:
     needs={"settings"},
 )
 async def not_named_any_more(target: Target) -> None:
-    publisher, cell = await own(target, PING), await own(target)
-    named = await own(target, subscriptions=[{"publisher": publisher.id}])
+    publisher, cell = await create_own(target, PING), await create_own(target)
+    named = await create_own(target, subscriptions=[{"publisher": publisher.id}])
     await cell.subscribe(publisher, script_key="bell")
     with folder({publisher.id: "n: 1"}) as path:
-        filed = await own(target, path=path)
+        filed = await create_own(target, path=path)
         everybody = {cell.id, named.id, filed.id}
         expect.equal("at first", await subscribers(publisher), everybody)
         for each in (cell, named):
@@ -178,12 +184,12 @@ async def not_named_any_more(target: Target) -> None:
 
 @check("IFC-SET-4", "subscriptions stay while the publisher publishes nothing", needs={"settings"})
 async def away(target: Target) -> None:
-    publisher, cell = await own(target, PING), await own(target)
+    publisher, cell = await create_own(target, PING), await create_own(target)
     naming: Table = {"subscriptions": [{"publisher": publisher.id}]}
-    stays, leaves = await own(target, **naming), await own(target, **naming)
+    stays, leaves = await create_own(target, **naming), await create_own(target, **naming)
     await cell.subscribe(publisher, script_key="bell")
     with folder({publisher.id: "n: 1"}) as path:
-        filed = await own(target, path=path)
+        filed = await create_own(target, path=path)
         before = {each.id: await subscriber(publisher, each) for each in (stays, cell, filed)}
         await replace(target, publisher)
         expect.equal("a call meanwhile", await cell.status("Bell", "ping"), 404)
@@ -200,10 +206,13 @@ async def away(target: Target) -> None:
 @check("IFC-SET-5", "files by key in any letter case, and by id", needs={"settings"})
 async def files(target: Target) -> None:
     key = f"Key{solution_id(target)}"
-    publisher, other = await own(target, {**PING, "default_script_key": key}), await own(target, PING)
+    publisher, other = (
+        await create_own(target, {**PING, "default_script_key": key}),
+        await create_own(target, PING),
+    )
     for name in (key, key.lower(), key.upper(), publisher.id):
         with folder({name: "n: 1"}) as path:
-            home = await own(target, path=path)
+            home = await create_own(target, path=path)
         same(f"by {name}.yaml", (await subscriber(publisher, home)).get("parameters"), {"n": 1})
         expect.equal("a call", await home.call(key, "ping"), home.id)
     expect.equal("subscribers of another", await subscribers(other), set())
@@ -211,8 +220,10 @@ async def files(target: Target) -> None:
 
 @check("IFC-SET-6", "another definition, for all subscribers", needs={"settings"})
 async def another_definition(target: Target) -> None:
-    publisher = await own(target, {**PING, "events": [{"name": "rang", "default_script": "return 'old'"}]})
-    homes = [await own(target) for _ in range(3)]
+    publisher = await create_own(
+        target, {**PING, "events": [{"name": "rang", "default_script": "return 'old'"}]}
+    )
+    homes = [await create_own(target) for _ in range(3)]
     for home, key in zip(homes, ("bell", "bell", "gong"), strict=True):
         await home.subscribe(publisher, script_key=key)
         expect.equal("before", await home.call(key.capitalize(), "ping"), home.id)
@@ -238,10 +249,10 @@ async def wrong_files(target: Target) -> None:
         key += "x"
         published = {"default_script_key": key, "parameters": [{"name": "level", "type": "integer"}]}
         with folder({key: "level: high"}) as path:
-            lights = await own(target, published) if first == "publisher" else None
+            lights = await create_own(target, published) if first == "publisher" else None
             of_folder = partial(_solution, target, f"{key}home", path=path)
-            home = Own(target, await target.in_lab(of_folder))
-            lights = lights or await own(target, published)
+            home = OwnSolution(target, await target.in_lab(of_folder))
+            lights = lights or await create_own(target, published)
             expect.equal(f"subscribers with the {first} first", await subscribers(lights), set())
             wrong = {"publisher": lights.id, "parameters": {"level": "high"}}
             try:

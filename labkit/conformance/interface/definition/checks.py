@@ -7,12 +7,12 @@ from typing import Any
 
 from labkit.conformance import expect
 from labkit.conformance.check import check
-from labkit.conformance.interface.partners import accepted, own, refused
+from labkit.conformance.interface.partners import accepted, create_own, refused
 from labkit.conformance.target import Target
 
 
 async def rule(target: Target, good: Iterable[Any], wrong: Iterable[tuple[Any, str]]) -> None:
-    """Check that configurations are accepted, and others refused, each with the key that the error must name."""
+    """Check that configurations are accepted, and others refused with an error that names their key."""
     for each in good:
         await accepted(target, each)
     for each, key in wrong:
@@ -32,7 +32,7 @@ async def script_keys(target: Target) -> None:
 
 @check("IFC-DEF-2", "the key comes from the name, or from the id", needs={"settings"})
 async def default_keys(target: Target) -> None:
-    home = await own(target)
+    home = await create_own(target)
     for configuration, key in (
         ({"name": "My bells! №2"}, "Mybells2"),
         ({"name": "x" * 63}, "X" + "x" * 62),
@@ -122,7 +122,7 @@ async def parameters(target: Target) -> None:
         ],
     )
     publisher = await accepted(target, {"parameters": [{"name": "abc"}]})
-    home = await own(target)
+    home = await create_own(target)
     await home.subscribe(publisher, script_key="bell")
     status = await home.status("Config", "setParameters", service="bell", parameters={"abc": 5})
     expect.equal("status of a number for a parameter without type", status, 400)

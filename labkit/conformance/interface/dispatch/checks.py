@@ -155,8 +155,8 @@ def _failing(target: Target) -> None:
         else:
             publisher.on("interface", name, handler)
         found = getattr(caller.Panels, name)(a=1)
-        told = {each: found.get(each) for each in ("type", "status")}
-        same(f"what {name} gives", told, {"type": "ServerError", "status": 500})
+        fields = {each: found.get(each) for each in ("type", "status")}
+        same(f"what {name} gives", fields, {"type": "ServerError", "status": 500})
 
 
 @check("IFC-CALL-9", "wrong data is refused before the handler runs, a wrong response after it")

@@ -16,9 +16,9 @@ from labkit.conformance.interface.partners import (
     KIOSK,
     LIGHTS,
     METERS,
-    Own,
+    OwnSolution,
     Partner,
-    own,
+    create_own,
     refused,
     solution_id,
 )
@@ -31,14 +31,14 @@ PUBLISHER = LAB_YAML.parent / "fixtures" / "solutions" / "publisher"
 ADDED, UPDATED, REMOVED = "subscriberAdded", "subscriberUpdated", "subscriberRemoved"
 
 
-async def registered(target: Target, publisher: Own, home: Own) -> list[tuple[str, Any]]:
+async def registered(target: Target, publisher: OwnSolution, home: OwnSolution) -> list[tuple[str, Any]]:
     """Return the events of a subscriber that the publisher received, in order: event and subscription."""
     await target.settle()
     response = await target.in_lab(publisher.handle.get, f"/registered/{home.id}")
     return [(each["event"], each["subscription"]) for each in expect.status(response, 200).json()]
 
 
-async def parameters_of(publisher: Own, home: Own) -> Any:
+async def parameters_of(publisher: OwnSolution, home: OwnSolution) -> Any:
     """Return the parameters of a subscriber."""
     found = await publisher.call(INTERFACE, "getSubscriber", subscriber_id=home.id)
     return found.get("parameters")
@@ -69,7 +69,11 @@ async def added_at_the_start(target: Target) -> None:
     needs={"settings"},
 )
 async def heard(target: Target) -> None:
-    publisher, home, other = await own(target, path=PUBLISHER), await own(target), await own(target)
+    publisher, home, other = (
+        await create_own(target, path=PUBLISHER),
+        await create_own(target),
+        await create_own(target),
+    )
     subscription = await home.subscribe(publisher, script_key="panel", parameters={"room": "a"})
     await other.subscribe(publisher, script_key="panel")
     await target.in_lab(subscription.update, parameters={"room": "b", "é": 1})
@@ -87,7 +91,7 @@ async def heard(target: Target) -> None:
 
 @check("IFC-LIFE-3", "setSubscriber and Config.setParameters are updates too", needs={"settings"})
 async def updated(target: Target) -> None:
-    publisher, home = await own(target, path=PUBLISHER), await own(target)
+    publisher, home = await create_own(target, path=PUBLISHER), await create_own(target)
     await home.subscribe(publisher, script_key="panel")
     await publisher.call(INTERFACE, "setSubscriber", subscriber_id=home.id, parameters={"room": "by it"})
     await home.call("Config", "setParameters", service="panel", parameters={"room": "by me"})
@@ -98,7 +102,7 @@ async def updated(target: Target) -> None:
 
 @check("IFC-LIFE-14", "an update leaves the fields that it does not name", needs={"settings"})
 async def merged(target: Target) -> None:
-    publisher, home = await own(target, path=PUBLISHER), await own(target)
+    publisher, home = await create_own(target, path=PUBLISHER), await create_own(target)
     given: Table = {
         "parameters": {"room": "a", "n": [1]},
         "quota": {"calls_daily": 5},
@@ -120,7 +124,7 @@ async def merged(target: Target) -> None:
 
 @check("IFC-LIFE-14", "an update that changes nothing raises no event", needs={"settings", "clock"})
 async def unchanged(target: Target) -> None:
-    publisher, home = await own(target, path=PUBLISHER), await own(target)
+    publisher, home = await create_own(target, path=PUBLISHER), await create_own(target)
     given: Table = {"parameters": {"room": "a"}, "quota": {"calls_daily": 5}, "triggers": {"quiet": "loud"}}
     subscription = await home.subscribe(publisher, script_key="panel", **given)
     before = await publisher.call(INTERFACE, "getSubscriber", subscriber_id=home.id)
@@ -136,14 +140,14 @@ async def unchanged(target: Target) -> None:
 
 @check("IFC-LIFE-4", "only businesses of the whitelist can subscribe", needs={"settings"})
 async def whitelist(target: Target) -> None:
-    publisher = await own(target, {"whitelist": ["one", "two"], "operations": [{"name": "ping"}]})
+    publisher = await create_own(target, {"whitelist": ["one", "two"], "operations": [{"name": "ping"}]})
     await publisher.on("interface", "ping", 'return "pong"')
     for business in ("one", "two"):
-        home = await own(target, business=business)
+        home = await create_own(target, business=business)
         await home.subscribe(publisher, script_key="bell")
         expect.equal(f"what {business} gets", await home.call("Bell", "ping"), "pong")
     for business in ("three", "One", "on", "one two", "labkit"):
-        home = await own(target, business=business)
+        home = await create_own(target, business=business)
         await home.refused(publisher, script_key="bell")
         expect.equal(f"total after {business}",
                      (await publisher.call(INTERFACE, "listSubscribers"))["total"], 2)  # fmt: skip
@@ -159,9 +163,9 @@ async def narrowed(target: Target) -> None:
         "operations": [{"name": "ping"}],
         "events": [{"name": "rang", "default_script": "return 2"}],
     }
-    publisher = await own(target, {"whitelist": ["one", "two"], **offered})
+    publisher = await create_own(target, {"whitelist": ["one", "two"], **offered})
     await publisher.on("interface", "ping", 'return "pong"')
-    homes = [await own(target, business=business) for business in ("one", "two")]
+    homes = [await create_own(target, business=business) for business in ("one", "two")]
     for home in homes:
         await home.subscribe(publisher, script_key="bell", parameters={"n": 1}, quota={"calls_daily": 9})
     before = await publisher.call(INTERFACE, "getSubscriber", subscriber_id=homes[1].id)
@@ -204,8 +208,8 @@ async def by_default_key(target: Target) -> None:
         ({"default_script_key": "bELL", "name": "other"}, "BELL"),
     ):
         publisher, home = (
-            await own(target, {**configuration, "operations": [{"name": "ping"}]}),
-            await own(target),
+            await create_own(target, {**configuration, "operations": [{"name": "ping"}]}),
+            await create_own(target),
         )
         await publisher.on("interface", "ping", 'return "pong"')
         await home.subscribe(publisher)
@@ -221,7 +225,7 @@ async def open_to_all(target: Target) -> None:
 
 @check("IFC-LIFE-7", "parameters that a handler returns are written back", needs={"settings"})
 async def written_back(target: Target) -> None:
-    publisher, home = await own(target, path=PUBLISHER), await own(target)
+    publisher, home = await create_own(target, path=PUBLISHER), await create_own(target)
     subscription = await home.subscribe(publisher, script_key="panel", parameters={"room": "greet me"})
     await target.settle()
     wanted: Table = {"room": "greet me", "greeting": ADDED}
@@ -238,7 +242,7 @@ async def written_back(target: Target) -> None:
 
 @check("IFC-LIFE-8", "Config sets and returns the parameters of the service", needs={"settings"})
 async def by_config(target: Target) -> None:
-    publisher, home = await own(target, path=PUBLISHER), await own(target)
+    publisher, home = await create_own(target, path=PUBLISHER), await create_own(target)
     await home.subscribe(publisher, script_key="panel", parameters={"room": "a", "n": 1})
     for service, given in (("panel", {"room": "b"}), ("Panel", {"m": [1]})):
         await home.call("Config", "setParameters", service=service, parameters=given)
@@ -254,7 +258,7 @@ async def by_config(target: Target) -> None:
 
 @check("IFC-LIFE-9", "a key that the subscriber already uses is refused", needs={"settings"})
 async def taken(target: Target) -> None:
-    one, two, home = await own(target, {}), await own(target, {}), await own(target)
+    one, two, home = await create_own(target, {}), await create_own(target, {}), await create_own(target)
     for key in ("keystore", "user", "Interface", "email", "device"):
         await home.refused(one, script_key=key)
     made = await home.subscribe(one, script_key="bEll")
@@ -269,13 +273,13 @@ async def taken(target: Target) -> None:
 
 @check("IFC-LIFE-9", "settings with one key twice are refused", needs={"settings"})
 async def taken_twice(target: Target) -> None:
-    one, two = await own(target, {}), await own(target, {})
+    one, two = await create_own(target, {}), await create_own(target, {})
     for keys in (("bell", "bell"), ("bEll", "BELL")):
         named = [
             {"publisher": each.id, "script_key": key} for each, key in zip((one, two), keys, strict=True)
         ]
         try:
-            made = await own(target, subscriptions=named)
+            made = await create_own(target, subscriptions=named)
         except SettingsError as error:
             text = str(error)
         else:
@@ -289,8 +293,8 @@ async def taken_twice(target: Target) -> None:
 @check("IFC-LIFE-10", "after a subscription's end neither calls nor events get through", needs={"settings"})
 async def removed(target: Target) -> None:
     publisher, home = (
-        await own(target, {"operations": [{"name": "ping"}], "events": [{"name": "rang"}]}),
-        await own(target),
+        await create_own(target, {"operations": [{"name": "ping"}], "events": [{"name": "rang"}]}),
+        await create_own(target),
     )
     await publisher.on("interface", "ping", 'return "pong"')
     await home.on("bell", "rang", 'return "heard"')
@@ -300,7 +304,7 @@ async def removed(target: Target) -> None:
     expect.equal("a call", await home.status("Bell", "ping"), 404)
     expect.equal("services that it lists", await home.call("Config", "listServices", type="interface"), [])
     expect.equal("its parameters", await home.status("Config", "getParameters", service="bell"), 404)
-    other = await own(target, {"operations": [{"name": "pong"}]})
+    other = await create_own(target, {"operations": [{"name": "pong"}]})
     await other.on("interface", "pong", 'return "ping"')
     others = await home.subscribe(other, script_key="bell")
     calls = [await home.call("Bell", "pong"), await home.status("Bell", "ping")]
@@ -317,17 +321,17 @@ async def removed(target: Target) -> None:
 
 @check("IFC-LIFE-11", "wrong parameters are refused, defaults are filled in", needs={"settings"})
 async def parameters(target: Target) -> None:
-    publisher = await own(target, path=PUBLISHER)
+    publisher = await create_own(target, path=PUBLISHER)
     for wrong, named in (
         ({"room": 5}, "room"),
         ({"steps": "none"}, "steps"),
         ({"steps": [1, "two"]}, "steps[1]"),
         ({"color": None}, "color"),
     ):
-        text = await (await own(target)).refused(publisher, script_key="panel", parameters=wrong)
+        text = await (await create_own(target)).refused(publisher, script_key="panel", parameters=wrong)
         expect.true(f"it names {named}", named in text, text)
     expect.equal("total", (await publisher.call(INTERFACE, "listSubscribers"))["total"], 0)
-    home = await own(target)
+    home = await create_own(target)
     await home.subscribe(publisher, script_key="panel", parameters={"other": True})
     events = await registered(target, publisher, home)
     same("parameters", events[0][1]["parameters"], {"other": True, "color": "white", "zone": "indoors"})
@@ -352,9 +356,9 @@ async def by_folder(target: Target) -> None:
             _write(home / "services" / f"{key}.yaml", "room: attic\n")
             published = f"default_script_key: {key}\noperations: [{{name: ping, script: 'return 1'}}]\n"
             _write(lights / "services" / files[first == "subscriber"], published)
-            made: dict[str, Own] = {}
+            made: dict[str, OwnSolution] = {}
             for path in (lights, home) if first == "publisher" else (home, lights):
-                made[path.name] = await own(target, path=path)
+                made[path.name] = await create_own(target, path=path)
             found = await made["home"].call(key[0].upper() + key[1:], "ping")
             expect.equal(f"what comes with the {first} first", found, 1)
             same("parameters", await parameters_of(made["lights"], made["home"]), {"room": "attic"})
@@ -367,9 +371,9 @@ def _write(file: Path, text: str) -> None:
 
 @check("IFC-LIFE-13", "ids of another form, and a second subscription, are refused", needs={"settings"})
 async def ids(target: Target) -> None:
-    publisher, home = await own(target, {}), await own(target)
+    publisher, home = await create_own(target, {}), await create_own(target)
     for id in (f"with-{solution_id(target)}", f"1{solution_id(target)}"):
-        stranger = Own(target, await target.in_lab(target.lab.solution, id))
+        stranger = OwnSolution(target, await target.in_lab(target.lab.solution, id))
         await stranger.refused(publisher, script_key="bell")
         text = await refused(target, {}, id=f"{id}2")
         expect.true("the error names the id", f"{id}2" in text, text)

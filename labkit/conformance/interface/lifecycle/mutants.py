@@ -13,8 +13,8 @@ NOTIFY, EFFECTIVE = f"{DISPATCH}:Dispatch.notify_publisher", f"{DISPATCH}:effect
 NAME = "labkit.services.interface.subscription:service_name"
 
 
-def _untold(event: str) -> Change:
-    """Return a change that drops one kind of event."""
+def _suppressed(event: str) -> Change:
+    """Return a change that suppresses one kind of event to publishers."""
 
     async def broken(original: Any, self: Any, kind: Any, *of: Any) -> Any:
         return None if kind.event == event else await original(self, kind, *of)
@@ -23,19 +23,19 @@ def _untold(event: str) -> Change:
 
 
 nobody_added = patch(
-    "IFC-LIFE-1", NOTIFY, "a publisher receives no event of a new subscriber", _untold("subscriberAdded")
+    "IFC-LIFE-1", NOTIFY, "a publisher receives no event of a new subscriber", _suppressed("subscriberAdded")
 )
 nobody_removed = patch(
     "IFC-LIFE-2",
     NOTIFY,
     "a publisher receives no event of a subscriber that leaves",
-    _untold("subscriberRemoved"),
+    _suppressed("subscriberRemoved"),
 )
 nobody_updated = patch(
     "IFC-LIFE-3",
     NOTIFY,
     "a publisher receives no event of a subscriber that changes",
-    _untold("subscriberUpdated"),
+    _suppressed("subscriberUpdated"),
 )
 heard_without_parameters = patch(
     "IFC-LIFE-1 IFC-LIFE-2 IFC-LIFE-3",

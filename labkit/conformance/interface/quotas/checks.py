@@ -8,7 +8,7 @@ from typing import Any
 
 from labkit.conformance import expect
 from labkit.conformance.check import check
-from labkit.conformance.interface.partners import INTERFACE, Own, own
+from labkit.conformance.interface.partners import INTERFACE, OwnSolution, create_own
 from labkit.conformance.probe import same
 from labkit.conformance.target import Target
 
@@ -26,9 +26,9 @@ COUNT = 'return Keystore.command{key = "calls", command = "incr"}.value'
 FAIL = "error('as it was asked to')"
 
 
-async def two(target: Target, **quota: int) -> tuple[Own, Own]:
+async def two(target: Target, **quota: int) -> tuple[OwnSolution, OwnSolution]:
     """Create a publisher, and a subscriber with a quota."""
-    publisher, home = await own(target, PUBLISHER), await own(target)
+    publisher, home = await create_own(target, PUBLISHER), await create_own(target)
     await publisher.on("interface", "count", COUNT)
     await publisher.on("interface", "strict", COUNT)
     await publisher.on("interface", "fail", FAIL)
@@ -36,28 +36,28 @@ async def two(target: Target, **quota: int) -> tuple[Own, Own]:
     return publisher, home
 
 
-async def served(home: Own, most: int) -> int:
-    """Return the number of calls that are served until one is refused, at most `most`."""
+async def served(home: OwnSolution, most: int) -> int:
+    """Return the number of calls that are served advance_to one is refused, at most `most`."""
     for count in range(most):
         if await home.status("Meter", "count") == 403:
             return count
     return most
 
 
-async def until(target: Target, moment: datetime) -> None:
+async def advance_to(target: Target, moment: datetime) -> None:
     """Advance the clock to a time."""
     await target.in_lab(target.lab.clock.advance_to, moment.timestamp())
 
 
-async def today(target: Target) -> datetime:
+async def lab_time(target: Target) -> datetime:
     """Return the lab's time."""
     return datetime.fromtimestamp(await target.in_lab(lambda: target.lab.clock.time), UTC)
 
 
-async def until_noon(target: Target) -> datetime:
+async def advance_to_noon(target: Target) -> datetime:
     """Advance the clock to noon of a day that every year has; return the time."""
-    await until(target, next_month(await today(target)) + timedelta(hours=12))
-    return await today(target)
+    await advance_to(target, next_month(await lab_time(target)) + timedelta(hours=12))
+    return await lab_time(target)
 
 
 def next_month(moment: datetime) -> datetime:
@@ -91,44 +91,44 @@ async def daily(target: Target) -> None:
     needs={"settings", "clock"},
 )
 async def monthly(target: Target) -> None:
-    await until(target, next_month(await today(target)) + timedelta(days=2))
+    await advance_to(target, next_month(await lab_time(target)) + timedelta(days=2))
     _, home = await two(target, calls_monthly=3)
     expect.equal("calls of one day", await served(home, 2), 2)
-    await until(target, midnight(await today(target)) + timedelta(hours=12))
+    await advance_to(target, midnight(await lab_time(target)) + timedelta(hours=12))
     expect.equal("calls of another", await served(home, 5), 1)
-    await until(target, midnight(await today(target)))
+    await advance_to(target, midnight(await lab_time(target)))
     expect.equal("calls of a third", await served(home, 5), 0)
 
 
 @check("IFC-QUO-4", "a day ends at midnight and a month with its last day, in UTC, to the fraction",
        needs={"settings", "clock"})  # fmt: skip
 async def ends(target: Target) -> None:
-    await until(target, next_month(await today(target)) + timedelta(hours=1))
+    await advance_to(target, next_month(await lab_time(target)) + timedelta(hours=1))
     _, home = await two(target, calls_daily=2, calls_monthly=5)
     expect.equal("the first day", await served(home, 4), 2)
-    end = midnight(await today(target))
-    await until(target, end - timedelta(milliseconds=1))
+    end = midnight(await lab_time(target))
+    await advance_to(target, end - timedelta(milliseconds=1))
     expect.equal("before midnight", await served(home, 1), 0)
-    await until(target, end)
+    await advance_to(target, end)
     expect.equal("at midnight", await served(home, 4), 2)
-    await until(target, end + timedelta(days=1, seconds=0.5))
+    await advance_to(target, end + timedelta(days=1, seconds=0.5))
     expect.equal("the third day, the rest of the month", await served(home, 4), 1)
-    end = next_month(await today(target))
-    await until(target, end - timedelta(milliseconds=1))
+    end = next_month(await lab_time(target))
+    await advance_to(target, end - timedelta(milliseconds=1))
     expect.equal("before the month's end", await served(home, 1), 0)
-    await until(target, end)
+    await advance_to(target, end)
     expect.equal("at the month's end", await served(home, 4), 2)
-    await until(target, next_month(end))
+    await advance_to(target, next_month(end))
     expect.equal("on the same day of the next month", await served(home, 4), 2)
 
 
 @check("IFC-QUO-4", "the same day and month of another year begin anew", needs={"settings", "clock"})
 async def another_year(target: Target) -> None:
-    now = await until_noon(target)
+    now = await advance_to_noon(target)
     homes = [(await two(target, **{name: 2}))[1] for name in ("calls_daily", "calls_monthly")]
     for home in homes:
         expect.equal("calls of one year", await served(home, 4), 2)
-    await until(target, now.replace(year=now.year + 1))
+    await advance_to(target, now.replace(year=now.year + 1))
     for home in homes:
         expect.equal("calls of the next one", await served(home, 4), 2)
 
@@ -181,7 +181,7 @@ async def what_counts(target: Target) -> None:
 )
 async def at_once(target: Target) -> None:
     publisher, home = await two(target, calls_daily=5)
-    other = await own(target)
+    other = await create_own(target)
     await other.subscribe(publisher, script_key="meter", quota={"calls_daily": 2})
     found: list[Any] = await asyncio.gather(*(home.status("Meter", "count") for _ in range(12)))
     expect.equal("how many were refused", sorted(map(str, found)), ["403"] * 7 + ["None"] * 5)

@@ -8,7 +8,7 @@ from typing import Any
 
 from labkit.conformance import expect
 from labkit.conformance.check import check
-from labkit.conformance.interface.partners import INTERFACE, Own, accepted, own, refused
+from labkit.conformance.interface.partners import INTERFACE, OwnSolution, accepted, create_own, refused
 from labkit.conformance.target import Target
 
 PATIENCE = 2.0  # seconds of real time for a pattern that would take hours by backtracking
@@ -29,7 +29,7 @@ async def filled(target: Target, schema: dict[str, Any], data: Any) -> Any:
     """Return the data that a handler gets under a schema."""
     publisher, home = (
         await accepted(target, {"events": [{"name": "sent", "parameters": schema}]}),
-        await own(target),
+        await create_own(target),
     )
     await home.subscribe(publisher, script_key="bell")
     await home.on("bell", "sent", "return event")
@@ -227,7 +227,7 @@ async def several_types(target: Target) -> None:
     schema = {"type": "object", "properties": {"class": {"type": types}, "a": {"type": ["boolean", "array"]}}}
     publisher = await accepted(target, {"operations": [{"name": "tell", "parameters": schema}]})
     await publisher.on("interface", "tell", "return {kind = type(operation.class), a = operation.a}")
-    home = await own(target)
+    home = await create_own(target)
     await home.subscribe(publisher, script_key="bell")
     for data, kind in (({"class": "x"}, "string"), ({"class": 5, "a": [1]}, "number"), ({"a": True}, "nil")):
         found = await home.call("bell", "tell", **data)
@@ -243,7 +243,7 @@ async def several_types(target: Target) -> None:
 @check("IFC-SCH-10", "patterns prone to exponential backtracking end in time", needs={"settings"})
 async def patterns(target: Target) -> None:
     for pattern in ("^(a+)+$", "^(a|aa)+$", "^(a|a?)+$", "(x+x+)+y"):
-        publisher: Own = await accepted(
+        publisher: OwnSolution = await accepted(
             target, {"events": [{"name": "sent", "parameters": {"pattern": pattern}}]}
         )
         data = ("x" if "x" in pattern else "a") * 50_000 + "!"

@@ -6,7 +6,7 @@ from typing import Any
 
 from labkit.conformance import expect
 from labkit.conformance.check import check
-from labkit.conformance.interface.partners import INTERFACE, Own, accepted
+from labkit.conformance.interface.partners import INTERFACE, OwnSolution, accepted
 from labkit.conformance.target import Target
 
 LABEL = "a" * 63
@@ -138,6 +138,6 @@ async def bounds(target: Target) -> None:
         await _sent(publisher, "sent", data, 400)
 
 
-async def _sent(publisher: Own, event: str, data: Any, status: int | None) -> None:
+async def _sent(publisher: OwnSolution, event: str, data: Any, status: int | None) -> None:
     found = await publisher.status(INTERFACE, "trigger", event=event, mode="sync", data=data)
     expect.equal(f"status of {str(data)[:50]!r} with {event}", found, status)

@@ -15,9 +15,9 @@ from labkit.conformance.interface.partners import (
     KIOSK,
     LIGHTS,
     METERS,
-    Own,
+    OwnSolution,
     Partner,
-    own,
+    create_own,
 )
 from labkit.conformance.probe import Table, same
 from labkit.conformance.target import Target
@@ -28,14 +28,14 @@ SOLUTION = re.compile(r"[A-Za-z0-9]+")
 MANY = 23  # subscribers: more than a page, less than two
 
 
-async def home_of(target: Target, publisher: Own, **settings: Any) -> Own:
+async def home_of(target: Target, publisher: OwnSolution, **settings: Any) -> OwnSolution:
     """Create a subscriber of a publisher."""
-    home = await own(target)
+    home = await create_own(target)
     await home.subscribe(publisher, **settings)
     return home
 
 
-async def found(publisher: Own, home: Own) -> dict[str, Any]:
+async def found(publisher: OwnSolution, home: OwnSolution) -> dict[str, Any]:
     """Return a subscriber as getSubscriber shows it."""
     return dict(await publisher.call(INTERFACE, "getSubscriber", subscriber_id=home.id))
 
@@ -53,7 +53,7 @@ async def ids(target: Target) -> None:
 
 @check("IFC-SUB-2", "quota is empty unless set, then it has whole numbers", needs={"settings"})
 async def quota(target: Target) -> None:
-    publisher = await own(target, {})
+    publisher = await create_own(target, {})
     home = await home_of(target, publisher)
     same("quota", (await found(publisher, home)).get("quota"), {})
     for given in ({"calls_daily": 5}, {"calls_daily": 7, "calls_monthly": 2**40}):
@@ -84,7 +84,7 @@ async def parameters(target: Target) -> None:
 
 @check("IFC-SUB-5", "a change moves updated_at on and leaves created_at", needs={"settings", "clock"})
 async def times(target: Target) -> None:
-    publisher = await own(target, {})
+    publisher = await create_own(target, {})
     now = await target.in_lab(lambda: target.lab.clock.time)
     home = await home_of(target, publisher)
     first = await found(publisher, home)
@@ -152,9 +152,9 @@ async def filtered(target: Target) -> None:
         lights.same("total", whole["total"], len(wanted))
 
 
-async def many(target: Target, count: int) -> tuple[Own, list[str]]:
+async def many(target: Target, count: int) -> tuple[OwnSolution, list[str]]:
     """Create a publisher with `count` subscribers; return their ids in the order of subscribing."""
-    publisher = await own(target, {})
+    publisher = await create_own(target, {})
     homes = [
         await home_of(target, publisher, parameters={"n": n, "odd": n % 2 == 1, "deep": {"a": [n % 2 == 1]}})
         for n in range(count)
@@ -162,7 +162,7 @@ async def many(target: Target, count: int) -> tuple[Own, list[str]]:
     return publisher, [each.id for each in homes]
 
 
-async def page(publisher: Own, **parameters: Any) -> tuple[list[str], Any]:
+async def page(publisher: OwnSolution, **parameters: Any) -> tuple[list[str], Any]:
     """Return the solution ids of a list of subscribers, and its total."""
     whole = await publisher.call(INTERFACE, "listSubscribers", **parameters)
     items = whole.get("items", []) if isinstance(whole, dict) else []
@@ -230,7 +230,7 @@ async def order(target: Target) -> None:
 
 @check("IFC-SUB-13", "a filter matches parameters that are the same JSON", needs={"settings"})
 async def same_parameters(target: Target) -> None:
-    publisher = await own(target, {})
+    publisher = await create_own(target, {})
     values: tuple[Any, ...] = (
         True,
         1,
@@ -267,7 +267,7 @@ async def same_parameters(target: Target) -> None:
 
 @check("IFC-SUB-11", "setSubscriber sets quota and parameters, and returns nil", needs={"settings"})
 async def set_subscriber(target: Target) -> None:
-    publisher = await own(target, {})
+    publisher = await create_own(target, {})
     home, other = await home_of(target, publisher), await home_of(target, publisher)
     before = await found(publisher, other)
     result = await publisher.call(
@@ -301,7 +301,7 @@ async def wrong_ids(target: Target) -> None:
     needs={"settings"},
 )
 async def merged(target: Target) -> None:
-    publisher = await own(target, {"parameters": [{"name": "level", "type": "integer", "maximum": 9}]})
+    publisher = await create_own(target, {"parameters": [{"name": "level", "type": "integer", "maximum": 9}]})
     home = await home_of(target, publisher, parameters={"level": 1, "a": 1}, quota={"calls_daily": 5})
 
     async def set(**given: Any) -> Any:

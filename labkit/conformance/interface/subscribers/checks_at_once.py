@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from labkit.conformance.check import check
-from labkit.conformance.interface.partners import INTERFACE, own
+from labkit.conformance.interface.partners import INTERFACE, create_own
 from labkit.conformance.probe import same
 from labkit.conformance.target import Target
 
@@ -17,7 +17,7 @@ from labkit.conformance.target import Target
     needs={"settings"},
 )
 async def at_once(target: Target) -> None:
-    publisher, home = await own(target, {"default_script_key": "meter"}), await own(target)
+    publisher, home = await create_own(target, {"default_script_key": "meter"}), await create_own(target)
     await home.subscribe(publisher, parameters={"a": 0, "kept": True}, quota={"calls_daily": 1})
 
     async def publishers(services: Any) -> Any:

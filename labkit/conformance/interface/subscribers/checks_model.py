@@ -20,7 +20,7 @@ DATA: tuple[object, ...] = (None, 0, "text é😀", {"level": 1}, [1, "a"], True
 
 @dataclass(frozen=True)
 class Call:
-    """A method of the game, with its arguments."""
+    """A command: a method of the game and its arguments."""
 
     action: str
     arguments: tuple[Any, ...]

@@ -11,9 +11,9 @@ from labkit.conformance.interface.partners import (
     HALL,
     INTERFACE,
     LIGHTS,
-    Own,
+    OwnSolution,
     Partner,
-    own,
+    create_own,
     solution_id,
 )
 from labkit.conformance.near_misses import EMPTY, SPACE, near_misses
@@ -44,11 +44,11 @@ HEARD = 'Keystore.command{key = "heard", command = "rpush", args = {"%s"}} retur
 async def namesakes(target: Target) -> None:
     publishers, homes = [], []
     for mark in MARKS:
-        publisher = await own(target, CONFIGURATION, id=f"{solution_id(target)}{mark}")
+        publisher = await create_own(target, CONFIGURATION, id=f"{solution_id(target)}{mark}")
         await publisher.on("interface", "tell", TELL % mark)
         publishers.append(publisher)
     for _ in range(2):
-        home = await own(target)
+        home = await create_own(target)
         for mark, publisher in zip(MARKS, publishers, strict=True):
             given = {"room": f"room of {mark}", "kind": "any"}
             await home.subscribe(publisher, script_key=f"left{mark}", parameters=given)
@@ -58,7 +58,7 @@ async def namesakes(target: Target) -> None:
     await target.in_lab(_story, target, publishers, homes)
 
 
-def _story(target: Target, publishers: list[Own], homes: list[Own]) -> None:
+def _story(target: Target, publishers: list[OwnSolution], homes: list[OwnSolution]) -> None:
     first, second = (each.id for each in homes)
     one, other = (Twin(each.handle, mark) for each, mark in zip(publishers, MARKS, strict=True))
     views = {
@@ -85,9 +85,9 @@ def _story(target: Target, publishers: list[Own], homes: list[Own]) -> None:
     twins.play((one, other), story[:2], views)
     for _ in range(3):
         for mark in MARKS:
-            told = homes[0].handle.call(f"Left{mark}", "tell", {"of": mark})
-            if "error" not in told:
-                found = (told["mark"], told["caller"], told["order"]["room"], told["order"]["of"])
+            result = homes[0].handle.call(f"Left{mark}", "tell", {"of": mark})
+            if "error" not in result:
+                found = (result["mark"], result["caller"], result["order"]["room"], result["order"]["of"])
                 expect.equal("who answers", found, (mark, first, f"new of {mark}", mark))
     counts = [each.handle.call("Keystore", "get", {"key": "c"}) for each in publishers]
     expect.equal("calls that were served, two of each", counts, [{"value": "2"}] * 2)
@@ -134,9 +134,9 @@ async def near_names(target: Target) -> None:
 @check("IFC-LIFE-4", "near misses of a whitelisted business are refused", needs={"settings"})
 async def near_businesses(target: Target) -> None:
     business = "Acme-1"
-    publisher = await own(target, {**CONFIGURATION, "whitelist": [business, "another"]})
+    publisher = await create_own(target, {**CONFIGURATION, "whitelist": [business, "another"]})
     for _, wrong in near_misses(business, but=(*EMPTY, *SPACE)):
-        home = await own(target, business=wrong)
+        home = await create_own(target, business=wrong)
         await home.refused(publisher, script_key="meter")
-    home = await own(target, business=business)
+    home = await create_own(target, business=business)
     await home.subscribe(publisher, script_key="meter")

@@ -34,7 +34,7 @@ class Subscribed:
 
     @property
     def effective(self) -> Table:
-        """The parameters, with defaults for those that were not set."""
+        """The parameters, with the defaults of parameters that are not set."""
         return DEFAULTS | self.parameters
 
     def shown(self) -> Table:
@@ -72,8 +72,8 @@ class Interfaces:
 
     def hear(self, kind: str, who: str, publisher: str) -> None:
         """Store an event about a subscriber for its publisher."""
-        told = {"event": kind, "solution": who, "parameters": dict(self.all[who, publisher].effective)}
-        self.heard.setdefault(publisher, []).append(told)
+        event = {"event": kind, "solution": who, "parameters": dict(self.all[who, publisher].effective)}
+        self.heard.setdefault(publisher, []).append(event)
 
     def subscribe(self, who: str, publisher: str, key: str, parameters: Table, quota: Table) -> str | None:
         """Add a subscription, or return the rule by which it is refused."""

@@ -14,7 +14,7 @@ from labkit.conformance.interface.partners import (
     LIGHTS,
     METERS,
     Partner,
-    own,
+    create_own,
     seen,
 )
 from labkit.conformance.target import Target
@@ -85,8 +85,8 @@ async def without_mode(target: Target) -> None:
 )
 async def configured_mode(target: Target) -> None:
     for mode in ("sync", "async"):
-        publisher = await own(target, {"mode": mode, "events": [{"name": "rang"}]})
-        home = await own(target)
+        publisher = await create_own(target, {"mode": mode, "events": [{"name": "rang"}]})
+        home = await create_own(target)
         await home.subscribe(publisher, script_key="bell")
         await home.on("bell", "rang", 'return "heard"')
         heard = {"sync": "heard", "async": None}
@@ -149,14 +149,14 @@ async def default_script(target: Target) -> None:
 
 @check("IFC-TRIG-9", "a handler of the subscriber's own comes before the default script", needs={"settings"})
 async def own_handler_first(target: Target) -> None:
-    publisher = await own(target, {"events": [{"name": "rang", "default_script": 'return "default"'}]})
-    home = await own(target)
+    publisher = await create_own(target, {"events": [{"name": "rang", "default_script": 'return "default"'}]})
+    home = await create_own(target)
     await home.subscribe(publisher, script_key="bell")
     parameters: dict[str, Any] = {"target": home.id, "event": "rang"}
     expect.equal("before", await publisher.call(INTERFACE, "triggerOne", **parameters), "default")
     await home.on("bell", "rang", 'return "own"')
     expect.equal("after", await publisher.call(INTERFACE, "triggerOne", **parameters), "own")
-    other = await own(target)
+    other = await create_own(target)
     await other.on("bell", "rang", 'return "before"')
     await other.subscribe(publisher, script_key="bell")
     parameters["target"] = other.id
@@ -272,14 +272,14 @@ async def strangers(target: Target) -> None:
 
 @check("IFC-TRIG-18", "triggers name another event, or service and event", needs={"settings"})
 async def forms_of_triggers(target: Target) -> None:
-    publisher = await own(target, {"events": [{"name": "rang"}, {"name": "knocked"}]})
+    publisher = await create_own(target, {"events": [{"name": "rang"}, {"name": "knocked"}]})
     triggers = {
         "rang": "loud",
         "knocked": {"service": "other", "event": "quiet"},
         "else": [1, {"a": 2}],
         "n": 5,
     }
-    home = await own(target)
+    home = await create_own(target)
     await home.subscribe(publisher, script_key="bell", triggers=triggers)
     for service, event in (("bell", "loud"), ("other", "quiet"), ("bell", "rang"), ("bell", "knocked")):
         await home.on(service, event, f'return "{service} {event}"')

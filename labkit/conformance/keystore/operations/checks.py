@@ -49,7 +49,7 @@ async def wrong_tables(target: Target) -> None:
     for scalar in (key, 1, True):
         response = await probe.request("POST", "/call/Keystore/get", json=scalar)
         text = decoded(expect.status(response, 500)).get("error", "")
-        expect.true("the script is told why", "arguments must be a table" in text, text, response)
+        expect.true("the error gives the reason", "arguments must be a table" in text, text, response)
 
 
 @check("KEY-CALL-4", "two solutions with one key each have a value of their own")

@@ -48,7 +48,7 @@ class Operation:
 
 
 @dataclass(frozen=True)
-class AtOnce:
+class ConcurrentIncrements:
     """Run incrby from several clients concurrently."""
 
     solution: int
@@ -56,11 +56,11 @@ class AtOnce:
     numbers: tuple[int, ...]
 
     async def __call__(self, game: Store) -> None:
-        await game.at_once(self.solution, self.key, self.numbers)
+        await game.increment_concurrently(self.solution, self.key, self.numbers)
 
 
 @dataclass(frozen=True)
-class Several:
+class MultipleKeys:
     """Call mset, mget or mdelete."""
 
     solution: int
@@ -68,17 +68,17 @@ class Several:
     pairs: tuple[tuple[str, str], ...]
 
     async def __call__(self, game: Store) -> None:
-        await game.several(self.solution, self.operation, self.pairs)
+        await game.multiple_keys(self.solution, self.operation, self.pairs)
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListKeys:
     """List all keys."""
 
     solution: int
 
     async def __call__(self, game: Store) -> None:
-        await game.listed(self.solution)
+        await game.list_keys(self.solution)
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Clear:
 class Advance:
     """Let time pass."""
 
-    ticks: int  # of 1/1024 s
+    ticks: int  # 1024 ticks are a second
 
     async def __call__(self, game: Store) -> None:
         await game.advance(self.ticks)
@@ -145,9 +145,14 @@ def commands() -> SearchStrategy[Any]:
         command("hincrby", tuples(member, number), HASH),
         st.builds(Operation, solutions, one_of(["get", "get", "delete"]), keys),
         st.builds(Operation, solutions, just("set"), keys, st.one_of(text, one_of((5, -1, True, False)))),
-        st.builds(AtOnce, solutions, keys, st.lists(one_of((1, 2, 3)), min_size=2, max_size=4).map(tuple)),
-        st.builds(Several, solutions, one_of(["mset", "mget", "mdelete"]), pairs.map(tuple)),
-        st.builds(Listed, solutions),
+        st.builds(
+            ConcurrentIncrements,
+            solutions,
+            keys,
+            st.lists(one_of((1, 2, 3)), min_size=2, max_size=4).map(tuple),
+        ),
+        st.builds(MultipleKeys, solutions, one_of(["mset", "mget", "mdelete"]), pairs.map(tuple)),
+        st.builds(ListKeys, solutions),
         st.builds(Clear, solutions, one_of(("a", "A", "é"))),
         st.builds(Advance, one_of(TICKS)),
         st.builds(Advance, one_of(TICKS)),

@@ -71,7 +71,7 @@ def _compare(row: Row, found: Any, prefix: str) -> None:
 
 
 def _arranged(name: str, value: Any) -> Any:
-    """Return a value, sorted if Redis promises no order, as the recorded one is."""
+    """Return a value in the order of the recorded ones: sorted if Redis promises no order."""
     if name in UNORDERED and isinstance(value, list):
         return sorted(value)
     if name == "hscan" and isinstance(value, list):

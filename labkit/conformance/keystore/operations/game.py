@@ -47,7 +47,7 @@ class Store:
     async def end(self) -> None:
         """Read all keys once more, in both solutions."""
         for index, keys in enumerate(self.keys):
-            await self.listed(index)
+            await self.list_keys(index)
             for key in sorted(keys.kept):
                 kind = str(keys.run("type", key, (), self._now()))
                 if kind in READ:
@@ -104,8 +104,8 @@ class Store:
             return
         self._done(index, operation, parameters, rule)
 
-    async def at_once(self, index: int, key: str, numbers: Sequence[int]) -> None:
-        """Run incrby from several clients concurrently, in both solutions."""
+    async def increment_concurrently(self, index: int, key: str, numbers: Sequence[int]) -> None:
+        """Run incrby from multiple_keys clients concurrently, in both solutions."""
         if not all(self._in_any_order(each, key, numbers) for each in (0, 1)):
             for number in numbers:
                 await self.command(index, "incrby", key, (number,))
@@ -134,7 +134,7 @@ class Store:
         kept = keys.kept.get(key)
         return not (isinstance(kept, bytes) and kept.isdigit()) or int(kept) + sum(numbers) < 2**63
 
-    async def several(self, index: int, operation: str, pairs: Sequence[tuple[str, str]]) -> None:
+    async def multiple_keys(self, index: int, operation: str, pairs: Sequence[tuple[str, str]]) -> None:
         """Call mset, mget or mdelete."""
         keys = self.keys[index]
         keys.expire(self._now())
@@ -157,7 +157,7 @@ class Store:
 
             self._done(index, "mget", {"keys": names}, "KEY-MORE-1", judge)
 
-    async def listed(self, index: int) -> None:
+    async def list_keys(self, index: int) -> None:
         """List all keys of this run."""
         keys = self.keys[index]
         keys.expire(self._now())
@@ -309,7 +309,7 @@ def as_result(stored: Stored) -> Result:
 
 
 def plain(result: Result) -> Any:
-    """Return a result in its JSON form; scripts have no whole numbers beyond 2**53, so that those are text."""
+    """Return a result in its JSON form. Whole numbers beyond 2**53 become text, since scripts cannot represent them."""
     if isinstance(result, int) and abs(result) > 2**53:
         return str(result)
     if isinstance(result, bytes):

@@ -161,18 +161,18 @@ async def answers(target: Target) -> None:
 async def preflight(target: Target) -> None:
     site = Probe(target, SITE)
     asks = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "X-Note"}
-    told = {
+    headers = {
         "Access-Control-Allow-Origin": ALLOWED,
         "Access-Control-Allow-Methods": "GET, POST",
         "Access-Control-Allow-Headers": "Content-Type, X-Note",
     }
     for path in ("/deep", "/style.css"):
         response = await site.request("OPTIONS", path, headers={"Origin": ALLOWED, **asks})
-        expect.equal("what a preflight is told", _cors(expect.status(response, 204)), _lower(told), response)
+        expect.equal("headers of a preflight", _cors(expect.status(response, 204)), _lower(headers), response)
         response = await site.request("OPTIONS", path, headers={"Origin": OTHER, **asks})
-        expect.equal("what another origin is told", _cors(expect.status(response, 204)), {}, response)
+        expect.equal("headers for another origin", _cors(expect.status(response, 204)), {}, response)
         response = await site.request("OPTIONS", path, headers=asks)
-        expect.equal("what nobody's is told", _cors(expect.status(response, 204)), {}, response)
+        expect.equal("headers for an origin of nobody", _cors(expect.status(response, 204)), {}, response)
         response = await site.request("OPTIONS", path, headers={"Origin": ALLOWED})
         names = {"access-control-allow-origin", "access-control-expose-headers"}
         expect.equal("headers that OPTIONS names", {*_cors(expect.status(response, 204))}, names, response)

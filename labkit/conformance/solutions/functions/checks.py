@@ -192,8 +192,8 @@ def _calls(target: Target) -> None:
         for path in ("/calls", "/later"):
             response = solution.get(path)
             found = response.json()
-            told = {key: each for key, each in found.items() if key not in ("error", "message")}
-            same(f"what {name}.{operation} gives for {table} and {named}", told, wanted, response)
+            fields = {key: each for key, each in found.items() if key not in ("error", "message")}
+            same(f"what {name}.{operation} gives for {table} and {named}", fields, wanted, response)
 
 
 @check("SOL-FUN-2", "under which names a function is given an event", needs={"settings"})
@@ -248,7 +248,7 @@ def _apart(target: Target) -> None:
     for each in ("one", "other"):
         subscriber = lab.solution(f"{publisher.id}{each}")
         subscriber.subscribe(publisher)
-        subscriber.on("panels", "loud", lambda told: told["list"].append(told.pop("name")) or told)
+        subscriber.on("panels", "loud", lambda fields: fields["list"].append(fields.pop("name")) or fields)
     found = publisher.Interface.trigger(event="loud", mode="sync", data={"name": "x", "list": [1]})
     same("what both give", [each.get("result") for each in found], [{"list": [1, "x"]}] * 2)
 

@@ -44,8 +44,8 @@ def one_argument(original: Any) -> Any:
     def broken(self: FunctionHandler, arguments: Mapping[str, Any], run: Any) -> Any:
         if "event" not in arguments:
             return original(self, arguments, run)
-        told = arguments["event"]
-        shared = kept.setdefault(json.dumps(told, default=str), told)
+        event = arguments["event"]
+        shared = kept.setdefault(json.dumps(event, default=str), event)
         return original(self, dict.fromkeys(arguments, shared), run)
 
     return broken

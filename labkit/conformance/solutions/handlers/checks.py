@@ -46,7 +46,7 @@ async def function(target: Target) -> None:
     data = {"device_sn": identity, "alias": "text", "value": [1, "called by a route"], "more": {"a": []}}
     expect.status(await Probe(target).request("POST", "/scripts/handler", json=data), 200)
     events = await events_of(target, identity, 1)
-    same("what the handler was told", events, [{"handler": "datapoint", "event": data}])
+    same("the events that the handler received", events, [{"handler": "datapoint", "event": data}])
 
 
 @check("SOL-EVT-3", "a handler finds data or event, and context")
@@ -108,8 +108,8 @@ def _own_names(target: Target) -> None:
     ):
         id = target.identity()
         solution = lab.solution(id, products=[product])
-        told = "Keystore.command{key = 'seen', command = 'rpush', args = {context.service .. ' ' .. context.event}}"
-        solution.on(service, event, lua=told)
+        handled = "Keystore.command{key = 'seen', command = 'rpush', args = {context.service .. ' ' .. context.event}}"
+        solution.on(service, event, lua=handled)
         product.device(id).activate().write(text="x")
         lab.settle()
         seen = solution.Keystore.command(key="seen", command="lrange", args=[0, -1])["value"]
@@ -135,7 +135,7 @@ def _best(target: Target) -> None:
     device = product.device(name).activate()
     tell = "Keystore.command{key = 'told', command = 'rpush', args = {'%s'}}"
 
-    def told() -> list[str]:
+    def handled() -> list[str]:
         device.write(text="x")
         lab.settle()
         found: list[str] = solution.Keystore.command(key="told", command="lrange", args=[0, -1])["value"]
@@ -150,10 +150,10 @@ def _best(target: Target) -> None:
             solution.on(service, event, lua=tell % "the script before", replace=True)
             named = service.title() if service == "device" else service
             solution.on(named, event, lua=tell % service, replace=True)
-            expect.equal(f"who was told of {event}, one after the other", told(), [*services[:number]])
+            expect.equal(f"handlers of {event} that ran, in order", handled(), [*services[:number]])
         solution.on(name, event, lambda event: seen.append("a function"), replace=True)
-        expect.equal("what scripts were told then", told(), [*services])
-        expect.equal("what functions were told", seen, ["a function"])
+        expect.equal("scripts that ran then", handled(), [*services])
+        expect.equal("functions that ran", seen, ["a function"])
         solution.on(name, event, lambda event: None, replace=True)
         seen.clear()
         solution.Keystore.delete(key="told")

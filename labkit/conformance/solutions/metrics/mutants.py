@@ -1,4 +1,4 @@
-"""Code mutants that the metrics pattern shows; others are with those of the Keystore and of events."""
+"""Code mutants that only the metrics pattern shows; others are beside the Keystore's and the events' checks."""
 
 from __future__ import annotations
 

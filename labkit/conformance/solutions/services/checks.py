@@ -142,7 +142,7 @@ async def mails(target: Target) -> None:
     expect.equal("mails of those", len(target.lab.mailbox), before, email.last)
 
 
-# ---- services that stand in
+# ---- functions that replace a service
 
 
 @dataclass
@@ -210,8 +210,8 @@ async def standing_in(target: Target) -> None:
     ):
         error = await post.table(operation, **arguments)
         kind = "QueryError" if status < 500 else "ServerError"
-        told = {each: error.get(each) for each in ("type", "status")}
-        post.same(f"error of {operation}", told, {"type": kind, "status": status})
+        fields = {each: error.get(each) for each in ("type", "status")}
+        post.same(f"error of {operation}", fields, {"type": kind, "status": status})
     await target.in_lab(target.lab.service, name, greet=lambda name: f"Dear {name}")
     _, found = await post.call(name, "greet", {"name": "Ann"})
     post.same("what one gives that replaces it", found, "Dear Ann")

@@ -288,7 +288,7 @@ async def solutions(target: Target) -> None:
 @check("USR-CALL-13", "creating, changing and deleting a user raises account, each once")
 async def account(target: Target) -> None:
     user = User(target)
-    email, _, _ = await user.signed_up()
+    email, _, _ = await user.sign_up()
     id = await user.id_of(email)
     await user.table("updateUser", id=id, name="Anna")
     await user.nothing("deleteUser", id=id)

@@ -23,7 +23,7 @@ DATA = {
 @check("USR-DATA-1", "getUser gives the user that listUsers lists")
 async def get(target: Target) -> None:
     user = User(target)
-    email, _, _ = await user.signed_up()
+    email, _, _ = await user.sign_up()
     listed = await user.shown(email)
     user.same("the user", await user.table("getUser", id=listed["id"]), listed)
     await user.refused("getUser", 404, id=NOBODY)
@@ -76,7 +76,7 @@ async def change_password_at_once(target: Target) -> None:
 @check("USR-DATA-4", "deleteUser gives nil; the address is free, and the id is not used again")
 async def delete(target: Target) -> None:
     user = User(target)
-    email, password, _ = await user.signed_up()
+    email, password, _ = await user.sign_up()
     id = await user.id_of(email)
     await user.nothing("deleteUser", id=id)
     for operation in ("getUser", "deleteUser"):

@@ -80,7 +80,7 @@ async def no_mail(target: Target) -> None:
 @check("USR-GUIDE-3", "the code of an account activates it")
 async def verify(target: Target) -> None:
     guide = Guide(target)
-    email, password, code = await guide.signed_up()
+    email, password, code = await guide.sign_up()
     guide.message(expect.status(await guide.get(f"/api/verify/{code}"), 200))
     expect.status(await guide.post(LOGIN, email=email, password=password), 303)
     guide.message(expect.status(await guide.get(f"/api/verify/{code}"), 401))
@@ -225,7 +225,7 @@ async def forms_of_an_address(target: Target) -> None:
 @check("USR-GUIDE-35", "to look at the link of the mail activates nothing")
 async def looked_at(target: Target) -> None:
     guide = Guide(target)
-    email, password, code = await guide.signed_up()
+    email, password, code = await guide.sign_up()
     looked = await guide.request("HEAD", f"/api/verify/{code}")
     expect.status(looked, 405)
     expect.status(await guide.post(LOGIN, email=email, password=password), 401)

@@ -24,7 +24,7 @@ SAME_PATH = ("a slash behind",)  # a trailing slash is ignored in paths
 )
 async def near_right(target: Target) -> None:
     guide = Guide(target)
-    _, _, code = await guide.signed_up()
+    _, _, code = await guide.sign_up()
     for _, wrong in near_misses(code, but=(*EMPTY, *SAME_PATH)):
         expect.status(await guide.get(f"{VERIFY}{quote(wrong, safe='')}"), 401)
     expect.status(await guide.get(f"{VERIFY}{code}"), 200)

@@ -14,7 +14,7 @@ from labkit.conformance.target import Target
 from labkit.conformance.verdict import Mismatch
 from labkit.fleet.browser import Browser
 
-GOOGLE, TWITTER = "google", "twitter"  # OAuth 2 and OAuth 1; both log Ann in without a form
+GOOGLE, TWITTER = "google", "twitter"  # OAuth 2 and OAuth 1; both providers log Ann in without a form
 SCOPES = {GOOGLE: ["profile", "email"]}
 HANDLE = {GOOGLE: "/social/handle/google", TWITTER: "/social/twitter/handle"}
 LOGIN = {GOOGLE: "/social/handle/google/loginurl", TWITTER: "/twitter/login"}

@@ -18,7 +18,7 @@ Call = Callable[..., Awaitable[Any]]  # calls an operation of the User service: 
 
 @dataclass(frozen=True, slots=True)
 class OAuthClient:
-    """A client, with the token of the user who approves it.
+    """Client of the OAuth provider, with the token of the user who approves it.
 
     call: makes the operations and returns their results, also error objects; owner: the user's id; record: the result
     of createOauthClient. `changes` override parameters of a request; None removes one.

@@ -18,7 +18,7 @@ SOLUTIONS = (PROBE, WITNESS)
 
 
 class OAuth:
-    """One game: two users, each with a client, who approve clients and exchange codes."""
+    """One game: two users with a client each, which they approve and whose codes they exchange."""
 
     default = "USR-OAUTH-1"
 
@@ -214,6 +214,7 @@ class OAuth:
                 self._diverged = True
 
         def judge_elsewhere(given: CallResult) -> None:
+            """Check that the other solution does not know the token."""
             seen = result(given).get("id")
             self._rules.holds("USR-OAUTH-38", "user of the token in another solution", seen, None, given)
 

@@ -126,7 +126,7 @@ async def bad_names(target: Target) -> None:
     given = {"role_id": role, "parameter_name": "sn", "parameter_value": "1"}
     for field, bad in (("role_id", "a b"), ("parameter_name", "s1"), ("parameter_value", "a-b")):
         message = (await user.refused("listRoleParamUsers", 400, **{**given, field: bad}))["message"]
-        expect.true(f"{field} is told", field in message, message, user.last)
+        expect.true(f"{field} is named", field in message, message, user.last)
 
 
 @check("USR-ROLE-11", "createRole and getRole give role_id and the list of parameters")

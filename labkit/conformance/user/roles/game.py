@@ -28,7 +28,7 @@ FIRST_ASSIGNED: tuple[Assigned, ...] = (
 
 
 class Roles:
-    """One game: roles and permissions with a prefix of its own, and new users who hold some of them."""
+    """One game: roles and permissions with a fresh prefix, and new users with assignments of some of them."""
 
     default = "USR-ROLE-11"
 

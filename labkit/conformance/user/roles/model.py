@@ -266,7 +266,7 @@ class Access:
         return sorted(self.role(role_id).held)
 
     def users_of(self, role_id: str, name: str, value: str) -> list[int]:
-        """Return the ids of users who hold a value or the wildcard. Raises Refused."""
+        """Return the ids of all users with a value, or with the wildcard. Raises Refused."""
         role = self.role(role_id)
         role.name(name)
         return sorted(user for user in role.held if self.has_value(user, role_id, name, value))

@@ -124,7 +124,7 @@ async def granted(target: Target) -> None:
         await user.create_social(scope=scope)
         token = await user.text("getSocialToken", **await user.callback())
         found = await user.info(GOOGLE, token)
-        user.same("what is told", sorted(found.keys() - {"email_verified"}), sorted(known))
+        user.same("fields of the answer", sorted(found.keys() - {"email_verified"}), sorted(known))
 
 
 @check("USR-SOC-12", "a social without scope has an empty one")

@@ -13,7 +13,7 @@ from labkit.conformance.users import NEW_PASSWORD, PASSWORD, User
 @check("USR-TOKEN-1", "before activation there is no token, and the user stays inactive")
 async def inactive(target: Target) -> None:
     user = User(target)
-    email, password, code = await user.signed_up()
+    email, password, code = await user.sign_up()
     kind, result = await user.call("User", "getUserToken", {"email": email, "password": password})
     expect.true("no token", kind == "table" and "error" in result, kind, user.last)
     found = await user.shown(email)

@@ -56,7 +56,7 @@ async def gone_meanwhile(target: Target) -> None:
 async def code_at_once(target: Target) -> None:
     user = User(target)
     for turned in ORDERS:
-        _, _, code = await user.signed_up()
+        _, _, code = await user.sign_up()
         activate = later_call(user, "activateUser", code=code)
         kinds = sorted(kind for kind, _ in await at_once(activate, activate, turned=turned))
         expect.equal("two activations by one code", kinds, ["string", "table"], user.last)

@@ -63,7 +63,7 @@ async def values(target: Target) -> None:
 @check("USR-USER-4", "createUser creates a user who is activated by the code that it gives")
 async def sign_up(target: Target) -> None:
     user = User(target)
-    email, _, code = await user.signed_up()
+    email, _, code = await user.sign_up()
     expect.true("there is a code", code, code, user.last)
     expect.true("not active yet", (await user.shown(email)).get("status") != 1, "active", user.last)
     expect.equal("activateUser", await user.text("activateUser", code=code), "OK", user.last)
@@ -81,7 +81,7 @@ async def no_sign_up(target: Target) -> None:
 @check("USR-USER-6", "codes are 40 letters and digits, each another")
 async def codes(target: Target) -> None:
     user = User(target)
-    one, other = [(await user.signed_up())[2] for _ in range(2)]
+    one, other = [(await user.sign_up())[2] for _ in range(2)]
     expect.true("40 letters and digits", re.fullmatch(r"[A-Za-z0-9]{40}", one), one, user.last)
     expect.true("another each time", one != other, "the same code", user.last)
 
@@ -137,7 +137,7 @@ async def odd_letters(target: Target) -> None:
 @check("USR-USER-9", "the code makes its user active, and nobody else")
 async def activation(target: Target) -> None:
     user = User(target)
-    (ann, _, code), (bob, _, _) = [await user.signed_up() for _ in range(2)]
+    (ann, _, code), (bob, _, _) = [await user.sign_up() for _ in range(2)]
     before = await user.shown(bob)
     expect.equal("activateUser", await user.text("activateUser", code=code), "OK", user.last)
     await user.text("getUserToken", email=ann, password=PASSWORD)
@@ -148,7 +148,7 @@ async def activation(target: Target) -> None:
 @check("USR-USER-10", "a wrong code gives an error with a message, and activates nobody")
 async def wrong_code(target: Target) -> None:
     user = User(target)
-    email, _, code = await user.signed_up()
+    email, _, code = await user.sign_up()
     before = await user.shown(email)
     for wrong in ("", "x", code[:-1], code[:-1] + ("a" if code[-1] != "a" else "b"), f"{code}x"):
         kind, result = await user.call("User", "activateUser", {"code": wrong})
@@ -160,7 +160,7 @@ async def wrong_code(target: Target) -> None:
 @check("USR-USER-11", "the second time a code is 400")
 async def used_code(target: Target) -> None:
     user = User(target)
-    email, _, code = await user.signed_up()
+    email, _, code = await user.sign_up()
     await user.text("activateUser", code=code)
     await user.refused("activateUser", 400, code=code)
     await user.refused("activateUser", 400, code="x" * 40)
@@ -170,7 +170,7 @@ async def used_code(target: Target) -> None:
 @check("USR-USER-11", "the code of a user whom updateUser activated is invalid")
 async def needless_code(target: Target) -> None:
     user = User(target)
-    email, _, code = await user.signed_up()
+    email, _, code = await user.sign_up()
     id = await user.id_of(email)
     for status in (1, 0):
         await user.table("updateUser", id=id, status=status)
@@ -304,7 +304,7 @@ async def no_reset(target: Target) -> None:
 @check("USR-USER-19", "a reset gives id, email, name and creation_date alone")
 async def reset_result(target: Target) -> None:
     user = User(target)
-    email, _, _ = await user.signed_up()
+    email, _, _ = await user.sign_up()
     wanted = await user.shown(email)
     del wanted["status"]
     result = await user.table("resetUserPassword", id=wanted["id"], password=NEW_PASSWORD)
@@ -314,7 +314,7 @@ async def reset_result(target: Target) -> None:
 @check("USR-USER-20", "a like with a NUL fits nobody")
 async def nul_in_a_filter(target: Target) -> None:
     user = User(target)
-    email, _, _ = await user.signed_up()
+    email, _, _ = await user.sign_up()
     for value in ("\0", f"{email}\0", f"{email}\0x", f"\0{email}", "%\0", f"{email[:5]}%\0%"):
         for field in ("email", "name"):
             user.same("who is found", await user.table("listUsers", filter=f"{field}::like::{value}"), [])

@@ -30,7 +30,7 @@ async def expect_refused(
 @check("USR-USER-10 USR-TOKEN-3 USR-TOKEN-7 USR-TOKEN-12", "near misses of codes, passwords and tokens")
 async def near_accounts(target: Target) -> None:
     user = User(target)
-    email, _, code = await user.signed_up()
+    email, _, code = await user.sign_up()
     await expect_refused(user, "activateUser", "code", code, {})
     password = "Correct Horse"
     id = await user.id_of(email)
