@@ -1,4 +1,4 @@
-"""One grammar of requests to the device API: right ones, and what can be wrong with each."""
+"""Grammar of requests to the device API: valid ones, and the faults that each may have."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ KIB = 1024
 
 @dataclass(frozen=True)
 class Request:
-    """A request; `credential` names what it shows of the device `d` (see test_fuzz).
+    """A request; `credential` names the credential of device `d` that it has (see test_fuzz).
 
-    framing: length, chunked, or cut: less comes than was said.
+    framing: length, chunked, or cut: the body is shorter than announced.
     """
 
     product: str
@@ -35,7 +35,7 @@ class Request:
         said = self.encode(b"...", [])
         return f"{self.product}, {self.credential}: {said[:300]!r} of {len(said)} bytes"
 
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # how hypothesis shows it
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # for hypothesis
         printer.text(repr(self))
 
     def encode(self, host: bytes, credentials: list[tuple[bytes, bytes]]) -> bytes:
@@ -93,7 +93,7 @@ BODY = st.none() | GOOD | FORM | RECORD | ACTIVATION | PEM | st.binary(max_size=
 
 # --- targets ------------------------------------------------------------------------------------------------
 
-# Bytes beyond ASCII are refused by the HTTP parser itself: one in a while is enough.
+# The HTTP parser itself refuses bytes beyond ASCII, so that few requests need them.
 SPOKEN = FORM.map(lambda form: form if form.isascii() or form.endswith(b"\xff") else b"text&number")
 QUERY = (
     ALIASES
@@ -197,7 +197,7 @@ PEM_TYPE = b"application/x-pem-file; charset=utf-8"
 
 @st.composite
 def right(draw: st.DrawFn) -> Request:
-    """A request without a fault."""
+    """Draw a request without a fault."""
     product = draw(st.sampled_from(["token", "token", "password", "certificate"]))
     path = draw(st.sampled_from(sorted(PATHS)))
     request = Request(product, PATHS[path], path)
@@ -234,7 +234,7 @@ FAULTS: dict[str, st.SearchStrategy[dict[str, Any]]] = {
 
 @st.composite
 def requests(draw: st.DrawFn) -> Request:
-    """A request with up to three faults."""
+    """Draw a request with up to three faults."""
     request = draw(right())
     for fault in draw(st.lists(st.sampled_from(sorted(FAULTS)), max_size=3, unique=True)):
         request = replace(request, **draw(FAULTS[fault]))

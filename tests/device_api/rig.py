@@ -1,4 +1,4 @@
-"""A platform on the test's own loop, and clients that send bytes and keep what comes."""
+"""A platform on the test's own loop, and clients that send bytes and store what they receive."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ Headers = Sequence[tuple[str, str]]
 
 
 class Answer(answers.Answer):
-    """An answer, and the form that its body is."""
+    """A response whose body can be read as a form."""
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -55,7 +55,7 @@ class Answer(answers.Answer):
 
 
 class Client:
-    """One connection to one product."""
+    """A connection to one product."""
 
     def __init__(self, host: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.host = host
@@ -72,7 +72,7 @@ class Client:
         headers: Headers = (),
         form: bool = True,
     ) -> Answer:
-        """Send a request and read its answer; `form`: a body is declared as a form."""
+        """Send a request and read its answer; `form`: declare the body as a form."""
         self.send(method, path, body, headers=headers, form=form)
         return await self.answer(method)
 
@@ -85,7 +85,7 @@ class Client:
         headers: Headers = (),
         form: bool = True,
     ) -> None:
-        """Send a request. Surrogates in text stand for bytes that are not UTF-8."""
+        """Send a request. Surrogates in text represent bytes that are not UTF-8."""
         data = body.encode() if isinstance(body, str) else body
         fields = [("Host", self.host), *self.credentials, *headers]
         if data is not None:
@@ -102,17 +102,17 @@ class Client:
         return Answer(came.status, came.version, came.reason, came.headers, came.body, came.chunks)
 
     async def rest(self) -> bytes:
-        """All that comes until the connection ends."""
+        """Return all bytes until the connection ends."""
         async with asyncio.timeout(PATIENCE):
             return b"".join([piece async for piece in self._answers.rest()])
 
     def leave(self) -> None:
-        """Be gone at once."""
+        """Close the connection at once."""
         self._writer.transport.abort()
 
 
 class DeviceRig:
-    """The platform, with a device of each kind to hand."""
+    """The platform, with a prepared device of each kind."""
 
     def __init__(self, platform: Platform) -> None:
         self.platform = platform
@@ -122,7 +122,7 @@ class DeviceRig:
     async def connect(
         self, product: str = "token", pair: KeyPair | None = None, *, tls: bool = False
     ) -> Client:
-        """A connection to a product: plain, or over TLS, with a client's certificate if there is one."""
+        """Open a connection to a product: plain, or over TLS, with a client certificate if one is given."""
         host, listener = self.platform.devices.products.get(product).domain, self.platform.context.address
         options: dict[str, Any] = {}
         port = listener.http_port
@@ -135,7 +135,7 @@ class DeviceRig:
         return client
 
     async def device(self, product: str = "token", identity: str = "d") -> Client:
-        """A provisioned device of a product, on a connection of its own."""
+        """Provision a device of a product, with its own connection."""
         if product == "certificate":
             self.pairs[identity] = pair(identity)
             client = await self.connect(product, self.pairs[identity])
@@ -153,7 +153,7 @@ class DeviceRig:
         return client
 
     async def kept(self) -> dict[str, list[Any]]:
-        """All that the lab remembers of devices: every table, and the events so far."""
+        """Return all that the lab stores about devices: every table, and the events so far."""
 
         def rows(connection: Connection) -> dict[str, list[Any]]:
             return {
@@ -168,13 +168,13 @@ class DeviceRig:
         return [e for e in self.platform.context.journal.select("event") if summary in (None, e.summary)]
 
     def payloads(self, summary: str) -> list[dict[str, Any]]:
-        """What the events of a type carried."""
+        """Return the payloads of the events of a type."""
         return [dict(event.detail or {}) for event in self.events(summary)]
 
     async def held(
         self, count: int, identity: str = "d", alias: str = "text", product: str = "token"
     ) -> None:
-        """Return once so many polls of an alias wait."""
+        """Return once `count` polls of an alias are pending."""
         async with asyncio.timeout(PATIENCE):
             await self.platform.devices.polls.wait_for_count(product, identity, alias, count)
 
@@ -189,7 +189,7 @@ class DeviceRig:
 
 @asynccontextmanager
 async def device_rig(**settings: Any) -> AsyncIterator[DeviceRig]:
-    """A platform that stands still. Whatever a test does, it leaves no error behind and nothing going on."""
+    """Provide a platform whose clock stands still; afterwards there must be no error and no pending work."""
     stray: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: stray.append(context))
     values = {"https_port": 0, "http_port": 0, "products": PRODUCTS, **settings}
@@ -204,17 +204,17 @@ async def device_rig(**settings: Any) -> AsyncIterator[DeviceRig]:
 
 
 def basic(identity: str, password: str) -> tuple[str, str]:
-    """The header of a password."""
+    """Return the header of Basic authorization."""
     return "Authorization", "Basic " + base64.b64encode(f"{identity}:{password}".encode()).decode()
 
 
 def pair(identity: str | None, **options: Any) -> KeyPair:
-    """A device's certificate and key."""
+    """Return a device's certificate and key."""
     return KeyPair.from_pem(*client_certificate(identity, **options))
 
 
 def check_refusal(answer: Answer) -> None:
-    """A short reason in plain text that gives nothing away."""
+    """Assert that a refusal has a short reason in plain text without internals."""
     reason = answer.body.decode()
     assert answer.header("Content-Type") == "text/plain; charset=utf-8"
     assert 0 < len(reason) <= 150

@@ -1,4 +1,4 @@
-"""Write, read and hybrid: odd forms, the rows that are kept, races, and the limits of events."""
+"""Write, read and hybrid requests: odd forms, stored rows, races, and limits of events."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ODD = ["", " ", "a b", "a+b", "a&b=c", "100%", "%41", "\r\n\t\x00", "üß€🌡
 
 
 async def read(client: Client, query: str) -> list[tuple[str, str]] | None:
-    """The pairs that come back; None for 204."""
+    """Return the pairs of the answer; None for 204."""
     answer = await client.ask("GET", f"{ALIAS}?{query}")
     assert answer.status in (200, 204)
     if answer.status == 204:
@@ -52,7 +52,9 @@ async def test_all_values_of_a_request_have_its_second(rig: DeviceRig) -> None:
         ("&text&", [("text", "a")]),
     ],
 )
-async def test_what_a_query_reads(rig: DeviceRig, query: str, found: list[tuple[str, str]] | None) -> None:
+async def test_a_read_returns_the_aliases_of_its_query(
+    rig: DeviceRig, query: str, found: list[tuple[str, str]] | None
+) -> None:
     client = await rig.device()
     await client.ask("POST", ALIAS, "text=a&number=1")
     assert await read(client, query) == found
@@ -72,7 +74,7 @@ async def test_what_a_body_stores(rig: DeviceRig, body: str, stored: list[tuple[
     assert len(rig.events("data_in")) == 1
 
 
-async def test_resources_that_change_on_a_running_lab(rig: DeviceRig) -> None:
+async def test_resources_can_change_on_a_running_lab(rig: DeviceRig) -> None:
     client = await rig.device()
     await client.ask("POST", ALIAS, "new=1")
     rig.platform.devices.products.get("token").change(resources={"new": "string"})
@@ -80,7 +82,7 @@ async def test_resources_that_change_on_a_running_lab(rig: DeviceRig) -> None:
     assert await read(client, "new&text") == [("new", "2")]
 
 
-async def test_many_writes_at_once_are_all_stored(rig: DeviceRig) -> None:
+async def test_concurrent_writes_are_all_stored(rig: DeviceRig) -> None:
     clients = [await rig.device(identity=f"d{number}") for number in range(20)]
     answers = await asyncio.gather(
         *(client.ask("POST", f"{ALIAS}?text", f"text={number}") for number, client in enumerate(clients))
@@ -88,8 +90,8 @@ async def test_many_writes_at_once_are_all_stored(rig: DeviceRig) -> None:
     assert [answer.pairs for answer in answers] == [[("text", str(number))] for number in range(20)]
 
 
-async def test_a_client_that_leaves_after_its_write_leaves_the_value_and_its_events(rig: DeviceRig) -> None:
-    """As devices do that send and close; the value may come too late, but never without its events."""
+async def test_a_write_whose_client_leaves_is_stored_with_its_events(rig: DeviceRig) -> None:
+    """Devices may send and close at once: the value may come too late, but never without its events."""
     reader = await rig.device(identity="d")
     for number in range(10):
         client = await rig.connect()
@@ -131,11 +133,11 @@ async def test_a_write_waits_while_too_many_events_of_its_device_are_queued(
     assert row[2:5] == ("text", 1767225600, "held")  # stamped when it was received
 
 
-# --- the values that a resource takes: a property -----------------------------------------------------------
+# --- the values that a resource accepts: a property -----------------------------------------------------------
 
 
 @given(st.text(max_size=12), st.sampled_from(["number", "integer", "float", "boolean"]))
-def test_a_value_that_is_taken_means_what_it_says(value: str, format: str) -> None:
+def test_an_accepted_value_has_the_format_of_its_resource(value: str, format: str) -> None:
     product = PlatformProduct(ProductSettings.model_validate({"id": "p", "resources": {"a": format}}), "p")
     if product.value_error("a", value) is not None:
         return

@@ -1,4 +1,4 @@
-"""Whose request it is: what no check sees of it, such as settings of the wire, locks, and races."""
+"""Authentication beyond the checks: settings of the wire, locks, and races."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ REQUESTS = [
 
 
 async def statuses(client: Client) -> set[int]:
-    """What the endpoints that need credentials answer; 404 is that of an authenticated download."""
+    """Return the statuses of the endpoints that need credentials; 404 is the one of an authenticated download."""
     found = {(await client.ask(*request)).status for request in REQUESTS}
     return {401} if found == {401} else found - {200, 204, 404}
 
 
-# --- who is let in ------------------------------------------------------------------------------------------
+# --- accepted credentials -----------------------------------------------------------------------------------
 
 
-async def test_a_401_says_in_which_charset_a_password_is_expected(rig: DeviceRig) -> None:
+async def test_a_401_names_the_charset_of_passwords(rig: DeviceRig) -> None:
     client = await rig.connect("password")
     answer = await client.ask("GET", DOWNLOAD)
     assert answer.header("WWW-Authenticate") == 'Basic realm="device", charset="UTF-8"'
 
 
-async def test_spaces_around_a_token_in_authorization_count_for_nothing(rig: DeviceRig) -> None:
+async def test_spaces_around_a_token_in_authorization_are_ignored(rig: DeviceRig) -> None:
     device = await rig.device()
     device.credentials = [("Authorization", f"Token   {device.credentials[0][1]} ")]
     assert await statuses(device) == set()
 
 
-async def test_wire_switches_name_the_headers_of_tokens() -> None:
+async def test_wire_settings_select_the_headers_of_tokens() -> None:
     async with lab(wire={"token_headers": ["X-Other-CIK", "X-Third"], "authorization_token": False}) as rig:
         device = await rig.device()
         token = device.credentials[0][1]
@@ -76,7 +76,7 @@ async def test_identities_and_passwords_are_utf_8(rig: DeviceRig) -> None:
 
 
 @pytest.mark.parametrize("product", ["token", "password", "certificate"])
-async def test_a_locked_device_is_kept_out_with_valid_credentials(rig: DeviceRig, product: str) -> None:
+async def test_a_locked_device_is_refused_with_valid_credentials(rig: DeviceRig, product: str) -> None:
     client = await rig.device(product)
     await rig.platform.devices.registry.lock(product, "d")
     assert await statuses(client) == {401}
@@ -86,7 +86,7 @@ async def test_a_locked_device_is_kept_out_with_valid_credentials(rig: DeviceRig
 
 
 @pytest.mark.parametrize("product", ["token", "password", "certificate"])
-async def test_switching_self_registration_off_keeps_out_who_is_not_whitelisted(
+async def test_without_self_registration_a_device_that_is_not_whitelisted_is_refused(
     rig: DeviceRig, product: str
 ) -> None:
     client = await rig.device(product)
@@ -97,11 +97,11 @@ async def test_switching_self_registration_off_keeps_out_who_is_not_whitelisted(
     assert await statuses(client) == set()
 
 
-# --- one head again and again on a connection: what it means is kept, whether it counts is not ---------------
+# --- repeated heads on a connection: the parsed credential is cached, its validity is not ---------------------
 
 
 @pytest.mark.parametrize("product", ["token", "password"])
-async def test_a_head_that_comes_again_counts_as_long_as_its_credential(rig: DeviceRig, product: str) -> None:
+async def test_a_repeated_head_is_valid_as_long_as_its_credential(rig: DeviceRig, product: str) -> None:
     client = await rig.device(product)
     registry, other = rig.platform.devices.registry, "password" if product == "token" else "token"
     change = rig.platform.devices.products.get(product).change
@@ -122,7 +122,7 @@ async def test_a_head_that_comes_again_counts_as_long_as_its_credential(rig: Dev
     assert [await status(), await status()] == [401, 401]
 
 
-async def test_two_tokens_in_a_head_are_one_too_many_each_time(rig: DeviceRig) -> None:
+async def test_two_tokens_in_a_repeated_head_are_refused_each_time(rig: DeviceRig) -> None:
     client = await rig.device()
     client.credentials = [*client.credentials, *client.credentials]
     assert [(await client.ask("POST", ALIAS, "text=x")).status for _ in range(3)] == [400, 400, 400]
@@ -135,7 +135,7 @@ async def test_provisioning_switched_off_is_403(rig: DeviceRig) -> None:
     client = await rig.connect("off")
     assert (await client.ask("POST", ACTIVATE, "id=allowed")).status == 403
     await rig.platform.devices.registry.allow("off", ["allowed"], "0" * 40)
-    client.credentials = [("X-Platform-CIK", "0" * 40)]  # preset: it works, and cannot be replaced
+    client.credentials = [("X-Platform-CIK", "0" * 40)]  # preset: valid, and not replaceable
     assert await statuses(client) == set()
     assert (await client.ask("POST", ACTIVATE, "")).status == 403
 
@@ -147,7 +147,7 @@ async def test_a_locked_identity_gets_no_first_credential(rig: DeviceRig) -> Non
     assert (await client.ask("POST", ACTIVATE, "id=d")).status == 401
 
 
-async def test_a_credential_that_was_replaced_while_its_request_was_under_way_is_401(rig: DeviceRig) -> None:
+async def test_a_credential_that_is_replaced_during_its_request_is_401(rig: DeviceRig) -> None:
     slow, quick = await rig.device(), await rig.connect()
     quick.credentials = slow.credentials
     authenticated = asyncio.Event()
@@ -159,7 +159,7 @@ async def test_a_credential_that_was_replaced_while_its_request_was_under_way_is
         f"X-Platform-CIK: {slow.credentials[0][1]}\r\n\r\n".encode()
     )
     async with asyncio.timeout(PATIENCE):
-        await authenticated.wait()  # and now it waits for its body
+        await authenticated.wait()  # the request waits for its body
     token = (await quick.ask("POST", ACTIVATE, "id=d")).body.decode()
     slow.write(b"id=d")
     assert (await slow.answer()).status == 401

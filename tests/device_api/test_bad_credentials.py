@@ -1,4 +1,4 @@
-"""Bad credentials and certificates: refused like other bad input, and nothing changes."""
+"""Invalid credentials and certificates: refused without any change of state."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WRONG_TYPE = ("Content-Type", "application/json")
 
 
 def version_9(identity: str) -> bytes:
-    """A certificate that is right but for its version."""
+    """Return a certificate that is valid except for its version."""
     der = pair(identity).certificate.public_bytes(Encoding.DER)
     wrong = der.replace(bytes.fromhex("a003020102"), bytes.fromhex("a003020109"))
     assert wrong != der
@@ -48,7 +48,7 @@ PEMS = {
 }
 
 
-async def test_a_certificate_that_replaces_nothing(rig: DeviceRig) -> None:
+async def test_an_invalid_certificate_replaces_nothing(rig: DeviceRig) -> None:
     await rig.device("certificate")
     own = rig.pairs["d"]
     before = await rig.kept()
@@ -63,7 +63,7 @@ async def test_a_certificate_that_replaces_nothing(rig: DeviceRig) -> None:
                 assert (await client.ask("GET", DOWNLOAD)).status == 200
 
 
-async def test_a_certificate_declared_as_something_else(rig: DeviceRig) -> None:
+async def test_a_certificate_with_a_wrong_content_type_is_refused(rig: DeviceRig) -> None:
     client = await rig.device("certificate")
     before = await rig.kept()
     for type in (FORM, WRONG_TYPE, ("Content-Type", "application/x-pem-file; charset=latin-1")):
@@ -73,7 +73,7 @@ async def test_a_certificate_declared_as_something_else(rig: DeviceRig) -> None:
     assert await rig.kept() == before
 
 
-# --- credentials: see test_authenticate for who gets what ---------------------------------------------------
+# --- credentials: test_authenticate has the valid ones ------------------------------------------------------
 
 
 BAD: list[tuple[str, str, Headers, int]] = [
@@ -98,7 +98,7 @@ BAD: list[tuple[str, str, Headers, int]] = [
 ]
 
 
-async def test_bad_credentials(rig: DeviceRig) -> None:
+async def test_invalid_credentials_are_refused(rig: DeviceRig) -> None:
     for product in ("token", "password"):
         await rig.device(product)
     before = await rig.kept()

@@ -1,4 +1,4 @@
-"""Bad input: each gets its status and a short reason in plain text, and changes nothing."""
+"""Invalid requests: refused with their status and a short reason in plain text, without any change of state."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WRONG_TYPE = ("Content-Type", "application/json")
 
 @dataclass(frozen=True)
 class Bad:
-    """A request with one fault. It shows the credentials of device `d` unless `anonymous`."""
+    """A request with one fault. It has the credentials of device `d` unless `anonymous`."""
 
     about: str
     status: int
@@ -38,7 +38,7 @@ class Bad:
     product: str = "token"
     form: bool = True
     anonymous: bool = False
-    reason: str = ""  # what it says, or part of it
+    reason: str = ""  # the expected reason, or part of it
 
 
 BAD = [
@@ -255,7 +255,7 @@ BAD = [
 ]
 
 
-async def test_it_is_refused(rig: DeviceRig) -> None:
+async def test_an_invalid_request_is_refused(rig: DeviceRig) -> None:
     await rig.platform.devices.content.add("token", "fw", b"0123456789")
     await rig.platform.devices.content.add("token", "empty", b"")
     for number, bad in enumerate(BAD):
@@ -275,7 +275,7 @@ async def check_refused(rig: DeviceRig, client: Client, bad: Bad) -> None:
     assert bad.reason in answer.body.decode()
     assert await rig.kept() == before
     entry = rig.platform.context.journal.select()[-1]
-    if answer.version == "1.0":  # what cannot be read at all never gets as far as the device API
+    if answer.version == "1.0":  # an unreadable request never reaches the device API
         assert entry.kind == "refused"
     else:
         assert (entry.kind, entry.status) == ("request", bad.status)
@@ -283,24 +283,24 @@ async def check_refused(rig: DeviceRig, client: Client, bad: Bad) -> None:
         assert entry.detail["reason"] == answer.body.decode()
     if answer.header("Connection") == "close" or answer.version == "1.0":
         assert await client.rest() == b""
-    else:  # whatever was wrong, the next request is read from its beginning
+    else:  # after any fault, the next request is read from its beginning
         assert (await client.ask("GET", "/timestamp")).body == b"1767225600"
 
 
-async def test_a_body_of_64_kib_is_taken(rig: DeviceRig) -> None:
+async def test_a_body_of_64_kib_is_accepted(rig: DeviceRig) -> None:
     client = await rig.device()
     body = "text=" + "x" * (64 * KIB - 5)
     assert (await client.ask("POST", ALIAS, body)).status == 204
     assert (await client.ask("GET", POLL)).body.decode() == body
 
 
-async def test_a_chunked_body_over_64_kib_is_refused_as_it_comes(rig: DeviceRig) -> None:
+async def test_a_chunked_body_over_64_kib_is_refused_while_it_arrives(rig: DeviceRig) -> None:
     client = await rig.device()
     before = await rig.kept()
     client.write(
         f"POST {ALIAS} HTTP/1.1\r\nHost: {client.host}\r\nTransfer-Encoding: chunked\r\n"
         f"X-Platform-CIK: {client.credentials[0][1]}\r\n\r\n"
-        f"20000\r\ntext={'x' * (64 * KIB)}".encode()  # and no end of it
+        f"20000\r\ntext={'x' * (64 * KIB)}".encode()  # and without its end
     )
     answer = await client.answer()
     assert answer.status == 413
@@ -308,7 +308,7 @@ async def test_a_chunked_body_over_64_kib_is_refused_as_it_comes(rig: DeviceRig)
     assert await rig.kept() == before
 
 
-async def test_a_chunked_body_that_breaks_off_stores_nothing(rig: DeviceRig) -> None:
+async def test_a_chunked_body_that_is_cut_stores_nothing(rig: DeviceRig) -> None:
     client = await rig.device()
     before = await rig.kept()
     client.write(
@@ -339,24 +339,24 @@ async def test_allow_lists_the_methods_of_a_path(rig: DeviceRig, path: str, allo
     assert (offered.status, offered.header("Allow"), offered.body) == (204, allowed, b"")
 
 
-async def test_an_unsatisfiable_range_tells_the_size(rig: DeviceRig) -> None:
+async def test_the_answer_to_an_unsatisfiable_range_has_the_size(rig: DeviceRig) -> None:
     await rig.platform.devices.content.add("token", "fw", b"0123456789")
     client = await rig.device()
     answer = await client.ask("GET", f"{DOWNLOAD}?id=fw", headers=[("Range", "bytes=10-20")])
     assert (answer.status, answer.header("Content-Range")) == (416, "bytes */10")
 
 
-# --- what is nobody's fault ---------------------------------------------------------------------------------
+# --- failures that no client causes -------------------------------------------------------------------------
 
 
-async def test_what_cannot_be_stored_is_not_acknowledged(rig: DeviceRig) -> None:
+async def test_a_value_that_cannot_be_stored_is_not_acknowledged(rig: DeviceRig) -> None:
     client = await rig.device()
     before = await rig.kept()
 
     def limit(connection: Connection, pages: int) -> None:
         connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
 
-    await rig.platform.context.database.read(limit, 1)  # the size that it has now: the disk is full
+    await rig.platform.context.database.read(limit, 1)  # the current size: the disk is full
     answer = await client.ask("POST", ALIAS, "text=" + "x" * 60_000)
     assert (answer.status, answer.body) == (500, b"internal error")
     assert answer.header("Content-Type") == "text/plain; charset=utf-8"
@@ -369,4 +369,4 @@ async def test_what_cannot_be_stored_is_not_acknowledged(rig: DeviceRig) -> None
     again = await rig.connect()
     again.credentials = client.credentials
     assert (await again.ask("POST", ALIAS, "text=" + "x" * 60_000)).status == 204
-    rig.platform.context.journal.clear()  # of the one error that was meant
+    rig.platform.context.journal.clear()  # of the one intended error

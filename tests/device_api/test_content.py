@@ -1,4 +1,4 @@
-"""Downloading content: odd ranges, framing across pieces, and content that changes meanwhile."""
+"""Downloads of content: odd ranges, framing across pieces, and concurrent changes."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ async def test_two_ranges_are_ignored(rig: DeviceRig) -> None:
 
 
 @pytest.mark.parametrize("change", ["replaced", "removed"])
-async def test_a_content_that_changes_under_a_download_ends_it(rig: DeviceRig, change: str) -> None:
+async def test_a_content_that_changes_ends_its_download(rig: DeviceRig, change: str) -> None:
     client, content = await rig.device(), rig.platform.devices.content
     await content.add("token", "fw", b"a" * 100 * PIECE)
     original = content.read
@@ -89,17 +89,17 @@ async def test_a_content_that_changes_under_a_download_ends_it(rig: DeviceRig, c
 
     content.read = read  # type: ignore[method-assign]
     client.send("GET", f"{DOWNLOAD}?id=fw")
-    came = await client.rest()  # the connection ends: the client can tell that it has not all of it
+    came = await client.rest()  # the connection ends: the client can detect that the content is incomplete
     assert came.count(b"a") < 3 * PIECE
     assert b"bbb" not in came
     assert not came.endswith(b"0\r\n\r\n")
     [error] = rig.platform.context.journal.select("error")
     assert "was changed while a device downloaded it" in error.summary
-    rig.platform.context.journal.clear()  # the one error that was meant
+    rig.platform.context.journal.clear()  # the one intended error
 
 
-async def test_with_if_range_the_whole_is_sent(rig: DeviceRig) -> None:
-    """No validator is ever sent, so none can match (RFC 9110 13.1.5)."""
+async def test_with_if_range_the_whole_content_is_sent(rig: DeviceRig) -> None:
+    """The platform sends no validator, so none can match (RFC 9110 13.1.5)."""
     client = await rig.device()
     await rig.platform.devices.content.add("token", "fw", TEN)
     for validator in ('"x"', "Thu, 01 Jan 2026 00:00:00 GMT"):

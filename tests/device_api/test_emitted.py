@@ -1,4 +1,4 @@
-"""The events that requests cause."""
+"""Events that requests emit."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ async def test_a_resource_keeps_its_id_and_counts_its_points(rig: DeviceRig) -> 
     assert [each["seq"] for each in (one, two, other)] == [1, 2, 1]
 
 
-async def test_events_follow_from_their_request_in_its_order(rig: DeviceRig) -> None:
+async def test_events_of_a_request_are_in_its_order(rig: DeviceRig) -> None:
     client = await rig.device()
     await client.ask("POST", ALIAS, "text=x&number=1")
     entries = list(rig.platform.context.journal)[-4:]
@@ -84,7 +84,7 @@ async def test_events_follow_from_their_request_in_its_order(rig: DeviceRig) -> 
     assert {entry.cause for entry in entries[1:]} == {entries[0].sequence}
 
 
-async def test_what_stores_nothing_raises_nothing(rig: DeviceRig) -> None:
+async def test_a_request_that_stores_nothing_emits_no_event(rig: DeviceRig) -> None:
     client = await rig.device()
     before = rig.events()
     requests: list[tuple[Any, ...]] = [
@@ -112,7 +112,7 @@ async def test_a_write_of_unknown_aliases_alone_raises_an_empty_data_in(rig: Dev
     }
 
 
-async def test_the_journal_names_values_that_another_of_the_request_replaced(rig: DeviceRig) -> None:
+async def test_the_journal_has_values_that_others_of_the_request_replaced(rig: DeviceRig) -> None:
     client = await rig.device()
     for body, dropped in (("text=1&text=2&text=2", [("text", "1")]), ("text=1&number=2", None)):
         await client.ask("POST", ALIAS, body)
@@ -120,7 +120,7 @@ async def test_the_journal_names_values_that_another_of_the_request_replaced(rig
         assert detail == (dropped and {"not_stored": dropped})
 
 
-async def test_the_journal_cuts_what_is_not_stored(rig: DeviceRig) -> None:
+async def test_the_journal_cuts_values_that_are_not_stored(rig: DeviceRig) -> None:
     client = await rig.device()
     await client.ask("POST", ALIAS, "&".join(f"{number}{'x' * 500}={'y' * 500}" for number in range(60)))
     detail = rig.platform.context.journal.select("request")[-1].detail
@@ -130,7 +130,7 @@ async def test_the_journal_cuts_what_is_not_stored(rig: DeviceRig) -> None:
     assert len(dropped) < 60
 
 
-async def test_numbers_go_on_above_those_of_an_earlier_start(tmp_path: Path) -> None:
+async def test_numbers_continue_above_the_ones_of_an_earlier_start(tmp_path: Path) -> None:
     seen: list[int] = []
     credentials: Headers = ()
     for start in range(3):
@@ -146,7 +146,7 @@ async def test_numbers_go_on_above_those_of_an_earlier_start(tmp_path: Path) -> 
     assert seen == sorted(set(seen))
 
 
-async def test_a_reset_numbers_from_the_beginning(tmp_path: Path) -> None:
+async def test_a_reset_restarts_numbering(tmp_path: Path) -> None:
     async with lab(data=str(tmp_path / "lab.db")) as rig:
         seen = []
         for _ in range(2):

@@ -1,4 +1,4 @@
-"""Form bodies and queries."""
+"""Parsing of form bodies and queries."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PAIRS = st.lists(st.tuples(TEXT, TEXT), max_size=5)
 
 
 @given(PAIRS)
-def test_what_is_encoded_reads_back(pairs: list[tuple[str, str]]) -> None:
+def test_encoded_pairs_read_back(pairs: list[tuple[str, str]]) -> None:
     text = forms.encode(pairs)
     assert re.fullmatch(r"[A-Za-z0-9_.~&=%-]*", text)
     assert forms.parse(text) == pairs
@@ -25,7 +25,7 @@ def test_what_is_encoded_reads_back(pairs: list[tuple[str, str]]) -> None:
 
 
 @given(PAIRS)
-def test_pairs_that_are_not_escaped_beyond_need_mean_the_same(pairs: list[tuple[str, str]]) -> None:
+def test_pairs_with_the_least_escapes_read_back(pairs: list[tuple[str, str]]) -> None:
     def escape(text: str) -> str:
         return re.sub(r"[%&=+]", lambda match: f"%{ord(match[0]):02x}", text).replace(" ", "+")
 
@@ -33,7 +33,7 @@ def test_pairs_that_are_not_escaped_beyond_need_mean_the_same(pairs: list[tuple[
 
 
 @given(st.text("ab%4Gü+&=", max_size=10) | st.text(max_size=6))
-def test_whatever_comes_is_pairs_or_a_reason(text: str) -> None:
+def test_any_text_gives_pairs_or_a_reason(text: str) -> None:
     reason = ""
     try:
         assert len(forms.parse(text)) <= text.count("&") + 1
@@ -91,5 +91,5 @@ def test_wrong_bodies(body: bytes, reason: str) -> None:
         forms.parse_body(body)
 
 
-def test_a_pair_of_a_body_without_a_value_is_empty() -> None:
+def test_a_name_without_a_value_has_an_empty_one_in_a_body() -> None:
     assert forms.parse_body(b"a&b=&c=1") == [("a", ""), ("b", ""), ("c", "1")]

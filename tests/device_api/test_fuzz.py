@@ -1,4 +1,4 @@
-"""No request that a client can send ends in a 5xx, a traceback or a connection that hangs, and no 4xx stores."""
+"""Random requests: no answer is a 5xx, no traceback, no connection that hangs, and no 4xx stores anything."""
 
 from __future__ import annotations
 
@@ -20,15 +20,13 @@ from tests.device_api.rig import device_rig as lab
 from tests.sizes import size
 
 PRODUCTS = ["token", "password", "certificate"]
-HELD_FOR = 5.0  # seconds of real time in which a connection is answered or closed
-TOGETHER = 10  # requests in a case: hypothesis takes longer over a case than the lab over a request
-CUT_SHORT = (
-    0.02  # seconds for a body that is not going to be whole; others have theirs, however busy the machine
-)
+HELD_FOR = 5.0  # seconds of real time within which a connection is answered or closed
+TOGETHER = 10  # requests in a case: hypothesis takes longer per case than the lab per request
+CUT_SHORT = 0.02  # seconds to wait for a body that will not arrive whole; other bodies have the normal limit
 
 
 class Fuzzed:
-    """A lab whose devices are kept provisioned, and a connection of each that lasts as long as the lab lets it."""
+    """A lab whose devices stay provisioned, and a connection of each that is reused as long as the lab allows."""
 
     def __init__(self, rig: DeviceRig) -> None:
         self.rig = rig
@@ -45,7 +43,7 @@ class Fuzzed:
             self.refusal = entry.summary
 
     async def provision(self, product: str) -> None:
-        """Give the device its credentials, anew if it had some."""
+        """Give the device its credentials, again if it had some."""
         registry = self.rig.platform.devices.registry
         if await registry.find(product, "d") is not None:
             await registry.remove(product, "d")
@@ -67,7 +65,7 @@ class Fuzzed:
         return self._clients[product]
 
     async def mark(self) -> tuple[int, int]:
-        """Changes whenever something is stored or an event is raised."""
+        """Return a value that changes whenever something is stored or an event is emitted."""
         changes = await self.rig.platform.context.database.read(lambda c: driver(c).total_changes)
         return changes, self.happened["event"]
 
@@ -80,7 +78,7 @@ class Fuzzed:
             answer = await self.answer(client, request)
         self.seen[answer.status if answer else "closed"] += 1
         if answer is None:
-            assert self.refusal == "wrong host"  # the one thing that is not answered
+            assert self.refusal == "wrong host"  # the one kind of request without an answer
         else:
             assert answer.status < 500
             assert b"Traceback" not in answer.body
@@ -88,10 +86,10 @@ class Fuzzed:
                 assert await self.mark() == before
                 assert request.method == b"HEAD" or 0 < len(answer.body) < 300
         ends = answer is None or answer.header("Connection") == "close" or request.framing == "cut"
-        ends |= request.method == b"CONNECT"  # it has no body, so what follows is the next request
+        ends |= request.method == b"CONNECT"  # the answer has no body, so the next bytes are the next answer
         del self._clients[request.product]
         if not ends and answer is not None and answer.version == "1.1":
-            again = await self.answer(client, None)  # it goes on with the next request
+            again = await self.answer(client, None)  # the connection continues with the next request
             assert again is not None
             assert again.status == 200
             self._clients[request.product] = client
@@ -104,7 +102,7 @@ class Fuzzed:
 
     @contextmanager
     def _short_bodies(self) -> Iterator[None]:
-        """Settings are frozen: nobody else changes them while a lab runs."""
+        """Shorten the limits for bodies. Settings are frozen: nothing else changes them while a lab runs."""
         guard = self.rig.platform.context.settings.guard
         usual = guard.body
         object.__setattr__(guard, "body", CUT_SHORT)
@@ -112,7 +110,7 @@ class Fuzzed:
         object.__setattr__(guard, "body", usual)
 
     async def answer(self, client: Client, request: Request | None) -> Answer | None:
-        """What comes; None if the connection ends. A poll that the lab holds ends with its time."""
+        """Return the answer; None if the connection ends. A pending poll is ended by advancing the clock."""
         if request is None:
             client.send("GET", "/timestamp")
         method = "GET" if request is None else request.method.decode("latin-1")
@@ -128,7 +126,7 @@ class Fuzzed:
         except ConnectionError:
             return None
         except h11.RemoteProtocolError as error:
-            if "closed" not in str(error).lower():  # something came that is no answer
+            if "closed" not in str(error).lower():  # the bytes received are no answer
                 raise
             return None
         finally:
@@ -155,7 +153,7 @@ def shown(request: Request, client: Client) -> list[tuple[bytes, bytes]]:
 
 
 @pytest.mark.timeout(600)
-def test_no_request_hangs_breaks_or_stores_what_it_was_refused() -> None:
+def test_no_request_hangs_fails_or_stores_data_that_was_refused() -> None:
     with asyncio.Runner() as runner:
         context = lab()
         fuzzed = Fuzzed(runner.run(context.__aenter__()))
@@ -166,7 +164,7 @@ def test_no_request_hangs_breaks_or_stores_what_it_was_refused() -> None:
         @settings(
             max_examples=size(500, 10_000) // TOGETHER,
             suppress_health_check=list(HealthCheck),
-            phases=[Phase.explicit, Phase.generate],  # the lab changes as it goes: nothing would shrink
+            phases=[Phase.explicit, Phase.generate],  # the lab changes between cases: shrinking is vain
         )
         @given(st.lists(requests(), min_size=TOGETHER, max_size=TOGETHER))
         def play(drawn: list[Request]) -> None:
@@ -177,4 +175,4 @@ def test_no_request_hangs_breaks_or_stores_what_it_was_refused() -> None:
         runner.run(context.__aexit__(None, None, None))
     assert sum(count for status, count in fuzzed.seen.items() if status != "held") >= size(500, 10_000)
     expected = {200, 204, 304, 400, 401, 404, 405, 408, 413, 415, "held"}
-    assert expected <= set(fuzzed.seen), fuzzed.seen  # what never comes was never asked for
+    assert expected <= set(fuzzed.seen), fuzzed.seen  # the lab did not request a body that never arrives

@@ -1,4 +1,4 @@
-"""Long polling: what its headers mean, clients that leave, restarts, and many at once."""
+"""Long polling: headers, clients that disconnect, restarts, and many concurrent polls."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ from tests.sizes import size
         "Sun Nov  6 08:49:37 1994",
     ],
 )
-def test_times_to_wait_from(text: str) -> None:
+def test_if_modified_since_is_parsed(text: str) -> None:
     assert timestamp(text) == 784111777  # the three forms of RFC 9110 5.6.7
 
 
 @cases("text", ["", "soon", "-1", "1.5", "2026-01-01", "Sun, 46 Nov 1994 08:49:37 GMT", "9" * 13])
-def test_no_times(text: str) -> None:
+def test_an_invalid_if_modified_since_is_ignored(text: str) -> None:
     with pytest.raises(HttpError) as refused:
         timestamp(text)
     assert refused.value.status == 400
 
 
 @cases(("text", "expected"), [("0", 0), ("300000", 300_000), (" 15 ", 15)])
-def test_milliseconds_to_wait(text: str, expected: int) -> None:
+def test_request_timeout_is_parsed(text: str, expected: int) -> None:
     assert milliseconds(text) == expected
 
 
 @cases("text", ["", "300001", "-1", "1.5", "1e3", "soon"])
-def test_no_milliseconds(text: str) -> None:
+def test_an_invalid_request_timeout_is_refused(text: str) -> None:
     with pytest.raises(HttpError) as refused:
         milliseconds(text)
     assert refused.value.status == 400
@@ -55,7 +55,7 @@ POLL = f"{ALIAS}?text"
 
 
 def poll_headers(timeout: int = 30_000, since: str | int | None = None) -> list[tuple[str, str]]:
-    """The headers of a long poll."""
+    """Return the headers of a long poll."""
     return [
         ("Request-Timeout", str(timeout)),
         *([] if since is None else [("If-Modified-Since", str(since))]),
@@ -63,7 +63,7 @@ def poll_headers(timeout: int = 30_000, since: str | int | None = None) -> list[
 
 
 async def polling(rig: DeviceRig, since: str | int | None = None) -> tuple[Client, Client]:
-    """A device that writes, and a connection of the same device whose poll is held."""
+    """Return a device that writes, and a connection of the same device with a pending poll."""
     writer, poller = await rig.device(), await rig.connect()
     poller.credentials = writer.credentials
     poller.send("GET", POLL, headers=poll_headers(since=since))
@@ -77,13 +77,13 @@ def datapoint_of(answer: Answer) -> tuple[list[tuple[str, str]], str | None]:
     return answer.pairs, answer.header("Last-Modified")
 
 
-async def test_what_no_poll_was_given_answers_who_asks_from_its_very_second(rig: DeviceRig) -> None:
+async def test_a_value_that_no_poll_received_answers_a_poll_from_its_own_second(rig: DeviceRig) -> None:
     client = await rig.device()
-    for value in ("first", "second"):  # in one second
+    for value in ("first", "second"):  # all in one second
         await client.ask("POST", ALIAS, f"text={value}")
         assert (
             await client.ask("HEAD", POLL, headers=poll_headers(0, NOW))
-        ).status == 200  # that gives no value
+        ).status == 200  # its answer has no value
         assert datapoint_of(await client.ask("GET", POLL, headers=poll_headers(0, NOW))) == (
             [("text", value)],
             str(NOW),
@@ -91,11 +91,13 @@ async def test_what_no_poll_was_given_answers_who_asks_from_its_very_second(rig:
         assert (await client.ask("GET", POLL, headers=poll_headers(0, NOW))).status == 304
     assert (await client.ask("GET", f"{ALIAS}?text")).pairs == [("text", "second")]
     await client.ask("POST", ALIAS, "text=third")
-    assert (await client.ask("GET", f"{ALIAS}?text")).pairs == [("text", "third")]  # which is no poll
+    assert (await client.ask("GET", f"{ALIAS}?text")).pairs == [
+        ("text", "third")
+    ]  # a request that is no poll
     assert datapoint_of(await client.ask("GET", POLL, headers=poll_headers(0, NOW)))[0] == [("text", "third")]
 
 
-async def test_a_client_that_leaves_before_its_answer_has_not_been_given_it(rig: DeviceRig) -> None:
+async def test_an_answer_whose_client_has_left_does_not_count_as_received(rig: DeviceRig) -> None:
     writer = await rig.device()
     for number in range(10):
         poller = await rig.connect()
@@ -110,7 +112,7 @@ async def test_a_client_that_leaves_before_its_answer_has_not_been_given_it(rig:
         assert datapoint_of(again) == ([("text", str(number))], str(NOW))
         await writer.ask(
             "GET", "/timestamp"
-        )  # it has the value, which answers no other client that names the second
+        )  # the connection has the value, which answers no other client that names the second
 
 
 async def test_a_state_that_survives_a_restart_loses_no_value_of_a_poll(tmp_path: Path) -> None:
@@ -129,7 +131,7 @@ async def test_a_state_that_survives_a_restart_loses_no_value_of_a_poll(tmp_path
 
 
 @pytest.mark.parametrize("clean", [True, False])
-async def test_a_restart_confirms_nothing_and_a_clean_one_keeps_what_was_seen(
+async def test_a_restart_confirms_no_answer_and_a_regular_one_keeps_seen_values(
     tmp_path: Path, clean: bool
 ) -> None:
     async def asks(client: Client, since: int) -> tuple[int, bytes]:
@@ -141,13 +143,13 @@ async def test_a_restart_confirms_nothing_and_a_clean_one_keeps_what_was_seen(
         writer, client = await rig.device(), await rig.connect()
         client.credentials = credentials = writer.credentials
         await writer.ask("POST", ALIAS, "text=x")
-        assert await asks(client, NOW) == given  # and nothing confirms it
+        assert await asks(client, NOW) == given  # no request confirms it
         if not clean:
             await rig.platform.restart()
             client = await rig.connect()
             client.credentials = credentials
             assert await asks(client, NOW) == given
-            assert await asks(client, 0) == given  # from here on it counts as seen
+            assert await asks(client, 0) == given  # from now on it counts as seen
             await rig.platform.restart()
         await rig.platform.stop()
     async with lab(data=str(tmp_path / "lab.db")) as rig:
@@ -161,8 +163,8 @@ async def test_a_restart_confirms_nothing_and_a_clean_one_keeps_what_was_seen(
         assert await asks(client, NOW) == (304, b"")
 
 
-async def test_a_reset_forgets_what_a_connection_was_given(rig: DeviceRig) -> None:
-    """Also where the connection stays, because a request is under way on it."""
+async def test_a_reset_forgets_the_answers_of_connections(rig: DeviceRig) -> None:
+    """Also if the connection stays open, because a request on it is in progress."""
     client = await rig.device()
     poller = await rig.connect()
     poller.credentials = client.credentials
@@ -180,11 +182,11 @@ async def test_a_reset_forgets_what_a_connection_was_given(rig: DeviceRig) -> No
     assert datapoint_of(await poller.ask("GET", POLL, headers=poll_headers(0, NOW)))[0] == [("text", "anew")]
 
 
-async def test_a_client_that_disconnects_leaves_nothing_and_takes_nothing(rig: DeviceRig) -> None:
+async def test_a_client_that_disconnects_leaves_no_poll_and_gets_no_value(rig: DeviceRig) -> None:
     writer, poller = await polling(rig, 0)
     tasks = len(asyncio.all_tasks())
     poller.leave()
-    while len(rig.platform.devices.polls):  # until the server has seen it
+    while len(rig.platform.devices.polls):  # until the server has noticed
         await writer.ask("GET", "/timestamp")
     await rig.idle()
     assert len(asyncio.all_tasks()) < tasks
@@ -204,8 +206,8 @@ async def test_a_lab_that_closes_ends_its_polls() -> None:
         assert len(rig.platform.devices.polls) == 0
 
 
-async def test_polls_are_each_answered_by_their_own_write(rig: DeviceRig) -> None:
-    """Ten devices at a time, each with a poll of its own, over and over."""
+async def test_each_poll_is_answered_by_the_write_of_its_device(rig: DeviceRig) -> None:
+    """Ten devices at a time, with a poll each, repeatedly."""
     devices = [await rig.device(identity=f"d{number}") for number in range(10)]
     for turn in range(size(10, 100)):
         pollers = []
@@ -225,7 +227,7 @@ async def test_polls_are_each_answered_by_their_own_write(rig: DeviceRig) -> Non
 
 
 @pytest.mark.parametrize("product", ["password", "certificate"])
-async def test_polls_of_other_credentials(rig: DeviceRig, product: str) -> None:
+async def test_polls_with_other_kinds_of_credentials(rig: DeviceRig, product: str) -> None:
     device = await rig.device(product)
     device.send("GET", POLL, headers=poll_headers())
     await rig.held(1, product=product)

@@ -1,4 +1,4 @@
-"""Provisioning: odd forms, what is switched off meanwhile, and what the journal has of it."""
+"""Provisioning: odd forms, switched-off features, and records in the journal."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def test_the_forms_of_activation(rig: DeviceRig, body: str) -> None:
     assert [device.identity for device in await rig.platform.devices.registry.all("token")] == ["d"]
 
 
-async def test_a_password_of_20_characters_is_long_enough(rig: DeviceRig) -> None:
+async def test_a_password_of_20_characters_is_accepted(rig: DeviceRig) -> None:
     client = await rig.connect("password")
     assert (await client.ask("POST", ACTIVATE, "id=d&password=" + "%C3%BC" * 20)).status == 204
 
@@ -47,17 +47,17 @@ async def test_no_certificate_is_pinned_while_provisioning_is_off(rig: DeviceRig
     assert await rig.platform.devices.registry.all("certificate") == []
 
 
-async def test_a_certificate_of_another_type_of_product_provisions_nothing(rig: DeviceRig) -> None:
+async def test_a_certificate_provisions_nothing_at_a_product_of_another_type(rig: DeviceRig) -> None:
     client = await rig.connect("token", pair("d"))
     assert (await client.ask("GET", "/timestamp")).status == 200
     assert await rig.platform.devices.registry.all("token") == []
 
 
-# --- what follows -------------------------------------------------------------------------------------------
+# --- events and journal -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("product", ["token", "password", "certificate"])
-async def test_each_provisioning_raises_its_event(rig: DeviceRig, product: str) -> None:
+async def test_each_provisioning_emits_its_event(rig: DeviceRig, product: str) -> None:
     await rig.device(product)
     [event] = rig.events()
     assert (event.actor, event.summary) == (f"{product}/d", "provisioned")

@@ -1,4 +1,4 @@
-"""Record: odd timestamps, what the journal has of it, and what conflicts, as properties."""
+"""Recording: odd timestamps, journal records, and conflicts, as properties."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.device_api.rig import RECORD, DeviceRig
 
 NOW = 1767225600
 
-# --- what is stored -----------------------------------------------------------------------------------------
+# --- stored points ------------------------------------------------------------------------------------------
 
 
 async def stored(rig: DeviceRig) -> list[tuple[Any, ...]]:
@@ -40,7 +40,7 @@ async def stored(rig: DeviceRig) -> list[tuple[Any, ...]]:
         ("alias=text&5=a+%26%C3%BC", [("text", 5, "a &ü")]),
     ],
 )
-async def test_what_a_body_stores(rig: DeviceRig, body: str, points: list[Any]) -> None:
+async def test_a_body_stores_its_points(rig: DeviceRig, body: str, points: list[Any]) -> None:
     client = await rig.device()
     answer = await client.ask("POST", RECORD, body)
     assert (answer.status, answer.header("Content-Length"), answer.body) == (204, "0", b"")
@@ -49,7 +49,7 @@ async def test_what_a_body_stores(rig: DeviceRig, body: str, points: list[Any]) 
     assert len(rig.events("datapoint")) == len(points)
 
 
-async def test_what_is_not_stored_is_told_in_the_journal(rig: DeviceRig) -> None:
+async def test_points_that_are_not_stored_are_in_the_journal(rig: DeviceRig) -> None:
     client = await rig.device()
     await client.ask("POST", RECORD, "alias=Text&5=a&-6=b&alias=text&5=c")
     detail = rig.platform.context.journal.select("request")[-1].detail
@@ -64,7 +64,7 @@ GROUPS = st.lists(st.tuples(st.sampled_from("ab"), TIMES), min_size=1, max_size=
 
 
 def model(points: list[tuple[str, Decimal]]) -> dict[str, Decimal]:
-    """Of each alias in conflict the first point of the first pair, in the order in which pairs are complete."""
+    """Return, per alias in conflict, the first point of the first pair, in the order in which pairs are complete."""
     found: dict[str, Decimal] = {}
     for later, (alias, time) in enumerate(points):
         for other, earlier in points[:later]:
@@ -87,7 +87,7 @@ def test_conflicts_against_a_model(points: list[tuple[str, Decimal]]) -> None:
 
 
 @given(st.lists(st.decimals(0, 50, places=3), max_size=6), st.floats(1000, 2e9))
-def test_the_time_of_receipt_moves_all_negative_timestamps_alike(ages: list[Decimal], now: float) -> None:
+def test_the_time_of_receipt_shifts_all_negative_timestamps_equally(ages: list[Decimal], now: float) -> None:
     group = [(f"-{age}", -int(age * SECOND), "x") for age in ages]
     moved = absolute(group, math.floor(Decimal(now) * SECOND))
     assert [text for text, _, _ in moved] == [text for text, _, _ in group]

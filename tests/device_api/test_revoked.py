@@ -1,4 +1,4 @@
-"""What a device holds open ends when its credentials are replaced, or it is locked or removed."""
+"""Pending requests end when the device's credentials are replaced, or it is locked or removed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CHANGES: list[Change] = [replaced, given_token, locked, removed, reset]
 
 
 async def holding(rig: DeviceRig, product: str, identity: str = "d") -> tuple[Client, Client]:
-    """A device, and a connection of its own whose poll is held."""
+    """Return a device, and a connection of its own with a pending poll."""
     device = await rig.device(product, identity)
     poller = await rig.connect(product)
     poller.credentials = device.credentials
@@ -63,7 +63,7 @@ async def test_a_poll_ends_with_401(rig: DeviceRig, product: str, change: Change
     assert len(rig.platform.devices.polls) == (0 if change is reset else 2)
 
 
-async def test_a_poll_goes_on_where_nothing_is_taken_away(rig: DeviceRig) -> None:
+async def test_a_poll_continues_if_no_access_is_revoked(rig: DeviceRig) -> None:
     device, poller = await holding(rig, "token")
     registry = rig.platform.devices.registry
     await registry.allow("token", ["d"])
@@ -72,7 +72,7 @@ async def test_a_poll_goes_on_where_nothing_is_taken_away(rig: DeviceRig) -> Non
     assert (await poller.answer()).body == b"text=x"
 
 
-async def test_a_write_whose_device_was_locked_while_it_came_is_not_stored(rig: DeviceRig) -> None:
+async def test_a_write_whose_device_is_locked_before_its_end_is_not_stored(rig: DeviceRig) -> None:
     device = await rig.device()
     name, token = device.credentials[0]
     head = f"POST {ALIAS} HTTP/1.1\r\nHost: {device.host}\r\n{FORM[0]}: {FORM[1]}\r\n{name}: {token}\r\n"
@@ -87,16 +87,16 @@ async def test_a_write_whose_device_was_locked_while_it_came_is_not_stored(rig: 
 
 
 @pytest.mark.parametrize("change", CHANGES[1:4], ids=lambda change: change.__name__)
-async def test_a_download_breaks_off(rig: DeviceRig, change: Change) -> None:
+async def test_a_download_is_cut(rig: DeviceRig, change: Change) -> None:
     device = await rig.device()
     await rig.platform.devices.content.add("token", "fw", b"a" * 500 * PIECE)
-    device.send("GET", f"{DOWNLOAD}?id=fw")  # and is slow to read
+    device.send("GET", f"{DOWNLOAD}?id=fw")  # a slow reader
     other = await rig.connect()
     while not any(hold.end for holds in rig.platform.devices.registry._holds.values() for hold in holds):
         await other.ask("GET", "/timestamp")
     await asyncio.sleep(0.05)
     await change(rig, device, "token")
-    came = await device.rest()  # the connection ends: the client can tell that it has not all of it
+    came = await device.rest()  # the connection ends: the client can detect that the content is incomplete
     assert came.count(b"a" * PIECE) < 500
     while rig.platform.devices.registry._holds:
         await other.ask("GET", "/timestamp")
@@ -107,7 +107,7 @@ async def test_a_download_breaks_off(rig: DeviceRig, change: Change) -> None:
     assert "replaced, or the device locked or removed" in str(record.detail["reason"])
 
 
-async def test_requests_that_end_leave_nothing(rig: DeviceRig) -> None:
+async def test_requests_that_end_leave_no_state(rig: DeviceRig) -> None:
     device = await rig.device()
     for path in (f"{ALIAS}?text", DOWNLOAD, "/nowhere"):
         await device.ask("GET", path)

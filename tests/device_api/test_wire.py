@@ -1,4 +1,4 @@
-"""Answers byte by byte, under both profiles and each switch."""
+"""Answers byte by byte, under both profiles and each setting of the wire."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ PROFILES = ["spec", "field"]
 async def exact(
     client: Client, method: str, path: str, body: str | None = None, headers: Headers = ()
 ) -> str:
-    """Every byte that comes; the client says that it will close, so the server does."""
+    """Return all bytes of an answer; the client requests `Connection: close`, so the server closes."""
     client.send(method, path, body, headers=[*headers, ("Connection", "close")])
     return (await client.rest()).decode()
 
 
 async def device(rig: DeviceRig) -> Client:
-    """A device on a fresh connection, with something stored."""
+    """Return a device on a fresh connection, with a stored value."""
     client = await rig.device()
     await client.ask("POST", ALIAS, "text=x")
     await rig.platform.devices.content.add("token", "fw", TEN, "text/plain")
@@ -74,7 +74,7 @@ async def test_a_204_of_a_password_and_of_options(profile: str) -> None:
 
 
 @cases("empty_length", [True, False])
-async def test_the_length_of_a_204_is_a_switch(profile: str, empty_length: bool) -> None:
+async def test_the_length_of_a_204_is_a_setting(profile: str, empty_length: bool) -> None:
     async with lab(profile=profile, wire={"empty_length": empty_length}) as rig:
         answer = await (await device(rig)).ask("POST", ALIAS, "text=y")
         assert answer.header("Content-Length") == ("0" if empty_length else None)
@@ -112,7 +112,7 @@ async def test_a_timestamp(profile: str) -> None:
         ({"profile": "field", "wire": {"last_modified": "timestamp"}}, str(NOW)),
     ],
 )
-async def test_last_modified_and_that_it_may_be_sent_back(settings: dict[str, Any], expected: str) -> None:
+async def test_last_modified_can_be_sent_back(settings: dict[str, Any], expected: str) -> None:
     async with lab(**settings) as rig:
         client = await device(rig)
         headers = [("Request-Timeout", "0"), ("If-Modified-Since", "0")]
@@ -167,7 +167,7 @@ async def test_the_framing_of_each_profile() -> None:
 
 @cases("framing", ["both", "chunked"])
 @cases("size", [0, 1, PIECE, PIECE + 1, 3 * PIECE])
-async def test_the_body_of_a_download_is_truly_chunked(framing: str, size: int) -> None:
+async def test_the_body_of_a_download_is_chunked_as_set(framing: str, size: int) -> None:
     async with lab(wire={"download_framing": framing}) as rig:
         client = await rig.device()
         await rig.platform.devices.content.add("token", "fw", b"x" * size)
@@ -175,7 +175,7 @@ async def test_the_body_of_a_download_is_truly_chunked(framing: str, size: int) 
         assert answer.body == b"x" * size
         assert sum(answer.chunks) == size
         assert len(answer.chunks) == -(-size // PIECE)
-        assert (await client.ask("GET", "/timestamp")).status == 200  # the connection goes on
+        assert (await client.ask("GET", "/timestamp")).status == 200  # the connection stays open
 
 
 @cases("framing", FRAMINGS)
@@ -237,7 +237,7 @@ async def test_a_path_may_be_escaped_or_a_whole_url(rig: DeviceRig, path: str) -
     assert (answer.status, answer.body) == (200, str(NOW).encode())
 
 
-async def test_requests_that_come_in_one_piece_are_answered_in_order(rig: DeviceRig) -> None:
+async def test_pipelined_requests_in_one_piece_are_answered_in_order(rig: DeviceRig) -> None:
     client = await rig.device()
     for number in range(5):
         client.send("POST", f"{ALIAS}?text", f"text={number}")
@@ -256,7 +256,7 @@ async def test_requests_that_come_in_one_piece_are_answered_in_order(rig: Device
         "application/x-www-form-urlencoded; charset=utf8; x=y",
     ],
 )
-async def test_how_a_form_may_be_declared(rig: DeviceRig, type: str | None) -> None:
+async def test_content_types_of_a_form(rig: DeviceRig, type: str | None) -> None:
     client = await rig.device()
     headers = [] if type is None else [("Content-Type", type)]
     assert (await client.ask("POST", ALIAS, "text=x", headers=headers, form=False)).status == 204
@@ -269,7 +269,7 @@ async def test_accept_refuses_nothing(rig: DeviceRig, accept: str) -> None:
     assert answer.pairs == [("text", "x")]
 
 
-async def test_the_same_over_tls(rig: DeviceRig) -> None:
+async def test_the_same_bytes_over_tls(rig: DeviceRig) -> None:
     plain = await device(rig)
     secure = await rig.connect(tls=True)
     secure.credentials = plain.credentials
@@ -277,7 +277,7 @@ async def test_the_same_over_tls(rig: DeviceRig) -> None:
         assert (await secure.ask("GET", path)) == (await plain.ask("GET", path))
 
 
-# --- how many writes an answer takes ------------------------------------------------------------------------
+# --- number of writes per answer ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("framing", ["both", "length", "chunked"])
@@ -292,7 +292,7 @@ async def test_the_same_over_tls(rig: DeviceRig) -> None:
         ("HEAD", None, PIECE + 1, 1),
     ],
 )
-async def test_the_head_of_a_download_leaves_with_its_first_piece(
+async def test_the_head_of_a_download_is_written_with_its_first_piece(
     monkeypatch: pytest.MonkeyPatch, framing: str, method: str, requested: str | None, size: int, writes: int
 ) -> None:
     counted: list[int] = []

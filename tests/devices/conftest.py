@@ -1,4 +1,4 @@
-"""A database, a clock that stands still, and what works over them."""
+"""Fixtures: a database, a clock that stands still, and the parts that use them."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ async def test_an_item_is_listed_described_and_read(content: Content) -> None:
 
 
 @given(st.integers(0, len(LONG) - 1), st.integers(0, len(LONG) - 1))
-async def test_any_part_of_an_item_is_read(one: int, other: int) -> None:
+async def test_any_part_of_an_item_can_be_read(one: int, other: int) -> None:
     first, last = sorted((one, other))
     database = Database()
     database.start(metadata)
@@ -50,7 +50,7 @@ async def test_any_part_of_an_item_is_read(one: int, other: int) -> None:
 
 
 @pytest.mark.parametrize("edge", [0, PIECE - 1, PIECE, 2 * PIECE, len(LONG) - 1])
-async def test_parts_that_end_where_a_piece_does(content: Content, edge: int) -> None:
+async def test_parts_that_end_at_the_edge_of_a_piece(content: Content, edge: int) -> None:
     await content.add("p", "long", LONG)
     for first, last in ((0, edge), (edge, edge), (edge, len(LONG) - 1)):
         assert await content.read("p", "long", first, last) == LONG[first : last + 1]
@@ -70,13 +70,13 @@ async def test_an_item_is_replaced_as_a_whole(content: Content, clock: Clock) ->
     assert await content.read("p", "fw", 0, first.size) == b"short"
 
 
-async def test_contents_that_differ_in_nothing_but_bytes_are_told_apart(content: Content) -> None:
+async def test_contents_that_differ_only_in_their_bytes_are_distinct(content: Content) -> None:
     first, second = await content.add("p", "fw", b"11"), await content.add("p", "fw", b"22")
     assert first != second
     assert replace(first, sha256="") == replace(second, sha256="")
 
 
-async def test_a_removed_item_leaves_nothing(content: Content, database: Database) -> None:
+async def test_a_removed_item_leaves_no_row(content: Content, database: Database) -> None:
     await content.add("p", "fw", LONG)
     await content.remove("p", "fw")
     assert await content.list("p") == []
@@ -87,7 +87,7 @@ async def test_a_removed_item_leaves_nothing(content: Content, database: Databas
 
 
 class Vast(bytes):
-    """As long as it says, in little memory."""
+    """Content of any length, in little memory."""
 
     def __len__(self) -> int:
         return LARGEST + 1
@@ -105,9 +105,7 @@ class Vast(bytes):
         ({"data": Vast()}, f"at most {LARGEST}"),
     ],
 )
-async def test_what_cannot_be_offered_is_refused(
-    content: Content, values: dict[str, Any], reason: str
-) -> None:
+async def test_an_invalid_item_is_refused(content: Content, values: dict[str, Any], reason: str) -> None:
     with pytest.raises(LabError, match=reason):
         await content.add(**{"product": "p", "id": "fw", "data": b"", **values})
     assert await content.list("p") == []

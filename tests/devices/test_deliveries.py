@@ -1,4 +1,4 @@
-"""What a connection remembers of the answers of its polls, and which values count as seen."""
+"""Answers of polls per connection, and the values that count as seen."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ async def stored(state: State, timestamp: int, value: str = "x", key: Key = KEY)
 
 
 async def is_seen(state: State, point: Stored) -> bool:
-    """Does a value answer no poll from its second, on a connection that was given nothing?"""
+    """Return whether a value answers no poll from its own second, on a connection that received nothing."""
     [found], _ = await state.due(KEY, [AnswerCondition(point.point.timestamp, True)], 10_000)
     return found is None or found.number != point.number
 
 
-async def test_it_remembers_the_last_answers_of_a_hundred_aliases(state: State) -> None:
+async def test_a_connection_stores_the_last_answers_of_a_hundred_aliases(state: State) -> None:
     deliveries = PollDeliveries(state)
     keys = [("p", f"d{number}", "a") for number in range(MOST_ALIASES + 1)]
-    for key in (*keys[:MOST_ALIASES], keys[0], keys[MOST_ALIASES]):  # of these, the second is the oldest
+    for key in (*keys[:MOST_ALIASES], keys[0], keys[MOST_ALIASES]):  # the second one is the oldest of these
         await deliveries.add(key, Stored(Datapoint("a", 5, "x"), 7), since=4)
     assert [deliveries.last_number(key, 5) for key in keys] == [7, None, *[7] * (MOST_ALIASES - 1)]
     assert {deliveries.last_number(keys[0], second) for second in (4, 6)} == {None}
     assert sum(map(len, deliveries._last.values())) == 2 * MOST_ALIASES
 
 
-async def test_what_is_never_confirmed_does_not_pile_up(state: State) -> None:
+async def test_answers_that_are_never_confirmed_are_bounded(state: State) -> None:
     deliveries = PollDeliveries(state)
     for number in range(3 * MOST_ALIASES):
         await deliveries.add(KEY, await stored(state, number), since=number)
@@ -43,7 +43,7 @@ async def test_what_is_never_confirmed_does_not_pile_up(state: State) -> None:
     assert KEY not in state.seen.answers
 
 
-async def test_a_lab_that_is_reset_forgets_what_was_handed_out(state: State) -> None:
+async def test_a_reset_forgets_all_answers(state: State) -> None:
     deliveries = PollDeliveries(state)
     before = await stored(state, 5)
     await deliveries.add(KEY, before, since=5)
@@ -55,7 +55,7 @@ async def test_a_lab_that_is_reset_forgets_what_was_handed_out(state: State) -> 
     assert not await is_seen(state, before)
 
 
-async def test_a_confirmation_is_of_the_value_that_was_handed_out(state: State) -> None:
+async def test_a_confirmation_applies_to_the_value_that_was_sent(state: State) -> None:
     deliveries = PollDeliveries(state)
     first = await stored(state, 5, "first")
     await deliveries.add(KEY, first, since=5)
@@ -67,7 +67,7 @@ async def test_a_confirmation_is_of_the_value_that_was_handed_out(state: State) 
     assert await is_seen(state, second)
 
 
-async def test_answers_are_counted_for_each_value_of_a_second(state: State) -> None:
+async def test_answers_are_counted_per_value_of_a_second(state: State) -> None:
     for value in ("first", "second"):
         point = await stored(state, 5, value)
         for _ in range(MOST_ANSWERS):
@@ -77,7 +77,7 @@ async def test_answers_are_counted_for_each_value_of_a_second(state: State) -> N
         assert not state.seen.answers
 
 
-async def test_answers_of_a_value_that_was_replaced_are_not_those_of_the_next_one(state: State) -> None:
+async def test_answers_of_a_replaced_value_do_not_count_for_the_next_one(state: State) -> None:
     first = await stored(state, 5, "first")
     second = await stored(state, 5, "second")
     for _ in range(MOST_ANSWERS - 1):
@@ -88,7 +88,7 @@ async def test_answers_of_a_value_that_was_replaced_are_not_those_of_the_next_on
     assert await is_seen(state, second)
 
 
-async def test_marks_are_kept_though_other_aliases_are_written(state: State) -> None:
+async def test_marks_are_kept_when_other_aliases_are_written(state: State) -> None:
     point = await stored(state, 5)
     other = await stored(state, 5, key=("p", "d", "b"))
     await state.record_answer(KEY, point, named=False)

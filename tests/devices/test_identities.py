@@ -1,4 +1,4 @@
-"""Which identities a product's format allows."""
+"""Formats of the identities of a product."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ BREAKS: list[tuple[dict[str, Any], list[str]]] = [
     ("settings", "identities"),
     FITS,
 )
-def test_an_identity_that_fits(settings: dict[str, Any], identities: list[str]) -> None:
+def test_a_valid_identity(settings: dict[str, Any], identities: list[str]) -> None:
     assert {
         identity: identity_error(IdentityFormat(**settings), identity) for identity in identities
     } == dict.fromkeys(identities)
@@ -62,7 +62,7 @@ def test_an_identity_that_fits(settings: dict[str, Any], identities: list[str]) 
     ("settings", "identities"),
     BREAKS,
 )
-def test_an_identity_that_does_not(settings: dict[str, Any], identities: list[str]) -> None:
+def test_an_invalid_identity(settings: dict[str, Any], identities: list[str]) -> None:
     for identity in identities:
         reason = identity_error(IdentityFormat(**settings), identity)
         assert reason is not None, identity

@@ -1,4 +1,4 @@
-"""Who waits for a datapoint, and until when."""
+"""Long polls: which datapoint answers a poll, and when it expires."""
 
 import asyncio
 from weakref import finalize
@@ -32,12 +32,12 @@ def stored(alias: str, timestamp: int, value: str) -> Stored:
     return Stored(Datapoint(alias, timestamp, value), 1)
 
 
-async def test_a_poll_ends_when_lab_time_reaches_its_end() -> None:
+async def test_a_poll_expires_at_its_lab_time() -> None:
     clock, activity, polls = make()
     ended: list[float] = []
 
     async def request() -> None:
-        with activity:  # but for the time in which the poll waits
+        with activity:  # except while the poll waits
             assert await polls.wait(polls.open(KEY, None), 1030.0) is None
             ended.append(clock.now())
 
@@ -50,13 +50,13 @@ async def test_a_poll_ends_when_lab_time_reaches_its_end() -> None:
     assert ended == [1030.0]
 
 
-async def test_a_poll_that_may_not_wait_ends_though_the_clock_stands_still() -> None:
+async def test_a_poll_with_timeout_zero_ends_though_the_clock_stands_still() -> None:
     _, _, polls = make()
     async with asyncio.timeout(1):
         assert await polls.wait(polls.open(KEY, 0), 1000.0) is None
 
 
-async def test_a_poll_takes_what_is_later_than_its_time() -> None:
+async def test_a_poll_is_answered_by_a_point_later_than_its_time() -> None:
     _, _, polls = make()
     poll = polls.open(KEY, 900)
     polls.wake(*KEY[:2], [stored("alias", 899, "earlier")], written=False)
@@ -65,7 +65,7 @@ async def test_a_poll_takes_what_is_later_than_its_time() -> None:
     assert await polls.wait(poll, 2000.0) == stored("alias", 901, "later")
 
 
-async def test_a_poll_from_now_on_takes_a_live_value_of_the_same_second_only() -> None:
+async def test_a_poll_without_a_time_gets_only_a_live_value_of_the_same_second() -> None:
     _, _, polls = make()
     poll = polls.open(KEY, None)
     polls.wake(*KEY[:2], [stored("alias", 1000, "recorded")], written=False)
@@ -73,7 +73,7 @@ async def test_a_poll_from_now_on_takes_a_live_value_of_the_same_second_only() -
     assert await polls.wait(poll, 2000.0) == stored("alias", 1000, "written")
 
 
-async def test_one_value_answers_everybody_who_waits_for_it() -> None:
+async def test_one_value_answers_all_polls_that_wait_for_it() -> None:
     _, _, polls = make()
     opened = [polls.open(KEY, None) for _ in range(3)]
     assert (polls.count(*KEY), polls.count("product", "device", "other"), len(polls)) == (3, 0, 3)
@@ -86,7 +86,7 @@ async def test_one_value_answers_everybody_who_waits_for_it() -> None:
     assert len(polls) == 0
 
 
-async def test_a_poll_that_waits_is_no_activity_and_its_answer_is() -> None:
+async def test_a_pending_poll_is_no_pending_work_but_its_answer_is() -> None:
     _, activity, polls = make()
     seen: list[int] = []
 
@@ -99,14 +99,14 @@ async def test_a_poll_that_waits_is_no_activity_and_its_answer_is() -> None:
 
     task = asyncio.create_task(request())
     await asyncio.sleep(0)
-    await activity.idle()  # while it waits the lab counts as settled
+    await activity.idle()  # while the poll is pending the lab counts as settled
     polls.wake(*KEY[:2], [stored("alias", 1000, "x")], written=True)
-    assert activity.running == 1  # it is to be answered, though its task has yet to run
+    assert activity.running == 1  # it will be answered, though its task has not run yet
     await activity.idle()
     assert (seen, task.done(), len(polls)) == ([1], True, 0)
 
 
-async def test_a_client_that_goes_away_leaves_nothing() -> None:
+async def test_a_client_that_disconnects_leaves_no_poll() -> None:
     clock, activity, polls = make()
 
     async def request() -> None:
@@ -120,17 +120,17 @@ async def test_a_client_that_goes_away_leaves_nothing() -> None:
     for answered in (False, True):
         task = asyncio.create_task(request())
         await asyncio.sleep(0)
-        if answered:  # in the very turn in which the client goes
+        if answered:  # in the same turn of the loop in which the client disconnects
             polls.wake(*KEY[:2], [stored("alias", 1000, "x")], written=True)
         task.cancel()
         await asyncio.wait([task])
         assert task.cancelled()
         assert (len(polls), activity.running) == (0, 0)
     assert not any(entry[2].callback for entry in clock._timers)
-    await clock.advance(5000)  # and nobody is woken
+    await clock.advance(5000)  # and no poll is woken
 
 
-async def test_who_asks_learns_when_polls_are_held() -> None:
+async def test_wait_for_count_waits_for_the_number_of_pending_polls() -> None:
     _, _, polls = make()
     held = asyncio.ensure_future(polls.wait_for_count(*KEY, 2))
     left = asyncio.ensure_future(polls.wait_for_count(*KEY, 2))
@@ -145,13 +145,13 @@ async def test_who_asks_learns_when_polls_are_held() -> None:
         await polls.wait_for_count(*KEY, 2)
 
 
-async def test_a_point_that_is_due_answers_before_a_later_one_though_the_clock_has_not_said_so() -> None:
+async def test_a_point_that_is_due_answers_before_a_later_one_if_its_timer_is_late() -> None:
     """The loop was busy while a second passed, and then a write came first."""
     clock, activity, polls, state = over_state()
     poll = polls.open(KEY, 999)
     await state.store("product", "device", [Datapoint("alias", 1001, "ahead")], 1000)
     assert await polls.find_stored(poll) is None
-    clock._lab = 1002.5  # and no timer has fired
+    clock._lab = 1002.5  # no timer has fired
     [written], _ = await state.store("product", "device", [Datapoint("alias", 1002, "written")], 1002)
     polls.wake("product", "device", [written], written=True)
     [again], _ = await state.store("product", "device", [Datapoint("alias", 1002, "again")], 1002)
@@ -164,8 +164,8 @@ async def test_a_point_that_is_due_answers_before_a_later_one_though_the_clock_h
     assert not polls._looking
 
 
-async def test_who_waited_gets_what_another_poll_was_given_meanwhile() -> None:
-    """Between the store and the wake a second poll comes, is answered and marks the value."""
+async def test_a_pending_poll_gets_the_value_that_another_poll_received_meanwhile() -> None:
+    """Between the store and the wake-up a second poll comes, is answered and marks the value."""
     _, _, polls, state = over_state()
     waits = polls.open(KEY, 1000)
     assert await polls.find_stored(waits) is None
@@ -179,12 +179,12 @@ async def test_who_waited_gets_what_another_poll_was_given_meanwhile() -> None:
     assert await polls.find_stored(comes) is None
 
 
-async def test_what_another_poll_was_given_meanwhile_goes_before_a_later_point_that_is_due() -> None:
+async def test_a_value_that_another_poll_received_precedes_a_later_point_that_is_due() -> None:
     clock, activity, polls, state = over_state()
     waits = polls.open(KEY, 1000)
     await state.store("product", "device", [Datapoint("alias", 1001, "ahead")], 1000)
     assert await polls.find_stored(waits) is None
-    clock._lab = 1001.5  # and no timer has fired
+    clock._lab = 1001.5  # no timer has fired
     [point], _ = await state.store("product", "device", [Datapoint("alias", 1000, "x")], 1001)
     await state.record_answer(KEY, point, named=False)
     polls.wake("product", "device", [point], written=False)

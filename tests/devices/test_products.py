@@ -1,4 +1,4 @@
-"""Products: which values their resources take, settings that change, and the names they are reached by."""
+"""Products: accepted values of resources, changes of settings, and domain names."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_settings_change_while_the_lab_runs() -> None:
     made.change(self_registration=False, resources={"b": {"format": "string", "allowed": ["x"]}})
     assert (made.settings.self_registration, list(made.settings.resources)) == (False, ["b"])
     assert made.value_error("b", "y") is not None
-    made.change(auth="password")  # what was changed before stays
+    made.change(auth="password")  # the earlier change remains
     assert (made.settings.self_registration, made.settings.auth) == (False, "password")
 
 
@@ -106,7 +106,7 @@ def test_settings_change_while_the_lab_runs() -> None:
         ({"domain": "q.localhost"}, r"^domain: cannot change"),
     ],
 )
-def test_a_wrong_change_changes_nothing(change: dict[str, Any], reason: str) -> None:
+def test_an_invalid_change_changes_nothing(change: dict[str, Any], reason: str) -> None:
     made = product()
     before = made.settings
     with pytest.raises(SettingsError, match=reason):

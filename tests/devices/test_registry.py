@@ -1,4 +1,4 @@
-"""Devices and their credentials."""
+"""Registry of devices and their credentials."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def status(registry: Registry, identity: str) -> str | None:
 # --- tokens -------------------------------------------------------------------------------------------------
 
 
-async def test_a_token_is_that_of_one_device_of_one_product(registry: Registry) -> None:
+async def test_a_token_belongs_to_one_device_of_one_product(registry: Registry) -> None:
     device, token = await provisioned(registry)
     assert (device.product, device.identity, device.status, device.provisioned) == (
         "p",
@@ -51,7 +51,7 @@ async def test_a_token_is_that_of_one_device_of_one_product(registry: Registry) 
     )  # bytes that are not UTF-8, as headers have them
 
 
-async def test_only_digests_are_kept(registry: Registry, database: Database) -> None:
+async def test_only_digests_are_stored(registry: Registry, database: Database) -> None:
     _, token = await provisioned(registry)
     await registry.provision_password("p", "w", PASSWORD, register=True)
     assert token not in repr(await database.select("select * from device"))
@@ -62,7 +62,7 @@ async def test_only_digests_are_kept(registry: Registry, database: Database) -> 
     ]
 
 
-async def test_a_replaced_token_is_dead_at_once(registry: Registry) -> None:
+async def test_a_replaced_token_is_invalid_at_once(registry: Registry) -> None:
     device, old = await provisioned(registry)
     outcome, new = await registry.provision_token("p", "d", register=False, replacing=device.digest)
     assert (outcome, new == old) == ("provisioned", False)
@@ -72,7 +72,7 @@ async def test_a_replaced_token_is_dead_at_once(registry: Registry) -> None:
     assert found.identity == "d"
 
 
-async def test_a_credential_that_was_replaced_meanwhile_replaces_nothing(registry: Registry) -> None:
+async def test_a_credential_that_was_replaced_concurrently_replaces_nothing(registry: Registry) -> None:
     device, _ = await provisioned(registry)
     first, token = await registry.provision_token("p", "d", register=True, replacing=device.digest)
     second, _ = await registry.provision_token("p", "d", register=True, replacing=device.digest)
@@ -80,7 +80,7 @@ async def test_a_credential_that_was_replaced_meanwhile_replaces_nothing(registr
     assert await registry.find_by_token("p", token) is not None
 
 
-async def test_a_provisioned_device_keeps_its_token_from_those_who_show_none(registry: Registry) -> None:
+async def test_a_provisioned_device_gets_no_new_token_without_its_own(registry: Registry) -> None:
     _, token = await provisioned(registry)
     assert (await registry.provision_token("p", "d", register=True))[0] == "taken"
     assert await registry.find_by_token("p", token) is not None
@@ -97,21 +97,21 @@ async def test_an_unknown_identity_needs_registration_or_whitelisting(registry: 
     assert (device.whitelisted, device.status) == (True, "provisioned")
 
 
-async def test_what_was_looked_up_while_the_device_changed_is_not_kept(registry: Registry) -> None:
+async def test_a_look_up_during_a_change_of_the_device_is_not_cached(registry: Registry) -> None:
     device, old = await provisioned(registry)
-    registry.forget_all()  # so that the next look-up asks the database
-    write = asyncio.ensure_future(registry.allow("p", ["e"]))  # who reads in this turn waits for its commit
+    registry.forget_all()  # so that the next look-up queries the database
+    write = asyncio.ensure_future(registry.allow("p", ["e"]))  # a read in this turn waits for the commit
     look = asyncio.ensure_future(registry.find_by_token("p", old))
     change = asyncio.ensure_future(
         registry.provision_token("p", "d", register=False, replacing=device.digest)
     )
     await asyncio.sleep(0)
-    change.cancel()  # so that it goes on before the look-up does
+    change.cancel()  # so that it continues before the look-up does
     await asyncio.wait([write, look, change])
     assert await registry.find_by_token("p", old) is None
 
 
-async def test_a_client_that_leaves_while_its_token_is_replaced_leaves_no_old_token(
+async def test_a_client_that_leaves_during_the_replacement_leaves_no_old_token(
     registry: Registry,
 ) -> None:
     device, old = await provisioned(registry)
@@ -155,7 +155,7 @@ async def test_a_password_is_replaced(registry: Registry) -> None:
 async def test_a_certificate_is_pinned_to_its_identity(registry: Registry) -> None:
     assert await registry.provision_certificate("p", "d", b"der 1", register=True) == "provisioned"
     assert await registry.provision_certificate("p", "d", b"der 2", register=True) == "taken"
-    for _ in range(2):  # once from the database, once as it was kept
+    for _ in range(2):  # once from the database, once from the cache
         device = await registry.find_by_certificate("p", "d", b"der 1")
         assert device is not None
         assert device.identity == "d"
@@ -172,12 +172,12 @@ async def test_a_certificate_is_pinned_to_its_identity(registry: Registry) -> No
 # --- whitelisting, locking, removing ------------------------------------------------------------------------
 
 
-async def test_whitelisting_keeps_what_a_device_has(registry: Registry) -> None:
+async def test_whitelisting_keeps_a_devices_credentials(registry: Registry) -> None:
     _, token = await provisioned(registry)
     await registry.allow("p", ["d", "e"])
     device = await registry.find_by_token("p", token)
     assert device is not None
-    assert device.whitelisted  # also of a device that was looked up before
+    assert device.whitelisted  # also of a device that is cached
     assert [each.identity for each in await registry.all("p")] == ["d", "e"]
     assert await registry.all("q") == []
 
@@ -187,7 +187,7 @@ async def test_a_preset_token_works_without_activation(registry: Registry) -> No
     device = await registry.find_by_token("p", TOKEN)
     assert device is not None
     assert (device.identity, device.status, device.provisioned) == ("d", "provisioned", 1000)
-    await registry.allow("p", ["d"], TOKEN)  # once more changes nothing
+    await registry.allow("p", ["d"], TOKEN)  # a repetition changes nothing
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ async def test_a_preset_token_works_without_activation(registry: Registry) -> No
         (["e"], TOKEN, "this token is that of 'd'"),
     ],
 )
-async def test_a_preset_token_is_that_of_one_device(
+async def test_a_preset_token_belongs_to_one_device(
     registry: Registry, identities: list[str], token: str, reason: str
 ) -> None:
     await registry.allow("p", ["d"], TOKEN)
@@ -207,7 +207,7 @@ async def test_a_preset_token_is_that_of_one_device(
     assert await registry.find("p", "e") is None
 
 
-async def test_locking_shows_at_once_and_ends(registry: Registry) -> None:
+async def test_locking_and_unlocking_take_effect_at_once(registry: Registry) -> None:
     _, token = await provisioned(registry)
     for locked in (True, False):
         await registry.lock("p", "d", locked)
@@ -233,13 +233,13 @@ async def test_a_removed_device_is_forgotten_at_once(registry: Registry) -> None
     assert await status(registry, "d") is None
 
 
-async def test_only_known_devices_are_locked_and_removed(registry: Registry) -> None:
+async def test_only_known_devices_can_be_locked_and_removed(registry: Registry) -> None:
     for change in (registry.lock, registry.remove):
         with pytest.raises(LabError, match="product 'p' has no device 'd'"):
             await change("p", "d")
 
 
-async def test_an_emptied_database_is_looked_up_anew(registry: Registry, database: Database) -> None:
+async def test_an_emptied_database_is_read_anew(registry: Registry, database: Database) -> None:
     _, token = await provisioned(registry)
     await database.run(lambda connection: connection.exec_driver_sql("DELETE FROM device").rowcount)
     registry.forget_all()

@@ -16,7 +16,9 @@ from labkit.devices.state import AnswerCondition, Datapoint, State, datapoint_ta
 POINTS = st.lists(
     st.builds(Datapoint, st.sampled_from("ab"), st.integers(0, 8), st.text(max_size=3)), max_size=12
 )
-REQUESTS = st.lists(st.tuples(POINTS, st.integers(0, 2)), max_size=6)  # with the seconds since the one before
+REQUESTS = st.lists(
+    st.tuples(POINTS, st.integers(0, 2)), max_size=6
+)  # with the seconds since the previous one
 
 
 @given(REQUESTS, st.integers(-1, 9), st.booleans())
@@ -26,7 +28,7 @@ async def test_state_against_a_model(
     database = Database()
     database.start(metadata)
     state = State(database)
-    # alias → time → value, when it ranks, its turn in the order of receipt, and whether it was given
+    # alias → time → value, when it ranks, its place in the order of receipt, and whether it was sent
     model: dict[str, dict[int, tuple[str, tuple[int, int], bool]]] = {"a": {}, "b": {}}
     now, order = 0, 0
     for points, later in requests:
@@ -61,7 +63,7 @@ async def test_state_against_a_model(
     database.close()
 
 
-async def test_marks_of_many_values_do_not_stay_in_memory(state: State) -> None:
+async def test_marks_of_many_values_are_not_kept_in_memory(state: State) -> None:
     many = 3 * MOST_MARKS + 5
     stored, _ = await state.store("p", "d", [Datapoint("a", time, "x") for time in range(many)], many)
     for each in stored:
@@ -72,7 +74,7 @@ async def test_marks_of_many_values_do_not_stay_in_memory(state: State) -> None:
     assert [each and each.point.timestamp for each in found] == [*range(1, many), None]
 
 
-async def test_a_mark_that_comes_after_its_value_was_replaced_is_not_the_new_value_s(state: State) -> None:
+async def test_a_mark_of_a_replaced_value_does_not_apply_to_the_new_one(state: State) -> None:
     [first], _ = await state.store("p", "d", [Datapoint("a", 5, "first")], 5)
     [second], _ = await state.store("p", "d", [Datapoint("a", 5, "second")], 5)
     await state.record_answer(("p", "d", "a"), first, named=False)
@@ -91,7 +93,7 @@ async def test_values_keep_their_order_over_a_restart(tmp_path: Path) -> None:
     assert values == [("a", "0"), ("a", "1"), ("a", "2")]
 
 
-async def test_devices_and_products_keep_their_own(state: State) -> None:
+async def test_devices_and_products_have_separate_values(state: State) -> None:
     for product, identity in (("p", "d"), ("p", "e"), ("q", "d")):
         await state.store(product, identity, [Datapoint("a", 1, f"{product}/{identity}")], 1)
     assert await state.latest("p", "d", ["a"]) == [("a", "p/d")]
@@ -102,9 +104,9 @@ async def test_devices_and_products_keep_their_own(state: State) -> None:
     assert found.point == Datapoint("a", 1, "p/e")
 
 
-async def test_a_value_that_is_read_while_its_device_writes_is_not_kept(state: State) -> None:
+async def test_a_value_read_during_a_write_of_its_device_is_not_cached(state: State) -> None:
     await state.store("p", "d", [Datapoint("a", 1, "old")], 1)
-    other = state.store("p", "e", [Datapoint("a", 1, "x")], 1)  # its commit holds back the read behind it
+    other = state.store("p", "e", [Datapoint("a", 1, "x")], 1)  # its commit delays the read behind it
     reading = state.latest("p", "d", ["a"])
     writing = state.store("p", "d", [Datapoint("a", 2, "new")], 2)
     _, seen, _ = await asyncio.gather(other, reading, writing)
@@ -112,7 +114,7 @@ async def test_a_value_that_is_read_while_its_device_writes_is_not_kept(state: S
     assert await state.latest("p", "d", ["a"]) == [("a", "new")]
 
 
-async def test_values_are_read_anew_once_the_database_was_emptied(state: State, database: Database) -> None:
+async def test_values_are_read_anew_after_the_database_was_emptied(state: State, database: Database) -> None:
     await state.store("p", "d", [Datapoint("a", 1, "old")], 1)
     assert await state.latest("p", "d", ["a"]) == [("a", "old")]
     await database.run(lambda connection: connection.execute(datapoint_table.delete()).rowcount)
@@ -120,7 +122,7 @@ async def test_values_are_read_anew_once_the_database_was_emptied(state: State, 
     assert await state.latest("p", "d", ["a"]) == []
 
 
-async def test_the_newest_of_each_alias_are_kept_and_a_tenth_more(database: Database) -> None:
+async def test_the_newest_points_of_each_alias_are_kept_and_a_tenth_more(database: Database) -> None:
     state = State(database, kept=100)
     for second in range(1, 501):
         await state.store("p", "d", [Datapoint("a", second, str(second)), Datapoint("b", 1, "x")], second)
@@ -136,7 +138,7 @@ async def test_the_newest_of_each_alias_are_kept_and_a_tenth_more(database: Data
     assert await state.latest("p", "d", ["a", "b"]) == [("a", "500"), ("b", "x")]
 
 
-async def test_points_ahead_of_their_time_do_not_force_the_current_value_out(database: Database) -> None:
+async def test_points_ahead_of_their_time_do_not_displace_the_current_value(database: Database) -> None:
     state = State(database, kept=100)
     await state.store("p", "d", [Datapoint("a", 1000, "now")], 1000)
     await state.store("p", "d", [Datapoint("a", second, "ahead") for second in range(1001, 1061)], 999)

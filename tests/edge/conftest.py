@@ -1,4 +1,4 @@
-"""Every async test of the edge runs on both event loops; `rig` gives it an edge and clients."""
+"""Fixtures of the edge's tests, which run on both event loops: an edge and clients, TLS engines, parsers."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def pytest_asyncio_loop_factories(
 
 @pytest.fixture(params=["ssl", "pyopenssl"])
 def engine(request: pytest.FixtureRequest) -> str:
-    """Who does the TLS."""
+    """The TLS implementation."""
     return str(request.param)
 
 
 @pytest.fixture
 async def rig(caplog: pytest.LogCaptureFixture) -> AsyncIterator[EdgeRig]:
-    """An edge that is started on first use. Nothing may reach the log or the loop's exception handler."""
+    """An edge that starts on first use. Nothing may reach the log or the loop's exception handler."""
     stray: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: stray.append(context))
     made = EdgeRig()
@@ -41,7 +41,7 @@ async def rig(caplog: pytest.LogCaptureFixture) -> AsyncIterator[EdgeRig]:
 
 @pytest.fixture(params=["c", "python"])
 def parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Which of aiohttp's two parsers reads requests."""
+    """The one of aiohttp's two parsers that reads requests."""
     if request.param == "python":
         monkeypatch.setattr("aiohttp.web_protocol.HttpRequestParser", HttpRequestParserPy)
     else:

@@ -1,4 +1,4 @@
-"""An edge with a handler that tells what it saw, and raw clients for it."""
+"""An edge whose handler echoes the request, and clients that send raw bytes."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from tests.context import make_context
 
 HOST = "a.lab.localhost"
 OTHER = "b.lab.localhost"
-SOON = 0.05  # seconds: the guard times that tests wait for
+SOON = 0.05  # seconds: the time limits that tests wait for
 PATIENCE = 10.0  # seconds after which a test has failed
 Handler = Callable[[Connection, web.BaseRequest], Awaitable[web.StreamResponse]]
 
 
-async def tell(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
-    """Answers with what was asked."""
+async def echo(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
+    """Answer with a description of the request."""
     body = await request.read()
     return web.Response(text=f"{connection.host} {request.method} {request.raw_path} {body.decode()}")
 
 
 class IssuedOnce:
-    """An authority that issues certificates for the same names once: the tests of a process share it."""
+    """An authority that issues one certificate for the same names, shared by all tests of a process."""
 
     def __init__(self) -> None:
         self._authority = Authority.create()
@@ -58,7 +58,7 @@ issued_once = cache(IssuedOnce)
 
 
 class RigSite(Site[SiteExchange]):
-    """A site that answers as its rig says."""
+    """A site that answers as its rig is set."""
 
     def __init__(self, host: str, rig: EdgeRig) -> None:
         super().__init__(host, "test", host, rig.context)
@@ -82,9 +82,9 @@ class EdgeRig:
     def __init__(self) -> None:
         self.client_certificates = False
         self.connections: list[Connection] = []
-        self.handler: Handler = tell
+        self.handler: Handler = echo
         self.connected: Callable[[Connection], Awaitable[None]] | None = None
-        self.something = asyncio.Event()  # set when something was refused
+        self.something = asyncio.Event()  # set when a connection or request was refused
         self._clients: list[Client] = []
         self.edge: Edge | None = None
         self.hosts: Sequence[str] = (HOST, OTHER)
@@ -113,7 +113,7 @@ class EdgeRig:
         return edge
 
     def serve(self, host: str) -> None:
-        """Serve one more name."""
+        """Serve a further host name."""
         self.context.hosts.add(RigSite(host, self))
 
     @property
@@ -122,13 +122,13 @@ class EdgeRig:
 
     @property
     def refused(self) -> list[tuple[str, str]]:
-        """Reason and detail of what the edge refused."""
+        """Return the reasons and details of the edge's refusals."""
         records = self.context.journal.select("refused")
         return [(record.summary, str((record.detail or {})["reason"])) for record in records]
 
     @property
     def errors(self) -> list[str]:
-        """What nobody handled."""
+        """Return the exceptions that nothing handled."""
         return [record.summary for record in self.context.journal.select("error")]
 
     async def close(self) -> None:
@@ -138,19 +138,19 @@ class EdgeRig:
             await self.edge.stop()
 
     def forget(self) -> None:
-        """Keep nothing of the connections that there have been."""
+        """Forget earlier clients and connections."""
         self._clients.clear()
         self.connections.clear()
 
-    async def afresh(self, **settings: Any) -> None:
-        """Begin a case of a test: start with these settings, or clear what another case left."""
+    async def begin_case(self, **settings: Any) -> None:
+        """Begin a case of a test: start with these settings, or clear the state that another case left."""
         if self.edge is None:
             await self.start(**settings)
         else:
             await self.clear()
 
     async def clear(self) -> None:
-        """Close all connections and forget what was refused, for the next case of a test."""
+        """Close all connections and forget the refusals, for the next case of a test."""
         for client in self._clients:
             await client.close()
         self.forget()
@@ -158,14 +158,14 @@ class EdgeRig:
         self.context.journal.clear()
 
     async def refusal(self) -> tuple[str, str]:
-        """The one thing that was refused, waited for."""
+        """Wait for the only refusal and return it."""
         async with asyncio.timeout(PATIENCE):
             await self.something.wait()
         assert len(self.refused) == 1
         return self.refused[0]
 
     async def connect(self, name: str | None = HOST, context: ssl.SSLContext | None = None) -> Client:
-        """A TLS connection that names `name`; None names nothing. Raises OSError."""
+        """Open a TLS connection with SNI `name`; None sends no SNI. Raises OSError."""
         if self.edge is None:
             await self.start()
         assert self.edge is not None
@@ -197,7 +197,7 @@ class EdgeRig:
         return await self._open(port, address)
 
     async def ask(self, data: bytes | str, name: str | None = HOST) -> bytes:
-        """All that comes back over a new connection until its end."""
+        """Return all bytes received over a new connection until its end."""
         client = await self.connect(name)
         return await client.ask(data)
 
@@ -207,7 +207,7 @@ class EdgeRig:
         version: ssl.TLSVersion | None = None,
         ca_pem: str | None = None,
     ) -> ssl.SSLContext:
-        """A client's context; pair: its certificate and key; ca_pem: whom it trusts, the edge's own by default."""
+        """Return a client's context. pair: its certificate and key; ca_pem: the trusted authority (default: own)."""
         context = ssl.create_default_context(cadata=ca_pem or self.authority.ca_pem.decode())
         if version is not None:
             context.minimum_version = context.maximum_version = version
@@ -247,12 +247,12 @@ class Client:
         self.writer.write(data.encode() if isinstance(data, str) else data)
 
     async def ask(self, data: bytes | str) -> bytes:
-        """Send, and read to the end."""
+        """Send bytes, and read to the end of the connection."""
         self.send(data)
         return await self.rest()
 
     async def rest(self) -> bytes:
-        """All that comes until the connection ends, well or not."""
+        """Return all bytes until the connection ends, regularly or not."""
         came = b""
         async with asyncio.timeout(PATIENCE):
             try:
@@ -265,14 +265,14 @@ class Client:
     async def answer(
         self, data: bytes | str = b"", *, head: bool = False
     ) -> tuple[int, dict[str, str], bytes]:
-        """Send, and read one response: status, headers, body."""
+        """Send bytes, and read one response: status, headers, body."""
         self.send(data)
         async with asyncio.timeout(PATIENCE):
             came = await self.answers.next("HEAD" if head else "GET")
         return came.status, {name.lower(): value for name, value in came.headers}, came.body
 
     async def turn(self) -> None:
-        """Let what was sent arrive, most likely: on its own rather than with what is sent next."""
+        """Let the bytes sent so far arrive, most likely, separately from the next ones."""
         for _ in range(3):
             await asyncio.sleep(0)
 
@@ -301,7 +301,7 @@ class InMemory:
             await self._receive()
 
     async def read(self) -> bytes:
-        """What comes next."""
+        """Return the next decrypted bytes."""
         while True:
             with suppress(ssl.SSLWantReadError):
                 return self.secure.read(65536)
@@ -316,5 +316,5 @@ class InMemory:
 
 
 def get(path: str = "/", host: str = HOST, *headers: str, method: str = "GET") -> str:
-    """A request; `headers` are whole lines."""
+    """Return a request as bytes; `headers` are whole lines."""
     return "\r\n".join([f"{method} {path} HTTP/1.1", f"Host: {host}", *headers, "", ""])

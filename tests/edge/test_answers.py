@@ -1,4 +1,4 @@
-"""How requests are handled and answered: one after the other, whole, and never with a traceback."""
+"""Handling of requests: in order, with complete answers, and never with a traceback."""
 
 import asyncio
 import ssl
@@ -12,7 +12,7 @@ from tests.cases import cases
 from tests.edge.rig import HOST, PATIENCE, EdgeRig, InMemory, get
 
 
-async def test_a_connection_is_kept_and_is_one(rig: EdgeRig, engine: str) -> None:
+async def test_a_connection_is_kept_open_and_reused(rig: EdgeRig, engine: str) -> None:
     rig.client_certificates = engine == "pyopenssl"
     client = await rig.connect()
     for number in range(20):
@@ -31,7 +31,7 @@ async def test_pipelined_requests_are_answered_in_order(rig: EdgeRig, engine: st
 
 
 async def test_many_records_at_once_are_all_read(rig: EdgeRig, engine: str) -> None:
-    """Each write of the client is a TLS record; they come in one piece. None may be left lying."""
+    """Each write of the client is a TLS record; they arrive in one piece. None may remain unread."""
     rig.client_certificates = engine == "pyopenssl"
     await rig.start()
     client = await rig.connect_plainly(rig.address.https_port)
@@ -46,7 +46,7 @@ async def test_many_records_at_once_are_all_read(rig: EdgeRig, engine: str) -> N
     assert all(f"GET /{number} ".encode() in came for number in range(5))
 
 
-async def test_an_upgrade_is_not_taken_up_and_what_follows_is_answered(rig: EdgeRig, parser: str) -> None:
+async def test_an_upgrade_is_ignored_and_further_requests_are_answered(rig: EdgeRig, parser: str) -> None:
     client = await rig.connect()
     client.send(get("/1", HOST, "Connection: Upgrade", "Upgrade: websocket") + get("/2"))
     for path in ("/1", "/2"):
@@ -78,7 +78,7 @@ async def test_head_has_the_headers_of_get_and_no_body(rig: EdgeRig) -> None:
 
 
 @pytest.mark.parametrize("framing", ["Content-Length: 3", "Transfer-Encoding: chunked"])
-async def test_a_body_is_read_however_it_is_framed(rig: EdgeRig, framing: str, parser: str) -> None:
+async def test_a_body_is_read_with_any_framing(rig: EdgeRig, framing: str, parser: str) -> None:
     body = "a=1" if "Length" in framing else "1\r\na\r\n2\r\n=1\r\n0\r\n\r\n"
     client = await rig.connect()
     for _ in range(2):
@@ -97,10 +97,10 @@ async def test_a_body_is_read_however_it_is_framed(rig: EdgeRig, framing: str, p
         ("Transfer-Encoding: Chunked", 200),
     ],
 )
-async def test_a_body_is_taken_as_it_is_or_not_at_all(
+async def test_encodings_other_than_identity_and_chunked_are_refused(
     rig: EdgeRig, field: str, status: int, parser: str
 ) -> None:
-    await rig.afresh()
+    await rig.begin_case()
     chunked = field.startswith("Transfer")
     head = get(
         "/", HOST, "Connection: close", *([] if chunked else ["Content-Length: 1"]), field, method="POST"
@@ -111,7 +111,7 @@ async def test_a_body_is_taken_as_it_is_or_not_at_all(
     assert len(rig.connections) == (status == 200)
 
 
-async def test_large_bodies_and_answers_are_whole(rig: EdgeRig, engine: str) -> None:
+async def test_large_bodies_and_answers_are_complete(rig: EdgeRig, engine: str) -> None:
     rig.client_certificates = engine == "pyopenssl"
     data = "".join(f"{number:08d}" for number in range(100_000))
 
@@ -126,7 +126,7 @@ async def test_large_bodies_and_answers_are_whole(rig: EdgeRig, engine: str) -> 
     assert rig.errors == []
 
 
-async def test_versions_are_not_told(rig: EdgeRig) -> None:
+async def test_answers_name_no_software_versions(rig: EdgeRig) -> None:
     client = await rig.connect()
     _, headers, _ = await client.answer(get())
     assert headers["server"] == "labkit"
@@ -141,7 +141,7 @@ async def test_the_date_is_lab_time(rig: EdgeRig) -> None:
 # --- Expect: 100-continue
 
 
-async def test_the_body_is_asked_for_when_it_is_read(rig: EdgeRig, parser: str) -> None:
+async def test_100_continue_is_sent_when_the_body_is_read(rig: EdgeRig, parser: str) -> None:
     client = await rig.connect()
     client.send(get("/", HOST, "Content-Length: 3", "Expect: 100-continue", method="POST"))
     async with asyncio.timeout(PATIENCE):
@@ -150,7 +150,7 @@ async def test_the_body_is_asked_for_when_it_is_read(rig: EdgeRig, parser: str) 
     assert (await client.answer(get()))[0] == 200
 
 
-async def test_a_request_that_is_refused_does_not_ask_for_the_body(rig: EdgeRig, parser: str) -> None:
+async def test_a_refused_request_gets_no_100_continue(rig: EdgeRig, parser: str) -> None:
     async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
         return web.Response(status=401)
 
@@ -160,7 +160,7 @@ async def test_a_request_that_is_refused_does_not_ask_for_the_body(rig: EdgeRig,
     assert b"\r\nConnection: close\r\n" in answer
 
 
-async def test_a_body_that_came_unasked_needs_no_100(rig: EdgeRig) -> None:
+async def test_a_body_sent_without_waiting_gets_no_100_continue(rig: EdgeRig) -> None:
     client = await rig.connect()
     status, _, body = await client.answer(
         get("/", HOST, "Content-Length: 3", "Expect: 100-continue", method="POST") + "a=1"
@@ -168,11 +168,11 @@ async def test_a_body_that_came_unasked_needs_no_100(rig: EdgeRig) -> None:
     assert (status, body[-3:]) == (200, b"a=1")
 
 
-async def test_nothing_else_can_be_expected(rig: EdgeRig) -> None:
+async def test_any_other_expectation_is_refused(rig: EdgeRig) -> None:
     assert (await rig.ask(get("/", HOST, "Expect: miracles"))).startswith(b"HTTP/1.1 417 ")
 
 
-# --- what goes wrong in a handler
+# --- errors of a handler
 
 
 async def raises(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
@@ -196,7 +196,7 @@ async def returns_a_header_that_would_be_two(
 @cases("handler", [raises, runs_into_a_time_limit, returns_nothing, returns_a_header_that_would_be_two])
 @cases("accept", ["*/*", "text/html"])
 async def test_an_exception_is_a_500_in_plain_text(rig: EdgeRig, handler: object, accept: str) -> None:
-    await rig.afresh()
+    await rig.begin_case()
     rig.handler = handler  # type: ignore[assignment]
     answer = await rig.ask(get("/", HOST, f"Accept: {accept}"))
     head, _, body = answer.partition(b"\r\n\r\n")
@@ -207,7 +207,7 @@ async def test_an_exception_is_a_500_in_plain_text(rig: EdgeRig, handler: object
     assert len(rig.errors) == 1
 
 
-async def test_an_answer_that_breaks_off_ends_the_connection(rig: EdgeRig) -> None:
+async def test_an_answer_that_fails_midway_ends_the_connection(rig: EdgeRig) -> None:
     trouble = ValueError("broken")
 
     async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
@@ -236,10 +236,10 @@ async def test_an_http_exception_is_an_answer(rig: EdgeRig) -> None:
     assert rig.errors == []
 
 
-# --- a client that leaves
+# --- clients that disconnect
 
 
-async def test_a_client_that_leaves_cancels_its_request(rig: EdgeRig, engine: str) -> None:
+async def test_a_client_that_disconnects_cancels_its_request(rig: EdgeRig, engine: str) -> None:
     rig.client_certificates = engine == "pyopenssl"
     begun, cancelled = asyncio.Event(), asyncio.Event()
 
@@ -261,7 +261,7 @@ async def test_a_client_that_leaves_cancels_its_request(rig: EdgeRig, engine: st
     assert rig.errors == []
 
 
-async def test_a_client_that_leaves_during_an_answer_is_no_error(rig: EdgeRig) -> None:
+async def test_a_client_that_disconnects_during_an_answer_is_no_error(rig: EdgeRig) -> None:
     ended: asyncio.Future[BaseException | None] = asyncio.get_running_loop().create_future()
 
     async def pieces() -> AsyncIterator[bytes]:
@@ -289,7 +289,7 @@ async def test_a_client_that_leaves_during_an_answer_is_no_error(rig: EdgeRig) -
     assert rig.errors == []
 
 
-async def test_an_answer_that_comes_too_late_is_no_error(rig: EdgeRig) -> None:
+async def test_an_answer_after_the_end_of_the_connection_is_no_error(rig: EdgeRig) -> None:
     begun, tried = asyncio.Event(), asyncio.Event()
 
     async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
@@ -314,7 +314,7 @@ async def test_an_answer_that_comes_too_late_is_no_error(rig: EdgeRig) -> None:
     assert rig.errors == []
 
 
-# --- how an answer leaves
+# --- writes of an answer
 
 
 async def test_head_and_body_of_a_small_answer_are_one_record(rig: EdgeRig, engine: str) -> None:

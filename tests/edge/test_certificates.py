@@ -12,7 +12,7 @@ from tests.edge.rig import EdgeRig, get
 
 
 def shake_hands(authority: Authority, names: list[str], wanted: str, folder: Path) -> None:
-    """A TLS handshake in memory, verified as strictly as Python can."""
+    """Run a TLS handshake in memory, verified as strictly as Python can."""
     certificate, key = authority.leaf(names)
     both = folder / "leaf.pem"
     both.write_bytes(certificate + key)
@@ -37,12 +37,12 @@ def test_clients_that_trust_the_authority_accept_its_names(name: str, tmp_path: 
 
 
 @pytest.mark.parametrize("name", ["other.localhost", "a.b.m2.lab.localhost"])
-def test_and_no_others(name: str, tmp_path: Path) -> None:
+def test_clients_accept_no_other_names(name: str, tmp_path: Path) -> None:
     with pytest.raises(ssl.SSLCertVerificationError):
         shake_hands(Authority.create(), ["lab.localhost", "*.m2.lab.localhost"], name, tmp_path)
 
 
-def test_each_lab_has_an_authority_of_its_own(tmp_path: Path) -> None:
+def test_each_lab_has_its_own_authority(tmp_path: Path) -> None:
     one, other = Authority.create(), Authority.create()
     mixed = Authority(one.pair)
     mixed.ca_pem = other.ca_pem
@@ -50,21 +50,21 @@ def test_each_lab_has_an_authority_of_its_own(tmp_path: Path) -> None:
         shake_hands(mixed, ["lab.localhost"], "lab.localhost", tmp_path)
 
 
-def test_a_folder_keeps_its_authority(tmp_path: Path) -> None:
+def test_an_authority_in_a_folder_is_reused(tmp_path: Path) -> None:
     made = Authority.load(tmp_path / "data")
     again = Authority.load(tmp_path / "data")
     assert again.ca_pem == made.ca_pem
     shake_hands(again, ["lab.localhost"], "lab.localhost", tmp_path)
 
 
-def test_the_key_is_for_its_owner_only(tmp_path: Path) -> None:
+def test_only_the_owner_can_read_the_key(tmp_path: Path) -> None:
     Authority.load(tmp_path)
     assert stat.S_IMODE((tmp_path / "ca.key").stat().st_mode) == 0o600
     assert b"PRIVATE" not in (tmp_path / "ca.pem").read_bytes()
 
 
 @pytest.mark.parametrize("missing", ["ca.pem", "ca.key"])
-def test_half_an_authority_is_an_error_that_names_the_folder(missing: str, tmp_path: Path) -> None:
+def test_an_incomplete_authority_is_an_error_with_the_folder(missing: str, tmp_path: Path) -> None:
     Authority.load(tmp_path)
     (tmp_path / missing).unlink()
     with pytest.raises(SettingsError, match="belong together") as caught:
@@ -89,8 +89,8 @@ def test_authorities_of_both_kinds_are_kept_side_by_side(tmp_path: Path) -> None
         shake_hands(authority, ["lab.localhost"], "lab.localhost", tmp_path)
 
 
-def own(folder: Path, *, together: bool) -> TlsSettings:
-    """A certificate of one's own, with the authority that it rests on behind it."""
+def custom_certificate(folder: Path, *, together: bool) -> TlsSettings:
+    """Write a custom certificate, followed by the certificate of its authority."""
     authority = Authority.create("rsa")
     certificate, key = authority.leaf(["lab.example"])
     chain = certificate + authority.ca_pem
@@ -100,10 +100,10 @@ def own(folder: Path, *, together: bool) -> TlsSettings:
 
 
 @pytest.mark.parametrize("together", [True, False])
-def test_a_certificate_of_ones_own_is_shown_whole_and_its_key_to_nobody(
+def test_a_custom_certificate_is_sent_with_its_chain_and_its_key_is_never_shown(
     tmp_path: Path, together: bool
 ) -> None:
-    found = certificates(own(tmp_path, together=together), tmp_path / "tls")
+    found = certificates(custom_certificate(tmp_path, together=together), tmp_path / "tls")
     ((chain, key),) = found.leaves(["other.example"])
     assert chain.count(b"BEGIN CERTIFICATE") == 2
     assert b"PRIVATE KEY" in key
@@ -112,11 +112,11 @@ def test_a_certificate_of_ones_own_is_shown_whole_and_its_key_to_nobody(
 
 
 @pytest.mark.parametrize("engine", ["ssl", "pyopenssl"])
-async def test_the_edge_serves_with_a_certificate_of_ones_own(tmp_path: Path, engine: str) -> None:
+async def test_the_edge_serves_with_a_custom_certificate(tmp_path: Path, engine: str) -> None:
     rig = EdgeRig()
     rig.hosts = ["lab.example"]
     rig.client_certificates = engine == "pyopenssl"
-    rig.authority = certificates(own(tmp_path, together=True), None)
+    rig.authority = certificates(custom_certificate(tmp_path, together=True), None)
     try:
         client = await rig.connect("lab.example")
         assert (await client.answer(get(host="lab.example")))[0] == 200
@@ -124,8 +124,8 @@ async def test_the_edge_serves_with_a_certificate_of_ones_own(tmp_path: Path, en
         await rig.close()
 
 
-def test_what_is_wrong_with_a_certificate_of_ones_own_is_told(tmp_path: Path) -> None:
-    settings = own(tmp_path, together=False)
+def test_an_error_in_a_custom_certificate_is_reported(tmp_path: Path) -> None:
+    settings = custom_certificate(tmp_path, together=False)
     (tmp_path / "own.key").write_bytes(Authority.create().pair.key_pem)
     with pytest.raises(
         SettingsError, match=r"tls.certificate: .*own.pem with .*own.key cannot be used: [a-z ]+$"
@@ -138,14 +138,14 @@ def test_what_is_wrong_with_a_certificate_of_ones_own_is_told(tmp_path: Path) ->
         certificates(TlsSettings(certificate=tmp_path / "none.pem"), None)
 
 
-def test_write_ca_leaves_a_file_to_trust(tmp_path: Path) -> None:
+def test_write_ca_writes_the_authoritys_certificate(tmp_path: Path) -> None:
     authority = Authority.create()
     authority.write_ca(tmp_path / "trust.pem")
     assert (tmp_path / "trust.pem").read_bytes() == authority.ca_pem
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no modes")
-def test_the_folder_of_an_authority_is_its_owners_alone(tmp_path: Path) -> None:
+def test_the_folder_of_an_authority_is_private_to_its_owner(tmp_path: Path) -> None:
     Authority.load(tmp_path / "tls")
     assert stat.S_IMODE((tmp_path / "tls").stat().st_mode) == 0o700
     assert stat.S_IMODE((tmp_path / "tls" / "ca.key").stat().st_mode) == 0o600

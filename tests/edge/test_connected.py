@@ -1,4 +1,4 @@
-"""What a site does once a connection is made, before its first request."""
+"""Work of a site when a connection is made, before its first request."""
 
 import asyncio
 
@@ -9,7 +9,7 @@ from labkit.http.connection import Connection
 from tests.edge.rig import HOST, PATIENCE, EdgeRig, get
 
 
-async def test_connected_is_over_before_the_first_request(rig: EdgeRig, engine: str) -> None:
+async def test_connected_ends_before_the_first_request_is_handled(rig: EdgeRig, engine: str) -> None:
     rig.client_certificates = engine == "pyopenssl"
     story: list[str] = []
     go_on = asyncio.Event()
@@ -46,7 +46,7 @@ async def test_connected_runs_without_any_request(rig: EdgeRig) -> None:
         assert (await came).common_name == "t-001"
 
 
-async def test_connected_goes_on_when_the_client_leaves(rig: EdgeRig) -> None:
+async def test_connected_continues_if_the_client_disconnects(rig: EdgeRig) -> None:
     begun, left = asyncio.Event(), asyncio.Event()
     first: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
@@ -70,13 +70,13 @@ async def test_connected_goes_on_when_the_client_leaves(rig: EdgeRig) -> None:
     async with asyncio.timeout(PATIENCE):
         await begun.wait()
         await client.close()
-        await rig.connect()  # a handshake later the edge knows that the first has left
+        await rig.connect()  # one handshake later the edge has noticed that the first client has left
         left.set()
         assert await first == "done"
     assert rig.errors == []
 
 
-async def test_when_connected_fails_requests_are_answered_500(rig: EdgeRig) -> None:
+async def test_if_connected_fails_requests_are_answered_500(rig: EdgeRig) -> None:
     trouble = ValueError("no room for devices")
 
     async def connected(connection: Connection) -> None:

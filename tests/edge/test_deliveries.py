@@ -1,4 +1,4 @@
-"""What tells that a client has received the answers so far: its further request, or its own end of the connection."""
+"""Confirmation that a client has received its answers: by a further request, or its own end of the connection."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WAYS = pytest.mark.parametrize("way", ["plain", "ssl", "pyopenssl"])
 
 
 class Counter:
-    """Answers that matter, of one connection."""
+    """Answers that need confirmation, of one connection."""
 
     def __init__(self) -> None:
         self.confirmed = 0
@@ -28,7 +28,7 @@ class Counter:
 
 
 async def connect(rig: EdgeRig, way: str, **guard: Any) -> tuple[Client, Counter]:
-    """A client whose first request was answered; each answer matters, and `/last` closes the connection."""
+    """Connect a client and answer its first request; answers need confirmation, and `/last` closes the connection."""
     counter = Counter()
 
     async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
@@ -50,7 +50,7 @@ async def connect(rig: EdgeRig, way: str, **guard: Any) -> tuple[Client, Counter
 
 
 async def all_ended(rig: EdgeRig) -> None:
-    """Return once the edge has no connection."""
+    """Return once the edge has no open connection."""
     assert rig.edge is not None
     for _ in range(int(PATIENCE / TURN)):
         if not len(rig.edge):
@@ -78,7 +78,7 @@ async def test_a_further_request_confirms(rig: EdgeRig, way: str) -> None:
 async def test_a_pipelined_request_confirms_nothing(rig: EdgeRig, parser: str) -> None:
     client, counter = await connect(rig, "plain")
     client.send(get("/2") + get("/3") + get("/4")[:-2])
-    await client.answer()  # to /2, which came after the first answer
+    await client.answer()  # for /2, which came after the first answer
     await client.answer()
     assert counter.confirmed == 1
     client.send("\r\n")
@@ -89,11 +89,13 @@ async def test_a_pipelined_request_confirms_nothing(rig: EdgeRig, parser: str) -
 
 
 @WAYS
-@pytest.mark.parametrize("goodbye", [False, True])
-async def test_the_client_s_own_end_confirms(rig: EdgeRig, way: str, goodbye: bool) -> None:
+@pytest.mark.parametrize("close_notify", [False, True])
+async def test_the_clients_own_end_of_the_connection_confirms(
+    rig: EdgeRig, way: str, close_notify: bool
+) -> None:
     """By FIN, over TLS with a close_notify before it or without one."""
     client, counter = await connect(rig, way)
-    if goodbye:
+    if close_notify:
         client.writer.close()
     else:
         client.writer.transport.abort()
@@ -111,7 +113,9 @@ async def test_a_reset_confirms_nothing(rig: EdgeRig, way: str) -> None:
 
 @WAYS
 @pytest.mark.parametrize("how", ["close", "keep-alive", "stop", "crash", "clear"])
-async def test_an_end_that_the_server_makes_confirms_nothing(rig: EdgeRig, way: str, how: str) -> None:
+async def test_an_end_of_the_connection_by_the_server_confirms_nothing(
+    rig: EdgeRig, way: str, how: str
+) -> None:
     client, counter = await connect(rig, way, keep_alive=SOON if how == "keep-alive" else PATIENCE)
     expected = 0
     assert rig.edge is not None

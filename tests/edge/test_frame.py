@@ -1,4 +1,4 @@
-"""What is the same for every site: a request's record in the journal is complete, however the request ends."""
+"""The frame around every site: a request's journal record is complete, however the request ends."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SITES = ["product", "solution", "identity provider", "messaging provider"]
 
 
 async def site_of(rig: DeviceRig, kind: str) -> Site[Any]:
-    """A site of each kind that a platform has."""
+    """Return a site of each kind in a platform."""
     platform = rig.platform
     match kind:
         case "product":
@@ -43,7 +43,7 @@ async def connect(rig: DeviceRig, site: Site[Any]) -> Client:
 
 
 def next_end(rig: DeviceRig) -> asyncio.Future[Record]:
-    """The next record of a request that is complete."""
+    """Return the next complete record of a request."""
     ended: asyncio.Future[Record] = asyncio.get_running_loop().create_future()
 
     def watch(record: Record) -> None:
@@ -55,7 +55,7 @@ def next_end(rig: DeviceRig) -> asyncio.Future[Record]:
 
 
 @pytest.mark.parametrize("kind", SITES)
-async def test_the_record_of_a_client_that_leaves_is_complete(
+async def test_the_record_is_complete_if_the_client_disconnects(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with device_rig() as rig:
@@ -76,7 +76,7 @@ async def test_the_record_of_a_client_that_leaves_is_complete(
             client.leave()
             record = await ended
         assert (record.summary, record.status, record.size) == ("GET /wait", None, None)
-        if "provider" not in kind:  # whose records tell what their inboxes do
+        if "provider" not in kind:  # whose records describe the work of their inboxes
             assert record.detail == {"reason": LEFT}
 
 
@@ -84,7 +84,7 @@ async def test_the_record_of_a_client_that_leaves_is_complete(
 @pytest.mark.parametrize(
     ("error", "status"), [(HttpError(418, "no coffee"), 418), (StorageError(507, "no disk"), 507)]
 )
-async def test_the_record_of_a_request_that_fails_is_complete(
+async def test_the_record_is_complete_if_the_request_fails(
     kind: str, error: Exception, status: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with device_rig() as rig:

@@ -1,4 +1,4 @@
-"""Where a body ends, however it is cut."""
+"""The end of a body, in pieces of any size."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +10,7 @@ NEXT = b"GET / HTTP/1.1\r\n\r\n"
 
 
 def taken(framing: Framing, pieces: list[bytes]) -> bytes:
-    """What belongs to the body, of pieces that go on beyond it."""
+    """Return the part of the pieces that belongs to the body; they continue beyond it."""
     body = b""
     for piece in pieces:
         if not framing.done:
@@ -32,7 +32,7 @@ CUTS = st.lists(st.integers(0, 200), max_size=6)
     trailers=st.sampled_from([b"", b"T: t\r\n", b"T: t\r\nU: 0\r\n"]),
     cuts=CUTS,
 )
-def test_a_chunked_body_ends_behind_its_trailers(
+def test_a_chunked_body_ends_after_its_trailers(
     chunks: list[bytes], extension: bytes, trailers: bytes, cuts: list[int]
 ) -> None:
     body = b"".join(b"%X%s\r\n%s\r\n" % (len(chunk), extension, chunk) for chunk in chunks)
@@ -43,14 +43,14 @@ def test_a_chunked_body_ends_behind_its_trailers(
 
 
 @given(body=st.binary(max_size=100), cuts=CUTS)
-def test_a_body_with_a_length_ends_there(body: bytes, cuts: list[int]) -> None:
+def test_a_body_with_a_length_ends_after_it(body: bytes, cuts: list[int]) -> None:
     framing = Length(len(body))
     assert taken(framing, cut(body + NEXT, cuts)) == body
     assert framing.done
 
 
 @given(st.sampled_from([b"xyz\r\n", b"-1\r\n", b"\r\n", b"1_0\r\n" * 2]), CUTS)
-def test_a_broken_one_has_no_end(body: bytes, cuts: list[int]) -> None:
+def test_a_malformed_body_has_no_end(body: bytes, cuts: list[int]) -> None:
     framing = Chunked()
     assert taken(framing, cut(body + NEXT * 20, cuts)) == body + NEXT * 20
     assert not framing.done
@@ -72,7 +72,7 @@ def test_a_broken_one_has_no_end(body: bytes, cuts: list[int]) -> None:
         (b"Accept: */*", 5, False),
     ],
 )
-def test_what_came_with_a_head_is_its_body_where_nothing_speaks_against_it(
+def test_bytes_received_with_a_head_are_its_body_if_its_framing_agrees(
     fields: bytes, size: int, whole: bool
 ) -> None:
     head = b"POST / HTTP/1.1\r\nHost: a\r\n" + fields + b"\r\n\r\n"

@@ -18,20 +18,20 @@ async def plain(rig: EdgeRig) -> Client:
 
 
 async def ask(client: Client, data: str) -> bytes:
-    """All that comes back for what is sent before the sending side is closed."""
+    """Return all bytes of the answer to requests after which the sending side is closed."""
     client.send(data)
     client.writer.write_eof()
     return await client.rest()
 
 
-async def test_a_request_is_answered_though_the_client_sends_no_more(rig: EdgeRig, parser: str) -> None:
+async def test_a_request_is_answered_after_a_half_close(rig: EdgeRig, parser: str) -> None:
     answer = await ask(await plain(rig), POST)
     assert answer.startswith(b"HTTP/1.1 200 ")
     assert answer.endswith(b"\r\n\r\na.lab.localhost POST /2 a=1")
     assert rig.refused == []
 
 
-async def test_also_one_that_takes_long_and_those_before_it(rig: EdgeRig, parser: str) -> None:
+async def test_slow_and_earlier_requests_are_answered_after_a_half_close(rig: EdgeRig, parser: str) -> None:
     async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
         await asyncio.sleep(SOON)
         return web.Response(text=f"[{request.path}]")
@@ -45,12 +45,14 @@ async def test_also_one_that_takes_long_and_those_before_it(rig: EdgeRig, parser
     assert b"[/3]" in answer
 
 
-async def test_more_requests_than_can_wait_are_answered_all_the_same(rig: EdgeRig, parser: str) -> None:
+async def test_more_requests_than_may_be_pending_are_answered_after_a_half_close(
+    rig: EdgeRig, parser: str
+) -> None:
     answer = await ask(await plain(rig), get("/") * 100)
     assert answer.count(b"HTTP/1.1 200 ") == 100
 
 
-async def test_a_connection_that_waits_for_nothing_ends(rig: EdgeRig) -> None:
+async def test_a_half_closed_connection_without_pending_requests_ends(rig: EdgeRig) -> None:
     assert await ask(await plain(rig), "") == b""
     client = await plain(rig)
     assert (await client.answer(get()))[0] == 200
@@ -59,13 +61,13 @@ async def test_a_connection_that_waits_for_nothing_ends(rig: EdgeRig) -> None:
     assert rig.refused == []
 
 
-async def test_a_body_that_breaks_off_is_400(rig: EdgeRig, parser: str) -> None:
+async def test_a_body_that_is_cut_is_400(rig: EdgeRig, parser: str) -> None:
     answer = await ask(await plain(rig), POST[:-1])
     assert answer.startswith(b"HTTP/1.1 400 ")
     assert rig.errors == []
 
 
-async def test_a_head_that_cannot_become_one_is_answered_at_once(rig: EdgeRig) -> None:
+async def test_a_head_that_cannot_be_completed_is_answered_at_once(rig: EdgeRig) -> None:
     await rig.start(http=True, header=10 * PATIENCE, shutdown=10 * PATIENCE)
     answer = await ask(await plain(rig), get("/", HOST, "X : y")[:-2])
     assert answer.split()[1] == b"400"
@@ -74,8 +76,8 @@ async def test_a_head_that_cannot_become_one_is_answered_at_once(rig: EdgeRig) -
 
 
 @pytest.mark.parametrize("late", [True, False])
-async def test_who_waits_for_something_has_left(rig: EdgeRig, late: bool) -> None:
-    """A held poll ends with the client's input, whichever of them was there first."""
+async def test_a_half_close_cancels_a_pending_request(rig: EdgeRig, late: bool) -> None:
+    """A pending poll ends with the client's input, whichever of them comes first."""
     begun, input_ended = asyncio.Event(), asyncio.Event()
     ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
@@ -104,7 +106,7 @@ async def test_who_waits_for_something_has_left(rig: EdgeRig, late: bool) -> Non
         assert await ended == "cancelled"
 
 
-async def test_a_client_that_waits_may_go_on_afterwards(rig: EdgeRig) -> None:
+async def test_a_connection_continues_after_its_input_was_watched(rig: EdgeRig) -> None:
     async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
         if request.path == "/wait":
             connection.watch_input()
@@ -117,8 +119,8 @@ async def test_a_client_that_waits_may_go_on_afterwards(rig: EdgeRig) -> None:
 
 
 @pytest.mark.parametrize("tls", [True, False])
-async def test_who_does_not_read_the_answer_is_cut_off(rig: EdgeRig, tls: bool) -> None:
-    size = 40_000_000  # more than all buffers on the way hold
+async def test_a_client_that_does_not_read_the_answer_is_disconnected(rig: EdgeRig, tls: bool) -> None:
+    size = 40_000_000  # more than all buffers between the ends contain
     left: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:

@@ -12,16 +12,16 @@ from tests.edge.rig import HOST, OTHER, EdgeRig, get
     "text",
     ["a.example", "A.Example", "a.example:443", "a.example:", "a.example.", "a.example.:8443"],
 )
-def test_case_port_and_final_dot_do_not_tell_hosts_apart(text: str) -> None:
+def test_host_names_are_equal_despite_case_port_and_final_dot(text: str) -> None:
     assert host_name(text) == "a.example"
 
 
 @cases("text", ["", ".", ":443", "a b", "a,b", "a@b", "a/b", "a:b", "[::1]", "a\n", "ä", "a.."])
-def test_what_is_no_host_name(text: str) -> None:
+def test_an_invalid_host_name(text: str) -> None:
     assert host_name(text) is None
 
 
-async def test_the_server_name_chooses(rig: EdgeRig, engine: str) -> None:
+async def test_sni_selects_the_product(rig: EdgeRig, engine: str) -> None:
     rig.client_certificates = engine == "pyopenssl"
     for host in (HOST, OTHER):
         client = await rig.connect(host)
@@ -41,7 +41,7 @@ async def test_letter_case_of_the_server_name_does_not_matter(rig: EdgeRig, engi
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
 @pytest.mark.parametrize("name", ["c.lab.localhost", None])
-async def test_an_unknown_or_missing_server_name_ends_the_handshake(
+async def test_an_unknown_or_missing_sni_ends_the_handshake(
     rig: EdgeRig, engine: str, name: str | None, version: ssl.TLSVersion
 ) -> None:
     rig.client_certificates = engine == "pyopenssl"
@@ -71,10 +71,10 @@ async def test_an_unknown_or_missing_server_name_ends_the_handshake(
         (get(f"{OTHER}:443", method="CONNECT"), OTHER),
     ],
 )
-async def test_another_host_than_the_server_name_ends_the_connection_without_a_byte(
+async def test_another_host_than_sni_ends_the_connection_without_a_byte(
     rig: EdgeRig, request_text: str, named: str, engine: str, parser: str
 ) -> None:
-    await rig.afresh()
+    await rig.begin_case()
     rig.client_certificates = engine == "pyopenssl"
     assert await rig.ask(request_text) == b""
     reason, detail = await rig.refusal()
@@ -95,21 +95,21 @@ async def test_another_host_than_the_server_name_ends_the_connection_without_a_b
         get("*", method="OPTIONS"),
     ],
 )
-async def test_the_same_host_may_be_written_otherwise(rig: EdgeRig, request_text: str, parser: str) -> None:
-    await rig.afresh()
+async def test_the_same_host_may_be_spelt_differently(rig: EdgeRig, request_text: str, parser: str) -> None:
+    await rig.begin_case()
     client = await rig.connect()
     status, _, body = await client.answer(request_text)
     assert (status, body.decode().split()[0]) == (200, HOST)
     assert rig.refused == []
 
 
-async def test_requests_before_the_wrong_one_are_answered(rig: EdgeRig, parser: str) -> None:
+async def test_requests_before_the_one_with_a_wrong_host_are_answered(rig: EdgeRig, parser: str) -> None:
     answer = await rig.ask(get("/1") + get("/2") + get("/3", OTHER) + get("/4"))
     assert answer.count(b"HTTP/1.1 200 OK") == 2
     assert (await rig.refusal())[0] == "wrong host"
 
 
-async def test_a_host_that_is_served_no_longer_ends_its_connections(rig: EdgeRig) -> None:
+async def test_removing_a_host_ends_its_connections(rig: EdgeRig) -> None:
     client = await rig.connect()
     assert (await client.answer(get()))[0] == 200
     rig.context.hosts.remove(HOST)
@@ -117,7 +117,7 @@ async def test_a_host_that_is_served_no_longer_ends_its_connections(rig: EdgeRig
     assert (await rig.refusal())[0] == "wrong host"
 
 
-async def test_over_plain_http_each_host_header_decides(rig: EdgeRig) -> None:
+async def test_over_plain_http_the_host_header_selects_the_product(rig: EdgeRig) -> None:
     await rig.start(http=True)
     client = await rig.connect_plainly()
     for host in (HOST, OTHER, HOST):
@@ -138,7 +138,7 @@ async def test_over_plain_http_an_unknown_host_ends_the_connection(rig: EdgeRig,
 
 
 @pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="the system keeps IPv4 and IPv6 apart")
-async def test_all_addresses_are_those_of_both_kinds(rig: EdgeRig) -> None:
+async def test_addresses_include_ipv4_and_ipv6(rig: EdgeRig) -> None:
     await rig.start(http=True, host="::")
     for address in ("127.0.0.1", "::1"):
         client = await rig.connect_plainly(address=address)
@@ -147,6 +147,6 @@ async def test_all_addresses_are_those_of_both_kinds(rig: EdgeRig) -> None:
         await client.close()
 
 
-async def test_there_is_no_plain_http_unless_asked_for(rig: EdgeRig) -> None:
+async def test_plain_http_is_off_by_default(rig: EdgeRig) -> None:
     await rig.start()
     assert rig.address.http_port is None

@@ -1,4 +1,4 @@
-"""What cannot be read is answered with a short reason in plain text, and the connection ends."""
+"""Malformed requests: answered with a short reason in plain text, then the connection ends."""
 
 import asyncio
 import re
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from labkit.http.connection import Connection
 from tests.cases import case, cases
-from tests.edge.rig import HOST, OTHER, PATIENCE, SOON, EdgeRig, InMemory, get, tell
+from tests.edge.rig import HOST, OTHER, PATIENCE, SOON, EdgeRig, InMemory, echo, get
 
 FIELDS = [f"X-{number}: y" for number in range(200)]
 LONG = "x" * 12_000
@@ -91,7 +91,7 @@ async def test_a_head_that_cannot_be_read(rig: EdgeRig, parser: str) -> None:
         await rig.clear()
 
 
-async def test_it_may_come_in_small_pieces(rig: EdgeRig, parser: str) -> None:
+async def test_a_malformed_head_may_come_in_small_pieces(rig: EdgeRig, parser: str) -> None:
     await rig.start(http=True)
     for kind, (data, status) in MALFORMED.items():
         client = await rig.connect_plainly()
@@ -106,7 +106,7 @@ async def test_it_may_come_in_small_pieces(rig: EdgeRig, parser: str) -> None:
 
 @pytest.mark.parametrize("http", [False, True])
 async def test_another_host_gets_no_byte(rig: EdgeRig, http: bool, parser: str) -> None:
-    """The name is judged first: whoever asks for another host learns nothing."""
+    """The host is checked first, so that a client of another host gets no information."""
     rig.hosts = (HOST,)
     await rig.start(http=True)
     for kind, (data, _) in MALFORMED.items():
@@ -119,7 +119,7 @@ async def test_another_host_gets_no_byte(rig: EdgeRig, http: bool, parser: str) 
         await rig.clear()
 
 
-async def test_where_no_host_can_be_read_no_byte_comes(rig: EdgeRig, parser: str) -> None:
+async def test_without_a_readable_host_no_byte_is_sent(rig: EdgeRig, parser: str) -> None:
     for kind, data in NO_HOST.items():
         with case(kind):
             assert await rig.ask(data) == b""
@@ -139,12 +139,12 @@ async def test_where_no_host_can_be_read_no_byte_comes(rig: EdgeRig, parser: str
         (f"GET / HTTP/1.1\r\nHost: {OTHER}\r\nX : y\r\n", None),
     ],
 )
-async def test_what_cannot_become_a_request_is_judged_when_its_time_is_up(
+async def test_an_incomplete_head_that_cannot_become_valid_is_refused_at_its_time_limit(
     rig: EdgeRig, half: str, status: int | None, parser: str
 ) -> None:
-    await rig.afresh(header=SOON)
+    await rig.begin_case(header=SOON)
     answer = await rig.ask(half)
-    if status is None or (status == 400 and parser == "python"):  # the latter reads whole heads only
+    if status is None or (status == 400 and parser == "python"):  # the latter parses whole heads only
         assert answer == b""
         assert (await rig.refusal())[0] == "request head too late"
     else:
@@ -161,10 +161,10 @@ PIPELINED = [
 
 @cases("size", [1, 7, 1_000_000])
 @cases("last", ["no version", "a line too long", "a field too long", "of another host"])
-async def test_requests_in_the_same_piece_are_answered_before_it(
+async def test_requests_in_the_same_piece_before_it_are_answered(
     rig: EdgeRig, last: str, size: int, parser: str
 ) -> None:
-    await rig.afresh()
+    await rig.begin_case()
     data = "".join(PIPELINED) + (
         get("/", OTHER, "X : y") if last == "of another host" else MALFORMED[last][0]
     )
@@ -172,7 +172,7 @@ async def test_requests_in_the_same_piece_are_answered_before_it(
     start, near = (
         0,
         len("".join(PIPELINED)) + 200,
-    )  # what is far in a line that is too long need not come byte by byte
+    )  # the end of an overlong line need not come byte by byte
     while start < len(data):
         end = start + (size if start < near else max(size, 100))
         client.send(data[start:end])
@@ -188,7 +188,7 @@ async def test_requests_in_the_same_piece_are_answered_before_it(
 
 @cases("kind", ["no HTTP at all", "a line too long", "a block too large"])
 async def test_the_request_before_it_is_answered_first(rig: EdgeRig, kind: str, parser: str) -> None:
-    await rig.afresh()
+    await rig.begin_case()
     begun, held = asyncio.Event(), asyncio.Event()
 
     async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
@@ -210,13 +210,13 @@ async def test_the_request_before_it_is_answered_first(rig: EdgeRig, kind: str, 
 
 @cases("kind", BROKEN_BODIES)
 async def test_a_body_that_cannot_be_read(rig: EdgeRig, kind: str, parser: str, engine: str) -> None:
-    await rig.afresh()
+    await rig.begin_case()
     rig.client_certificates = engine == "pyopenssl"
     begun = asyncio.Event()
 
     async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
         begun.set()
-        return await tell(connection, request)
+        return await echo(connection, request)
 
     rig.handler = handler
     client = await rig.connect()
@@ -228,8 +228,8 @@ async def test_a_body_that_cannot_be_read(rig: EdgeRig, kind: str, parser: str, 
 
 
 @cases("kind", BROKEN_BODIES)
-async def test_a_body_that_cannot_be_read_and_is_not(rig: EdgeRig, kind: str, parser: str) -> None:
-    await rig.afresh()
+async def test_a_malformed_body_that_the_handler_does_not_read(rig: EdgeRig, kind: str, parser: str) -> None:
+    await rig.begin_case()
 
     async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
         return web.Response(status=401)
@@ -240,7 +240,7 @@ async def test_a_body_that_cannot_be_read_and_is_not(rig: EdgeRig, kind: str, pa
     assert rig.errors == []
 
 
-async def test_a_body_that_breaks_off_is_no_error_of_ours(rig: EdgeRig) -> None:
+async def test_a_cut_body_is_no_error_of_the_edge(rig: EdgeRig) -> None:
     client = await rig.connect()
     client.send(get("/", HOST, "Content-Length: 9", method="POST") + "a")
     await client.writer.drain()
@@ -249,13 +249,13 @@ async def test_a_body_that_breaks_off_is_no_error_of_ours(rig: EdgeRig) -> None:
     assert rig.errors == []
 
 
-async def test_a_large_request_that_keeps_coming_gets_its_answer(rig: EdgeRig, engine: str) -> None:
+async def test_a_large_request_that_is_still_sent_gets_its_answer(rig: EdgeRig, engine: str) -> None:
     rig.client_certificates = engine == "pyopenssl"
     check(await rig.ask(get("/", HOST, *[f"X: {'y' * 8000}"] * 100)), 431)
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
-async def test_the_answer_reaches_a_client_that_still_sends(
+async def test_the_answer_reaches_a_client_that_is_still_sending(
     rig: EdgeRig, engine: str, version: ssl.TLSVersion
 ) -> None:
     rig.client_certificates = engine == "pyopenssl"
@@ -305,16 +305,16 @@ async def test_a_body_beyond_the_limit_is_413(rig: EdgeRig) -> None:
         get("/", HOST, "Transfer-Encoding: chunked", method="POST") + f"{'f' * 20}\r\n",
     ],
 )
-async def test_a_size_beyond_all_numbers(rig: EdgeRig, data: str, parser: str) -> None:
+async def test_a_length_beyond_all_limits(rig: EdgeRig, data: str, parser: str) -> None:
     await rig.start(body=SOON)
-    check(await rig.ask(data), 400 if parser == "c" else 408)  # Python's numbers have no end
+    check(await rig.ask(data), 400 if parser == "c" else 408)  # Python's numbers have no limit
 
 
 LINES = st.text("GETPOSH /:aHTTP1.x\r\n\t\x00é", max_size=60)
 
 
 @given(texts=st.lists(LINES, min_size=1, max_size=3))
-async def test_nothing_gets_a_5xx_or_a_traceback(texts: list[str]) -> None:
+async def test_no_input_gets_a_5xx_or_a_traceback(texts: list[str]) -> None:
     rig = EdgeRig()
     await rig.start(http=True, header=0.01)
     client = await rig.connect_plainly()

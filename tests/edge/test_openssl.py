@@ -1,4 +1,4 @@
-"""The pyOpenSSL side of TLS, in memory: no data is left lying, and none is asked for twice."""
+"""The pyOpenSSL side of TLS, in memory: all data is read, and no read is repeated needlessly."""
 
 import ssl
 from contextlib import suppress
@@ -21,7 +21,7 @@ PAIR = client_certificate("t-001")
 
 
 class Pair:
-    """A client and a server that have shaken hands."""
+    """A client and a server after their handshake."""
 
     def __init__(self, version: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3) -> None:
         rig = EdgeRig()
@@ -37,7 +37,7 @@ class Pair:
             self.server.read()
 
     def read_all(self) -> bytes:
-        """As an event loop reads that asks `pending` first."""
+        """Read as an event loop does that calls `pending` first."""
         came = b""
         with suppress(ssl.SSLWantReadError):
             while self.up.pending or self.server.pending():
@@ -52,7 +52,7 @@ class Pair:
     cuts=st.lists(st.integers(0, 100_000), max_size=6),
     version=st.sampled_from([ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3]),
 )
-def test_however_the_input_is_cut_all_of_it_comes_out_at_once(
+def test_input_in_any_pieces_is_decrypted_at_once(
     writes: list[int], cuts: list[int], version: ssl.TLSVersion
 ) -> None:
     pair = Pair(version)
@@ -70,7 +70,7 @@ def test_however_the_input_is_cut_all_of_it_comes_out_at_once(
     assert came == sent
 
 
-def test_one_record_is_read_without_asking_again() -> None:
+def test_one_record_needs_one_read() -> None:
     pair = Pair()
     pair.client.write(b"hello")
     assert pair.server.read() == b"hello"
@@ -88,7 +88,7 @@ def test_a_buffer_can_be_read_into() -> None:
 
 
 @cases("size", [1, 16_384, 16_385, 100_000])
-def test_what_is_written_arrives(size: int) -> None:
+def test_written_data_arrives(size: int) -> None:
     pair = Pair()
     assert pair.server.write(b"x" * size) == size
     came = b""
@@ -97,7 +97,7 @@ def test_what_is_written_arrives(size: int) -> None:
     assert came == b"x" * size
 
 
-def test_the_end_is_an_empty_read_and_a_goodbye() -> None:
+def test_the_end_is_an_empty_read_and_a_close_notify() -> None:
     pair = Pair()
     pair.client.write(b"last")
     with pytest.raises(ssl.SSLWantReadError):
@@ -109,7 +109,7 @@ def test_the_end_is_an_empty_read_and_a_goodbye() -> None:
     pair.client.unwrap()
 
 
-def test_a_goodbye_waits_for_the_client() -> None:
+def test_close_notify_waits_for_the_client() -> None:
     pair = Pair()
     with pytest.raises(ssl.SSLWantReadError):
         pair.server.unwrap()
@@ -117,7 +117,7 @@ def test_a_goodbye_waits_for_the_client() -> None:
     pair.server.unwrap()
 
 
-def test_what_cannot_be_deciphered_is_a_tls_error_and_answered_with_an_alert() -> None:
+def test_input_that_cannot_be_decrypted_is_a_tls_error_and_answered_with_an_alert() -> None:
     pair = Pair()
     pair.up.write(b"\x17\x03\x03\x00\x20" + bytes(32))
     before = pair.down.pending

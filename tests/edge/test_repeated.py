@@ -1,4 +1,4 @@
-"""A head that comes again over one connection means what it meant: whatever comes with it, and between the two."""
+"""Repeated heads on one connection, which mean the same whatever is sent with them and between them."""
 
 from labkit.edge.repeated import SHORT
 from tests.cases import cases
@@ -13,7 +13,7 @@ def post(body: str, *headers: str, length: int | None = None) -> str:
 A = f"{HOST} POST /p "
 GOT = f"{HOST} GET /a "
 UPGRADE = get("/a", HOST, "Connection: Upgrade", "Upgrade: websocket")
-# By what is shown: each piece that is sent, and the answers that come of it.
+# By title: each piece that is sent, and the expected answers.
 STORIES: dict[str, list[tuple[str, list[str]]]] = {
     "the same": [(post(each), [A + each]) for each in ("one", "two", "one")],
     "no body": [(get(f"/{each}"), [f"{HOST} GET /{each} "]) for each in "aaba"],
@@ -34,15 +34,15 @@ STORIES: dict[str, list[tuple[str, list[str]]]] = {
 
 
 @cases("story", STORIES)
-async def test_it_is_answered_as_if_it_came_first(rig: EdgeRig, parser: str, story: str) -> None:
-    await rig.afresh()
+async def test_a_repeated_head_is_answered_as_the_first_one(rig: EdgeRig, parser: str, story: str) -> None:
+    await rig.begin_case()
     client = await rig.connect()
     for sent, expected in STORIES[story]:
         client.send(sent)
         assert [(await client.answer())[2].decode() for _ in expected] == expected
 
 
-async def test_what_cannot_be_read_after_it_is_refused(rig: EdgeRig, parser: str) -> None:
+async def test_malformed_input_after_it_is_refused(rig: EdgeRig, parser: str) -> None:
     client = await rig.connect()
     for _ in range(2):
         assert (await client.answer(post("one")))[0] == 200
@@ -50,8 +50,8 @@ async def test_what_cannot_be_read_after_it_is_refused(rig: EdgeRig, parser: str
     assert (await client.answer())[0] == 400
 
 
-async def test_the_host_is_judged_again(rig: EdgeRig) -> None:
-    """What the head says means the same; whether that is served here may have changed."""
+async def test_the_host_is_checked_again(rig: EdgeRig) -> None:
+    """The head means the same, but its host may no longer be served."""
     client = await rig.connect()
     for _ in range(2):
         assert (await client.answer(get("/a")))[0] == 200
@@ -60,14 +60,14 @@ async def test_the_host_is_judged_again(rig: EdgeRig) -> None:
     assert await client.rest() == b""
 
 
-async def test_the_connection_ends_after_a_repeated_close(rig: EdgeRig, parser: str) -> None:
+async def test_the_connection_ends_after_a_repeated_connection_close(rig: EdgeRig, parser: str) -> None:
     client = await rig.connect()
     assert (await client.answer(get("/a")))[0] == 200
     client.send(get("/a", HOST, "Connection: close"))
     assert (await client.rest()).startswith(b"HTTP/1.1 200 ")
 
 
-async def test_a_head_is_judged_until_it_is_found_right(rig: EdgeRig) -> None:
+async def test_a_head_is_validated_until_it_was_valid_once(rig: EdgeRig) -> None:
     for line, status in (("Expect: more", 417), ("Content-Encoding: gzip", 415)):
         client = await rig.connect()
         assert (await client.answer(post("one")))[0] == 200
@@ -76,8 +76,8 @@ async def test_a_head_is_judged_until_it_is_found_right(rig: EdgeRig) -> None:
         assert (await client.answer(post("one", line)))[0] == status
 
 
-async def test_the_host_header_is_judged_with_each_change_of_it(rig: EdgeRig) -> None:
-    """Over one connection, in between another spelling of the name that is right, then one that is wrong."""
+async def test_the_host_header_is_checked_after_each_change(rig: EdgeRig) -> None:
+    """Over one connection: in between another valid spelling of the host, then an invalid one."""
     client = await rig.connect()
     for host in (HOST, HOST, HOST.upper(), HOST, HOST):
         assert (await client.answer(get("/a", host)))[2].decode() == GOT

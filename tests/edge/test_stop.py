@@ -1,4 +1,4 @@
-"""Starting and stopping leaves nothing behind."""
+"""Start and stop of the edge leave no sockets, tasks or objects behind."""
 
 import asyncio
 import gc
@@ -19,7 +19,7 @@ from tests.sizes import size
 
 
 def descriptors() -> set[str]:
-    """Sockets that are open."""
+    """Return the open sockets."""
     found = set()
     for entry in Path("/proc/self/fd").iterdir():
         with suppress(OSError):
@@ -33,8 +33,8 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="no /
 
 
 @needs_proc
-async def test_nothing_is_left(rig: EdgeRig, engine: str) -> None:
-    """Idle connections, a held request, half a request, half a handshake: all end with the edge."""
+async def test_stopping_leaves_no_socket_and_no_task(rig: EdgeRig, engine: str) -> None:
+    """Idle connections, a pending request, half a request, half a handshake: all end with the edge."""
     rig.client_certificates = engine == "pyopenssl"
     held, cancelled = asyncio.Event(), asyncio.Event()
 
@@ -68,12 +68,12 @@ async def test_nothing_is_left(rig: EdgeRig, engine: str) -> None:
         await client.close()
     await asyncio.sleep(0)
     await asyncio.sleep(0)
-    assert descriptors() <= sockets  # those of earlier tests may end meanwhile
+    assert descriptors() <= sockets  # sockets of earlier tests may end meanwhile
     assert threading.active_count() == threads
     assert rig.errors == []
 
 
-async def test_a_request_in_progress_may_finish(rig: EdgeRig) -> None:
+async def test_a_request_in_progress_may_finish_during_a_stop(rig: EdgeRig) -> None:
     held, go_on = asyncio.Event(), asyncio.Event()
 
     async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
@@ -104,7 +104,7 @@ async def test_it_stops_listening(rig: EdgeRig) -> None:
 
 
 @pytest.mark.parametrize("setting", ["https_port", "http_port"])
-async def test_a_taken_port_is_an_error_and_leaves_nothing(rig: EdgeRig, setting: str) -> None:
+async def test_a_port_in_use_is_an_error_and_leaves_nothing(rig: EdgeRig, setting: str) -> None:
     await rig.start()
     taken = rig.address.https_port
     other = EdgeRig()
@@ -114,15 +114,15 @@ async def test_a_taken_port_is_an_error_and_leaves_nothing(rig: EdgeRig, setting
     starting = other.start(http=True, https_port=ports["https_port"], http_port=ports["http_port"])
     with pytest.raises(
         SettingsError, match=f"^{expected}$"
-    ) as caught:  # kept, and with it all that start made
+    ) as caught:  # referenced, and with it all that start created
         await starting
     assert descriptors() <= sockets
     assert caught.value is not None
 
 
 @needs_proc
-async def test_many_lives(engine: str) -> None:
-    """What one life leaves behind would add up."""
+async def test_repeated_starts_and_stops_leave_nothing(engine: str) -> None:
+    """Leaks of one start would add up."""
     tasks, sockets = asyncio.all_tasks(), descriptors()
     for _ in range(size(10, 200)):
         rig = EdgeRig()
@@ -136,7 +136,7 @@ async def test_many_lives(engine: str) -> None:
     assert descriptors() <= sockets
 
 
-async def test_connections_that_are_over_are_forgotten(rig: EdgeRig) -> None:
+async def test_ended_connections_are_forgotten(rig: EdgeRig) -> None:
     """A long-running edge does not grow with the number of connections it has had."""
     await rig.start()
     others = [each for each in gc.get_objects() if isinstance(each, Connection)]  # of a lab that tests share
@@ -148,7 +148,7 @@ async def test_connections_that_are_over_are_forgotten(rig: EdgeRig) -> None:
         served |= asyncio.all_tasks() - before
         client.writer.close()
         await client.writer.wait_closed()
-    async with asyncio.timeout(PATIENCE):  # the edge may see an end later than the client
+    async with asyncio.timeout(PATIENCE):  # the edge may notice an end later than the client
         await asyncio.wait(served)
     served.clear()
     await asyncio.sleep(0)
@@ -166,7 +166,7 @@ ROUND = 6  # connections, one of each kind
 
 
 async def one_round(rig: EdgeRig, context: ssl.SSLContext) -> None:
-    """A connection that is served, over TLS and plainly; four that end early or badly."""
+    """Make connections: one that is served, over TLS and plainly, and four that end early or fail."""
     clients = [await rig.connect(context=context), await rig.connect_plainly()]
     assert [(await each.answer(get()))[0] for each in clients] == [200, 200]
     with suppress(OSError):
@@ -182,7 +182,7 @@ async def one_round(rig: EdgeRig, context: ssl.SSLContext) -> None:
 
 
 async def ended(idle: set[asyncio.Task[Any]]) -> None:
-    """Wait for all tasks but those: the edge may see an end later than the client."""
+    """Wait for all tasks except these: the edge may notice an end later than the client."""
     async with asyncio.timeout(PATIENCE):
         while others := asyncio.all_tasks() - idle:
             await asyncio.wait(others)
@@ -191,7 +191,7 @@ async def ended(idle: set[asyncio.Task[Any]]) -> None:
 
 
 def objects(rig: EdgeRig) -> Counter[type]:
-    """How many objects there are of each type, but for what is kept on purpose."""
+    """Return the number of objects by type, except the ones that are kept on purpose."""
     rig.context.journal.clear()
     gc.collect()
     return Counter(map(type, gc.get_objects()))
@@ -199,13 +199,13 @@ def objects(rig: EdgeRig) -> Counter[type]:
 
 @pytest.mark.timeout(300)  # at full size
 async def test_many_connections_leave_no_growth(rig: EdgeRig, engine: str) -> None:
-    """A long-running edge needs no more memory for each connection that it has had."""
+    """A long-running edge needs no more memory after each connection."""
     rig.client_certificates = engine == "pyopenssl"
     await rig.start(http=True)
     context = rig.trusting()
     idle = asyncio.all_tasks()
     rounds = size(20, 10_000 // ROUND)
-    for _ in range(10):  # what is made at first use is no growth
+    for _ in range(10):  # objects created at first use are no growth
         await one_round(rig, context)
     await ended(idle)
     objects(rig)

@@ -1,4 +1,4 @@
-"""What the edge waits for, and for how long."""
+"""Time limits of the edge."""
 
 import asyncio
 
@@ -21,7 +21,7 @@ HALF_BODIES = [
 @cases("half", HALVES)
 async def test_half_a_head_ends_the_connection(rig: EdgeRig, half: str, engine: str, parser: str) -> None:
     rig.client_certificates = engine == "pyopenssl"
-    await rig.afresh(header=SOON)
+    await rig.begin_case(header=SOON)
     assert await rig.ask(half) == b""
     reason, detail = await rig.refusal()
     assert reason == "request head too late"
@@ -29,7 +29,7 @@ async def test_half_a_head_ends_the_connection(rig: EdgeRig, half: str, engine: 
 
 
 async def test_half_a_head_that_grows_ends_the_connection_too(rig: EdgeRig) -> None:
-    """The time is for all of it: a byte now and then does not extend it."""
+    """The limit is for the whole head: a byte now and then does not extend it."""
     await rig.start(header=SOON)
     client = await rig.connect()
     client.send("GET / HTTP/1.1\r\nX: ")
@@ -46,7 +46,7 @@ async def test_half_a_head_that_grows_ends_the_connection_too(rig: EdgeRig) -> N
 
 
 @pytest.mark.parametrize("http", [False, True])
-async def test_silence_after_the_handshake_ends_the_connection(rig: EdgeRig, http: bool) -> None:
+async def test_no_request_after_the_handshake_ends_the_connection(rig: EdgeRig, http: bool) -> None:
     await rig.start(http=http, header=SOON)
     client = await (rig.connect_plainly() if http else rig.connect())
     assert await client.rest() == b""
@@ -62,8 +62,8 @@ async def test_a_second_half_head_ends_the_connection(rig: EdgeRig, parser: str)
     assert (await rig.refusal())[0] == "request head too late"
 
 
-async def test_half_a_head_waits_for_the_request_before_it(rig: EdgeRig) -> None:
-    """A client that is waiting for an answer is not cut off for what it sent too early."""
+async def test_half_a_head_is_not_timed_during_the_request_before_it(rig: EdgeRig) -> None:
+    """A client that is waiting for an answer is not disconnected for bytes that it sent too early."""
     held = asyncio.Event()
 
     async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
@@ -85,7 +85,7 @@ async def test_half_a_head_waits_for_the_request_before_it(rig: EdgeRig) -> None
 
 @pytest.mark.parametrize("body", [*HALF_BODIES[:1], HALF_BODIES[2]])
 async def test_half_a_head_behind_a_body_ends_the_connection(rig: EdgeRig, body: str, parser: str) -> None:
-    """Also when both came in one piece: the time for heads ends it, not the one for idle connections."""
+    """Also if both came in one piece: the limit for heads ends it, not the one for idle connections."""
     await rig.start(header=SOON)
     client = await rig.connect()
     rest = "xxxxxx" if "Length" in body else "0\r\n\r\n"
@@ -113,7 +113,7 @@ async def test_an_idle_connection_is_closed(rig: EdgeRig, engine: str) -> None:
     assert rig.refused == []
 
 
-async def test_a_request_that_takes_long_is_not_idle(rig: EdgeRig) -> None:
+async def test_a_connection_with_a_slow_request_is_not_idle(rig: EdgeRig) -> None:
     async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
         await asyncio.sleep(1.2 * SOON)
         return web.Response()
@@ -128,7 +128,7 @@ async def test_a_request_that_takes_long_is_not_idle(rig: EdgeRig) -> None:
 @cases("half", HALF_BODIES)
 async def test_half_a_body_is_answered_408(rig: EdgeRig, half: str, engine: str, parser: str) -> None:
     rig.client_certificates = engine == "pyopenssl"
-    await rig.afresh(body=SOON)
+    await rig.begin_case(body=SOON)
     answer = await rig.ask(half)
     assert answer.startswith(b"HTTP/1.1 408 ")
     assert b"Content-Type: text/plain" in answer
@@ -136,7 +136,7 @@ async def test_half_a_body_is_answered_408(rig: EdgeRig, half: str, engine: str,
     assert rig.errors == []
 
 
-async def test_half_a_body_that_nobody_reads_ends_the_connection_after_its_answer(rig: EdgeRig) -> None:
+async def test_half_a_body_that_no_handler_reads_ends_the_connection_after_its_answer(rig: EdgeRig) -> None:
     async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
         return web.Response(status=401)
 
@@ -148,7 +148,7 @@ async def test_half_a_body_that_nobody_reads_ends_the_connection_after_its_answe
     assert rig.errors == []
 
 
-async def test_a_body_that_comes_in_time_may_come_in_pieces(rig: EdgeRig, parser: str) -> None:
+async def test_a_body_within_its_time_limit_may_come_in_pieces(rig: EdgeRig, parser: str) -> None:
     await rig.start(body=PATIENCE)
     client = await rig.connect()
     for data in (get("/", HOST, "Content-Length: 3", method="POST"), "a", "="):
@@ -158,13 +158,13 @@ async def test_a_body_that_comes_in_time_may_come_in_pieces(rig: EdgeRig, parser
     assert (await client.answer(get()))[0] == 200
 
 
-async def test_a_client_is_not_blamed_for_a_handler_that_does_not_read(rig: EdgeRig) -> None:
+async def test_time_of_a_handler_that_does_not_read_does_not_count_for_the_client(rig: EdgeRig) -> None:
     async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
         await asyncio.sleep(1.5 * SOON)
         return web.Response(text=str(len(await request.read())))
 
     rig.handler = handler
-    size = 900_000  # more than the edge takes before it is read
+    size = 900_000  # more than the edge buffers before the body is read
     await rig.start(body=SOON)
     client = await rig.connect()
     client.send(get("/", HOST, f"Content-Length: {size}", method="POST") + "x" * size)

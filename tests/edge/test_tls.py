@@ -1,4 +1,4 @@
-"""Who does the TLS, client certificates, and handshakes that fail."""
+"""TLS: both implementations, client certificates, and failing handshakes."""
 
 import asyncio
 import socket
@@ -29,12 +29,12 @@ Pair = tuple[bytes, bytes]
 
 @cache
 def shared(kind: Kind) -> Authority:
-    """The same each time: a key of RSA takes a while."""
+    """Return a key pair of a kind, generated once, since RSA takes a while."""
     return Authority.create(kind)
 
 
 def weak_pair() -> Pair:
-    """What an old device may hold: RSA."""
+    """Return a pair as an old device may have: RSA."""
     key = rsa.generate_private_key(65537, 2048)
     name = x509.Name([x509.NameAttribute(x509.oid.NameOID.COMMON_NAME, "t-001")])
     now = datetime.now(UTC)
@@ -58,7 +58,7 @@ PAIRS = {
 
 
 async def seen(rig: EdgeRig, context: ssl.SSLContext) -> Connection:
-    """The connection as the handler of a request saw it."""
+    """Return the connection as a handler sees it."""
     client = await rig.connect(HOST, context)
     assert (await client.answer(get()))[0] == 200
     return rig.connections[-1]
@@ -66,7 +66,7 @@ async def seen(rig: EdgeRig, context: ssl.SSLContext) -> Connection:
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("kind", PAIRS)
-async def test_any_client_certificate_is_taken(rig: EdgeRig, kind: str, version: ssl.TLSVersion) -> None:
+async def test_any_client_certificate_is_accepted(rig: EdgeRig, kind: str, version: ssl.TLSVersion) -> None:
     rig.client_certificates = True
     pair = PAIRS[kind]
     connection = await seen(rig, rig.trusting(pair, version))
@@ -75,25 +75,25 @@ async def test_any_client_certificate_is_taken(rig: EdgeRig, kind: str, version:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_a_client_may_show_none(rig: EdgeRig, engine: str, version: ssl.TLSVersion) -> None:
+async def test_a_client_certificate_is_optional(rig: EdgeRig, engine: str, version: ssl.TLSVersion) -> None:
     rig.client_certificates = engine == "pyopenssl"
     connection = await seen(rig, rig.trusting(version=version))
     assert (connection.certificate, connection.common_name) == (None, None)
 
 
-async def test_a_certificate_without_a_common_name_names_nobody(rig: EdgeRig) -> None:
+async def test_a_certificate_without_a_common_name_has_no_identity(rig: EdgeRig) -> None:
     rig.client_certificates = True
     connection = await seen(rig, rig.trusting(client_certificate(None)))
     assert connection.certificate is not None
     assert connection.common_name is None
 
 
-async def test_where_no_product_wants_certificates_none_is_asked_for(rig: EdgeRig) -> None:
+async def test_without_certificate_products_no_certificate_is_requested(rig: EdgeRig) -> None:
     connection = await seen(rig, rig.trusting(PAIRS["self-signed"]))
     assert connection.certificate is None
 
 
-async def test_new_connections_follow_what_products_want(rig: EdgeRig) -> None:
+async def test_new_connections_follow_the_products_need_of_certificates(rig: EdgeRig) -> None:
     context = rig.trusting(PAIRS["self-signed"])
     before = await rig.connect(HOST, context)
     rig.client_certificates = True
@@ -105,7 +105,9 @@ async def test_new_connections_follow_what_products_want(rig: EdgeRig) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_no_session_is_resumed_where_certificates_count(rig: EdgeRig, version: ssl.TLSVersion) -> None:
+async def test_no_session_is_resumed_where_certificates_are_accepted(
+    rig: EdgeRig, version: ssl.TLSVersion
+) -> None:
     rig.client_certificates = True
     context = rig.trusting(PAIRS["self-signed"], version)
     await rig.start()
@@ -119,7 +121,7 @@ async def test_no_session_is_resumed_where_certificates_count(rig: EdgeRig, vers
 def once(
     port: int, context: ssl.SSLContext, session: ssl.SSLSession | None = None
 ) -> tuple[bytes, ssl.SSLSession | None]:
-    """One request by a client that blocks: the answer, and the session to go on with."""
+    """Make one request with a blocking client; return the answer, and the session to resume."""
     with (
         socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as plain,
         context.wrap_socket(plain, server_hostname=HOST, session=session) as secure,
@@ -133,14 +135,14 @@ def once(
 async def test_the_certificate_follows_the_names(rig: EdgeRig, engine: str) -> None:
     rig.client_certificates = engine == "pyopenssl"
     await rig.connect(HOST)
-    elsewhere = "shop.example"  # no wildcard of the lab's holds it
+    elsewhere = "shop.example"  # no wildcard of the lab includes it
     rig.serve(elsewhere)
     await rig.connect(elsewhere)
     rig.context.hosts.remove(elsewhere)
     await rig.connect(OTHER)
 
 
-async def test_a_client_that_does_not_trust_the_authority_is_told_of(rig: EdgeRig, engine: str) -> None:
+async def test_a_client_that_does_not_trust_the_authority_is_reported(rig: EdgeRig, engine: str) -> None:
     rig.client_certificates = engine == "pyopenssl"
     stranger = ssl.create_default_context(cadata=Authority.create().ca_pem.decode())
     await rig.start()
@@ -152,7 +154,7 @@ async def test_a_client_that_does_not_trust_the_authority_is_told_of(rig: EdgeRi
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_an_alert_after_the_handshake_is_named(
+async def test_an_alert_after_the_handshake_is_reported(
     rig: EdgeRig, engine: str, version: ssl.TLSVersion
 ) -> None:
     rig.client_certificates = engine == "pyopenssl"
@@ -171,7 +173,7 @@ async def test_an_alert_after_the_handshake_is_named(
     client.send(up.read())
     down.write(
         b"\x17\x03\x03\x00\x40" + bytes(64)
-    )  # a record that nobody sealed: the client's TLS ends by an alert
+    )  # a record without encryption: the client's TLS ends with an alert
     with pytest.raises(ssl.SSLError):
         tls.read()
     client.send(up.read())
@@ -189,7 +191,7 @@ async def test_an_alert_after_the_handshake_is_named(
         ("UNSUPPORTED_PROTOCOL", "TLS handshake failed"),
     ],
 )
-def test_the_alert_of_a_client_is_named(reason: str, expected: str) -> None:
+def test_the_alert_of_a_client_is_reported(reason: str, expected: str) -> None:
     found, detail = explain(ssl.SSLError(ssl.SSL_ERROR_SSL, reason), "10.0.0.1")
     assert found == expected
     assert detail.endswith("; from 10.0.0.1")
@@ -207,7 +209,7 @@ async def test_tls_below_1_2_is_refused(rig: EdgeRig, engine: str) -> None:
     assert "unsupported protocol" in detail
 
 
-async def test_a_client_without_a_common_cipher_is_told(rig: EdgeRig, engine: str) -> None:
+async def test_a_client_without_a_common_cipher_is_reported(rig: EdgeRig, engine: str) -> None:
     rig.client_certificates = engine == "pyopenssl"
     context = rig.trusting(version=ssl.TLSVersion.TLSv1_2)
     context.set_ciphers(RSA)  # and the lab has an EC key
@@ -218,7 +220,7 @@ async def test_a_client_without_a_common_cipher_is_told(rig: EdgeRig, engine: st
     assert "no shared cipher" in detail
 
 
-async def test_a_client_that_stays_after_the_alert_is_cut_off(rig: EdgeRig, engine: str) -> None:
+async def test_a_client_that_stays_after_the_alert_is_disconnected(rig: EdgeRig, engine: str) -> None:
     rig.client_certificates = engine == "pyopenssl"
     await rig.start(handshake=10 * PATIENCE)
     client = await rig.connect_plainly(rig.address.https_port)
@@ -242,7 +244,7 @@ async def test_a_refused_name_gets_no_byte(
 
 
 def greeting(context: ssl.SSLContext, name: str | None) -> bytes:
-    """What a client sends first."""
+    """Return the first bytes that a client sends."""
     context.check_hostname = False
     up = ssl.MemoryBIO()
     with suppress(ssl.SSLWantReadError):
@@ -263,7 +265,7 @@ OLD = ["AES128-GCM-SHA256", "AES128-SHA256", "AES128-SHA", "ECDHE-RSA-AES128-SHA
         (["ec", "rsa"], [EC, RSA, *OLD]),
     ],
 )
-async def test_a_client_may_know_one_kind_of_key(
+async def test_a_client_may_support_one_kind_of_key(
     rig: EdgeRig, engine: str, kinds: list[Kind], ciphers: list[str]
 ) -> None:
     rig.client_certificates = engine == "pyopenssl"
@@ -271,7 +273,7 @@ async def test_a_client_may_know_one_kind_of_key(
     rig.authority = Authorities(authorities)
     for cipher in ciphers:
         own = [each for each in authorities if each.kind == ("ec" if cipher == EC else "rsa")]
-        context = ssl.create_default_context(cadata=own[0].ca_pem.decode())  # it can verify no other
+        context = ssl.create_default_context(cadata=own[0].ca_pem.decode())  # it can verify no other kind
         context.maximum_version = ssl.TLSVersion.TLSv1_2
         context.set_ciphers(cipher)
         client = await rig.connect(HOST, context)
@@ -281,7 +283,7 @@ async def test_a_client_may_know_one_kind_of_key(
     assert (await newest.answer(get()))[0] == 200
 
 
-async def test_keys_stay_when_the_names_change(rig: EdgeRig, engine: str) -> None:
+async def test_keys_are_kept_when_the_names_change(rig: EdgeRig, engine: str) -> None:
     rig.client_certificates = engine == "pyopenssl"
     rig.authority = shared("rsa")
     keys = []
@@ -311,7 +313,7 @@ async def test_no_session_of_one_name_is_resumed_for_another(
     def story() -> None:
         with open_socket(
             rig.address.https_port, context, HOST
-        ) as first:  # it stays open: its session is alive
+        ) as first:  # it stays open, so that its session is valid
             for _ in range(2):
                 with open_socket(rig.address.https_port, context, OTHER, first.session) as other:
                     assert version == ssl.TLSVersion.TLSv1_3 or not other.session_reused
@@ -327,7 +329,7 @@ async def test_no_session_of_one_name_is_resumed_for_another(
 def open_socket(
     port: int, context: ssl.SSLContext, name: str, session: ssl.SSLSession | None = None
 ) -> Iterator[ssl.SSLSocket]:
-    """A connection that has been answered once."""
+    """Open a connection that has been answered once."""
     with (
         socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as plain,
         context.wrap_socket(plain, server_hostname=name, session=session) as secure,
@@ -337,7 +339,7 @@ def open_socket(
         yield secure
 
 
-async def test_what_is_no_tls_is_refused_without_an_answer_in_http(rig: EdgeRig, engine: str) -> None:
+async def test_input_that_is_no_tls_gets_no_answer_in_http(rig: EdgeRig, engine: str) -> None:
     rig.client_certificates = engine == "pyopenssl"
     await rig.start()
     client = await rig.connect_plainly(rig.address.https_port)
@@ -346,7 +348,7 @@ async def test_what_is_no_tls_is_refused_without_an_answer_in_http(rig: EdgeRig,
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_a_spoiled_handshake_is_an_ordinary_failure(
+async def test_a_corrupted_handshake_is_an_ordinary_failure(
     rig: EdgeRig, engine: str, version: ssl.TLSVersion
 ) -> None:
     rig.client_certificates = engine == "pyopenssl"
@@ -358,7 +360,7 @@ async def test_a_spoiled_handshake_is_an_ordinary_failure(
         tls.do_handshake()
     client.send(up.read())
     async with asyncio.timeout(PATIENCE):
-        while not up.pending:  # until the server's part is whole and the client has an answer to it
+        while not up.pending:  # until the server's part is complete and the client has its answer
             down.write(await client.reader.read(65536))
             with suppress(ssl.SSLWantReadError):
                 tls.do_handshake()
@@ -380,7 +382,7 @@ async def test_a_handshake_that_never_ends_is_ended(rig: EdgeRig, engine: str) -
     assert "0.05 s" in detail
 
 
-async def test_a_client_that_leaves_during_the_handshake_is_told_of(rig: EdgeRig, engine: str) -> None:
+async def test_a_client_that_leaves_during_the_handshake_is_reported(rig: EdgeRig, engine: str) -> None:
     rig.client_certificates = engine == "pyopenssl"
     await rig.start()
     client = await rig.connect_plainly(rig.address.https_port)
