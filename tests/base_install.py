@@ -1,4 +1,4 @@
-"""Runs Python code where only those libraries are found that a plain `pip install labkit` brings.
+"""Runner of Python code that hides all libraries except the ones that a plain `pip install labkit` brings.
 
 `python -m tests.base_install CODE`
 """
@@ -20,7 +20,7 @@ PROJECT = Path(__file__).parent.parent / "pyproject.toml"
 
 
 def base_install() -> set[str]:
-    """The names of the distributions that `pyproject.toml` asks for without an extra, and of all those below."""
+    """Return the distributions that `pyproject.toml` requires without an extra, with all their dependencies."""
     found: set[str] = set()
     todo = [Requirement(text) for text in tomllib.loads(PROJECT.read_text())["project"]["dependencies"]]
     while todo:
@@ -33,7 +33,7 @@ def base_install() -> set[str]:
 
 
 class Finder(PathFinder):
-    """Finds no module of the distributions that are hidden."""
+    """Import finder that finds no module of the hidden distributions."""
 
     hidden: frozenset[str] = frozenset()
 
@@ -47,7 +47,7 @@ class Finder(PathFinder):
 
 
 def hide() -> None:
-    """Hide all other distributions, those of labkit and this folder excepted."""
+    """Hide all distributions except these, labkit and this folder."""
     base = base_install() | {"labkit"}
     Finder.hidden = frozenset(
         module

@@ -1,4 +1,4 @@
-"""Many cases of one test that share what takes longer to set up than a case does."""
+"""Tables of cases for one test, which share a set-up that takes longer than a case."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-SHOWN = reprlib.Repr()  # of what may be long or deep
+SHOWN = reprlib.Repr()  # limit on the items and levels of a shown row
 SHOWN.maxstring = SHOWN.maxother = SHOWN.maxlong = 200
 SHOWN.maxlist = SHOWN.maxtuple = SHOWN.maxdict = 12
 
 
 @contextmanager
 def case(name: object) -> Iterator[None]:
-    """Whatever goes wrong inside says which case it was."""
+    """Add the name of this case to an exception raised inside."""
     try:
         yield
     except BaseException as error:
@@ -27,11 +27,11 @@ def case(name: object) -> Iterator[None]:
 def cases(
     names: str | Sequence[str], rows: Iterable[Any]
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """As pytest.mark.parametrize, but one test plays every row, with the same fixtures; the rest plays after a failure.
+    """Run a test for every row of a table, with the same fixtures for all rows, also after a failure of one row.
 
-    For what takes less time than to collect, set up and report a test of its own. names: the parameters, with commas or
+    For rows that are faster than collecting, setting up and reporting a test. names: the parameters, with commas or
     as a list.
-    Raises, from the test, the failure of the one row that failed, or a group of those of several; each shows its row.
+    Raises, from the test, the failure of the one row that failed, or a group of several failures; each shows its row.
     """
     parameters = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     given = [dict(zip(parameters, row if len(parameters) > 1 else [row], strict=True)) for row in rows]
@@ -71,7 +71,7 @@ def cases(
 
 
 class _Shown(dict[str, Any]):
-    """A row, in words."""
+    """Short representation of a row."""
 
     def __str__(self) -> str:
         return ", ".join(f"{name}={SHOWN.repr(value)}" for name, value in self.items())

@@ -1,7 +1,7 @@
-"""Headless Chromium, driven over its DevTools protocol, for pages that people use.
+"""Headless Chromium, driven over its DevTools protocol, for tests of pages.
 
 It takes a second to start: the fixture `chromium_port` starts one for a worker's whole session, and each test gets a
-tab that shares nothing with another's.
+tab with its own cookies and storage.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ needs_chromium = pytest.mark.skipif(COMMAND is None, reason="no chromium here")
 
 @contextmanager
 def started(folder: Path) -> Iterator[int]:
-    """A browser without a tab, and the port that it listens on. folder: of its profile."""
+    """Provide a browser without a tab, as the port that it listens on. folder: of its profile."""
     options = [*FLAGS.split(), "--remote-debugging-port=0", f"--user-data-dir={folder}"]
     process = subprocess.Popen([str(COMMAND), *options], stderr=subprocess.PIPE, text=True, errors="replace")
     assert process.stderr is not None
@@ -36,7 +36,7 @@ def started(folder: Path) -> Iterator[int]:
         port = _port(process.stderr)
         rest = threading.Thread(
             target=process.stderr.read, daemon=True
-        )  # else it waits once the pipe is full
+        )  # otherwise Chromium blocks once the pipe is full
         rest.start()
         yield port
     finally:
@@ -56,19 +56,19 @@ class Tab:
         self._errors: list[str] = []
 
     async def goto(self, url: str) -> None:
-        """Open a URL; returns once the page, wherever redirects led, is loaded."""
+        """Open a URL, and return once the page is loaded, after all redirects."""
         await self._send("Page.navigate", url=url)
         await self._loaded()
 
     async def click(self, selector: str) -> None:
-        """Press what leads to another page; returns once that is loaded."""
+        """Click an element that leads to another page, and return once that page is loaded."""
         await self._send(
             "Runtime.evaluate", expression=f"document.querySelector({selector!r}).click()", userGesture=True
         )
         await self._loaded()
 
     async def evaluate(self, expression: str) -> Any:
-        """The value of an expression, or of the promise that it gives."""
+        """Return the value of an expression, or of the promise that it results in."""
         answer = await self.command(
             "Runtime.evaluate",
             expression=expression,
@@ -80,37 +80,37 @@ class Tab:
         return answer["result"].get("value")
 
     async def size(self, width: int, medium: str = "screen") -> None:
-        """Be so many pixels wide, on a screen or as it will be printed."""
+        """Set the width in pixels, and the medium: screen or print."""
         metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
         await self.command("Emulation.setDeviceMetricsOverride", **metrics)
         await self.command("Emulation.setEmulatedMedia", media=medium)
 
     async def screenshot(self) -> bytes:
-        """What is to be seen, as a PNG."""
+        """Return a screenshot of the visible page as PNG."""
         answer = await self.command("Page.captureScreenshot", format="png")
         return base64.b64decode(answer["data"])
 
-    async def complaints(self) -> list[str]:
-        """What the browser has said about its pages so far: what a policy stopped, what was not found."""
-        await self.evaluate("0")  # it says things in order
+    async def log_entries(self) -> list[str]:
+        """Return the browser's log entries so far: blocked by a policy, not found, and so on."""
+        await self.evaluate("0")  # DevTools delivers messages in order
         return self._said
 
     async def errors(self) -> list[str]:
-        """The errors on the browser's console so far, and exceptions that no script caught."""
-        await self.evaluate("0")  # it says things in order
+        """Return the errors on the browser's console so far, and exceptions that no script caught."""
+        await self.evaluate("0")  # DevTools delivers messages in order
         return self._errors
 
     async def page(self) -> str:
-        """The page as it is now."""
+        """Return the current HTML of the page."""
         return str(await self.evaluate("document.documentElement.outerHTML"))
 
     async def enable(self) -> None:
-        """Hear of pages that are loaded, and of what is wrong with them."""
+        """Subscribe to loads of pages, log entries and errors."""
         for domain in ("Page", "Log", "Runtime"):
             await self.command(f"{domain}.enable")
 
     async def command(self, method: str, **parameters: object) -> dict[str, Any]:
-        """What DevTools answers to a command."""
+        """Return DevTools' answer to a command."""
         return await self._answer(await self._send(method, **parameters))
 
     async def _send(self, method: str, **parameters: object) -> int:
@@ -151,9 +151,9 @@ class Tab:
 
 @asynccontextmanager
 async def browser(port: int, *, insecure: bool = False) -> AsyncIterator[Tab]:
-    """A tab of the browser at a port, with cookies, storage and caches of its own.
+    """Provide a tab of the browser at a port, with its own cookies, storage and caches.
 
-    insecure: it takes any certificate. Names below `localhost` it finds by itself.
+    insecure: accept any certificate. Chromium resolves names below `localhost` without DNS.
     """
     async with aiohttp.ClientSession() as session:
         async with session.get(f"http://127.0.0.1:{port}/json/version") as answer:
@@ -175,7 +175,7 @@ async def browser(port: int, *, insecure: bool = False) -> AsyncIterator[Tab]:
 
 
 def _port(lines: Iterable[str]) -> int:
-    """The port that Chromium says it listens on."""
+    """Return the port that Chromium reports to listen on."""
     for line in lines:
         if line.startswith("DevTools listening on"):
             return int(line.rpartition(":")[2].partition("/")[0])

@@ -1,4 +1,4 @@
-"""For every test: how hypothesis searches, a fork server, and a browser."""
+"""Fixtures and settings of all tests: Hypothesis, a fork server, and a browser."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from tests.sizes import size
 if TYPE_CHECKING:
     from labkit.conformance.fork_server import ForkServer
 
-# Derandomized, so that a run says the same twice; no deadline, since the machine may be busy.
+# Derandomized, so that runs are reproducible; no deadline, since the machine may be busy.
 settings.register_profile("labkit", max_examples=size(30, 500), deadline=None, derandomize=True)
 settings.load_profile("labkit")
 
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[ForkServer]:
-    """Forks processes that play checks, mutants of the platform, and mutants of the mutation tool.
+    """Fork server whose processes run checks, mutants of the platform, and mutants of the mutation tool.
 
-    Nothing that is done in a process that it forks reaches it, so one does for all; it takes 3.5 CPU s to be there.
-    Those who use it are in one group, `forked`: another worker would have one of its own.
+    A forked process cannot change it, so one serves all tests; its start takes 3.5 CPU s.
+    Tests that use it are in one group, `forked`, so that only one worker starts it.
     """
-    from labkit.conformance.fork_server import ForkServer  # what most sessions need not import
+    from labkit.conformance.fork_server import ForkServer  # most sessions need not import it
     from tests.conformance import mutation
 
     with ForkServer(mutation.PRELOAD) as server:
@@ -34,8 +34,8 @@ def server() -> Iterator[ForkServer]:
 
 @pytest.fixture(scope="session")
 def chromium_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    """Where a browser for all tests listens (tests/chromium.py)."""
-    from tests.chromium import started  # what most sessions need not import
+    """Port of a browser for all tests (tests/chromium.py)."""
+    from tests.chromium import started  # most sessions need not import it
 
     with started(tmp_path_factory.mktemp("chromium")) as port:
         yield port

@@ -1,4 +1,4 @@
-"""A context for tests of one part of a lab, without the rest."""
+"""Context for tests of one part of a lab without the other parts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from labkit.settings import LabSettings, SubscriptionSettings, build
 
 
 class FakeOutbound:
-    """Answers requests from a table; 404 for what is not in it, OSError where the answer is None."""
+    """Outbound client that answers from a table: 404 for unknown URLs, OSError where the answer is None."""
 
     def __init__(self) -> None:
         self.answers: dict[str, tuple[int, str] | None] = {}
@@ -35,7 +35,7 @@ class FakeOutbound:
 
 @dataclass(frozen=True)
 class Entry:
-    """A solution or a product, as others know it."""
+    """A solution or a product, as other parts see it."""
 
     id: str
     products: tuple[str, ...] = ()
@@ -54,13 +54,13 @@ class Entry:
         assert not scripts
 
     def check_script(self, name: str, source: str) -> None:
-        """Every script will do."""
+        """Accept any script."""
 
 
 def make_context(
     *solutions: Entry, seed: int | None = 7, clock: Clock | None = None, **settings: Any
 ) -> Context:
-    """A context on a virtual clock, which listens nowhere and claims port 8443; its database is not open yet."""
+    """Return a context on a virtual clock, which has no listener, claims port 8443, and has no open database yet."""
     clock = clock if clock is not None else Clock(rate=0)
     made = Context.create(
         build(LabSettings, settings, ""),
@@ -76,7 +76,7 @@ def make_context(
 
 
 def open_database(context: Context) -> None:
-    """Open the database, as a platform does when it starts; it is closed once the context is no more."""
+    """Open the database, as a platform does when it starts; it is closed when the context is garbage-collected."""
     context.database.start(metadata)
     finalize(context, context.database.close)
     context.identifiers.start = context.database.starts

@@ -1,4 +1,4 @@
-"""Children of the bench, forked from a process that has imported what they need: to start each takes a second else."""
+"""Child processes of the bench, forked from a process with its imports, since starting each anew takes a second."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from tests.served import FORKS
 
 @pytest.fixture
 def forked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have the bench fork its children."""
+    """Make the bench fork its child processes."""
     monkeypatch.setattr(control, "subprocess", SimpleNamespace(Popen=Forked, PIPE=PIPE))
 
 
 class Forked:
-    """As much of `subprocess.Popen` as the bench takes, for `python -m MODULE ARGUMENTS`."""
+    """The part of `subprocess.Popen` that the bench uses, for `python -m MODULE ARGUMENTS`."""
 
     def __init__(self, command: Sequence[str], **_: Any) -> None:
         assert list(command[:2]) == [sys.executable, "-m"]
@@ -51,5 +51,5 @@ def _run(arguments: list[str], there: Connection, back: Connection) -> None:
     sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
     sys.argv = arguments
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # that the module is there already
+        warnings.simplefilter("ignore", RuntimeWarning)  # so that the module is already imported
         runpy.run_module(arguments[0], run_name="__main__")

@@ -1,4 +1,4 @@
-"""What tests of the bench share."""
+"""Fixtures of the tests of the bench."""
 
 from tests.bench.children import forked
 

@@ -1,4 +1,4 @@
-"""The bench measures what it says; how fast this machine is, is no test."""
+"""Results, command and charts of `labkit bench`; the speed of this machine is not tested."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_traffic_is_measured_beside_its_reference(monkeypatch: pytest.MonkeyPatc
     assert result.details["requests_per_second"] > 0
 
 
-def test_polls_are_held_and_woken_each_by_its_own_write_as_the_verb_tells_in_json() -> None:
+def test_each_poll_is_woken_by_its_own_write_and_the_command_reports_json() -> None:
     answer = CliRunner().invoke(main, ["bench", "polls", "--polls", "20", "--json"])
     assert answer.exit_code == 0, answer.output
     (result,) = json.loads(answer.stdout)
@@ -42,7 +42,7 @@ def test_polls_are_held_and_woken_each_by_its_own_write_as_the_verb_tells_in_jso
     assert result["details"]["all_last_s"] > 0
 
 
-def test_the_median_of_the_rounds_counts_and_a_shortfall_is_not_met() -> None:
+def test_the_result_is_the_median_of_the_rounds_and_a_shortfall_fails() -> None:
     found = {
         "reference": [(10.0, 1.0), (30.0, 1.0), (20.0, 1.0)],
         "lab": [(50.0, 1.0), (100.0, 2.0), (60.0, 3.0)],
@@ -53,12 +53,12 @@ def test_the_median_of_the_rounds_counts_and_a_shortfall_is_not_met() -> None:
     assert not result.met
 
 
-def test_rounds_that_are_all_void_are_no_result() -> None:
+def test_only_void_rounds_give_no_result() -> None:
     with pytest.raises(BenchError, match="void"):
         rounds.summarize(TRAFFIC[0], {"reference": [], "lab": []}, rounds=3, void=6)
 
 
-def test_an_unknown_measure_is_named() -> None:
+def test_an_unknown_measure_is_an_error_with_its_name() -> None:
     with pytest.raises(BenchError, match=r"'speed'.*write"):
         bench.run(["speed"])
 
@@ -70,7 +70,7 @@ def test_the_help_lists_every_measure() -> None:
     assert set(bench.NAMES) <= set(listed)
 
 
-def test_more_polls_than_the_system_has_descriptors_for_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_polls_than_file_descriptors_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda kind: (1024, 4096))
     with pytest.raises(BenchError, match=r"4200 descriptors.*lets one have 4096.*LimitNOFILE"):
         bench.run(["polls"], poll_count=4000)
@@ -94,14 +94,14 @@ def test_a_simulated_write_is_measured_beside_the_bare_handler(
 
 
 @pytest.mark.usefixtures("forked")
-def test_the_memory_of_devices_that_wait_is_that_of_the_client() -> None:
+def test_memory_of_pending_polls_is_the_clients() -> None:
     (result,) = bench.run(["fleet-memory"], devices=64)
     assert 0 < result.value < 1000
     assert result.met == (result.value <= 60)
 
 
 @pytest.mark.usefixtures("forked")
-def test_growth_is_measured_at_each_size_and_drawn(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_growth_is_measured_at_each_size_and_charted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert [len(sizes) for sizes in (fleets.GROWTH, fleets.WHOLE_GROWTH)] == [4, 4]
     monkeypatch.setattr(fleets, "GROWTH", (40, 80))
     monkeypatch.setattr(fleets, "GROWING", 20)
@@ -134,7 +134,9 @@ def test_repeated_runs_of_a_fleet_are_measured_at_each_size() -> None:
     assert result["met"] == (result["ratio"] >= 0.8)
 
 
-def test_a_fleet_with_more_connections_than_descriptors_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fleet_with_more_connections_than_file_descriptors_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda kind: (1024, 4096))
     with pytest.raises(BenchError, match=r"descriptors.*lets one have 4096"):
         bench.run(["repeated-runs"], sizes=[20, 3000])
@@ -142,7 +144,7 @@ def test_a_fleet_with_more_connections_than_descriptors_is_refused(monkeypatch: 
         bench.run(["repeated-runs"], sizes=[0])
 
 
-def test_a_chart_that_there_is_not_or_has_no_place_is_an_error(
+def test_an_unknown_chart_or_one_without_a_path_is_an_error(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     answer = CliRunner().invoke(main, ["bench", "read", "--chart", str(tmp_path / "read.png")])
@@ -152,7 +154,7 @@ def test_a_chart_that_there_is_not_or_has_no_place_is_an_error(
     assert (answer.exit_code, "No such file or directory" in answer.output) == (1, True)
 
 
-def test_the_chart_of_growth_has_all_sizes_in_their_order() -> None:
+def test_the_chart_of_growth_has_all_sizes_in_order() -> None:
     assert chart.points(GROWN) == {1000: (1.0, 50.0), 3000: (6.0, 51.0), 20_000: (22.0, 52.5)}
     assert chart.growth_chart(GROWN) == chart.growth_chart(GROWN)
 
@@ -191,9 +193,9 @@ def test_bare_handlers_share_an_address_and_the_connections_to_it() -> None:
     assert len(set(serving)) == 2
 
 
-def test_without_locust_the_load_of_a_fleet_says_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_locust_the_fleet_load_names_the_missing_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extras, "find_spec", lambda name: None if name == "locust" else find_spec(name))
     steps: list[str] = []
     with pytest.raises(LabError, match=r"takes locust: pip install 'labkit\[bench\]'"):
         bench.run(["write", "fleet"], progress=steps.append)
-    assert steps == []  # before anything else has taken its time
+    assert steps == []  # before any other step can fail

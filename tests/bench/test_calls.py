@@ -1,4 +1,4 @@
-"""Calls of operations are measured beside their baselines, each variant doing what it says."""
+"""Measures of operation calls, compared with their baselines."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ EVERY_VARIANT = {
 
 
 @pytest.mark.parametrize("measure", VARIANTS)
-async def test_every_variant_of_a_measure_can_be_called_again_and_again(
+async def test_every_variant_of_a_measure_can_be_repeated(
     measure: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(users, "PEOPLE", 2)
@@ -63,17 +63,17 @@ def test_every_measure_of_calls_has_its_variants() -> None:
 
 
 @pytest.mark.usefixtures("forked")
-def test_calls_are_measured_beside_their_baseline_and_nothing_is_asked() -> None:
+def test_calls_are_measured_beside_their_baseline_without_a_threshold() -> None:
     (result,) = bench.run(["permission"], count=1, seconds=0.02, assignments=FEWEST)
     assert result.ratio == pytest.approx(result.reference / result.value)
-    assert 0 < result.ratio < 1  # a check cannot be cheaper than the read that it makes
+    assert 0 < result.ratio < 1  # a check cannot be cheaper than the read that it includes
     assert result.details["calls_per_cpu_second"] == pytest.approx(1e6 / result.value)
     assert result.details["refused_micros"] > 0
     assert result.details["of_few_times"] > 0
     assert (result.required, result.met) == (None, None)
 
 
-def test_the_verb_says_nothing_of_a_threshold_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_names_no_threshold_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     def measure(calls: Calls, *_: object) -> Result:
         return rounds.summarize_calls(calls, {"lab": [10.0], "baseline": [5.0]}, rounds=1)
 
@@ -84,9 +84,9 @@ def test_the_verb_says_nothing_of_a_threshold_where_there_is_none(monkeypatch: p
     assert "required" not in answer.stdout
 
 
-async def test_only_the_calls_count_not_what_supplies_them() -> None:
+async def test_only_the_calls_are_timed_not_their_preparation() -> None:
     async def supply(number: int) -> Sequence[int]:
-        sum(range(200_000))  # costs more than the calls
+        sum(range(200_000))  # more expensive than the calls
         return range(number)
 
     given: list[Any] = []
@@ -97,17 +97,17 @@ async def test_only_the_calls_count_not_what_supplies_them() -> None:
 
     micros, calls = await Variant(supply, call).micros(0.002)
     assert calls == len(given) > 1
-    assert micros * calls == pytest.approx(2000, rel=1)  # µs: stops at its time
+    assert micros * calls == pytest.approx(2000, rel=1)  # µs: ends at its time limit
 
 
-def test_the_median_of_each_variant_counts() -> None:
+def test_the_result_is_the_median_of_each_variant() -> None:
     found = {"lab": [10.0, 30.0, 20.0], "baseline": [5.0, 4.0, 90.0], "other": [40.0, 40.0, 1.0]}
     result = rounds.summarize_calls(Calls("measure", "title", "other"), found, rounds=3)
     assert (result.value, result.reference, result.ratio) == (20.0, 5.0, 0.25)
     assert result.details == {"calls_per_cpu_second": 50_000, "other_micros": 40.0, "other_times": 2.0}
 
 
-async def test_a_call_that_does_not_give_what_it_should_is_an_error() -> None:
+async def test_an_unexpected_result_of_a_call_is_an_error() -> None:
     async with AsyncExitStack() as stack:
         fixture = await Fixture(Unhashed()).start(stack, 1)
         with pytest.raises(BenchError, match="getUserToken: expected status 200"):

@@ -1,4 +1,4 @@
-"""Function calls a request stay below their ceilings, so that cost cannot creep in."""
+"""Limits on the number of function calls per request, so that cost cannot creep in."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from click.testing import CliRunner
 from labkit.bench import counts
 from labkit.cli import main
 
-# Calls of Python and of C functions a request, by version of Python: what was reached, and two in a hundred more.
-# Whoever raises a count for a reason (less CPU in spite of more calls) raises its ceiling in the same commit.
-REACHED = {
+# Calls of Python and of C functions per request, by version of Python: the measured number, with 2 % to spare.
+# A commit that raises a number for a reason (less CPU in spite of more calls) also raises its limit.
+MEASURED = {
     "3.11": {
         "write": (129, 93),
         "read": (95, 63),
@@ -28,12 +28,12 @@ VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
 @pytest.mark.skipif(
-    VERSION not in REACHED, reason=f"calls were counted with Python {', '.join(REACHED)} alone"
+    VERSION not in MEASURED, reason=f"calls were counted with Python {', '.join(MEASURED)} alone"
 )
-@pytest.mark.parametrize("name", REACHED["3.11"])
-def test_a_request_takes_no_more_calls_than_before(name: str) -> None:
+@pytest.mark.parametrize("name", MEASURED["3.11"])
+def test_a_request_stays_below_its_limit_of_calls(name: str) -> None:
     [found] = counts.measure([name], lambda text: None)
-    python, c = REACHED[VERSION][name]
+    python, c = MEASURED[VERSION][name]
     assert 0.5 * python < found.python <= SPARE * python
     assert 0.5 * c < found.c <= SPARE * c
 
@@ -44,7 +44,7 @@ def test_a_count_repeats() -> None:
     assert second.c == pytest.approx(first.c, rel=0.01)
 
 
-def test_the_verb_counts_and_refuses_unknown_works() -> None:
+def test_the_command_counts_and_refuses_unknown_names() -> None:
     answer = CliRunner().invoke(main, ["bench", "--calls", "bare-read", "--json"])
     [found] = json.loads(answer.stdout)
     assert (found["name"], found["python"] > 20, found["c"] > 10) == ("bare-read", True, True)

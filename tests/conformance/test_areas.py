@@ -1,4 +1,4 @@
-"""Whatever has the form of a part of an area is found, and is called after it."""
+"""Discovery of the areas of conformance and their parts, by folder and name."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ def test_a_new_area_is_found_by_its_folder(tmp_path: Path) -> None:
     assert [name for name, _ in areas.requirement_files(tmp_path)] == ["notify/sms/requirements.toml"]
 
 
-def test_names_are_those_of_part_and_function() -> None:
+def test_names_consist_of_part_and_function() -> None:
     def times_out() -> None: ...
 
     for module, name in (

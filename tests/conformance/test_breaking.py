@@ -1,4 +1,4 @@
-"""What faults in code are made of."""
+"""Building blocks of faults in code."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ async def fails(width: int) -> int:
     [
         (always("nothing"), "nothing"),
         (change_result(str.upper), "6 M"),
-        (change_arguments(height=5), "15 m"),  # also where it is not given
-        (change_arguments(height=lambda height: height + 1), "6 m"),  # of nothing
+        (change_arguments(height=5), "15 m"),  # also if the call does not pass it
+        (change_arguments(height=lambda height: height + 1), "6 m"),  # for a result of None
         (change_arguments(width=lambda width: width + 1, unit="km"), "8 km"),
         (change_arguments(depth=1), "6 m"),
         (lambda original, width, *of: original(width + 1, *of), "8 m"),
     ],
 )
-def test_a_change_is_called_instead(change: Callable[..., Any], expected: str) -> None:
+def test_a_change_replaces_a_call(change: Callable[..., Any], expected: str) -> None:
     assert wrap(area, change)(3) == expected
 
 
-def test_what_is_given_by_name_is_changed_too() -> None:
+def test_keyword_arguments_are_changed_too() -> None:
     assert (
         wrap(area, change_arguments(height=lambda height: height + 1, unit=str.upper))(3, height=4, unit="cm")
         == "15 CM"
     )
 
 
-def test_a_coroutine_stays_one() -> None:
+def test_a_changed_coroutine_function_stays_one() -> None:
     assert asyncio.run(wrap(later, always(7))(3)) == 7
     assert asyncio.run(wrap(later, change_result(lambda width: -width))(3)) == -3
     assert asyncio.run(wrap(later, change_arguments(width=5))(3)) == 5
@@ -57,7 +57,7 @@ def test_a_coroutine_stays_one() -> None:
         asyncio.run(wrap(fails, change_result(lambda width: -width))(3))
 
 
-def test_something_else_is_done_before_and_after() -> None:
+def test_further_functions_are_called_before_and_after() -> None:
     done: list[object] = []
     first = wrap(area, call_before(lambda *of: done.append(of)))
     assert wrap(first, call_after(lambda *of: done.append(of)))(3) == "6 m"
@@ -81,7 +81,7 @@ class Room:
         return "m"
 
 
-def test_properties_and_methods_of_a_class_stay_what_they_are() -> None:
+def test_properties_and_methods_of_a_class_keep_their_kind() -> None:
     class Broken(Room):
         wide = wrap(vars(Room)["wide"], change_result(lambda wide: not wide))
         of = wrap(vars(Room)["of"], change_arguments(width=lambda width: width * 2))
@@ -91,15 +91,15 @@ def test_properties_and_methods_of_a_class_stay_what_they_are() -> None:
     assert (type(found), found.width, found.wide, found.unit()) == (Broken, 2, True, "km")
 
 
-def test_a_change_shows_what_it_takes() -> None:
-    """So that one that does not take what the original takes is told (test_mutants.py)."""
+def test_a_change_has_a_signature() -> None:
+    """So that test_mutants.py notices a change whose parameters differ from the original's."""
 
-    def taken(change: Callable[..., Any]) -> list[str]:
+    def parameters_of(change: Callable[..., Any]) -> list[str]:
         return [*inspect.signature(wrap(area, change)).parameters]
 
-    assert taken(lambda original, width, height: None) == ["width", "height"]
-    assert taken(change_result(str)) == ["arguments", "named"]
-    assert taken(lambda *_: None) == ["arguments", "named"]
+    assert parameters_of(lambda original, width, height: None) == ["width", "height"]
+    assert parameters_of(change_result(str)) == ["arguments", "named"]
+    assert parameters_of(lambda *_: None) == ["arguments", "named"]
 
 
 def test_a_patch_is_declared_by_a_function_or_in_one_expression() -> None:
@@ -118,7 +118,7 @@ def test_a_patch_is_declared_by_a_function_or_in_one_expression() -> None:
     assert same.replace(area)(3) == "8 m"
 
 
-def test_an_error_object_is_one() -> None:
+def test_an_error_object_is_recognized() -> None:
     assert breaking.is_error({"error": "no"})
     assert not breaking.is_error({})
     assert not breaking.is_error(None)

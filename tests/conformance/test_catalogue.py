@@ -1,4 +1,4 @@
-"""The catalogue is complete and consistent, and the loader refuses one that is not."""
+"""Completeness and consistency of the catalogue, and the loader's refusal of invalid files."""
 
 import dataclasses
 import pickle
@@ -94,7 +94,7 @@ class TestTheCatalogue:
     @pytest.mark.parametrize(
         "document", [DEVICE_HTTPS_API, USER_MANAGEMENT, NOTIFICATION_AND_INTERFACE], ids=["1", "2", "3"]
     )
-    def test_it_has_every_statement_of_a_document_in_its_order(
+    def test_it_has_every_statement_of_a_document_in_order(
         self, whole: Catalogue, document: dict[str, tuple[int, int, int, int]]
     ) -> None:
         number = next(iter(document))[0]
@@ -108,23 +108,23 @@ class TestTheCatalogue:
         }
         assert set(statements) == expected
 
-    def test_it_knows_no_other_document(self, whole: Catalogue) -> None:
+    def test_it_has_no_other_document(self, whole: Catalogue) -> None:
         assert {each[0] for each in whole.statements} == {"1", "2", "3"}
 
-    def test_each_part_says_what_it_is_about(self, whole: Catalogue) -> None:
+    def test_each_part_has_a_title(self, whole: Catalogue) -> None:
         assert list(whole.parts) == list(dict.fromkeys(each.part for each in whole))
 
-    def test_every_statement_is_tested_or_says_why_not(self, whole: Catalogue) -> None:
+    def test_every_statement_is_tested_or_has_a_reason_not_to_be(self, whole: Catalogue) -> None:
         for reference, statement in whole.statements.items():
             assert bool(whole.covering(reference)) is (statement.nothing_to_test is None), reference
 
-    def test_a_statement_knows_where_it_stands(self, whole: Catalogue) -> None:
+    def test_a_statement_has_its_document_and_section(self, whole: Catalogue) -> None:
         statement = whole.statements["1/limits/row-2"]
         assert (statement.document, statement.section) == ("Device HTTPS API", "Limits")
         assert statement.item == "row-2"
         assert statement.gist.startswith("token length")
 
-    def test_a_requirement_is_one_sentence_of_its_own(self, whole: Catalogue) -> None:
+    def test_a_requirement_is_one_unique_sentence(self, whole: Catalogue) -> None:
         texts = [each.text for each in whole]
         assert len(set(texts)) == len(texts)
         for requirement in whole:
@@ -135,12 +135,12 @@ class TestTheCatalogue:
         for requirement in whole:
             assert len(set(requirement.sources)) == len(requirement.sources), requirement.id
 
-    def test_a_part_of_the_ids_stays_together_and_so_does_an_area(self, whole: Catalogue) -> None:
+    def test_requirements_of_a_part_and_of_an_area_are_adjacent(self, whole: Catalogue) -> None:
         for of in (lambda each: each.part, lambda each: each.area):
             names = [name for name, _ in groupby(whole, of)]
             assert len(set(names)) == len(names)
 
-    def test_a_folder_holds_one_area(self) -> None:
+    def test_a_folder_has_one_area(self) -> None:
         areas: dict[str, set[str]] = defaultdict(set)
         for name, file in requirement_files():
             ids = [each["id"] for each in tomllib.loads(file.read_text(encoding="utf-8"))["requirement"]]
@@ -153,7 +153,7 @@ class TestTheCatalogue:
             numbers = [int(each.id.removeprefix(f"{part}-")) for each in group]
             assert numbers == sorted(numbers), part
 
-    def test_nothing_of_it_can_be_changed(self, whole: Catalogue) -> None:
+    def test_it_is_immutable(self, whole: Catalogue) -> None:
         with pytest.raises(dataclasses.FrozenInstanceError):
             whole["DEV-ALIAS-1"].text = "other"  # type: ignore[misc]
         with pytest.raises(TypeError):
@@ -169,14 +169,14 @@ class TestLookup:
         assert requirement.level == "must"
         assert requirement.sources == ("1/endpoints/write/3",)
 
-    def test_an_unknown_id_is_an_error_that_names_it(self, whole: Catalogue) -> None:
+    def test_an_unknown_id_is_an_error_with_the_id(self, whole: Catalogue) -> None:
         with pytest.raises(UnknownRequirementError, match="DEV-ALIAS-999"):
             whole["DEV-ALIAS-999"]
 
     def test_without_prefix_all_are_selected(self, whole: Catalogue) -> None:
         assert whole.select() == tuple(whole.requirements.values())
 
-    def test_a_prefix_selects_all_below_it(self, whole: Catalogue) -> None:
+    def test_a_prefix_selects_all_requirements_below_it(self, whole: Catalogue) -> None:
         chosen = whole.select("DEV-ALIAS")
         assert [each.id for each in chosen] == [each for each in whole.requirements if "-ALIAS-" in each]
         assert len(chosen) > 1
@@ -187,11 +187,11 @@ class TestLookup:
         with pytest.raises(UnknownRequirementError, match="DEV-ALI"):
             whole.select("DEV-ALI")
 
-    def test_several_prefixes_keep_the_catalogues_order_and_give_each_once(self, whole: Catalogue) -> None:
+    def test_several_prefixes_keep_the_catalogues_order_without_repeats(self, whole: Catalogue) -> None:
         chosen = [each.id for each in whole.select("KEY-GET-1", "DEV-READ", "DEV-READ-1")]
         assert chosen == [*(each.id for each in whole.select("DEV-READ")), "KEY-GET-1"]
 
-    def test_one_prefix_without_requirement_fails_the_whole_selection(self, whole: Catalogue) -> None:
+    def test_a_prefix_without_requirements_fails_the_whole_selection(self, whole: Catalogue) -> None:
         with pytest.raises(UnknownRequirementError, match="DEV-NOPE"):
             whole.select("DEV-READ", "DEV-NOPE")
 
@@ -257,7 +257,7 @@ TEA, POT_FILE, CUP_FILE = "pot/statements.toml", "pot/lid/requirements.toml", "c
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A small catalogue without fault: two areas, in one of which there is a document."""
+    """A small valid catalogue: two areas, one of them with a document."""
     for name, text in {TEA: STATEMENTS + EXCUSE, POT_FILE: POT, CUP_FILE: CUP}.items():
         file = tmp_path / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -275,7 +275,7 @@ def test_the_small_catalogue_loads(folder: Path) -> None:
     assert small["POT-LID-1"].not_mutable is None
 
 
-def test_documents_come_in_their_own_order_whatever_their_files_are_called(folder: Path) -> None:
+def test_documents_have_their_own_order_whatever_the_file_names(folder: Path) -> None:
     second = STATEMENTS.replace("document = 1", "document = 2").replace("1/pots", "2/cups")
     (folder / "cup/statements.toml").write_text(second, encoding="utf-8")
     more = CUP.replace('"1/pots/1"', '"2/cups/1", "2/cups/row-1", "2/cups/rule-1"')
@@ -283,7 +283,7 @@ def test_documents_come_in_their_own_order_whatever_their_files_are_called(folde
     assert [each[0] for each in catalogue.load(folder).statements] == list("111222")
 
 
-def test_files_come_in_the_order_of_what_they_are_made_of(folder: Path) -> None:
+def test_files_are_in_the_order_of_their_sources(folder: Path) -> None:
     (folder / CUP_FILE).write_text(CUP.replace("1/pots/1", "1/pots/row-1"), encoding="utf-8")
     small = catalogue.load(folder)
     assert [each.id for each in small] == ["POT-TEA-1", "POT-LID-1", "POT-LID-3", "CUP-TEA-1"]
@@ -317,7 +317,7 @@ def test_files_come_in_the_order_of_what_they_are_made_of(folder: Path) -> None:
         (TEA, "row-1", "1", "MalformedEntryError", "the file"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_refused_by_file_and_entry(
+def test_an_invalid_entry_is_refused_with_file_and_entry(
     folder: Path, file: str, old: str, new: str, error: str, entry: str
 ) -> None:
     path = folder / file
@@ -329,11 +329,11 @@ def test_what_is_wrong_is_refused_by_file_and_entry(
     assert type(caught.value).__name__ == error
     assert (caught.value.file, caught.value.entry) == (file, entry)
     assert str(caught.value).startswith(f"{file}: {entry}: ")
-    # mutants run in processes of their own, and have to tell
+    # mutants run in other processes, and send errors back
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
 
 
-def test_a_section_that_is_there_twice_is_refused(folder: Path) -> None:
+def test_a_section_that_occurs_twice_is_refused(folder: Path) -> None:
     file = folder / TEA
     file.write_text(STATEMENTS + STATEMENTS[STATEMENTS.index("[[section]]") :] + EXCUSE, encoding="utf-8")
     with pytest.raises(DuplicateEntryError, match=r"pot/statements.toml: 1/pots/1: "):
@@ -354,13 +354,13 @@ def test_an_id_that_another_file_retired_is_refused(folder: Path) -> None:
         catalogue.load(folder)
 
 
-def test_a_statement_whose_last_requirement_went_is_uncovered(folder: Path) -> None:
+def test_a_statement_whose_last_requirement_is_removed_is_uncovered(folder: Path) -> None:
     file = folder / POT_FILE
     file.write_text(POT.replace('"1/pots/row-1"', '"1/pots/1"'), encoding="utf-8")
     with pytest.raises(catalogue.UncoveredStatementError, match=r"pot/statements.toml: 1/pots/row-1: "):
         catalogue.load(folder)
 
 
-def test_every_error_is_labkits_own() -> None:
+def test_every_error_is_a_labkit_error() -> None:
     assert issubclass(CatalogueError, LabkitError)
     assert issubclass(UnknownRequirementError, LabkitError)

@@ -1,4 +1,4 @@
-"""The checks on a lab in this process, and the verdicts that the runner makes of what a check does."""
+"""The checks on a lab in this process, and the runner's verdicts on what a check does."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def local() -> Iterator[Target]:
 
 @pytest.fixture(scope="module")
 def verdicts(request: pytest.FixtureRequest, server: ForkServer) -> dict[str, Verdict]:
-    """Of all checks whose tests this session has."""
+    """The verdicts of all checks whose tests are in this session."""
     name = test_a_local_lab_passes.__name__
     wanted = [item for item in request.session.items if getattr(item, "originalname", "") == name]
     checks = [item.callspec.params["each"] for item in wanted]  # type: ignore[attr-defined]
     return verdicts_of(checks, request.session, server)
 
 
-@pytest.mark.timeout(600)  # the first of them may wait for all checks to be played, and all mutants
+@pytest.mark.timeout(600)  # the first test may wait until all checks and all mutants have run
 @pytest.mark.parametrize("each", CHECKS, ids=lambda each: each.name)
 def test_a_local_lab_passes(each: Check, verdicts: dict[str, Verdict]) -> None:
     assert verdicts[each.name].outcome == "passed", _shown(verdicts[each.name])
@@ -57,12 +57,12 @@ def _shown(verdict: Verdict) -> str:
     return f"{verdict.reason}\nexpected {verdict.expected}\nactual {verdict.actual}\n{verdict.exchange}"
 
 
-def test_titles_go_on_in_a_table() -> None:
+def test_titles_continue_the_sentence_of_a_table() -> None:
     titles = [each.title for each in CHECKS]
     assert [title for title in titles if not title or title != title.strip() or title.endswith(".")] == []
 
 
-def test_needs_are_what_a_lab_offers() -> None:
+def test_needs_are_features_that_a_lab_offers() -> None:
     assert {need for each in CHECKS for need in each.needs} <= {
         "clock",
         "journal",
@@ -73,7 +73,7 @@ def test_needs_are_what_a_lab_offers() -> None:
     }
 
 
-def test_select_takes_whole_parts() -> None:
+def test_select_matches_whole_parts() -> None:
     @check("DEV-ALIAS-1", "one")
     async def one(target: Target) -> None: ...
 
@@ -87,7 +87,7 @@ def test_select_takes_whole_parts() -> None:
     assert select([one, ten], "DEV-ALI") == []
 
 
-# ---- verdicts, on a target that nobody listens at
+# ---- verdicts, on a target where no server listens
 
 MUST, CHOICE = "DEV-ALIAS-1", "DEV-KEEP-3"
 TOKEN = "0123456789abcdef" * 2 + "01234567"
@@ -111,7 +111,7 @@ def answer(status: int, text: str = "") -> httpx.Response:
     return httpx.Response(status, text=text, request=request)
 
 
-async def test_a_check_that_returns_has_passed(nowhere: Target, catalogue: Catalogue) -> None:
+async def test_a_check_that_returns_passes(nowhere: Target, catalogue: Catalogue) -> None:
     async def function(target: Target) -> None:
         assert target is nowhere
 
@@ -121,7 +121,7 @@ async def test_a_check_that_returns_has_passed(nowhere: Target, catalogue: Catal
     assert verdict.seconds > 0
 
 
-async def test_a_mismatch_has_failed_and_carries_the_exchange(nowhere: Target, catalogue: Catalogue) -> None:
+async def test_a_mismatch_fails_and_has_the_exchange(nowhere: Target, catalogue: Catalogue) -> None:
     async def function(target: Target) -> None:
         expect.status(answer(500, f"token={TOKEN}"), 204)
 
@@ -146,7 +146,7 @@ async def test_only_choices_warn(
     assert (await judged(function, nowhere, catalogue, requirements)).outcome == outcome
 
 
-async def test_a_device_that_is_refused_has_failed(nowhere: Target, catalogue: Catalogue) -> None:
+async def test_a_refused_device_fails(nowhere: Target, catalogue: Catalogue) -> None:
     async def function(target: Target) -> None:
         raise DeviceError("d-1: write", answer(403, "no"))
 
@@ -155,7 +155,7 @@ async def test_a_device_that_is_refused_has_failed(nowhere: Target, catalogue: C
     assert "HTTP 403" in verdict.exchange
 
 
-async def test_a_target_that_breaks_off_has_failed(nowhere: Target, catalogue: Catalogue) -> None:
+async def test_a_target_that_closes_the_connection_fails(nowhere: Target, catalogue: Catalogue) -> None:
     async def function(target: Target) -> None:
         raise httpx.RemoteProtocolError("no response", request=answer(200).request)
 
@@ -167,7 +167,7 @@ async def test_a_target_that_breaks_off_has_failed(nowhere: Target, catalogue: C
 @pytest.mark.parametrize(
     ("needs", "reason"), [({"clock"}, "no clock"), ({"polls", "journal"}, "no journal, no polls")]
 )
-async def test_what_the_target_lacks_is_skipped(
+async def test_a_check_is_skipped_where_the_target_lacks_a_feature(
     nowhere: Target, catalogue: Catalogue, needs: set[str], reason: str
 ) -> None:
     @check(MUST, "a check", needs=needs)
@@ -178,7 +178,7 @@ async def test_what_the_target_lacks_is_skipped(
     assert (verdict.outcome, verdict.reason) == ("skipped", reason)
 
 
-async def test_what_cannot_be_played_is_skipped(nowhere: Target, catalogue: Catalogue) -> None:
+async def test_an_unavailable_check_is_skipped(nowhere: Target, catalogue: Catalogue) -> None:
     async def function(target: Target) -> None:
         raise Unavailable("the target has no such port")
 
@@ -187,7 +187,7 @@ async def test_what_cannot_be_played_is_skipped(nowhere: Target, catalogue: Cata
 
 
 @pytest.mark.parametrize("requirements", [MUST, CHOICE])
-async def test_a_set_up_that_cannot_be_made_is_broken(
+async def test_a_failed_precondition_is_broken(
     nowhere: Target, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch, requirements: str
 ) -> None:
     async def refused(self: VirtualDevice) -> None:
@@ -202,7 +202,7 @@ async def test_a_set_up_that_cannot_be_made_is_broken(
     assert re.fullmatch(r"set-up: a device of token-open: check-\w+-1: activate: 409 taken", verdict.reason)
 
 
-async def test_whitelisted_identities_that_earlier_runs_used_are_passed_over(nowhere: Target) -> None:
+async def test_whitelisted_identities_that_earlier_runs_used_are_skipped(nowhere: Target) -> None:
     [product] = [each for each in load_settings(LAB_YAML).products if each.id == "token-closed"]
     free = set(product.identities[7:])
     requested: list[str] = []
@@ -231,7 +231,7 @@ async def test_a_fresh_lab_has_no_used_identity(local: Target) -> None:
     assert (await first_use(local, "token-closed", use, taken=409)).status_code == 409
 
 
-def test_two_runs_elsewhere_share_no_name_whatever_the_seed() -> None:
+def test_two_runs_elsewhere_share_no_name_even_with_one_seed() -> None:
     def names(lab: object) -> set[str]:
         runs = [
             Target("x", LabAddress("127.0.0.1", 1, ""), {}, load_settings(LAB_YAML), lab=lab, seed=7)  # type: ignore[arg-type]
@@ -251,7 +251,7 @@ async def test_an_error_of_the_check_is_broken(nowhere: Target, catalogue: Catal
     assert (verdict.outcome, verdict.reason) == ("broken", "KeyError: 'oops'")
 
 
-async def test_a_value_that_the_check_cannot_read_has_failed(local: Target, catalogue: Catalogue) -> None:
+async def test_a_value_that_the_check_cannot_read_fails(local: Target, catalogue: Catalogue) -> None:
     async def function(target: Target) -> None:
         response = await target.client("token-open").request("GET", "/timestamp")
         datetime.fromtimestamp(int(response.text) * 1000, UTC)
@@ -263,7 +263,7 @@ async def test_a_value_that_the_check_cannot_read_has_failed(local: Target, cata
 
 
 @pytest.mark.parametrize("text", ["1795478338000", "0", "soon", "-5", "1.5", "1795478338"])
-def test_a_wrong_time_blames_the_requirement_of_the_time_alone(catalogue: Catalogue, text: str) -> None:
+def test_a_wrong_time_blames_only_the_requirement_of_the_time(catalogue: Catalogue, text: str) -> None:
     wrong = ("timestamp/is-now", "write/time-of-receipt", "record/answer", "bindings/dates", "send/model")
     wanted = [each for each in CHECKS if each.name in wrong]
     with Lab(config=LAB_YAML) as lab:
@@ -276,14 +276,14 @@ def test_a_wrong_time_blames_the_requirement_of_the_time_alone(catalogue: Catalo
     assert all(repr(text) in each.actual for each in verdicts.values())
 
 
-async def test_a_target_that_is_not_there_is_broken(nowhere: Target, catalogue: Catalogue) -> None:
+async def test_an_unreachable_target_is_broken(nowhere: Target, catalogue: Catalogue) -> None:
     async def function(target: Target) -> None:
         raise httpx.ConnectError("refused", request=answer(200).request)
 
     assert (await judged(function, nowhere, catalogue)).outcome == "broken"
 
 
-async def test_a_check_leaves_no_connection_behind(local: Target, catalogue: Catalogue) -> None:
+async def test_a_check_leaves_no_open_connection(local: Target, catalogue: Catalogue) -> None:
     clients = []
 
     async def function(target: Target) -> None:
@@ -296,7 +296,7 @@ async def test_a_check_leaves_no_connection_behind(local: Target, catalogue: Cat
     assert clients[0]._transport is None
 
 
-def test_run_gives_verdicts_one_by_one(nowhere: Target, catalogue: Catalogue) -> None:
+def test_run_reports_verdicts_one_by_one(nowhere: Target, catalogue: Catalogue) -> None:
     @check(MUST, "good")
     async def good(target: Target) -> None: ...
 

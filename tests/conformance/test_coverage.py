@@ -1,4 +1,4 @@
-"""Coverage: nothing that proves is lost, nothing that lacks proof is hidden."""
+"""Coverage: all checks and mutants count, and every gap shows."""
 
 from labkit.conformance.coverage import coverage, in_order
 from tests.reporting.books import small
@@ -17,13 +17,13 @@ class TestThisLabkit:
     def test_every_requirement_has_a_check(self) -> None:
         assert [each.id for each in coverage().unchecked] == []
 
-    def test_every_must_is_broken_by_a_mutant_or_says_why_none_can(self) -> None:
+    def test_every_must_is_broken_by_a_mutant_or_has_a_reason_why_none_can(self) -> None:
         assert [each.id for each in coverage().unproved] == []
 
-    def test_what_is_not_mutable_has_no_mutant(self) -> None:
+    def test_requirements_that_are_not_mutable_have_no_mutant(self) -> None:
         assert [each.id for each in coverage().not_mutable if each.mutants] == []
 
-    def test_every_check_and_mutant_says_what_it_does(self) -> None:
+    def test_every_check_and_mutant_has_a_title(self) -> None:
         whole = coverage()
         assert [each.name for each in whole.checks if not each.title.strip()] == []
         assert [each.name for each in whole.mutants if not each.title.strip()] == []
@@ -58,7 +58,7 @@ class TestASmallOne:
         assert [each.id for each in whole.choices] == ["AA-ONE-2"]
         assert whole.counts()["must requirements with a mutant"] == 1
 
-    def test_checks_stand_in_the_order_of_the_requirements(self) -> None:
+    def test_checks_are_in_the_order_of_the_requirements(self) -> None:
         whole = small()
         names = [each.name for each in in_order(reversed(whole.checks), whole.catalogue)]
         assert names.index("two/other") == 2

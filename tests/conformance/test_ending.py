@@ -1,4 +1,4 @@
-"""A check ends within its patience, whatever its target does, and says what it waited for."""
+"""Time limits of checks: each ends in time whatever its target does, and its verdict names what it waited for."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ async def redirecting(reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 
 
 async def too_short(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Never sends all that it announced."""
+    """Send less than the announced length."""
     while True:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nshort")
@@ -137,7 +137,9 @@ def nowhere() -> Target:
     return Target("nowhere", LabAddress("127.0.0.1", 1, ""), {}, load_settings(LAB_YAML))
 
 
-async def test_a_silent_target_fails_and_the_line_is_shown(catalogue: Catalogue, tmp_path: Path) -> None:
+async def test_a_silent_target_fails_and_the_verdict_has_the_line(
+    catalogue: Catalogue, tmp_path: Path
+) -> None:
     async def function(target: Target) -> None:
         await target.client("token-open").request("GET", "/timestamp")
 
@@ -148,7 +150,7 @@ async def test_a_silent_target_fails_and_the_line_is_shown(catalogue: Catalogue,
     assert verdict.actual.startswith("none: it waits in ")
 
 
-async def test_a_check_that_waits_for_nobody_is_broken(catalogue: Catalogue) -> None:
+async def test_a_check_that_waits_for_itself_is_broken(catalogue: Catalogue) -> None:
     async def function(target: Target) -> None:
         await asyncio.Event().wait()
 
@@ -157,7 +159,7 @@ async def test_a_check_that_waits_for_nobody_is_broken(catalogue: Catalogue) -> 
     assert verdict.reason.startswith("no end within 0.5 s: it waits in ")
 
 
-async def test_a_lab_that_does_not_come_back_fails_one_check_and_the_rest_is_not_reached(
+async def test_a_lab_call_that_never_returns_fails_one_check_and_the_others_are_not_reached(
     catalogue: Catalogue,
 ) -> None:
     release = threading.Event()
@@ -177,7 +179,7 @@ async def test_a_lab_that_does_not_come_back_fails_one_check_and_the_rest_is_not
     assert (await judged(nothing, target, catalogue)).outcome == "passed"
 
 
-async def test_what_a_check_left_under_way_may_take_no_longer(catalogue: Catalogue) -> None:
+async def test_tasks_that_a_check_leaves_behind_are_ended_in_time(catalogue: Catalogue) -> None:
     async def stubborn() -> None:
         with suppress(asyncio.CancelledError):
             await asyncio.sleep(3600)
@@ -206,9 +208,7 @@ def play(argument, tell):
 
 
 @pytest.mark.xdist_group("forked")
-def test_a_run_ends_where_the_loop_of_the_lab_does_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_ends_even_if_the_labs_loop_is_blocked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "labkit_hanging.py").write_text(HANGING, encoding="utf-8")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     names = ["content/clamped", "content/revoked", "content/changed"]

@@ -1,4 +1,4 @@
-"""Comparisons pass where they should, and else raise a Mismatch that shows what was exchanged, without secrets."""
+"""Comparisons: they pass or raise a Mismatch that shows the exchange without secrets."""
 
 from __future__ import annotations
 
@@ -49,12 +49,14 @@ BAD: list[tuple[str, str, str, Callable[[], object]]] = [
 
 
 @pytest.mark.parametrize("compare", GOOD)
-def test_what_fits_passes(compare: Callable[[], object]) -> None:
+def test_equal_values_pass(compare: Callable[[], object]) -> None:
     compare()
 
 
 @pytest.mark.parametrize(("what", "expected", "actual", "compare"), BAD)
-def test_what_differs_says_how(what: str, expected: str, actual: str, compare: Callable[[], object]) -> None:
+def test_different_values_raise_a_mismatch(
+    what: str, expected: str, actual: str, compare: Callable[[], object]
+) -> None:
     with pytest.raises(Mismatch) as caught:
         compare()
     assert (caught.value.what, caught.value.expected, caught.value.actual) == (what, expected, actual)
@@ -68,7 +70,7 @@ def test_a_refusal_is_short_and_plain(response: httpx.Response) -> None:
         expect.refusal(response, 400)
 
 
-def test_an_exchange_shows_both_sides() -> None:
+def test_an_exchange_shows_request_and_answer() -> None:
     text = expect.exchange(answer(400, "because"))
     for part in ("POST /a?b", "accept: text/plain", "c=d", "HTTP 400 Bad Request", "because"):
         assert part in text

@@ -1,4 +1,4 @@
-"""Processes that are forked from one that is ready: each on its own, and none outlives what asked for it."""
+"""The fork server: isolated processes that start at once, and none of which outlives its server."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def hang(argument, tell):
 
 @pytest.fixture
 def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The name of a module with the functions above, that the server can import."""
+    """The name of a module with the functions above, which the server can import."""
     (tmp_path / "labkit_calls.py").write_text(CALLS, encoding="utf-8")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     return "labkit_calls"
@@ -69,13 +69,13 @@ def server(calls: str) -> Iterator[ForkServer]:
         yield server
 
 
-def test_each_call_finds_what_was_prepared_and_nothing_of_the_others(server: ForkServer, calls: str) -> None:
+def test_each_call_has_the_prepared_state_and_nothing_of_other_calls(server: ForkServer, calls: str) -> None:
     events = list(server.run(f"{calls}:state", ["a", "b", "c"]))
     said = [each for each in events if isinstance(each, Message)]
     assert sorted(each.message[:2] for each in said) == [[1, ["a"]], [1, ["b"]], [1, ["c"]]]
     assert [each.message[1] for each in said] == [[each.argument] for each in said]
     assert len({each.message[2] for each in said}) == 3
-    for argument in ("a", "b", "c"):  # two run side by side, so one may end before or after the other
+    for argument in ("a", "b", "c"):  # two run concurrently, so either may end first
         [_, last] = [each for each in events if each.argument == argument]
         assert last == Ended(argument)
     [again, _] = server.run(f"{calls}:state", ["d"])
@@ -83,7 +83,7 @@ def test_each_call_finds_what_was_prepared_and_nothing_of_the_others(server: For
     assert again.message[:2] == [1, ["d"]]
 
 
-def test_what_calls_tell_comes_whole_and_in_order(server: ForkServer, calls: str) -> None:
+def test_messages_of_calls_arrive_whole_and_in_order(server: ForkServer, calls: str) -> None:
     found: dict[int, list[int]] = {3: [], 5: []}
     for event in server.run(f"{calls}:talk", found):
         if isinstance(event, Message):
@@ -92,16 +92,16 @@ def test_what_calls_tell_comes_whole_and_in_order(server: ForkServer, calls: str
     assert found == {3: [0, 1, 2], 5: [0, 1, 2, 3, 4]}
 
 
-def test_what_calls_print_and_read_is_kept_from_the_server(server: ForkServer, calls: str) -> None:
+def test_input_and_output_of_calls_are_separate_from_the_server(server: ForkServer, calls: str) -> None:
     assert list(server.run(f"{calls}:read", [1])) == [Message(1, ""), Ended(1, "", "printed")]
 
 
-def test_no_more_are_under_way_than_may_be(server: ForkServer, calls: str) -> None:
+def test_the_number_of_concurrent_processes_is_limited(server: ForkServer, calls: str) -> None:
     kinds = [type(each) for each in server.run(f"{calls}:state", range(3), processes=1)]
     assert kinds == [Message, Ended] * 3
 
 
-def test_how_a_call_ended_is_told_and_the_others_go_on(server: ForkServer, calls: str) -> None:
+def test_the_end_of_each_call_is_reported_and_the_others_continue(server: ForkServer, calls: str) -> None:
     ended = {each.argument: each for each in server.run(f"{calls}:end", ["raise", "exit", "crash", "well"])}
     assert all(isinstance(each, Ended) for each in ended.values())
     errors = {name: each.error for name, each in ended.items() if isinstance(each, Ended)}
@@ -116,14 +116,14 @@ def test_how_a_call_ended_is_told_and_the_others_go_on(server: ForkServer, calls
     assert printed["raise"][-1] == "ValueError: no good"
 
 
-def test_a_function_that_is_not_there_is_told(server: ForkServer, calls: str) -> None:
+def test_an_unknown_function_is_reported(server: ForkServer, calls: str) -> None:
     [event] = server.run(f"{calls}:nothing", [1])
     assert isinstance(event, Ended)
     assert event.error == "exit status 1"
     assert "has no attribute 'nothing'" in event.printed
 
 
-def test_a_call_that_hangs_is_killed_with_what_it_started(server: ForkServer, calls: str) -> None:
+def test_a_call_that_hangs_is_killed_with_its_child_processes(server: ForkServer, calls: str) -> None:
     said, ended = server.run(f"{calls}:hang", ["a"], within=1.0)
     assert ended == Ended("a", "killed after 1 s", "")
     assert isinstance(said, Message)
@@ -131,7 +131,7 @@ def test_a_call_that_hangs_is_killed_with_what_it_started(server: ForkServer, ca
     assert len(list(server.run(f"{calls}:state", ["b"]))) == 2
 
 
-def test_a_call_that_is_silent_is_killed_and_one_that_tells_is_not(server: ForkServer, calls: str) -> None:
+def test_only_a_call_without_messages_is_killed_for_silence(server: ForkServer, calls: str) -> None:
     said, ended = server.run(f"{calls}:hang", ["a"], silence=1.0)
     assert ended == Ended("a", "killed after 1 s of silence", "")
     assert isinstance(said, Message)
@@ -141,20 +141,20 @@ def test_a_call_that_is_silent_is_killed_and_one_that_tells_is_not(server: ForkS
     assert events[-1] == Ended(6, "", "")
 
 
-def test_a_server_that_is_closed_leaves_nothing_behind(calls: str) -> None:
+def test_a_closed_server_leaves_no_process_behind(calls: str) -> None:
     with ForkServer(calls) as server:
         said = next(server.run(f"{calls}:hang", ["a"]))
     assert isinstance(said, Message)
     until_ended(said.message)
 
 
-def test_a_server_that_cannot_start_says_why(calls: str) -> None:
+def test_a_server_that_cannot_start_reports_the_reason(calls: str) -> None:
     with ForkServer("labkit.nowhere") as server, pytest.raises(ServerError, match="No module named"):
         list(server.run(f"{calls}:state", ["a"]))
 
 
 def until_ended(processes: list[int]) -> None:
-    """Return once they are no more, or dead and waited for by nobody; the guard of pytest ends a wait in vain."""
+    """Return once the processes have ended; the time limit of pytest ends a vain wait."""
     for process in processes:
         while _runs(process):
             time.sleep(0.01)

@@ -31,7 +31,7 @@ def test_every_statement_comes_with_its_requirements_checks_and_mutants() -> Non
     assert data["coverage"]["counts"]["statements"] == len(catalogue.statements)
 
 
-def test_the_text_has_the_same_in_short() -> None:
+def test_the_text_is_a_short_form_of_the_same() -> None:
     text = listed()
     for each in load():
         assert f"{each.id} " in text
@@ -51,7 +51,7 @@ def test_requirements_as_text_and_as_json() -> None:
             assert f": {broken}\n" in f"{text}\n"
 
 
-def test_coverage_tells_what_labkit_chose_and_what_is_not_mutable() -> None:
+def test_coverage_lists_labkits_choices_and_what_is_not_mutable() -> None:
     data, text = json.loads(listed("coverage", "--json")), listed("coverage")
     assert set(data["choices"]) == {each.id for each in load() if each.level == "choice"}
     assert set(data["not_mutable"]) == {each.id for each in load() if each.not_mutable is not None}
@@ -81,7 +81,7 @@ def test_operations_come_with_arguments_and_documentation() -> None:
     assert "\n  createUserData(id: int, …)\n" in text
 
 
-def test_events_come_with_the_names_that_handlers_have_them_under() -> None:
+def test_events_have_the_names_under_which_handlers_receive_them() -> None:
     data, text = json.loads(listed("operations", "--json")), listed("operations")
     events = {(each["service"], each["event"], each["type"]): each for each in data["events"]}
     assert events["device", "datapoint", ""]["arguments"] == ["data"]
@@ -107,7 +107,7 @@ def test_events_come_with_the_names_that_handlers_have_them_under() -> None:
     ]
 
 
-def test_globals_are_those_that_a_script_finds() -> None:
+def test_globals_are_the_ones_of_a_script() -> None:
     data, text = json.loads(listed("operations", "--json")), listed("operations")
     found = data["globals"]
     assert {"to_json", "from_json", "print", "require", "pcall"} <= set(found)
@@ -119,14 +119,14 @@ def test_globals_are_those_that_a_script_finds() -> None:
     assert f"\n  json: {', '.join(found['json'])}\n" in text
 
 
-def test_a_topic_that_there_is_not_is_an_error() -> None:
+def test_an_unknown_topic_is_an_error() -> None:
     result = CliRunner().invoke(main, ["list", "mutants"])
     assert result.exit_code == 2
     for topic in TOPICS:
         assert topic in result.output
 
 
-def test_operations_of_a_lab_are_those_that_its_solutions_have_of_each_other_too(tmp_path: Path) -> None:
+def test_operations_of_a_config_include_the_ones_published_between_solutions(tmp_path: Path) -> None:
     file = tmp_path / "lab.yaml"
     file.write_text(
         """

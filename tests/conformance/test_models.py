@@ -1,7 +1,7 @@
-"""Model checks: how sequences are searched, and that the models agree with a lab over other runs than a report's.
+"""Model checks: the search for sequences, and agreement of the models with a lab beyond the runs of a report.
 
-Those of the size of a report are played once for all (tests/played.py), here a few with another seed, and at full size
-many.
+The sequences of a report run once for all tests (tests/played.py); here run a few with another seed, and many at
+full size.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ MUST, OTHER, CHOICE = "DEV-ALIAS-1", "DEV-READ-1", "DEV-KEEP-3"
 
 
 class Counter:
-    """A counter whose target forgets what comes after 3, calls 5 odd, and never tells its name."""
+    """A counter whose target forgets values above 3, calls 5 odd, and never answers its name."""
 
     default = MUST
 
@@ -90,7 +90,7 @@ async def found(target: Target, game: Any = Counter, steps: int = 150, **options
 async def test_each_rule_differs_once_with_its_shortest_sequence(
     nowhere: Target, catalogue: Catalogue
 ) -> None:
-    """The games that it takes are all closed; a verdict tells which requirement differs."""
+    """The search closes all of its games, and a verdict names the requirement that differs."""
     games: list[Counter] = []
 
     class Kept(Counter):
@@ -124,7 +124,7 @@ async def test_each_rule_differs_once_with_its_shortest_sequence(
 
 
 async def test_a_model_that_compared_nothing_is_broken(nowhere: Target, catalogue: Catalogue) -> None:
-    """As where the target answers nothing for as long as the model may play."""
+    """For example if the target answers nothing during the whole time of the search."""
 
     async def play(target: Target) -> Findings:
         return Findings(rules=(MUST, CHOICE), seconds=3.0)
@@ -133,7 +133,7 @@ async def test_a_model_that_compared_nothing_is_broken(nowhere: Target, catalogu
     assert (verdict.outcome, verdict.reason) == ("broken", "the model compared nothing within 3 s")
 
 
-async def test_the_first_sequence_is_kept_where_nobody_wants_the_shortest(nowhere: Target) -> None:
+async def test_without_shrinking_the_first_sequence_is_kept(nowhere: Target) -> None:
     result = await found(nowhere, shrink=False)
     assert {each.requirement for each in result.differences} == {MUST, CHOICE}
 
@@ -153,7 +153,7 @@ async def test_one_seed_draws_the_same_sequences(catalogue: Catalogue) -> None:
     assert len(drawn[0]) >= 150
 
 
-async def test_a_search_ends_with_its_time(nowhere: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_search_ends_when_its_time_is_over(nowhere: Target, monkeypatch: pytest.MonkeyPatch) -> None:
     class Slow(Counter):
         async def begin(self) -> None:
             await asyncio.sleep(0.02)
@@ -168,7 +168,7 @@ async def test_a_search_ends_with_its_time(nowhere: Target, monkeypatch: pytest.
     assert {each.requirement for each in (await found(nowhere)).differences} == {MUST, CHOICE}
 
 
-async def test_an_error_of_the_model_ends_it(nowhere: Target) -> None:
+async def test_an_error_of_the_model_ends_the_search(nowhere: Target) -> None:
     class Wrong(Counter):
         async def play(self, command: int) -> None:
             raise NameError(command)
@@ -176,15 +176,15 @@ async def test_an_error_of_the_model_ends_it(nowhere: Target) -> None:
     with pytest.raises(NameError):
         await found(nowhere, Wrong)
 
-    class Stranger(Counter):
+    class Undeclared(Counter):
         async def play(self, command: int) -> None:
             self.rules.holds("DEV-REC-1", "something", 1, 1)
 
     with pytest.raises(RuleError, match="does not name DEV-REC-1"):
-        await found(nowhere, Stranger)
+        await found(nowhere, Undeclared)
 
 
-async def test_a_target_that_breaks_off_breaks_the_default_rule(nowhere: Target) -> None:
+async def test_a_closed_connection_breaks_the_default_rule(nowhere: Target) -> None:
     class Broken(Counter):
         async def play(self, command: int) -> None:
             if command == 7:
@@ -195,7 +195,7 @@ async def test_a_target_that_breaks_off_breaks_the_default_rule(nowhere: Target)
     assert difference.mismatch.actual == "RemoteProtocolError no response"
 
 
-def test_a_rule_that_is_left_out_is_followed() -> None:
+def test_for_an_excluded_rule_the_model_follows_the_target() -> None:
     rules = Rules([MUST, CHOICE], without=[CHOICE])
     assert rules.holds(MUST, "this", 1, 1)
     assert not rules.holds(CHOICE, "that", 1, 2)
@@ -210,7 +210,7 @@ def counted(game: Any = Counter) -> Check:
     return model_check("test/counter", "a counter", model(game))
 
 
-async def test_a_choice_alone_warns(nowhere: Target, catalogue: Catalogue) -> None:
+async def test_a_difference_in_a_choice_only_warns(nowhere: Target, catalogue: Catalogue) -> None:
     class Odd(Counter):
         async def play(self, command: int) -> None:
             self.rules.holds(CHOICE, "is it odd?", command != 5, True)
@@ -223,7 +223,7 @@ async def test_a_choice_alone_warns(nowhere: Target, catalogue: Catalogue) -> No
     )
 
 
-async def test_a_model_that_goes_wrong_breaks_no_requirement(nowhere: Target, catalogue: Catalogue) -> None:
+async def test_an_error_of_a_model_breaks_no_requirement(nowhere: Target, catalogue: Catalogue) -> None:
     class Wrong(Counter):
         async def play(self, command: int) -> None:
             raise NameError("oops")
@@ -277,10 +277,10 @@ async def test_restarts_lose_nothing_of_what_is_stored(durable: Target) -> None:
 
 
 async def test_a_game_may_begin_after_a_restart(durable: Target) -> None:
-    """Of devices that are new since then, too, datapoints are counted from a higher number."""
+    """For devices that are new since then, too, datapoints count on from a higher number."""
     rules = Rules(restarts.requirements)
     async with durable.scope():
-        for _ in range(2):  # the second time nothing is restarted, but the lab was
+        for _ in range(2):  # the second time nothing is restarted, but the lab has been
             game = Restarts(durable, rules)
             await game.begin()
             if not rules.compared:
@@ -305,12 +305,12 @@ async def agrees(each: Check, target: Target, steps: int) -> None:
         "\n\n".join(f"{known.requirement}: {known.mismatch}\n{known.story()}" for known in result.differences)
         == ""
     )
-    if result.steps >= 10_000:  # what is rare comes up in long runs alone
+    if result.steps >= 10_000:  # rare combinations occur in long runs only
         assert set(each.model.rules) == result.compared
 
 
-async def test_roles_are_played_with_the_same_ids_in_both_solutions(local: Target) -> None:
-    """However many users one of them had before: then a role that goes to the wrong tenant's user shows."""
+async def test_roles_games_have_the_same_user_ids_in_both_solutions(local: Target) -> None:
+    """However many users one of them had before, so that a role assigned to the wrong tenant's user shows."""
     async with local.scope():
         for solution in (0, 1, 1):
             calls = Calls(local, Rules(["USR-ROLE-11"]), "USR-ROLE-11", SOLUTIONS)
@@ -329,10 +329,10 @@ async def test_roles_are_played_with_the_same_ids_in_both_solutions(local: Targe
             assert one == other
 
 
-# ---- how many steps
+# ---- number of steps
 
 
-def test_the_environment_says_how_many_steps_are_played(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_sets_the_number_of_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     def played() -> tuple[int, int]:
         return checking.model_steps("write/model"), checking.model_steps("restart/model", 40)
 
@@ -347,7 +347,7 @@ def test_the_environment_says_how_many_steps_are_played(monkeypatch: pytest.Monk
         monkeypatch.setenv(checking.STEPS_VARIABLE, text)
         assert played() == wanted
     assert checking.model_seconds(checking.STEPS) == checking.model_seconds(40) == checking.SECONDS
-    assert checking.model_seconds(100_000) >= 100_000  # on a machine that is busy a step takes long
+    assert checking.model_seconds(100_000) >= 100_000  # on a busy machine a step takes long
     for wrong in ("", "0", "-1", "many", "1e5", str(10**9), "write/model=", "write/model", "write/model=5,"):
         monkeypatch.setenv(checking.STEPS_VARIABLE, wrong)
         with pytest.raises(SettingsError, match=f"{checking.STEPS_VARIABLE}: expected a number"):
@@ -357,15 +357,15 @@ def test_the_environment_says_how_many_steps_are_played(monkeypatch: pytest.Monk
         played()
 
 
-async def test_a_sequence_keeps_only_what_its_difference_needs(
+async def test_pruning_removes_all_commands_that_the_difference_does_not_need(
     nowhere: Target, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(searching, "SHRINK_TIME", 0.0)  # so that Hypothesis leaves all of it in
+    monkeypatch.setattr(searching, "SHRINK_TIME", 0.0)  # so that Hypothesis leaves all commands in
     result = await found(nowhere)
     assert all(len(each.sequence) <= 4 for each in result.differences)  # four times 1 is more than 3
 
 
-async def test_a_script_that_breaks_off_breaks_the_default_rule(nowhere: Target) -> None:
+async def test_a_failing_script_breaks_the_default_rule(nowhere: Target) -> None:
     class Broken(Counter):
         async def play(self, command: int) -> None:
             raise NoAnswerError("cut", "")

@@ -1,4 +1,4 @@
-"""Every mutant is noticed; test_coverage.py sees to it that there are enough of them."""
+"""The proof of the checks: every mutant is noticed (test_coverage.py demands enough mutants)."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ ROWS = [each for each in MUTANTS if isinstance(each, Row)]
 
 
 def key_of(mutant: Mutant) -> str:
-    """The part that has a patch, the area that has a row."""
+    """Return the part of a patch, or the area of a row."""
     return (
         mutant.requirements[0].partition("-")[0] if isinstance(mutant, Row) else mutant.name.partition("/")[0]
     )
 
 
 def grouped(mutants: Iterable[Mutant]) -> Iterator[Any]:
-    """A parameter for each of those that belong together, named after it."""
+    """Return a test parameter for each group of mutants, named after it."""
     by: dict[str, list[Mutant]] = {}
     for each in mutants:
         by.setdefault(key_of(each), []).append(each)
@@ -51,14 +51,14 @@ pytestmark = pytest.mark.xdist_group("forked")
 
 @pytest.fixture(scope="module")
 def trials(request: pytest.FixtureRequest, server: ForkServer) -> dict[str, list[Trial]]:
-    """Of all mutants that this session has tests for, by name."""
+    """The trials of all mutants that this session has tests for, by name."""
     found: dict[str, list[Trial]] = {}
     for each in trials_of(request.session, server):
         found.setdefault(each.mutant, []).append(each)
     return found
 
 
-@pytest.mark.timeout(600)  # the first of them waits for all mutants to be played
+@pytest.mark.timeout(600)  # the first test waits until all mutants have run
 @pytest.mark.parametrize(
     "mine",
     [*grouped(ROWS), *grouped(PATCHES)],
@@ -70,15 +70,15 @@ def test_every_mutant_is_noticed(mine: list[Mutant], trials: dict[str, list[Tria
         assert len(trials[each.name]) == 1
 
 
-def test_every_smoke_check_is_there_and_is_not_to_fail() -> None:
+def test_every_smoke_check_exists_and_must_pass() -> None:
     checks = {each.name: each for each in all_checks()}
     assert SMOKE in checks
     for each in MUTANTS:
         assert not set(checks[each.smoke].requirements) & set(each.requirements), each.name
 
 
-def test_mutants_patch_public_functions_and_methods_alone() -> None:
-    """So that moving a private helper breaks none; to construct and to call are what a class is there for."""
+def test_mutants_patch_only_public_functions_and_methods() -> None:
+    """So that moving a private helper breaks no mutant; constructors and `__call__` belong to a class' interface."""
     private = {
         each.patches
         for each in PATCHES
@@ -87,8 +87,8 @@ def test_mutants_patch_public_functions_and_methods_alone() -> None:
     assert private == set()
 
 
-def test_what_is_put_in_place_takes_the_arguments_of_what_it_replaces() -> None:
-    """Else it is the error of the call that the checks notice, not the fault."""
+def test_a_replacement_accepts_the_arguments_of_the_original() -> None:
+    """Otherwise the checks would notice the error of the call, not the fault."""
     wrong = []
     for each in PATCHES:
         original = mutation.original_of(each)
@@ -102,7 +102,7 @@ def test_what_is_put_in_place_takes_the_arguments_of_what_it_replaces() -> None:
         count = sum(
             each.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD) for each in given
         )
-        if not isinstance(broken, type):  # one of Python's own has no signature
+        if not isinstance(broken, type):  # some of Python's own functions have no signature
             try:
                 signature(broken).bind(*[None] * count, **named)
             except TypeError as error:
@@ -111,7 +111,7 @@ def test_what_is_put_in_place_takes_the_arguments_of_what_it_replaces() -> None:
 
 
 def _called(function: Any) -> Any:
-    """The function that is called for a method or a property."""
+    """Return the function that a call of a method or a property runs."""
     return function.fget if isinstance(function, property) else getattr(function, "__func__", function)
 
 
@@ -162,12 +162,12 @@ def test_a_mutant_that_breaks_everything_is_not_killed(outcome: Outcome) -> None
     assert not judge(one("X-Y-1"), [fell]).killed
 
 
-def test_a_mutant_is_not_killed_where_a_check_broke() -> None:
+def test_a_mutant_is_not_killed_if_a_check_is_broken() -> None:
     fell, broke = verdict("a/a", "X-Y-1", "failed"), verdict("a/b", "X-Y-1", "broken")
     assert not judge(one("X-Y-1"), [fell, broke, PASSED]).killed
 
 
-def test_a_mutant_that_cannot_be_played_is_not_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mutant_that_cannot_be_applied_is_not_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(patch: Patch, there: object) -> Trial:
         raise AttributeError("nothing there")
 
@@ -180,7 +180,7 @@ def test_a_mutant_that_cannot_be_played_is_not_killed(monkeypatch: pytest.Monkey
 
 
 class Ending(ForkServer):
-    """Calls that all end before they tell anything."""
+    """Processes that all end before they send a message."""
 
     def __init__(self) -> None:
         pass
@@ -197,12 +197,10 @@ def test_a_mutant_that_kills_its_process_is_not_killed() -> None:
 
 
 @pytest.mark.timeout(600)
-def test_what_changes_nothing_is_noticed_by_no_check(
-    request: pytest.FixtureRequest, server: ForkServer
-) -> None:
-    """The control: neither the fork nor what was there before it makes a check fail, whichever mutant it notices.
+def test_without_a_fault_no_check_fails(request: pytest.FixtureRequest, server: ForkServer) -> None:
+    """The control: neither the fork nor the prepared lab makes a check fail that notices a mutant.
 
-    Each process has the lab that was there before the fork, as mutants have.
+    Each process has the lab that was prepared before the fork, as mutants have.
     """
     verdicts = read_verdicts(all_played(request.session, server))
     assert [each for each in verdicts if each.outcome != "passed"] == []
@@ -225,7 +223,7 @@ def row(requirements: str, **fault: Any) -> Row:
 ALIAS = "* /onep:v1/stack/alias"
 
 
-def test_a_row_is_noticed_and_taken_out(target: Target) -> None:
+def test_a_row_is_noticed_and_its_fault_removed(target: Target) -> None:
     [trial], _ = run_shared(
         [row("DEV-AUTH-10", where=ALIAS, if_status=401, drop="@WWW-Authenticate")], target
     )
@@ -248,12 +246,12 @@ def test_a_row_that_proves_nothing_is_broken(target: Target, fault: dict[str, An
     assert len(target.lab.faults) == 0
 
 
-def test_a_row_that_spoils_the_lab_is_broken(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The checks that notice a row pass without it, afterwards."""
+def test_a_row_that_damages_the_lab_is_broken(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The checks that notice a row must pass afterwards without it."""
     rows = [row("DEV-AUTH-10", where=ALIAS, if_status=401, drop="@WWW-Authenticate")]
     monkeypatch.setattr(
         target.lab.faults.__class__, "clear", lambda self: None
-    )  # as something that stays would do
+    )  # as a lasting effect would do
     [trial], _ = run_shared(rows, target)
     monkeypatch.undo()
     target.lab.faults.clear()
@@ -269,7 +267,7 @@ def test_a_row_that_spoils_the_lab_is_broken(target: Target, monkeypatch: pytest
         (breaking.CALL, "KEY-DEL-1", "breaking.py"),  # what patches share
     ],
 )
-def test_an_error_of_a_patch_itself_is_no_proof(
+def test_an_error_that_a_patch_raises_by_mistake_is_no_proof(
     patches: str, requirements: str, where: str, server: ForkServer
 ) -> None:
     [said, _] = server.run(f"{__name__}:play_wrong", [[requirements, patches]])
@@ -280,7 +278,7 @@ def test_an_error_of_a_patch_itself_is_no_proof(
 
 
 def play_wrong(arguments: list[str], tell: Any) -> None:
-    """In a process of its own: a patch with a mistake."""
+    """Run a patch with a mistake, in a process of its own."""
     requirements, patches = arguments
 
     def wrong(original: Any) -> Any:
@@ -299,7 +297,7 @@ def play_wrong(arguments: list[str], tell: Any) -> None:
     tell(mutation.run_patch(mutant(requirements, patches)(wrong), warm.take()).as_dict())
 
 
-# ---- how a function is replaced
+# ---- replacement of functions
 
 
 class Thing:
@@ -313,7 +311,7 @@ def plain() -> str:
 
 @pytest.fixture
 def thawed() -> Iterator[None]:
-    """What was imported while tests were collected is looked through too (conftest.py)."""
+    """Unfreeze the objects imported during collection (conftest.py), so that they are searched too."""
     gc.unfreeze()
     yield
     gc.freeze()
@@ -321,7 +319,7 @@ def thawed() -> Iterator[None]:
 
 @pytest.fixture
 def modules(thawed: None) -> Iterator[tuple[ModuleType, ModuleType, ModuleType]]:
-    """One that defines a function and a class, one that imported the function, one of a mutant."""
+    """Modules: one defines a function and a class, one imports the function, one belongs to a mutant."""
     names = ("labkit_broken", "labkit_user", "labkit.conformance.labkit_mutant")
     made = [ModuleType(name) for name in names]
     original = FunctionType(plain.__code__, plain.__globals__)
@@ -335,7 +333,7 @@ def modules(thawed: None) -> Iterator[tuple[ModuleType, ModuleType, ModuleType]]
         del sys.modules[module.__name__]
 
 
-def test_a_function_is_replaced_wherever_it_is_held(modules: Any) -> None:
+def test_a_function_is_replaced_wherever_it_is_referenced(modules: Any) -> None:
     defines, imports, mutates = modules
     with mutation.applied(one("X-Y-1", "labkit_broken:function")):
         assert defines.function() == "broken well"
@@ -347,7 +345,7 @@ def test_a_function_is_replaced_wherever_it_is_held(modules: Any) -> None:
 
 
 @pytest.mark.usefixtures("thawed")
-def test_what_holds_a_function_is_known_for_all_mutants() -> None:
+def test_references_to_functions_are_known_for_all_mutants() -> None:
     found = [id(each) for each in mutation.holders_of_patched()[id(wire.nothing)]]
     assert {id(vars(wire)), id(vars(api))} <= {*found}
     assert id(vars(write_mutants)) not in found
@@ -362,6 +360,6 @@ def test_a_method_is_replaced(modules: Any) -> None:
 @pytest.mark.parametrize(
     "patches", ["labkit_nowhere:function", "labkit_broken:nothing", "labkit_broken:Thing.sing"]
 )
-def test_what_is_not_there_cannot_be_replaced(modules: Any, patches: str) -> None:
+def test_an_unknown_function_cannot_be_replaced(modules: Any, patches: str) -> None:
     with pytest.raises((ImportError, KeyError)):
         mutation.applied(one("X-Y-1", patches)).__enter__()

@@ -1,4 +1,4 @@
-"""Which mutants and checks share a process."""
+"""Distribution of mutants and checks over processes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def jobs() -> list[Job]:
     return planned(all_mutants(), all_checks())
 
 
-def test_each_mutant_and_each_check_has_one(jobs: list[Job]) -> None:
+def test_each_mutant_and_each_check_has_a_job(jobs: list[Job]) -> None:
     assert Counter(name for job in jobs for name in job["mutants"]) == Counter(
         each.name for each in all_mutants()
     )
@@ -26,14 +26,14 @@ def test_each_mutant_and_each_check_has_one(jobs: list[Job]) -> None:
     )
 
 
-def test_the_mutants_of_a_part_share_one_with_its_checks(jobs: list[Job]) -> None:
+def test_the_mutants_of_a_part_share_a_job_with_its_checks(jobs: list[Job]) -> None:
     shared = [job for job in jobs if job["mutants"] and not job["alone"]]
     parts = [{name.partition("/")[0] for name in job["mutants"] + job["checks"]} for job in shared]
     assert sum(map(len, parts)) == len(set[str]().union(*parts))
     assert len(shared) >= len(all_mutants()) / TOGETHER / 2
 
 
-def test_what_would_harm_others_or_come_too_late_has_one_to_itself(jobs: list[Job]) -> None:
+def test_mutants_that_need_their_own_lab_have_their_own_job(jobs: list[Job]) -> None:
     alone = {job["mutants"][0] for job in jobs if job["alone"]}
     assert alone == {
         each.name for each in all_mutants() if isinstance(each, Patch) and (each.alone or each.from_start)
@@ -41,7 +41,7 @@ def test_what_would_harm_others_or_come_too_late_has_one_to_itself(jobs: list[Jo
     assert all(len(job["mutants"]) == 1 and job["checks"] == [] for job in jobs if job["alone"])
 
 
-def test_a_model_has_one_to_itself_and_the_longest_come_first(jobs: list[Job]) -> None:
+def test_a_model_check_has_its_own_job_and_the_longest_jobs_come_first(jobs: list[Job]) -> None:
     models = {each.name for each in all_checks() if each.model is not None}
     first, others = jobs[: len(models)], jobs[len(models) :]
     assert all(job["mutants"] == [] and len(job["checks"]) == 1 for job in first)
@@ -50,7 +50,7 @@ def test_a_model_has_one_to_itself_and_the_longest_come_first(jobs: list[Job]) -
     assert sizes == sorted(sizes, reverse=True)
 
 
-def test_without_checks_there_are_those_of_mutants_alone() -> None:
+def test_without_checks_there_are_only_jobs_of_mutants() -> None:
     assert planned([]) == []
     patch = next(
         each for each in all_mutants() if isinstance(each, Patch) and not each.alone and not each.from_start

@@ -1,4 +1,4 @@
-"""What checks ask of the probe: answers that are not what they should be are the target's fault."""
+"""Client of the probe: an unexpected answer is the target's fault."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ REQUEST = httpx.Request("POST", "https://probe.example/call/Keystore/get")
 
 
 class Client:
-    """Answers every request with the same."""
+    """HTTP client that always gets the same answer."""
 
     def __init__(self, answer: httpx.Response) -> None:
         self.answer = answer
@@ -28,7 +28,7 @@ class Client:
 
 
 class Stub:
-    """A target all of whose solutions answer the same at once. offers: what it has beyond HTTPS."""
+    """A target whose solutions all answer the same at once. offers: its features beyond HTTPS."""
 
     offers = frozenset({"journal"})
 
@@ -59,7 +59,7 @@ def store(result: Any, kind: str = "table") -> Keystore:
 
 
 @pytest.mark.parametrize("other", [True, 1.5, "1", None, [1], {"a": 1}, 2])
-def test_the_same_json_is_of_the_same_kind(other: Any) -> None:
+def test_equal_json_has_equal_types(other: Any) -> None:
     same("it", 1, 1)
     same("it", {"a": [1], "b": None}, {"b": None, "a": [1]})
     with pytest.raises(Mismatch):
@@ -74,12 +74,12 @@ def test_the_same_json_is_of_the_same_kind(other: Any) -> None:
         answer(content=b"", headers={"Content-Type": "application/json"}),
     ],
 )
-def test_what_is_no_json_is_a_mismatch(response: httpx.Response) -> None:
+def test_an_answer_that_is_no_json_is_a_mismatch(response: httpx.Response) -> None:
     with pytest.raises(Mismatch):
         decoded(response)
 
 
-async def test_a_call_goes_to_the_operation() -> None:
+async def test_a_call_reaches_the_operation() -> None:
     stub = Stub(answer({"kind": "table", "result": {"value": "v"}}))
     keystore = Keystore(cast("Target", stub))
     assert await keystore.get("k") == "v"
@@ -90,7 +90,7 @@ async def test_a_call_goes_to_the_operation() -> None:
     ]
 
 
-async def test_what_an_operation_gives() -> None:
+async def test_the_result_of_an_operation() -> None:
     assert await store({}).done("set") == {}
     assert await store({}).get("k") is None
     assert await store({"keys": []}).field("list", "keys") == []
@@ -100,12 +100,12 @@ async def test_what_an_operation_gives() -> None:
 
 
 @pytest.mark.parametrize(("result", "kind"), [(None, "nil"), ("text", "string"), ([], "table")])
-async def test_what_is_no_table_is_a_mismatch(result: Any, kind: str) -> None:
+async def test_a_result_that_is_no_table_is_a_mismatch(result: Any, kind: str) -> None:
     with pytest.raises(Mismatch, match="a table"):
         await store(result, kind).done("set")
 
 
-async def test_an_error_is_a_mismatch_where_there_should_be_none() -> None:
+async def test_an_unexpected_error_is_a_mismatch() -> None:
     for result in ({"status": 400}, {"error": "no"}):
         with pytest.raises(Mismatch, match="no error"):
             await store(result).done("set")
@@ -123,17 +123,17 @@ async def test_an_error_is_a_mismatch_where_there_should_be_none() -> None:
         {"error": "no", "status": 400},
     ],
 )
-async def test_no_error_is_a_mismatch_where_there_should_be_one(result: Any) -> None:
+async def test_a_missing_error_is_a_mismatch(result: Any) -> None:
     with pytest.raises(Mismatch):
         await store(result).refused("get", 400)
 
 
-async def test_a_script_that_fails_is_a_mismatch() -> None:
+async def test_a_failing_script_is_a_mismatch() -> None:
     with pytest.raises(Mismatch, match="status"):
         await Keystore(target(answer({"error": "no"}, 500))).get("k")
 
 
-async def test_what_was_told_is_awaited() -> None:
+async def test_events_are_awaited() -> None:
     stub = Stub(answer([{"handler": "event", "event": {}}]))
     assert len(await probe.events_of(cast("Target", stub), "d-1", 1)) == 1
     assert stub.settled == 1
@@ -141,7 +141,7 @@ async def test_what_was_told_is_awaited() -> None:
         await probe.events_of(cast("Target", stub), "d-1", 2)
 
 
-async def test_without_a_journal_it_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_a_journal_events_are_requested_repeatedly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe, "GRACE", 0.03)
     stub = Stub(answer([]))
     stub.offers = frozenset()

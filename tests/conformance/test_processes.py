@@ -1,4 +1,4 @@
-"""Checks played in processes of their own."""
+"""Checks that run in processes of their own."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ pytestmark = pytest.mark.xdist_group("forked")
 
 
 def some() -> list[Check]:
-    """Quick ones of two areas, in an order that is not theirs."""
+    """Return quick checks of two areas, not in their order."""
     found = select(all_checks(), "DEV-TIME", "KEY-GET")
     return found[::-1]
 
 
-def test_each_is_played_once_and_they_come_in_order(server: ForkServer) -> None:
+def test_each_check_runs_once_and_verdicts_keep_the_order(server: ForkServer) -> None:
     noted: list[Verdict] = []
     verdicts = processes.play(some(), seed=3, progress=noted.append, server=server)
     assert [(each.check, each.outcome) for each in verdicts] == [(each.name, "passed") for each in some()]
@@ -31,7 +31,7 @@ def test_each_is_played_once_and_they_come_in_order(server: ForkServer) -> None:
 
 
 class Recorded(ForkServer):
-    """Tells that every check of a job but the last passed, then ends as it is told to."""
+    """Stub of a fork server whose calls pass every check of a job but the last, then end as set."""
 
     def __init__(self, preload: str) -> None:
         self.close = lambda: None  # type: ignore[method-assign]
@@ -56,7 +56,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> type[Recorded]:
     return Recorded
 
 
-def test_an_area_has_a_process_and_elsewhere_all_share_one(recorded: type[Recorded]) -> None:
+def test_each_area_has_a_process_and_a_remote_target_a_single_one(recorded: type[Recorded]) -> None:
     def jobs() -> list[tuple[str, set[str]]]:
         areas = {each.name: each.requirements[0].partition("-")[0] for each in all_checks()}
         found = [(job["target"], {areas[name] for name in job["checks"]}) for job in recorded.jobs]
@@ -80,7 +80,7 @@ def test_no_job_is_much_longer_than_the_others(recorded: type[Recorded]) -> None
     assert sorted(name for job in recorded.jobs for name in job["checks"]) == sorted(names)
 
 
-def test_what_a_process_that_dies_did_not_come_to_is_broken(
+def test_checks_that_an_ended_process_did_not_reach_are_broken(
     recorded: type[Recorded], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recorded, "error", "signal SIGKILL")
@@ -93,7 +93,7 @@ def test_what_a_process_that_dies_did_not_come_to_is_broken(
     assert verdicts[-1].reason == ("the process that plays the checks ended before it (signal SIGKILL): last")
 
 
-def test_what_comes_after_a_check_that_does_not_end_is_played_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checks_after_one_that_does_not_end_run_in_a_new_process(monkeypatch: pytest.MonkeyPatch) -> None:
     runs: list[list[str]] = []
     wanted = select(all_checks(), "DEV-TIME")
     names = [each.name for each in wanted]
@@ -121,14 +121,14 @@ def test_what_comes_after_a_check_that_does_not_end_is_played_anew(monkeypatch: 
     assert "killed after 99 s of silence" in verdicts[2].reason
 
 
-def test_where_processes_cannot_be_started_all_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_processes_all_checks_are_broken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "PRELOAD", "labkit.nowhere")
     verdicts = processes.play(some())
     assert {each.outcome for each in verdicts} == {"broken"}
     assert all("No module named 'labkit.nowhere'" in each.reason for each in verdicts)
 
 
-def test_a_target_that_is_none_says_why(server: ForkServer, tmp_path: Any) -> None:
+def test_an_invalid_target_gives_the_reason(server: ForkServer, tmp_path: Any) -> None:
     described = tmp_path / "ready.json"
     described.write_text(json.dumps({"https_port": 1}))
     [verdict, *_] = processes.play(some(), str(described), server=server)

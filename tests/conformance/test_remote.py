@@ -1,4 +1,4 @@
-"""The same checks against `labkit serve` in another process: what needs nothing beyond HTTPS passes there too."""
+"""The checks against `labkit serve` in another process, where all that need only HTTPS must pass."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ from labkit.conformance.verdict import Verdict
 from labkit.core.errors import SettingsError
 from tests.test_serve import serving
 
-# One worker plays them all, with the process that others are forked from (test_serve.py): another would have its own.
+# One worker runs them all, with the process that others are forked from (test_serve.py).
 pytestmark = [pytest.mark.xdist_group("served"), pytest.mark.timeout(300)]
 
 
-STEPS = "60"  # of each model: on a clock that runs it is slow, and a play has more on one that does not
+STEPS = (
+    "60"  # steps of each model: slow on a running clock, and a report already runs more on a virtual clock
+)
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +40,7 @@ def verdicts(catalogue: Catalogue) -> Iterator[list[Verdict]]:
         assert process.returncode == 0
 
 
-def test_no_check_fails_and_those_that_need_a_lab_say_so(verdicts: list[Verdict]) -> None:
+def test_no_check_fails_and_checks_that_need_a_lab_are_skipped(verdicts: list[Verdict]) -> None:
     bad = [each for each in verdicts if each.outcome not in ("passed", "skipped")]
     assert [(each.check, each.outcome, each.reason, each.expected, each.actual) for each in bad] == []
     needs = {each.name: each.needs for each in all_checks()}
@@ -56,7 +58,7 @@ def test_three_quarters_of_the_requirements_are_checked_by_https_alone(
     assert len(missing) <= len(wanted) / 4, missing
 
 
-# ---- how a target is described
+# ---- descriptions of a target
 
 
 def ready(tmp_path: Path) -> dict[str, object]:
@@ -83,7 +85,7 @@ def test_a_target_is_described_by_a_line_a_file_or_its_content(tmp_path: Path) -
     assert Target.remote({**described, "host": "192.0.2.1", "http_port": 80}).address.host == "192.0.2.1"
 
 
-def test_a_target_that_lacks_something_names_it(tmp_path: Path) -> None:
+def test_an_incomplete_target_names_the_missing_key(tmp_path: Path) -> None:
     described = ready(tmp_path)
     for key in ("https_port", "ca_file", "products", "solutions"):
         with pytest.raises(SettingsError, match=key):

@@ -1,4 +1,4 @@
-"""Fault rows: what is wrong in a file is told with the file and the row."""
+"""Fault rows: the loader names file and row of an invalid one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def written(folder: Path, text: str) -> Path:
     return folder
 
 
-def test_rows_are_read_in_their_order(tmp_path: Path) -> None:
+def test_rows_are_read_in_order(tmp_path: Path) -> None:
     assert load_rows(written(tmp_path, GOOD)) == [
         Row(
             "one-part/no-answer",
@@ -79,7 +79,7 @@ def test_rows_are_read_in_their_order(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_told_with_file_and_row(tmp_path: Path, text: str, expected: str) -> None:
+def test_an_invalid_row_is_refused_with_file_and_row(tmp_path: Path, text: str, expected: str) -> None:
     with pytest.raises(CatalogueError) as raised:
         load_rows(written(tmp_path, text))
     assert str(raised.value).startswith(f"area/one_part/faults.toml: {expected}")
@@ -98,7 +98,7 @@ def test_a_row_and_a_patch_cannot_have_one_name(monkeypatch: pytest.MonkeyPatch)
         all_mutants.__wrapped__()
 
 
-def test_those_of_a_part_stand_together() -> None:
+def test_mutants_of_a_part_are_adjacent() -> None:
     found = all_mutants()
     parts = [each.name.partition("/")[0] for each in found]
     assert sorted(parts, key=list(dict.fromkeys(parts)).index) == parts

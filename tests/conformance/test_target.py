@@ -1,4 +1,4 @@
-"""A target gives each person a browser of its own."""
+"""Clients of a target: browsers with their own cookies, and reused connections."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def test_browsers_share_no_cookies(target: Target) -> None:
         assert list(other.cookies) == []
 
 
-async def test_connections_last_from_check_to_check_where_they_are_to(
+async def test_connections_last_beyond_a_check_only_on_request(
     target: Target, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = []

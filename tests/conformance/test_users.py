@@ -1,4 +1,4 @@
-"""What checks ask of the User service: an answer that is not what it should be is the target's fault."""
+"""Client of the User service: an unexpected answer is the target's fault."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def user(result: Any = None, kind: str = "table") -> User:
     return User(target(answer(given)))
 
 
-async def test_what_an_operation_gives_is_asked_for_by_its_kind() -> None:
+async def test_results_are_requested_by_type() -> None:
     assert await user([]).table("listRoles") == []
     assert await user({"id": 1, "status": 1}).table("getUser") == {"id": 1, "status": 1}
     assert await user("OK", "string").text("activateUser") == "OK"
@@ -32,7 +32,7 @@ async def test_what_an_operation_gives_is_asked_for_by_its_kind() -> None:
 
 
 @pytest.mark.parametrize(("result", "kind"), [(None, "nil"), ("OK", "string"), (ERROR, "table")])
-async def test_what_is_no_table_is_a_mismatch(result: Any, kind: str) -> None:
+async def test_a_result_that_is_no_table_is_a_mismatch(result: Any, kind: str) -> None:
     with pytest.raises(Mismatch, match="what getRole gives"):
         await user(result, kind).table("getRole")
 
@@ -44,11 +44,11 @@ async def test_an_error_is_neither_a_text_nor_nothing() -> None:
         await user(ERROR).nothing("deleteRole")
 
 
-async def test_a_refusal_is_given_back() -> None:
+async def test_a_refusal_is_returned() -> None:
     assert await user(ERROR).refused("getUser", 404, id=7) == ERROR
 
 
-async def test_what_is_not_the_callers_fault_is_a_server_error() -> None:
+async def test_an_error_that_is_not_the_callers_fault_is_a_server_error() -> None:
     detail = json.dumps({"statusCode": 500, "message": "down"})
     down = {"type": "ServerError", "status": 500, "error": detail, "message": "down"}
     assert await user(down).refused("getSocialToken", 500) == down
@@ -76,7 +76,7 @@ async def test_an_error_object_of_another_form_is_a_mismatch(change: dict[str, o
 
 
 @pytest.mark.parametrize(("result", "kind"), [(None, "nil"), ("OK", "string"), ([], "table")])
-async def test_a_success_is_no_refusal(result: Any, kind: str) -> None:
+async def test_a_success_instead_of_a_refusal_is_a_mismatch(result: Any, kind: str) -> None:
     with pytest.raises(Mismatch, match="an error object"):
         await user(result, kind).refused("getUser", 404)
 
@@ -88,7 +88,7 @@ async def test_a_mismatch_shows_no_token() -> None:
 
 
 @pytest.mark.parametrize("found", [[], [{"id": 1}, {"id": 2}], [{}], [{"id": "1"}], {}])
-async def test_whoever_is_not_found_is_a_mismatch(found: Any) -> None:
+async def test_a_user_that_is_not_found_is_a_mismatch(found: Any) -> None:
     with pytest.raises(Mismatch, match="the one user"):
         await user(found).id_of("a@example.com")
 

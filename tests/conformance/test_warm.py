@@ -1,4 +1,4 @@
-"""A lab that is there before a fork: patches come to copies of it."""
+"""The lab that is prepared before a fork, whose copies patches are tried on."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_no_thread_is_left_for_a_fork_to_lose() -> None:
 
 @pytest.fixture
 def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """On which labs a patch is tried: its own or one that was there."""
+    """Record whether a patch is tried on its own lab or on the prepared one."""
     labs: list[str] = []
     monkeypatch.setattr(mutation, "applied", lambda patch: nullcontext())
     monkeypatch.setattr(Warm, "target", lambda self: "there")
@@ -48,7 +48,7 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 class Nothing:
-    """A lab that is not started."""
+    """Stub of a lab that is not started."""
 
     def __init__(self, *args: object, **options: object) -> None:
         pass
@@ -58,19 +58,19 @@ class Nothing:
     def __exit__(self, *args: object) -> None: ...
 
 
-def test_a_patch_comes_to_a_lab_that_is_there(there: Warm, tried: list[str]) -> None:
+def test_a_patch_is_tried_on_the_prepared_lab(there: Warm, tried: list[str]) -> None:
     assert mutation.run_patch(one("labkit.device_api.wire:reply"), there).killed
     assert mutation.run_patch(one("labkit.device_api.wire:reply")).killed
     assert tried == ["there", "its own"]
 
 
-def test_what_is_done_while_a_lab_starts_is_tried_on_a_lab_of_its_own(there: Warm, tried: list[str]) -> None:
+def test_a_patch_of_the_start_is_tried_on_a_lab_of_its_own(there: Warm, tried: list[str]) -> None:
     late = mutant("X-Y-1", "labkit.solutions.routes:Routes.add", from_start=True)(lambda original: original)
     assert mutation.run_patch(late, there).killed
     assert tried == ["its own"]
 
 
-def test_a_lab_that_is_there_serves_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_prepared_lab_is_used_once(monkeypatch: pytest.MonkeyPatch) -> None:
     made = warmed()
     monkeypatch.setattr(warm, "_kept", [made])
     with warm.target_of_seed() as target:

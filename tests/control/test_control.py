@@ -1,4 +1,4 @@
-"""Control: its operations take and give plain data that shares nothing with the platform."""
+"""Control operations: they accept and return plain data, and share no objects with the platform."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def control() -> AsyncIterator[Control]:
 
 
 def operations(control: Control) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Every operation that another process could ask for."""
+    """Return every operation that another process could call."""
     subjects = {name: each for name, each in vars(control).items() if not name.startswith("_")}
     assert len(subjects) > 10
     for name, subject in subjects.items():
@@ -46,7 +46,7 @@ def operations(control: Control) -> Iterator[tuple[str, Callable[..., Any]]]:
                     yield f"{name}.{operation}", method
 
 
-async def test_every_operation_is_async_typed_and_takes_and_gives_plain_data(control: Control) -> None:
+async def test_every_operation_is_async_typed_and_uses_plain_data(control: Control) -> None:
     for name, operation in operations(control):
         assert inspect.iscoroutinefunction(operation), name
         assert operation.__doc__, name
@@ -56,7 +56,7 @@ async def test_every_operation_is_async_typed_and_takes_and_gives_plain_data(con
             TypeAdapter(hint).json_schema(mode="serialization")
 
 
-async def test_results_survive_the_way_to_another_process(control: Control) -> None:
+async def test_results_can_be_pickled_and_sent_to_another_process(control: Control) -> None:
     await control.products.add(PRODUCT)
     await control.identities.allow("thermostat", ["t-1"])
     await control.content.add("thermostat", "fw", bytes(range(256)))
@@ -91,7 +91,7 @@ async def test_results_survive_the_way_to_another_process(control: Control) -> N
         assert adapter.validate_json(adapter.dump_json(result)) == result, name
 
 
-async def test_what_is_given_and_taken_is_a_copy(control: Control) -> None:
+async def test_arguments_and_results_are_copies(control: Control) -> None:
     await control.products.add(PRODUCT)
     await control.solutions.add(SolutionSettings(id="acme"))
     info = await control.products.get("thermostat")
@@ -127,7 +127,7 @@ async def test_accounts_show_no_token(control: Control) -> None:
     assert account.token not in repr(account)
 
 
-async def test_a_long_journal_is_copied_in_turns_with_other_work() -> None:
+async def test_a_long_journal_is_copied_without_blocking_other_work() -> None:
     journal = Journal(lambda: 0)
     for _ in range(5 * SLICE):
         journal.record("log", "acme", "a line", detail={"level": "info"})
@@ -145,7 +145,7 @@ async def test_a_long_journal_is_copied_in_turns_with_other_work() -> None:
     assert turns >= 5
 
 
-async def test_two_labs_and_two_solutions_are_told_apart(control: Control) -> None:
+async def test_two_labs_and_two_solutions_are_distinct(control: Control) -> None:
     other = await Control.start(LabSettings(https_port=0), seed=7)
     try:
         for each in (control, other):
@@ -163,7 +163,7 @@ async def test_two_labs_and_two_solutions_are_told_apart(control: Control) -> No
         await other.stop()
 
 
-async def test_unknown_names_are_named(control: Control) -> None:
+async def test_unknown_names_are_errors_with_the_name(control: Control) -> None:
     with pytest.raises(LabError, match="no product 'x'"):
         await control.identities.allow("x", ["t-1"])
     with pytest.raises(LabError, match="no product 'x'"):
@@ -201,6 +201,6 @@ def test_moments_are_texts_datetimes_and_numbers(when: str | int) -> None:
 
 
 @cases("when", ["tomorrow", "", None, True, float("nan"), [1]])
-def test_what_is_no_moment_is_named_with_what_was_expected(when: object) -> None:
+def test_an_invalid_moment_is_an_error_with_the_expected_forms(when: object) -> None:
     with pytest.raises(LabError, match=r"start: expected Unix seconds, a datetime or an ISO 8601 text"):
         seconds_of(when, "start")

@@ -1,4 +1,4 @@
-"""A database in memory, with the tables of things.py."""
+"""Fixture: a database in memory, with the tables of things.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events, what holds their handlers, and handlers that say what they do."""
+"""A minimal platform for tests of turns and branches: events, delays, and handlers that log what they do."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from labkit.faults.runs import Runs
 
 
 class Platform:
-    """Events and what holds their handlers. heard: what handlers said; turns: of the loop, for which the platform
-    has to stay idle each time that it is.
+    """Events and the delays of their handlers. log: entries of handlers; turns: number of turns of the loop for which
+    the platform has to stay idle each time.
     """
 
     def __init__(self, driven: bool = True, turns: int = 0) -> None:
@@ -31,10 +31,10 @@ class Platform:
         self.holding = Holding(self.activity)
         self.runs = Runs(self.holding)
         self.events = Events(Journal(self.clock.micros), self.activity, self.turns, holding=self.holding)
-        self.heard: list[Any] = []
+        self.log: list[Any] = []
 
     async def idle(self) -> None:
-        """Return once the platform is idle, and has stayed so."""
+        """Return once the platform is idle, and has stayed idle."""
         await self.activity.idle()
         begun = self.activity.begun
         for _ in range(self._idle_turns):
@@ -47,7 +47,7 @@ class Platform:
             await self.idle()
 
     async def hold(self, seconds: float, run: int) -> None:
-        """As a fault holds what a run does."""
+        """Delay a handler for a time, as a fault does."""
         turn = current()
         reached: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -61,24 +61,24 @@ class Platform:
             await reached
         finally:
             timer.cancel()
-            if not reached.done() or reached.cancelled():  # given up
+            if not reached.done() or reached.cancelled():  # the handler was cancelled
                 self.runs.end("a", run, turn)
 
-    async def works(self, name: Any, turns_of_the_loop: int = 3) -> None:
-        """Says that it begins and ends, and leaves the loop to others in between."""
-        self.heard.append(f"{name} begins")
+    async def run_logged(self, name: Any, turns_of_the_loop: int = 3) -> None:
+        """Log the begin and the end of a handler, with turns of the loop in between."""
+        self.log.append(f"{name} begins")
         for _ in range(turns_of_the_loop):
             await asyncio.sleep(0)
-        self.heard.append(f"{name} ends")
+        self.log.append(f"{name} ends")
 
     async def held(self, name: Any) -> None:
-        await self.works(f"{name} early")
+        await self.run_logged(f"{name} early")
         await self.hold(5, name)
-        await self.works(f"{name} late")
+        await self.run_logged(f"{name} late")
 
     @property
-    def pairs(self) -> list[str]:
-        """Who worked, undisturbed."""
-        begun = [each.removesuffix(" begins") for each in self.heard[::2]]
-        assert [each.removesuffix(" ends") for each in self.heard[1::2]] == begun
+    def uninterrupted(self) -> list[str]:
+        """Return the handlers that ran without another one in between."""
+        begun = [each.removesuffix(" begins") for each in self.log[::2]]
+        assert [each.removesuffix(" ends") for each in self.log[1::2]] == begun
         return begun

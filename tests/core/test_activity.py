@@ -1,4 +1,4 @@
-"""Activity: who waits until nothing goes on."""
+"""Activity: waiting until no work is pending."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from labkit.core.activity import Activity
 
 
-async def test_idle_returns_at_once_when_nothing_goes_on() -> None:
+async def test_idle_returns_at_once_when_no_work_is_pending() -> None:
     async with asyncio.timeout(5):
         await Activity().idle()
 
@@ -29,7 +29,7 @@ async def test_idle_waits_for_all_pieces_of_work() -> None:
         await idle
 
 
-async def test_idle_waits_for_work_that_finished_work_causes() -> None:
+async def test_idle_waits_for_work_that_ended_work_started() -> None:
     activity = Activity()
     done: list[int] = []
 
@@ -52,14 +52,14 @@ async def test_idle_waits_for_work_that_finished_work_causes() -> None:
     assert done == [5, 4, 3, 2, 1, 0]
 
 
-async def test_work_that_raises_is_over_too() -> None:
+async def test_work_that_raises_has_ended() -> None:
     activity = Activity()
     with pytest.raises(KeyError), activity:
         raise KeyError
     assert activity.running == 0
 
 
-async def test_one_who_stops_waiting_does_not_keep_the_others_from_it() -> None:
+async def test_a_cancelled_waiter_does_not_affect_other_waiters() -> None:
     activity = Activity()
     activity.begin()
     waiting = [asyncio.ensure_future(activity.idle()) for _ in range(3)]
@@ -70,15 +70,15 @@ async def test_one_who_stops_waiting_does_not_keep_the_others_from_it() -> None:
         await asyncio.gather(*waiting[1:])
 
 
-async def test_idle_returns_also_where_what_is_held_goes_on_after_the_end_of_who_waited_for_it() -> None:
-    """As in a crash: a handler that is held ends, and is held no more only then."""
+async def test_idle_returns_if_a_delay_is_released_after_its_work_has_ended() -> None:
+    """As in a crash: a delayed handler ends first, and its delay is released only then."""
     activity = Activity()
     activity.begin()
-    activity.end()  # it is held
+    activity.end()  # it is delayed
     activity.end()  # it ends
     idle = asyncio.ensure_future(activity.idle())
     await asyncio.sleep(0)
     assert not idle.done()
-    activity.begin()  # it is held no more
+    activity.begin()  # its delay is released
     async with asyncio.timeout(5):
         await idle

@@ -1,4 +1,4 @@
-"""Values cut to a size."""
+"""Values cut to a size for the journal."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ LONGEST, MOST = 100, 400
         (range(1000), "<range of 1,000>"),
     ],
 )
-def test_what_is_left_out_is_counted(value: object, shown: object) -> None:
+def test_omitted_items_are_counted(value: object, shown: object) -> None:
     assert cut(value, LONGEST, MOST) == shown
 
 
-def test_tables_within_tables_end_somewhere() -> None:
+def test_nested_tables_are_cut_at_a_depth() -> None:
     deep: Any = []
     for _ in range(100_000):
         deep = [deep]
@@ -52,7 +52,7 @@ VALUES = st.recursive(
 
 
 @given(VALUES)
-def test_whatever_it_is_little_of_it_is_kept(value: object) -> None:
+def test_any_value_is_cut_to_a_small_size(value: object) -> None:
     shown = cut(value, LONGEST, MOST)
     if fits(value, LONGEST, MOST):
         assert shown is value

@@ -1,4 +1,4 @@
-"""Calls that an async function makes side by side: one at a time, and its own code before the next of them."""
+"""Concurrent calls of one async function: one at a time, and the function's own code runs before the next."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Function:
             await self._body(self)
 
     async def call(self, name: str, *, real: float = 0.0, lab: float = 0.0) -> str:
-        """Make a call that takes so many seconds of lab time, and then of real time. Says when that begins and ends."""
+        """Make a call that takes seconds of lab time, then of real time; log its begin and its end."""
         assert self._branches is not None
         return await self._branches.call(partial(self._work, name, real, lab))
 
@@ -40,9 +40,9 @@ class Function:
     async def _work(self, name: str, real: float, lab: float) -> str:
         if lab:
             await self.platform.hold(lab, hash(name))
-        self.platform.heard.append(f"{name} begins")
+        self.platform.log.append(f"{name} begins")
         await asyncio.sleep(real)
-        self.platform.heard.append(f"{name} ends")
+        self.platform.log.append(f"{name} ends")
         return name
 
     def queue(self, receiver: str) -> None:
@@ -54,8 +54,8 @@ def over(platform: Platform) -> bool:
 
 
 @given(st.lists(st.lists(st.integers(0, 2), max_size=4), min_size=1, max_size=4))
-async def test_calls_stand_in_line_however_long_each_takes(branches: list[list[int]]) -> None:
-    """Each branch makes its calls in a row. The model: the next call of one stands behind those of the others."""
+async def test_calls_queue_in_order_however_long_each_takes(branches: list[list[int]]) -> None:
+    """Each branch makes its calls in sequence. The model: a branch's next call queues behind the others' calls."""
     platform = Platform()
 
     async def body(function: Function) -> None:
@@ -74,32 +74,32 @@ async def test_calls_stand_in_line_however_long_each_takes(branches: list[list[i
         expected.append(f"{number}.{step}")
         if step + 1 < len(branches[number]):
             line.append((number, step + 1))
-    assert platform.pairs == [*expected, "later"]
+    assert platform.uninterrupted == [*expected, "later"]
     assert over(platform)
 
 
-async def test_the_functions_own_code_goes_on_before_the_next_call_begins() -> None:
+async def test_the_functions_own_code_runs_before_the_next_call_begins() -> None:
     platform = Platform()
 
     async def body(function: Function) -> None:
         async def branch(number: int) -> None:
             await function.call(f"call {number}", real=0.001)
-            await platform.works(f"code {number}")
+            await platform.run_logged(f"code {number}")
 
         await asyncio.gather(branch(1), branch(2))
 
     Function(platform, body).queue("x")
     await platform.activity.idle()
-    assert platform.pairs == ["call 1", "code 1", "call 2", "code 2"]
+    assert platform.uninterrupted == ["call 1", "code 1", "call 2", "code 2"]
 
 
 @pytest.mark.parametrize("handler", [True, False])
-async def test_no_call_begins_while_its_own_code_works(handler: bool) -> None:
+async def test_no_call_begins_while_the_functions_own_code_runs(handler: bool) -> None:
     platform = Platform()
 
     async def body(function: Function) -> None:
         call = asyncio.ensure_future(function.call("call"))
-        await platform.works("code")
+        await platform.run_logged("code")
         await function.call("second")
         await call
 
@@ -110,48 +110,48 @@ async def test_no_call_begins_while_its_own_code_works(handler: bool) -> None:
         with platform.activity:
             await function.run()
     await platform.activity.idle()
-    assert platform.pairs == ["code", "call", "second"]
+    assert platform.uninterrupted == ["code", "call", "second"]
 
 
-async def test_it_works_while_it_waits_for_no_call_but_for_something_else() -> None:
+async def test_the_function_runs_on_while_it_waits_for_something_else_than_a_call() -> None:
     platform = Platform()
 
     async def body(function: Function) -> None:
         await function.call("call")
         await asyncio.sleep(0.003)
-        await platform.works("code")
+        await platform.run_logged("code")
 
     Function(platform, body).queue("x")
     Function(platform, lambda function: function.call("beside")).queue("y")
     await platform.activity.idle()
-    assert platform.pairs == ["call", "code", "beside"]
+    assert platform.uninterrupted == ["call", "code", "beside"]
 
 
-async def test_one_whose_call_is_over_waits_for_those_that_come_before_it() -> None:
+async def test_a_function_whose_call_has_ended_waits_for_earlier_handlers() -> None:
     platform = Platform()
     free = asyncio.Event()
 
     async def waits(_: object) -> None:
         async with platform.turns.aside():
             await free.wait()
-        await platform.works("before", 30)
+        await platform.run_logged("before", 30)
 
     async def frees() -> None:
         free.set()
-        await platform.works("call")
+        await platform.run_logged("call")
 
     async def calls(_: object) -> None:
         with Branches(platform.turns) as branches:
             await branches.call(frees)
-            await platform.works("after")
+            await platform.run_logged("after")
 
     platform.events.queue("a", "x", waits, None)
     platform.events.queue("a", "y", calls, None)
     await platform.activity.idle()
-    assert platform.pairs == ["call", "before", "after"]
+    assert platform.uninterrupted == ["call", "before", "after"]
 
 
-async def test_a_function_that_something_else_than_a_call_wakes_rests_again() -> None:
+async def test_a_function_woken_by_something_else_than_a_call_rests_again() -> None:
     platform = Platform()
     woken = asyncio.Event()
 
@@ -167,32 +167,32 @@ async def test_a_function_that_something_else_than_a_call_wakes_rests_again() ->
         await asyncio.sleep(0)
     assert over(platform)
     await platform.advance(7)
-    assert platform.pairs == ["held", "other"]
+    assert platform.uninterrupted == ["held", "other"]
     assert over(platform)
 
 
-async def test_calls_that_lab_time_holds_let_the_others_go_on_and_other_handlers_once_all_are_held() -> None:
+async def test_delayed_calls_let_other_calls_run_and_other_handlers_once_all_calls_are_delayed() -> None:
     platform = Platform()
 
     async def body(function: Function) -> None:
         lengths = {"b": 7.0, "c": 5.0, "d": 0.0, "e": 5.0}
         await asyncio.gather(*(function.call(name, real=0.001, lab=lab) for name, lab in lengths.items()))
-        await platform.works("last")
+        await platform.run_logged("last")
 
     Function(platform, body).queue("x")
     Function(platform, lambda function: function.call("beside", real=0.001)).queue("y")
     await platform.activity.idle()
-    assert platform.pairs == ["d", "beside"]
-    assert over(platform)  # so that lab time may go on
+    assert platform.uninterrupted == ["d", "beside"]
+    assert over(platform)  # so that lab time may advance
     await platform.advance(5)
-    assert platform.pairs[2:] == ["c", "e"]
+    assert platform.uninterrupted[2:] == ["c", "e"]
     await platform.advance(2)
-    assert platform.pairs[4:] == ["b", "last"]
+    assert platform.uninterrupted[4:] == ["b", "last"]
     assert over(platform)
 
 
 @pytest.mark.parametrize("driven", [True, False])
-async def test_lab_time_waits_for_a_call_beside_one_that_is_held(driven: bool) -> None:
+async def test_lab_time_waits_for_a_running_call_beside_a_delayed_one(driven: bool) -> None:
     platform = Platform(driven)
 
     async def body(function: Function) -> None:
@@ -201,17 +201,17 @@ async def test_lab_time_waits_for_a_call_beside_one_that_is_held(driven: bool) -
 
     Function(platform, body).queue("x")
     await platform.activity.idle()
-    assert platform.pairs == ["works"]
+    assert platform.uninterrupted == ["works"]
     if driven:
         await platform.advance(5)
     else:
         platform.clock.settle_with(platform.activity.idle)
         await platform.clock.advance(5)
-    assert platform.pairs == ["works", "held", "after"]
+    assert platform.uninterrupted == ["works", "held", "after"]
     assert over(platform)
 
 
-async def test_where_nobody_drives_the_clock_calls_are_side_by_side() -> None:
+async def test_calls_are_concurrent_unless_the_clock_is_driven() -> None:
     platform = Platform(driven=False)
 
     async def body(function: Function) -> None:
@@ -219,31 +219,31 @@ async def test_where_nobody_drives_the_clock_calls_are_side_by_side() -> None:
 
     Function(platform, body).queue("x")
     await platform.activity.idle()
-    assert platform.heard == ["a begins", "b begins", "a ends", "b ends"]
+    assert platform.log == ["a begins", "b begins", "a ends", "b ends"]
     assert over(platform)
 
 
-async def test_a_function_that_a_call_runs_makes_calls_of_its_own() -> None:
+async def test_a_function_run_by_a_call_makes_its_own_calls() -> None:
     platform = Platform()
 
     async def inner(function: Function) -> None:
         await asyncio.gather(function.call("held", lab=5), function.call("inner", real=0.001))
-        await platform.works("inner code")
+        await platform.run_logged("inner code")
 
     async def body(function: Function) -> None:
         await asyncio.gather(function.nest(inner), function.call("outer", real=0.001))
-        await platform.works("code")
+        await platform.run_logged("code")
 
     Function(platform, body).queue("x")
     Function(platform, lambda function: function.call("beside")).queue("y")
     await platform.activity.idle()
-    assert platform.pairs == ["inner", "outer", "beside"]
+    assert platform.uninterrupted == ["inner", "outer", "beside"]
     await platform.advance(5)
-    assert platform.pairs[3:] == ["held", "inner code", "code"]
+    assert platform.uninterrupted[3:] == ["held", "inner code", "code"]
     assert over(platform)
 
 
-async def test_what_has_no_turn_waits_for_no_handler_and_its_calls_stand_in_a_line_of_their_own() -> None:
+async def test_a_function_without_a_turn_waits_for_no_handler_and_queues_its_own_calls() -> None:
     platform = Platform()
     begun, answered = asyncio.Event(), asyncio.Event()
 
@@ -252,29 +252,29 @@ async def test_what_has_no_turn_waits_for_no_handler_and_its_calls_stand_in_a_li
 
     async def handler(_: object) -> None:
         begun.set()
-        await answered.wait()  # as for the answer to a request of its own
+        await answered.wait()  # as if for the answer to its own request
 
     platform.events.queue("a", "x", handler, None)
     await begun.wait()
     with platform.activity:
         await Function(platform, request).run()
-    assert platform.pairs == ["a", "b"]
+    assert platform.uninterrupted == ["a", "b"]
     answered.set()
     await platform.activity.idle()
     assert over(platform)
 
 
-async def test_a_call_that_is_given_up_stops_nobody() -> None:
+async def test_a_cancelled_call_blocks_no_other() -> None:
     platform = Platform()
     begun, given_up, over_there = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def body(function: Function) -> None:
         calls = [asyncio.ensure_future(function.call(name, lab=5)) for name in "abc"]
-        await begun.wait()  # so it is no more this one's turn
+        await begun.wait()  # so that its turn has ended
         calls[0].cancel()
         with pytest.raises(asyncio.CancelledError):
             await calls[0]
-        assert platform.turns.working == 2  # it goes on at once, beside the other
+        assert platform.turns.working == 2  # it continues at once, concurrently with the other
         given_up.set()
         await asyncio.gather(*calls[1:])
 
@@ -285,20 +285,20 @@ async def test_a_call_that_is_given_up_stops_nobody() -> None:
 
     Function(platform, body).queue("x")
     platform.events.queue("a", "y", beside, None)
-    platform.events.queue("a", "y", platform.works, "behind")
+    platform.events.queue("a", "y", platform.run_logged, "behind")
     await given_up.wait()
     for _ in range(100):
         await asyncio.sleep(0)
     assert platform.turns.working == 1  # it rests again
     over_there.set()
     await platform.activity.idle()
-    assert platform.pairs == ["behind"]
+    assert platform.uninterrupted == ["behind"]
     await platform.advance(5)
-    assert platform.pairs == ["behind", "b", "c"]
+    assert platform.uninterrupted == ["behind", "b", "c"]
     assert over(platform)
 
 
-async def test_one_that_fails_is_the_functions_matter() -> None:
+async def test_an_exception_of_a_call_is_raised_in_the_function() -> None:
     platform = Platform()
 
     async def fails() -> None:
@@ -307,19 +307,21 @@ async def test_one_that_fails_is_the_functions_matter() -> None:
 
     async def run(_: object) -> None:
         with Branches(platform.turns) as branches:
-            calls = (branches.call(fails), branches.call(partial(platform.works, "works")))
+            calls = (branches.call(fails), branches.call(partial(platform.run_logged, "works")))
             found = await asyncio.gather(*calls, return_exceptions=True)
-        platform.heard += [f"{found[0]} begins", f"{found[0]} ends"]
+        platform.log += [f"{found[0]} begins", f"{found[0]} ends"]
 
     platform.events.queue("a", "x", run, None)
     await platform.activity.idle()
-    assert platform.pairs == ["works", "a reason"]
+    assert platform.uninterrupted == ["works", "a reason"]
     assert over(platform)
 
 
 @pytest.mark.parametrize("handler", [True, False])
-@pytest.mark.parametrize("seconds", [0.0, 0.003])  # of real time: it rests when it ends, or never did
-async def test_calls_that_are_left_behind_end_for_themselves(handler: bool, seconds: float) -> None:
+@pytest.mark.parametrize(
+    "seconds", [0.0, 0.003]
+)  # seconds of real time: it rests when the call ends, or never did
+async def test_abandoned_calls_run_to_their_end(handler: bool, seconds: float) -> None:
     platform = Platform()
     left: list[asyncio.Future[Any]] = []
 
@@ -336,16 +338,16 @@ async def test_calls_that_are_left_behind_end_for_themselves(handler: bool, seco
             await function.run()
     Function(platform, lambda function: function.call("after")).queue("y")
     await platform.activity.idle()
-    ended = [each for each in platform.heard if each.endswith("ends")]
+    ended = [each for each in platform.log if each.endswith("ends")]
     assert sorted(ended) == ["a ends", "after ends", "c ends"]
     await platform.advance(5)
-    assert platform.heard[6:] == ["b begins", "b ends"]
+    assert platform.log[6:] == ["b begins", "b ends"]
     assert [each.result() for each in left] == ["a", "b", "c"]
     assert over(platform)
 
 
 @pytest.mark.parametrize("lab", [0.0, 5.0])
-async def test_a_crash_leaves_nothing_behind(lab: float) -> None:
+async def test_a_crash_leaves_no_state(lab: float) -> None:
     platform = Platform()
 
     async def body(function: Function) -> None:
@@ -358,11 +360,11 @@ async def test_a_crash_leaves_nothing_behind(lab: float) -> None:
     assert over(platform)
     Function(platform, lambda function: function.call("anew")).queue("x")
     await platform.activity.idle()
-    assert platform.heard[-2:] == ["anew begins", "anew ends"]
+    assert platform.log[-2:] == ["anew begins", "anew ends"]
     assert over(platform)
 
 
-async def test_a_function_whose_calls_are_over_at_once_can_be_ended() -> None:
+async def test_a_function_whose_calls_return_at_once_can_be_cancelled() -> None:
     platform = Platform(driven=False)
 
     async def at_once() -> None:

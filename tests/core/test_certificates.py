@@ -52,7 +52,7 @@ def test_a_certificate_without_a_common_name_has_none() -> None:
     assert common_name(der(client_certificate(None)[0])) is None
 
 
-def test_of_several_common_names_the_first_counts() -> None:
+def test_the_first_of_several_common_names_counts() -> None:
     pair = KeyPair.from_pem(*client_certificate("x"))
     oid = x509.oid.NameOID.COMMON_NAME
     name = x509.Name([x509.NameAttribute(oid, "first"), x509.NameAttribute(oid, "second")])
@@ -65,11 +65,11 @@ def test_of_several_common_names_the_first_counts() -> None:
     assert common_name(certificate.public_bytes(Encoding.DER)) == "first"
 
 
-def test_what_is_no_certificate_has_no_common_name() -> None:
+def test_an_invalid_certificate_has_no_common_name() -> None:
     assert common_name(b"\x30\x03nonsense") is None
 
 
-def test_a_certificate_of_no_known_version_has_no_common_name() -> None:
+def test_a_certificate_of_unknown_version_has_no_common_name() -> None:
     certificate = der(client_certificate("t-001")[0])
     version = b"\xa0\x03\x02\x01\x02"  # [0] { INTEGER 2 }: version 3
     assert certificate.count(version) == 1
@@ -85,5 +85,5 @@ def test_a_key_pair_is_checked_when_read() -> None:
         KeyPair.from_pem(b"no certificate", other_key)
 
 
-def test_a_key_never_shows_itself() -> None:
+def test_the_repr_of_a_key_is_hidden() -> None:
     assert "key" not in repr(certificates.authority("x"))

@@ -1,4 +1,4 @@
-"""Lab time: wall, scaled and virtual."""
+"""Lab time: wall, scaled and virtual clocks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from labkit.core.errors import LabError
 from labkit.core.host_time import RealTime
 from tests.cases import cases
 
-# --- what it shows ------------------------------------------------------------------------------------------
+# --- current time -------------------------------------------------------------------------------------------
 
 
 def test_a_wall_clock_is_the_system_clock() -> None:
@@ -63,7 +63,7 @@ async def test_advancing_fires_each_timer_at_its_own_time(delays: list[float], s
     assert fired == [(delay, delay) for delay in due]
 
 
-async def test_timers_of_one_moment_fire_in_the_order_they_were_set() -> None:
+async def test_timers_of_one_moment_fire_in_the_order_of_creation() -> None:
     clock = Clock(0, start=0)
     fired: list[int] = []
     for number in range(5):
@@ -72,7 +72,7 @@ async def test_timers_of_one_moment_fire_in_the_order_they_were_set() -> None:
     assert fired == [0, 1, 2, 3, 4]
 
 
-async def test_what_a_timer_sets_fires_on_the_same_way() -> None:
+async def test_a_timer_set_by_a_timer_fires_during_the_same_advance() -> None:
     clock = Clock(0, start=0)
     ticks: list[float] = []
 
@@ -85,7 +85,7 @@ async def test_what_a_timer_sets_fires_on_the_same_way() -> None:
     assert ticks == [10, 20, 30]
 
 
-async def test_a_task_that_sleeps_in_steps_wakes_at_each_of_them() -> None:
+async def test_a_task_that_sleeps_in_steps_wakes_at_each_step() -> None:
     clock = Clock(0, start=0)
     woken: list[float] = []
 
@@ -96,14 +96,14 @@ async def test_a_task_that_sleeps_in_steps_wakes_at_each_of_them() -> None:
 
     task = asyncio.ensure_future(walk())
     await asyncio.sleep(0)
-    clock.settle_with(lambda: asyncio.sleep(0.001))  # as the lab does: what was woken has run
+    clock.settle_with(lambda: asyncio.sleep(0.001))  # as the lab does: the woken task has run
     await clock.advance(minutes=10)
     assert woken == [60, 120, 180]
     await task
 
 
 async def test_the_lab_settles_before_each_timer() -> None:
-    """Also before those of one instant: what two of them wake side by side would be in no order."""
+    """Also before timers of one moment; tasks woken concurrently by two of them would have no fixed order."""
     clock = Clock(0, start=0)
     seen: list[Any] = []
 
@@ -135,9 +135,7 @@ async def test_advancing_by_units_of_time() -> None:
         (LATEST - 999.9, "lab time ends"),
     ],
 )  # fmt: skip
-async def test_a_virtual_clock_goes_forwards_to_a_time_that_can_be_written(
-    seconds: float, words: str
-) -> None:
+async def test_a_virtual_clock_advances_only_to_a_representable_time(seconds: float, words: str) -> None:
     clock = Clock(0, start=1000)
     for move in (clock.advance(seconds), clock.advance_to(1000 + seconds)):
         with pytest.raises(LabError, match=words):
@@ -146,7 +144,7 @@ async def test_a_virtual_clock_goes_forwards_to_a_time_that_can_be_written(
 
 
 @cases("start", [-1.0, LATEST + 1, 1e300, math.nan, math.inf])
-def test_a_clock_starts_at_a_time_that_can_be_written(start: float) -> None:
+def test_a_clock_starts_only_at_a_representable_time(start: float) -> None:
     for rate in (0, 1):
         with pytest.raises(
             LabError, match=r"a clock cannot start at .*, expected a time between 1970 and 9999"
@@ -154,7 +152,7 @@ def test_a_clock_starts_at_a_time_that_can_be_written(start: float) -> None:
             Clock(rate, start)
 
 
-async def test_lab_time_stops_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_lab_time_stops_at_its_maximum(monkeypatch: pytest.MonkeyPatch) -> None:
     clock, fired = Clock(0, start=1000), list[str]()
     clock.call_at(LATEST, lambda: fired.append("at the end"))
     clock.call_at(LATEST + 1, lambda: fired.append("after it"))
@@ -195,11 +193,11 @@ async def test_a_cancelled_timer_never_fires() -> None:
     await clock.advance(2)
 
 
-async def test_cancelled_timers_are_not_kept() -> None:
+async def test_cancelled_timers_are_not_stored() -> None:
     clock = Clock(0, start=0)
     fired: list[float] = []
     clock.call_at(7, lambda: fired.append(clock.now()))
-    for number in range(10_000):  # as many long polls, each answered before its time
+    for number in range(10_000):  # like long polls, each answered before its timeout
         clock.call_at(300 + number, lambda: pytest.fail("it was cancelled")).cancel()
         assert len(clock._timers) < 300
     await clock.advance(20_000)
@@ -207,14 +205,14 @@ async def test_cancelled_timers_are_not_kept() -> None:
 
 
 @pytest.mark.parametrize("rate", [0, 1])
-async def test_a_timer_whose_time_has_come_fires_on_the_next_turn(rate: float) -> None:
+async def test_a_timer_of_a_past_time_fires_on_the_next_turn_of_the_loop(rate: float) -> None:
     clock = Clock(rate)
     fired = asyncio.Event()
     clock.call_at(clock.now() - 1, fired.set)
     assert not fired.is_set()
     async with asyncio.timeout(5):
         await fired.wait()
-    await clock.sleep_until(clock.now())  # and nobody sleeps until now
+    await clock.sleep_until(clock.now())  # and no sleeper waits for real time
 
 
 async def test_timers_on_a_running_clock_fire_when_due() -> None:
@@ -229,7 +227,7 @@ async def test_timers_on_a_running_clock_fire_when_due() -> None:
     assert order == ["early", "late"]
 
 
-async def test_after_a_timer_that_raises_a_running_clock_goes_on() -> None:
+async def test_a_running_clock_continues_after_a_timer_that_raises() -> None:
     clock = Clock(1000)
     errors: list[Any] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: errors.append(context["exception"]))
@@ -239,7 +237,7 @@ async def test_after_a_timer_that_raises_a_running_clock_goes_on() -> None:
     assert [type(error) for error in errors] == [ZeroDivisionError]
 
 
-async def test_a_sleeper_that_is_cancelled_leaves_nothing_to_fire() -> None:
+async def test_a_cancelled_sleep_leaves_no_timer() -> None:
     clock = Clock(0, start=0)
     task = asyncio.ensure_future(clock.sleep_until(10))
     await asyncio.sleep(0)
@@ -271,7 +269,7 @@ async def test_freezing_stops_time_and_its_timers() -> None:
     assert fired == [when]
 
 
-async def test_a_clock_that_was_frozen_runs_on_from_where_it_is() -> None:
+async def test_a_frozen_clock_runs_on_from_its_current_time() -> None:
     clock = Clock(0, start=500)
     fired = asyncio.Event()
     clock.call_at(510, fired.set)
@@ -282,7 +280,7 @@ async def test_a_clock_that_was_frozen_runs_on_from_where_it_is() -> None:
 
 
 @cases("rate", [0, -1, math.nan, math.inf])
-def test_a_clock_runs_on_at_a_rate_above_zero(rate: float) -> None:
+def test_a_clock_runs_on_only_at_a_rate_above_zero(rate: float) -> None:
     with pytest.raises(LabError, match="above 0"):
         Clock(0).run(rate)
 
@@ -311,7 +309,7 @@ def test_a_step_fires_one_timer_and_nothing_at_the_limit() -> None:
     assert [name for name, _ in fired] == ["a", "b", "c"]
 
 
-async def test_nobody_else_moves_a_driven_clock() -> None:
+async def test_only_the_driver_advances_a_driven_clock() -> None:
     clock = Clock(rate=0, start=100.0)
     with clock.drive("the run of a fleet"):
         with pytest.raises(LabError, match="the run of a fleet moves this clock"):
@@ -325,7 +323,7 @@ async def test_nobody_else_moves_a_driven_clock() -> None:
         pass
 
 
-async def test_a_time_that_is_no_number_is_refused_and_harms_no_other_timer() -> None:
+async def test_a_time_that_is_no_number_is_refused_and_affects_no_other_timer() -> None:
     clock = Clock(0)
     fired: list[float] = []
     for after in (3.0, 1.0, 2.0):

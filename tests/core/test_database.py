@@ -1,4 +1,4 @@
-"""The database: one commit for each turn of the loop, and nobody is told what is not stored."""
+"""The database: one commit per turn of the loop, and no result is returned before its commit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.core.things import names, orphan, put, tables
 
 @pytest.fixture
 async def commits(database: Database) -> list[str]:
-    """Each statement that ends a transaction, as SQLite runs it."""
+    """Record each statement that ends a transaction, as SQLite runs it."""
     seen: list[str] = []
     raw = await database.read(driver)
     raw.set_trace_callback(lambda text: seen.append(text) if text in ("COMMIT", "ROLLBACK") else None)
@@ -40,7 +40,7 @@ async def test_all_calls_of_a_turn_share_one_commit(database: Database, commits:
     assert commits == ["COMMIT", "COMMIT"]
 
 
-async def test_a_call_returns_after_its_commit_only(database: Database, commits: list[str]) -> None:
+async def test_a_call_returns_only_after_its_commit(database: Database, commits: list[str]) -> None:
     write = asyncio.ensure_future(database.run(put, "a"))
     write.add_done_callback(lambda _: commits.append("returned"))
     await write
@@ -59,13 +59,13 @@ async def test_a_read_in_a_turn_that_has_written_waits_for_the_commit(
     assert commits == ["COMMIT", "read"]
 
 
-async def test_a_read_alone_needs_no_transaction(database: Database, commits: list[str]) -> None:
+async def test_a_read_without_writes_needs_no_transaction(database: Database, commits: list[str]) -> None:
     assert await database.read(names) == []
     await asyncio.sleep(0)
     assert commits == []
 
 
-async def test_what_raises_undoes_itself_alone(database: Database) -> None:
+async def test_an_exception_undoes_only_its_own_writes(database: Database) -> None:
     def spoil(connection: Connection) -> None:
         put(connection, "spoilt")
         raise KeyError("mine")
@@ -78,7 +78,7 @@ async def test_what_raises_undoes_itself_alone(database: Database) -> None:
     assert await database.read(names) == ["after", "before"]
 
 
-async def test_what_raises_committed_keeps_what_it_wrote(database: Database, commits: list[str]) -> None:
+async def test_a_committed_exception_keeps_its_writes(database: Database, commits: list[str]) -> None:
     error = KeyError("mine")
 
     def refuse(connection: Connection) -> str:
@@ -94,7 +94,7 @@ async def test_what_raises_committed_keeps_what_it_wrote(database: Database, com
     assert await database.read(names) == ["kept"]
 
 
-async def test_what_raises_committed_is_told_when_the_commit_fails(database: Database) -> None:
+async def test_a_committed_exception_is_replaced_by_a_failure_of_the_commit(database: Database) -> None:
     def refuse(connection: Connection) -> None:
         orphan(connection)
         raise Committed(KeyError("mine"))
@@ -103,7 +103,7 @@ async def test_what_raises_committed_is_told_when_the_commit_fails(database: Dat
         await database.run(refuse)
 
 
-async def test_statements_written_by_hand_are_part_of_the_transaction(database: Database) -> None:
+async def test_statements_in_plain_sql_are_part_of_the_transaction(database: Database) -> None:
     def spoil(connection: Connection) -> None:
         execute(connection, "INSERT INTO thing VALUES (?, ?)", ("a", 1))
         execute_many(connection, "INSERT INTO thing VALUES (?, ?)", [("b", 2), ("c", 3)])
@@ -118,20 +118,20 @@ async def test_statements_written_by_hand_are_part_of_the_transaction(database: 
 # --- failures -----------------------------------------------------------------------------------------------
 
 
-async def test_when_the_commit_fails_everybody_of_the_turn_is_told(database: Database) -> None:
+async def test_a_failed_commit_is_raised_by_all_calls_of_the_turn(database: Database) -> None:
     results = await asyncio.gather(
         database.run(put, "a"), database.run(orphan), database.read(names), return_exceptions=True
     )
     assert [type(result) for result in results] == [sqlite3.IntegrityError] * 3
     assert await database.read(names) == []
-    assert await database.run(put, "b") == "b"  # the next turn is not touched by it
+    assert await database.run(put, "b") == "b"  # the next turn is not affected
     assert await database.read(names) == ["b"]
 
 
-async def test_a_transaction_that_sqlite_gives_up_fails_for_all_that_wrote_in_it(database: Database) -> None:
+async def test_a_transaction_that_sqlite_aborts_fails_for_all_its_writers(database: Database) -> None:
     await database.run(put, "there")
 
-    def conflict(connection: Connection) -> None:  # what a full disk does, too
+    def conflict(connection: Connection) -> None:  # as a full disk does, too
         driver(connection).execute("INSERT OR ROLLBACK INTO thing VALUES ('there', 0)")
 
     results = await asyncio.gather(
@@ -144,7 +144,7 @@ async def test_a_transaction_that_sqlite_gives_up_fails_for_all_that_wrote_in_it
     assert await database.read(names) == ["there"]
 
 
-async def test_a_cancelled_caller_finishes_what_follows_from_its_stored_data(database: Database) -> None:
+async def test_a_cancelled_caller_completes_what_follows_its_stored_data(database: Database) -> None:
     followed: list[str] = []
 
     async def write() -> None:
@@ -160,7 +160,7 @@ async def test_a_cancelled_caller_finishes_what_follows_from_its_stored_data(dat
     assert await database.read(names) == ["a"]
 
 
-async def test_a_time_limit_that_ends_during_a_commit_still_ends_as_one(database: Database) -> None:
+async def test_a_timeout_during_a_commit_is_still_a_timeout(database: Database) -> None:
     async def write() -> None:
         async with asyncio.timeout(0):
             await database.run(put, "a")
@@ -171,7 +171,7 @@ async def test_a_time_limit_that_ends_during_a_commit_still_ends_as_one(database
     assert await database.read(names) == ["a"]
 
 
-async def test_a_cancelled_caller_whose_commit_failed_goes_no_further(database: Database) -> None:
+async def test_a_cancelled_caller_stops_if_its_commit_failed(database: Database) -> None:
     followed: list[str] = []
 
     async def write() -> None:
@@ -185,12 +185,12 @@ async def test_a_cancelled_caller_whose_commit_failed_goes_no_further(database: 
     assert followed == []
 
 
-def test_other_databases_are_refused() -> None:
+def test_urls_of_other_databases_are_refused() -> None:
     with pytest.raises(SettingsError, match="data: postgresql:// is not supported"):
         Database("postgresql://localhost/lab")
 
 
-async def test_a_closed_database_says_so() -> None:
+async def test_a_closed_database_raises() -> None:
     database = Database()
     with pytest.raises(LabError, match="closed"):
         await database.run(put, "a")

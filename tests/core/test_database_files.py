@@ -1,4 +1,4 @@
-"""The database in a file: what it keeps, for whom, and which files it refuses."""
+"""The database in a file: persistence, ownership, and refused files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.core.things import names, put, setting, tables, thing
 
 
 @pytest.mark.parametrize("url", ["{}", "sqlite:///{}"])
-async def test_a_file_keeps_what_was_stored(tmp_path: Path, url: str) -> None:
+async def test_a_file_keeps_stored_data(tmp_path: Path, url: str) -> None:
     file = tmp_path / "lab.db"
     first = Database(url.format(file))
     first.start(tables)
@@ -35,7 +35,7 @@ async def test_a_file_keeps_what_was_stored(tmp_path: Path, url: str) -> None:
     assert (first.durable, Database().durable) == (True, False)
 
 
-async def test_a_file_survives_losing_all_that_the_process_had_not_written(tmp_path: Path) -> None:
+async def test_committed_data_survives_the_loss_of_unflushed_writes(tmp_path: Path) -> None:
     database = Database(tmp_path / "lab.db")
     database.start(tables)
     settings = [await database.read(setting, name) for name in ("journal_mode", "synchronous")]
@@ -43,7 +43,7 @@ async def test_a_file_survives_losing_all_that_the_process_had_not_written(tmp_p
     assert settings == ["wal", 2]  # 2: FULL
 
 
-async def test_a_file_belongs_to_one_lab_at_a_time(tmp_path: Path) -> None:
+async def test_a_file_is_locked_by_one_lab_at_a_time(tmp_path: Path) -> None:
     first = Database(tmp_path / "lab.db")
     first.start(tables)
     with pytest.raises(SettingsError, match="another lab has it open"):
@@ -57,7 +57,7 @@ async def test_a_file_belongs_to_one_lab_at_a_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no modes")
-async def test_a_file_is_its_owners_alone(tmp_path: Path) -> None:
+async def test_a_file_is_private_to_its_owner(tmp_path: Path) -> None:
     def modes() -> dict[str, int]:
         return {each.name: stat.S_IMODE(each.stat().st_mode) for each in tmp_path.iterdir()}
 
@@ -86,7 +86,7 @@ def test_a_bad_file_is_a_settings_error(tmp_path: Path, name: str, reason: str) 
         Database(tmp_path / name).start(tables)
 
 
-def test_a_file_of_another_version_is_refused_and_stays_as_it_is(tmp_path: Path) -> None:
+def test_a_file_of_another_version_is_refused_and_unchanged(tmp_path: Path) -> None:
     file = tmp_path / "lab.db"
     connection = sqlite3.connect(file)
     connection.executescript(
@@ -104,7 +104,7 @@ def test_a_file_of_another_version_is_refused_and_stays_as_it_is(tmp_path: Path)
     assert [each.name for each in tmp_path.iterdir()] == ["lab.db"]
 
 
-async def test_tables_that_a_file_lacks_are_added(tmp_path: Path) -> None:
+async def test_missing_tables_are_added_to_a_file(tmp_path: Path) -> None:
     fewer = MetaData()
     thing.to_metadata(fewer)
     database = Database(tmp_path / "lab.db")
@@ -121,13 +121,13 @@ async def test_tables_that_a_file_lacks_are_added(tmp_path: Path) -> None:
     database.close()
 
 
-async def test_a_file_keeps_lab_time_with_each_commit(tmp_path: Path) -> None:
+async def test_a_file_stores_lab_time_with_each_commit(tmp_path: Path) -> None:
     lab_time = 1000.0
     database = Database(tmp_path / "lab.db", now=lambda: lab_time)
     database.start(tables)
     assert database.ended_at == 0
     await database.run(put, "a")
-    lab_time = 2000.0  # nothing is written then
+    lab_time = 2000.0  # an idle lab writes nothing
     await database.read(names)
     killed = Database(copied(tmp_path), now=lambda: lab_time)
     killed.start(tables)
@@ -141,7 +141,7 @@ async def test_a_file_keeps_lab_time_with_each_commit(tmp_path: Path) -> None:
 
 
 def copied(folder: Path) -> Path:
-    """A copy of the file, as it is when the process is killed."""
+    """Copy the file in its state when the process is killed."""
     for suffix in ("", "-wal"):
         shutil.copy(folder / f"lab.db{suffix}", folder / f"copy.db{suffix}")
     return folder / "copy.db"

@@ -1,4 +1,4 @@
-"""Long SELECTs: on a copy, in a thread, bounded; the loop goes on, and nothing is kept too long."""
+"""Long SELECTs: they run on a copy in a thread, with limits, while the loop runs on."""
 
 from __future__ import annotations
 
@@ -45,30 +45,30 @@ def fill(connection: Connection, count: int) -> None:
     execute_many(connection, "INSERT INTO thing VALUES (?, ?)", ((f"thing {n}", n) for n in range(count)))
 
 
-async def test_it_sees_what_is_stored_and_hides_the_same(make: Make) -> None:
+async def test_it_sees_stored_data_and_hides_the_same_columns(make: Make) -> None:
     database = make()
     await database.run(put, "a")
     for expected in (1, 2):
         assert (await database.select(LONG)).rows == ((300_000, expected),)
         await database.run(put, f"{expected}")
     await database.run(lambda connection: driver(connection).execute("INSERT INTO key VALUES ('acme', 's')"))
-    for _ in range(2):  # also on the copy that the first one left
+    for _ in range(2):  # also on the copy that the first one created
         found = await database.select(f"select secret, n from key, ({LONG})")
         assert found == (("secret", "n"), ((None, 300_000),), ("key.secret",))
 
 
-async def test_an_endless_one_ends_and_says_why(make: Make) -> None:
+async def test_an_endless_query_ends_with_a_reason(make: Make) -> None:
     database = make(seconds=0.2)
     with pytest.raises(LabError, match=r"sql: it was ended after 0\.2 s \(guard\.sql\)"):
         await database.select(ENDLESS)
     assert (await database.select("select 1 one")).rows == ((1,),)
 
 
-async def test_one_whose_caller_is_cancelled_ends(make: Make) -> None:
+async def test_a_query_whose_caller_is_cancelled_ends(make: Make) -> None:
     database = make()
     ended = [asyncio.ensure_future(database.select(ENDLESS)) for _ in range(AT_ONCE)]
     waits = asyncio.ensure_future(database.select(LONG))
-    assert (await database.select("select 1 one")).rows == ((1,),)  # a short one waits for none of them
+    assert (await database.select("select 1 one")).rows == ((1,),)  # a short query waits for none of them
     for each in ended:
         each.cancel()
     assert (await waits).rows == ((300_000, 0),)
@@ -76,7 +76,7 @@ async def test_one_whose_caller_is_cancelled_ends(make: Make) -> None:
     assert all(each.cancelled() for each in ended)
 
 
-async def test_the_loop_goes_on_beside_a_long_one(make: Make) -> None:
+async def test_the_loop_runs_during_a_long_query(make: Make) -> None:
     database = make()
     endless = asyncio.ensure_future(database.select(ENDLESS))
     for number in range(20):
@@ -100,9 +100,7 @@ async def test_a_copy_is_made_in_pieces_while_others_write(make: Make) -> None:
     assert written > 5
 
 
-async def test_the_copy_serves_until_something_is_written(
-    make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_copy_is_reused_until_the_next_write(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     copies: list[Copy] = []
     closed: list[Copy] = []
 
@@ -150,26 +148,28 @@ async def test_the_rows_of_a_large_table_are_counted_on_a_copy(
     assert await database.read(setting, "foreign_keys") == 1
 
 
-async def test_a_large_result_is_refused(make: Make) -> None:
+async def test_a_result_above_the_limit_is_refused(make: Make) -> None:
     database = make(size=10_000_000)
     with pytest.raises(
         LabError, match=r"sql: the result is larger than 10,000,000 bytes \(guard\.sql_size\)"
     ):
         await database.select(ROWS)
     with pytest.raises(LabError, match=r"guard\.sql_size"):
-        await database.select("select hex(zeroblob(10000000))")  # one value, which the loop does not compute
+        await database.select(
+            "select hex(zeroblob(10000000))"
+        )  # one value, so that the loop does not compute it
     with pytest.raises(LabError, match="string or blob too big"):
         await database.select("select hex(zeroblob(2000000000))")
 
 
-async def test_what_is_wrong_with_a_long_one_is_said(make: Make) -> None:
+async def test_an_error_in_a_long_query_is_reported(make: Make) -> None:
     database = make()
     with pytest.raises(LabError, match="sql: malformed JSON") as raised:
         await database.select(f"select json_extract('[' || n, '$') from ({LONG})")
     assert isinstance(raised.value.__cause__, sqlite3.Error)
 
 
-async def test_closing_ends_those_that_run_and_those_that_wait(make: Make) -> None:
+async def test_closing_ends_running_and_waiting_queries(make: Make) -> None:
     database = make()
     await database.run(fill, 50_000)
     asked = [asyncio.ensure_future(database.select(ENDLESS)) for _ in range(AT_ONCE + 2)]

@@ -1,4 +1,4 @@
-"""Questions to the database: a SELECT alone, and no secrets."""
+"""Queries of the database: only SELECT, and no secrets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.cases import cases
 from tests.core.things import names, put
 
 
-async def test_it_gives_columns_and_rows(database: Database) -> None:
+async def test_it_returns_columns_and_rows(database: Database) -> None:
     await database.run(put, "a", 7)
     found = await database.select("with two(n) as (select 2) select name, size * n as double from thing, two")
     assert found == (("name", "double"), (("a", 14),), ())
@@ -67,7 +67,9 @@ async def test_it_changes_nothing(database: Database, query: str, tmp_path: Path
         ("select load_extension('x')", "the data is read-only here"),
     ],
 )
-async def test_it_says_what_is_wrong_with_a_query(database: Database, query: str, reason: str) -> None:
+async def test_an_invalid_query_is_refused_with_the_reason(
+    database: Database, query: str, reason: str
+) -> None:
     with pytest.raises(LabError, match=f"sql: .*{reason}"):
         await database.select(query)
 
@@ -104,14 +106,14 @@ async def test_it_shows_no_secret(database: Database) -> None:
         "key natural full outer join other",
     ],
 )
-async def test_it_joins_fully_by_on_alone(database: Database, join: str) -> None:
+async def test_full_joins_need_on(database: Database, join: str) -> None:
     with pytest.raises(LabError, match="sql: a FULL JOIN needs ON here"):
         await database.select(f"with other as (select 'x' secret) select * from {join}")
     found = await database.select("select * from key full join thing on owner = name")
     assert found.columns == ("owner", "secret", "name", "size")
 
 
-async def test_what_it_hides_the_lab_still_reads(database: Database) -> None:
+async def test_the_lab_itself_reads_hidden_columns(database: Database) -> None:
     query = "SELECT secret FROM key"
 
     def keep(connection: Connection) -> None:

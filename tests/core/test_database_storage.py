@@ -1,4 +1,4 @@
-"""A data file without room, and a damaged one: what is said, and what is kept."""
+"""Full disks and damaged data files: errors, and the data that remains."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def database(file: Path, reports: list[str]) -> Iterator[Database]:
 
 
 def limit(connection: Connection, more: int) -> None:
-    """Let the file grow by so many pages and no further, as a disk does that is nearly full."""
+    """Let the file grow by a number of pages and no further, as on a nearly full disk."""
     pages = setting(connection, "page_count")
     assert isinstance(pages, int)
     execute(connection, f"PRAGMA max_page_count={pages + more}")
@@ -48,7 +48,7 @@ def put_much(connection: Connection, name: str) -> str:
     return put(connection, name * 10_000)
 
 
-async def test_without_room_nothing_is_stored_and_what_was_stays(
+async def test_on_a_full_disk_nothing_is_stored_and_earlier_data_remains(
     database: Database, file: Path, reports: list[str]
 ) -> None:
     await database.run(put, "before")
@@ -66,7 +66,7 @@ async def test_without_room_nothing_is_stored_and_what_was_stays(
     assert reports == [f"no room for the data file {file}, nothing was stored: database or disk is full"]
     with pytest.raises(StorageError):
         await database.run(put_much, "c")
-    await asyncio.sleep(0)  # to the next turn: all of this one is refused
+    await asyncio.sleep(0)  # until the next turn, all writes of this one are refused
     await database.read(limit, 1000)
     await database.run(put_much, "d")
     assert reports[1:] == [f"there is room again for the data file {file}"]
@@ -75,7 +75,7 @@ async def test_without_room_nothing_is_stored_and_what_was_stays(
     assert await database.read(names) == ["before", "d" * 10_000]
 
 
-async def test_those_of_a_turn_without_room_are_stored_or_refused(database: Database) -> None:
+async def test_writes_of_one_turn_on_a_full_disk_are_all_stored_or_all_refused(database: Database) -> None:
     await database.read(limit, 0)
     results = await asyncio.gather(
         *(database.run(put, "small"), database.run(put_much, "a"), database.write(PUT, ("other",))),
@@ -87,13 +87,13 @@ async def test_those_of_a_turn_without_room_are_stored_or_refused(database: Data
         assert (name in stored) == (not isinstance(result, StorageError))
 
 
-async def test_a_probe_says_whether_there_is_room(database: Database, file: Path, reports: list[str]) -> None:
+async def test_a_probe_write_detects_free_space(database: Database, file: Path, reports: list[str]) -> None:
     await database.probe()
     await database.read(limit, 0)
     with pytest.raises(StorageError):
         await database.run(put_much, "a")
-    await asyncio.sleep(0)  # to the next turn: all of this one is refused
-    await database.probe()  # a page that is there already can be written
+    await asyncio.sleep(0)  # until the next turn, all writes of this one are refused
+    await database.probe()  # an existing page can still be written
     assert len(reports) == 1
     await database.run(put, "b")
     assert reports[1:] == [f"there is room again for the data file {file}"]
@@ -117,9 +117,7 @@ def spoil(file: Path) -> None:
         opened.write(b"\xff" * PAGE * 100)
 
 
-async def test_a_damaged_file_is_refused_at_the_start_and_left_as_it_is(
-    database: Database, file: Path
-) -> None:
+async def test_a_damaged_file_is_refused_at_the_start_and_unchanged(database: Database, file: Path) -> None:
     await fill(database)
     database.close()
     spoil(file)
@@ -132,9 +130,9 @@ async def test_a_damaged_file_is_refused_at_the_start_and_left_as_it_is(
     assert contents(file) == before
 
 
-async def test_damage_that_is_met_later_is_said(database: Database, file: Path, reports: list[str]) -> None:
+async def test_damage_found_later_is_reported(database: Database, file: Path, reports: list[str]) -> None:
     await fill(database)
-    database.close()  # so that all is in the file itself
+    database.close()  # so that all data is in the file itself
     database.start(tables)
     spoil(file)
     said = f"the data file {file} is damaged: database disk image is malformed"

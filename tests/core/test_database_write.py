@@ -1,4 +1,4 @@
-"""One statement alone, in memory, in a turn that others write in, and on a file."""
+"""Writes of one statement: in memory, in a turn with other writes, and in a file."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ async def test_in_memory_it_is_stored_at_once(database: Database) -> None:
     with pytest.raises(StopIteration):  # without waiting for a turn of the loop
         written.send(None)
     assert await database.read(names) == ["a"]
-    assert commits == []  # SQLite's own, of the statement
+    assert commits == []  # SQLite's own commit of the statement
 
 
-async def test_in_a_turn_that_others_write_in_it_shares_their_commit(database: Database) -> None:
+async def test_in_a_turn_with_other_writes_it_shares_their_commit(database: Database) -> None:
     commits = await commits_of(database)
     await asyncio.gather(database.run(put, "a"), database.write(PUT, ("b", 1)), database.run(put, "c"))
     assert await database.read(names) == ["a", "b", "c"]
     assert commits == ["COMMIT"]
 
 
-async def test_in_a_turn_whose_commit_fails_it_is_told(database: Database) -> None:
+async def test_in_a_turn_whose_commit_fails_it_raises(database: Database) -> None:
     results = await asyncio.gather(
         database.run(orphan), database.write(PUT, ("a", 1)), return_exceptions=True
     )
@@ -57,7 +57,7 @@ async def test_in_a_turn_whose_commit_fails_it_is_told(database: Database) -> No
 
 
 @pytest.mark.parametrize(("statement", "values"), [(PUT, ("there", 2)), (ORPHAN, ("nothing",))])
-async def test_one_that_fails_stores_nothing_and_spoils_nothing(
+async def test_a_failing_statement_stores_nothing_and_affects_no_other(
     database: Database, statement: str, values: tuple[object, ...]
 ) -> None:
     await database.write(PUT, ("there", 1))
@@ -67,7 +67,7 @@ async def test_one_that_fails_stores_nothing_and_spoils_nothing(
     assert await database.read(names) == ["after", "there"]
 
 
-async def test_one_that_fails_in_a_turn_leaves_the_others_alone(database: Database) -> None:
+async def test_a_failing_statement_in_a_turn_does_not_affect_other_writes(database: Database) -> None:
     await database.run(put, "there")
     before, failed, after = await asyncio.gather(
         database.run(put, "before"),
@@ -80,7 +80,7 @@ async def test_one_that_fails_in_a_turn_leaves_the_others_alone(database: Databa
     assert await database.read(names) == ["after", "before", "there"]
 
 
-async def test_a_file_has_one_commit_a_turn_and_nobody_goes_on_before_it(file: Database) -> None:
+async def test_a_file_has_one_commit_per_turn_and_no_write_returns_before_it(file: Database) -> None:
     commits = await commits_of(file)
     writes = [asyncio.ensure_future(file.write(PUT, (f"t{number}", number))) for number in range(10)]
     for write in writes:
@@ -89,7 +89,7 @@ async def test_a_file_has_one_commit_a_turn_and_nobody_goes_on_before_it(file: D
     assert commits == ["COMMIT", *["returned"] * 10]
 
 
-async def test_on_a_file_a_cancelled_caller_has_stored_or_goes_no_further(file: Database) -> None:
+async def test_on_a_file_a_cancelled_caller_has_stored_its_data_or_stops(file: Database) -> None:
     for statement, values, stored in ((PUT, ("a", 1), ["followed"]), (ORPHAN, ("nothing",), [])):
         followed: list[str] = []
 
@@ -109,7 +109,7 @@ async def test_on_a_file_a_cancelled_caller_has_stored_or_goes_no_further(file: 
     assert await file.read(names) == ["a"]
 
 
-async def test_a_closed_database_says_so() -> None:
+async def test_a_closed_database_raises() -> None:
     database = Database()
     with pytest.raises(LabError, match="closed"):
         await database.write(PUT, ("a", 1))

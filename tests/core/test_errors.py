@@ -7,7 +7,7 @@ from tests.cases import cases
 @cases(
     ("status", "type"), [(400, "QueryError"), (404, "QueryError"), (499, "QueryError"), (500, "ServerError")]
 )
-def test_the_error_object_tells_whose_mistake_it_was(status: int, type: str) -> None:
+def test_the_type_of_an_error_object_follows_from_its_status(status: int, type: str) -> None:
     error = ServiceError(status, "no such key")
     assert error.as_object() == {"type": type, "error": "no such key", "status": status}
     assert str(error) == "no such key"

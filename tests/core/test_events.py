@@ -1,4 +1,4 @@
-"""Events: in order within a lane, bounded, and never in the way of who emits them."""
+"""Events: ordered within a lane, bounded in number, and handled without blocking the emitter."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from labkit.core.turns import Turns
 
 
 class Recorder:
-    """Events with a record of all that they tell."""
+    """Events with a record of all that handlers do."""
 
     def __init__(self, capacity: int = 1000, rate: float = 1.0) -> None:
         self.activity = Activity()
@@ -81,7 +81,7 @@ async def test_lanes_do_not_wait_for_each_other() -> None:
     assert sorted(recorder.handled) == [1, 2, 3]
 
 
-async def test_emitting_runs_nothing_yet() -> None:
+async def test_emitting_runs_no_handler_yet() -> None:
     recorder = Recorder()
     recorder.events.queue("device", "solution", recorder.note, 1)
     assert (recorder.handled, recorder.activity.running) == ([], 1)
@@ -89,7 +89,7 @@ async def test_emitting_runs_nothing_yet() -> None:
     assert recorder.handled == [1]
 
 
-async def test_a_handler_that_fails_is_told_and_the_lane_goes_on() -> None:
+async def test_a_failing_handler_is_reported_and_the_lane_continues() -> None:
     recorder = Recorder()
 
     async def fail(event: Any) -> None:
@@ -102,7 +102,7 @@ async def test_a_handler_that_fails_is_told_and_the_lane_goes_on() -> None:
     assert recorder.handled == [2]
 
 
-async def test_what_a_handler_emits_comes_behind_what_is_queued() -> None:
+async def test_an_event_emitted_by_a_handler_queues_behind_earlier_ones() -> None:
     recorder = Recorder()
 
     async def again(event: Any) -> None:
@@ -116,7 +116,7 @@ async def test_what_a_handler_emits_comes_behind_what_is_queued() -> None:
     assert recorder.handled == [1, 2, 3]
 
 
-async def test_a_full_source_waits_and_says_so_until_there_is_room() -> None:
+async def test_a_full_source_waits_and_reports_it_until_there_is_room() -> None:
     recorder = Recorder(capacity=3)
     for number in range(3):
         await recorder.events.wait_for_capacity("device")  # not yet full
@@ -160,7 +160,7 @@ async def test_a_source_is_bounded_over_all_its_receivers() -> None:
         await waiting
 
 
-async def test_who_is_cancelled_while_it_waits_for_room_leaves_nothing() -> None:
+async def test_a_caller_cancelled_while_waiting_for_room_leaves_no_event() -> None:
     recorder = Recorder(capacity=1)
     recorder.events.queue("device", "solution", recorder.gated, 1)
     waiting = [asyncio.ensure_future(recorder.events.wait_for_capacity("device")) for _ in range(2)]
@@ -174,7 +174,7 @@ async def test_who_is_cancelled_while_it_waits_for_room_leaves_nothing() -> None
     assert waiting[0].cancelled()
 
 
-async def test_closing_drops_what_is_queued_and_ends_what_runs() -> None:
+async def test_closing_drops_queued_events_and_ends_running_handlers() -> None:
     recorder = Recorder()
     recorder.events.queue("device", "runs", recorder.gated, 1)
     await asyncio.sleep(0.001)
@@ -188,7 +188,7 @@ async def test_closing_drops_what_is_queued_and_ends_what_runs() -> None:
     await recorder.events.stop()
 
 
-async def test_nobody_overtakes_those_that_wait_for_a_source() -> None:
+async def test_no_emitter_overtakes_others_that_wait_for_room() -> None:
     recorder = Recorder(capacity=1)
     went_on: list[int] = []
     late: list[asyncio.Future[None]] = []
@@ -199,7 +199,7 @@ async def test_nobody_overtakes_those_that_wait_for_a_source() -> None:
 
     async def handle(_: object) -> None:
         await recorder.gate.wait()
-        late.append(asyncio.ensure_future(request(3)))  # it comes before the others have woken
+        late.append(asyncio.ensure_future(request(3)))  # it arrives before the others have woken
 
     recorder.events.queue("device", "solution", handle, None)
     waiting = [asyncio.ensure_future(request(number)) for number in range(3)]

@@ -1,4 +1,4 @@
-"""What logs show in place of secrets."""
+"""Replacement of secrets in logs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CODE = "Ab1" + "x" * 37
         ("thermostat/t-001", "thermostat/t-001"),
     ],
 )
-def test_what_was_issued_is_hidden(text: str, shown: str) -> None:
+def test_issued_secrets_are_hidden(text: str, shown: str) -> None:
     assert without_issued(text) == shown
 
 
@@ -48,5 +48,5 @@ def test_paths_may_be_percent_encoded(path: str, shown: str) -> None:
         ),
     ],
 )
-def test_queries_keep_their_names_alone(url: str, shown: str) -> None:
+def test_queries_keep_only_their_names(url: str, shown: str) -> None:
     assert without_query_values(url) == shown

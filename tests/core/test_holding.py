@@ -1,4 +1,4 @@
-"""What is held: counts by actor, listeners, and the lab's activity."""
+"""Delayed work: counts by actor, listeners, and its effect on the lab's activity."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from labkit.core.activity import Activity
 from labkit.core.holding import Holding
 
 
-async def test_what_is_held_is_no_activity() -> None:
+async def test_delayed_work_is_not_pending() -> None:
     activity = Activity()
     holding = Holding(activity)
     with activity:
@@ -19,7 +19,7 @@ async def test_what_is_held_is_no_activity() -> None:
     assert activity.running == 0
 
 
-def test_counts_go_by_actor() -> None:
+def test_counts_are_by_actor() -> None:
     activity = Activity()
     holding = Holding(activity)
     for actor in ("p/a", "p/a", "q/a"):
@@ -29,20 +29,20 @@ def test_counts_go_by_actor() -> None:
     assert (holding.count("p/a"), len(holding)) == (1, 2)
 
 
-def test_listeners_hear_of_each_until_they_stop() -> None:
-    heard: list[tuple[str, str]] = []
+def test_listeners_are_notified_until_they_stop() -> None:
+    log: list[tuple[str, str]] = []
     holding = Holding(Activity())
     stop = holding.watch(
-        lambda actor: heard.append(("began", actor)), lambda actor: heard.append(("ended", actor))
+        lambda actor: log.append(("began", actor)), lambda actor: log.append(("ended", actor))
     )
     holding.begin("p/a")
     holding.end("p/a")
     stop()
     holding.begin("p/a")
-    assert heard == [("began", "p/a"), ("ended", "p/a")]
+    assert log == [("began", "p/a"), ("ended", "p/a")]
 
 
-async def test_released_waits_for_the_last_of_its_actor() -> None:
+async def test_released_waits_for_the_actors_last_delay() -> None:
     holding = Holding(Activity())
     await asyncio.wait_for(holding.released("p/a"), 5)
     for actor in ("p/a", "p/a", "p/b"):

@@ -1,4 +1,4 @@
-"""Lab time beside a host's clock that is set, drifts, or stood still."""
+"""Lab time on a host whose clock is set, drifts, or stood still."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BEGUN = 1_800_000_000.0
 
 
 class Host:
-    """The clocks of a host, moved by hand."""
+    """The clocks of a host, set by the test."""
 
     def __init__(self) -> None:
         self.wall = BEGUN
@@ -30,18 +30,18 @@ def host() -> Host:
     return Host()
 
 
-def test_it_shows_what_the_host_does(host: Host) -> None:
+def test_lab_time_follows_the_host(host: Host) -> None:
     time = HostTime(host.real)
     for _ in range(3):
         assert time.now() == host.wall
         host.run(0.5)
-    host.wall += 7200  # it was set, or the machine slept
+    host.wall += 7200  # the host was set forward, or slept
     assert time.now() == host.wall
     assert (time.observe(), time.ahead, time.pace) == (7200, 0, 1)
 
 
 @pytest.mark.parametrize("looks", [False, True])
-def test_set_back_it_goes_on_and_is_caught_up(host: Host, looks: bool) -> None:
+def test_after_a_step_back_lab_time_continues_until_the_host_catches_up(host: Host, looks: bool) -> None:
     time = HostTime(host.real)
     host.run(10)
     if looks:
@@ -50,7 +50,7 @@ def test_set_back_it_goes_on_and_is_caught_up(host: Host, looks: bool) -> None:
     host.run(2)
     host.wall -= 3600
     shown = [time.now()]
-    assert shown[0] == BEGUN + 12  # what passed before is in it
+    assert shown[0] == BEGUN + 12  # the time that passed before is included
     assert time.observe() == pytest.approx(-3600)
     assert time.observe() == 0
     while time.ahead:
@@ -63,7 +63,7 @@ def test_set_back_it_goes_on_and_is_caught_up(host: Host, looks: bool) -> None:
     assert (time.observe(), time.pace) == (0, 1)
 
 
-def test_set_back_and_forward_again_it_is_right_again(host: Host) -> None:
+def test_after_a_step_back_and_forward_lab_time_is_right_again(host: Host) -> None:
     time = HostTime(host.real)
     for step in (-3600, 3600, -10, 86_400, -86_400):
         before = time.now()
@@ -76,7 +76,7 @@ def test_set_back_and_forward_again_it_is_right_again(host: Host) -> None:
     assert time.now() == host.wall
 
 
-def test_drift_is_no_step_and_never_goes_back(host: Host) -> None:
+def test_drift_is_no_step_and_lab_time_never_goes_back(host: Host) -> None:
     time = HostTime(host.real)
     for jitter in (0.05, -0.05, 0.0, 0.09, -0.09) * 20:
         host.run(0.01)
@@ -89,7 +89,7 @@ def test_drift_is_no_step_and_never_goes_back(host: Host) -> None:
 
 
 @pytest.mark.parametrize(("rate", "start"), [(60, None), (1, BEGUN), (60, 5.0)])
-def test_other_running_clocks_do_not_depend_on_how_the_host_is_set(
+def test_other_running_clocks_are_independent_of_the_hosts_date(
     host: Host, rate: float, start: float | None
 ) -> None:
     clock = Clock(rate, start, host.real)
@@ -101,9 +101,9 @@ def test_other_running_clocks_do_not_depend_on_how_the_host_is_set(
     assert clock.ahead == 0
 
 
-def test_it_goes_on_where_data_ended(host: Host) -> None:
+def test_lab_time_continues_where_stored_data_ended(host: Host) -> None:
     for clock in (Clock(real=host.real), Clock(60, real=host.real), Clock(0, real=host.real)):
-        clock.continue_from(clock.now() - 5)  # earlier: as it is
+        clock.continue_from(clock.now() - 5)  # an earlier end has no effect
         begun = clock.now()
         clock.continue_from(begun + 1000)
         assert clock.now() == begun + 1000
@@ -111,14 +111,14 @@ def test_it_goes_on_where_data_ended(host: Host) -> None:
         assert clock.now() == begun + 1000 + {1: 9.5, 60: 600, 0: 0}[int(clock.rate)]
 
 
-def test_it_ends_where_lab_time_does(host: Host) -> None:
+def test_it_ends_at_the_maximum_of_lab_time(host: Host) -> None:
     clock = Clock(real=host.real)
     clock.continue_from(LATEST + 10)
     host.run(10)
     assert clock.now() == LATEST
 
 
-def test_stopped_and_run_on_it_no_longer_follows(host: Host) -> None:
+def test_a_frozen_and_resumed_clock_no_longer_follows_the_host(host: Host) -> None:
     clock = Clock(real=host.real)
     host.wall -= 100
     assert clock.freeze() == BEGUN
@@ -128,7 +128,7 @@ def test_stopped_and_run_on_it_no_longer_follows(host: Host) -> None:
     assert clock.now() == BEGUN + 5
 
 
-async def test_timers_fire_and_a_step_is_reported_when_the_host_goes_forward(host: Host) -> None:
+async def test_timers_fire_and_a_step_is_reported_when_the_host_is_set_forward(host: Host) -> None:
     clock = Clock(real=host.real)
     steps: list[float] = []
     fired: list[float] = []
@@ -141,7 +141,7 @@ async def test_timers_fire_and_a_step_is_reported_when_the_host_goes_forward(hos
     clock.watch_host(steps.append)
     clock.call_at(BEGUN + 3000, fire)
     host.wall += 3600
-    await asyncio.wait_for(reached.wait(), 20)  # at the next look, within a second
+    await asyncio.wait_for(reached.wait(), 20)  # at the next reading, within a second
     assert fired == [BEGUN + 3600]
     assert steps == [3600]
     clock.close()

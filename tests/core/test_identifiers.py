@@ -1,4 +1,4 @@
-"""Identifiers: one stream for each actor with a seed, unguessable without."""
+"""Identifiers: reproducible streams per actor with a seed, unguessable without one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def streams(seed: int | None, calls: list[tuple[str, str, int]]) -> dict[str, li
 
 
 @given(CALLS, st.randoms(use_true_random=False), st.integers())
-def test_what_an_actor_gets_does_not_depend_on_who_runs_between(calls, random, seed) -> None:  # type: ignore[no-untyped-def]
+def test_an_actors_identifiers_do_not_depend_on_other_actors(calls, random, seed) -> None:  # type: ignore[no-untyped-def]
     turns = [actor for actor, _, _ in calls]
     random.shuffle(turns)
     waiting = {actor: iter([call for call in calls if call[0] == actor]) for actor in "abc"}
@@ -33,7 +33,7 @@ def test_what_an_actor_gets_does_not_depend_on_who_runs_between(calls, random, s
     assert streams(seed, calls) == streams(seed, shuffled)
 
 
-def test_seeds_actors_counts_and_starts_tell_streams_apart() -> None:
+def test_seeds_actors_counts_and_starts_have_different_streams() -> None:
     made = [Identifiers(seed).hex(actor, 32) for seed in (1, 2, 12) for actor in ("a", "b", "2\0a", "")]
     again = Identifiers(1)
     made += [again.hex("a", 32) for _ in range(3)][1:]
@@ -55,7 +55,7 @@ def test_lengths_and_letters(seed: int | None, length: int) -> None:
 
 
 @pytest.mark.parametrize("seed", [None, 7])
-def test_no_letter_is_favoured(seed: int | None) -> None:
+def test_all_letters_are_equally_frequent(seed: int | None) -> None:
     identifiers = Identifiers(seed)
     text = "".join(identifiers.alphanumeric("a", 40) for _ in range(1550))  # 62 000 letters, 1 000 of each
     counts = [text.count(letter) for letter in ALPHANUMERIC]
@@ -63,7 +63,7 @@ def test_no_letter_is_favoured(seed: int | None) -> None:
     assert max(counts) < 1200
 
 
-def test_without_a_seed_nothing_repeats() -> None:
+def test_without_a_seed_no_identifier_repeats() -> None:
     made = [Identifiers().hex("a", 40) for _ in range(100)] + [
         Identifiers().alphanumeric("a", 40) for _ in range(100)
     ]

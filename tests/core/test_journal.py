@@ -1,4 +1,4 @@
-"""The journal: a ring of records, formatted when somebody reads them."""
+"""The journal: a ring of records, which are formatted when they are read."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ async def test_a_record_has_its_sequence_time_and_count(journal: Journal, clock:
     ]
 
 
-def test_what_begins_is_completed_later(journal: Journal) -> None:
+def test_a_begun_record_is_completed_later(journal: Journal) -> None:
     entry = journal.open("request", "p", "POST /x")
     entry.status, entry.size, entry.detail = 204, 0, {"reason": "none"}
     [kept] = journal
     assert (kept.status, kept.size, kept.detail) == (204, 0, {"reason": "none"})
 
 
-def test_a_full_ring_lets_the_oldest_go_and_counts_it(journal: Journal) -> None:
+def test_a_full_ring_drops_and_counts_the_oldest(journal: Journal) -> None:
     for number in range(12):
         journal.record("event", f"p/{number % 2}", str(number))
     assert [entry.summary for entry in journal] == ["7", "8", "9", "10", "11"]
@@ -73,7 +73,7 @@ def test_records_are_selected_by_kind_and_actor(journal: Journal) -> None:
     assert len(journal.select()) == 3
 
 
-def test_reading_goes_on_while_records_come(journal: Journal) -> None:
+def test_reading_continues_while_records_are_added(journal: Journal) -> None:
     journal.record("event", "a", "first")
     for _ in journal:
         journal.record("event", "a", "second")
@@ -97,7 +97,7 @@ def test_watchers_see_each_record_until_they_stop(journal: Journal) -> None:
     assert seen == ["once 1", "1", "2"]
 
 
-def test_watchers_of_a_kind_see_no_other(journal: Journal) -> None:
+def test_watchers_of_a_kind_see_no_other_kind(journal: Journal) -> None:
     seen: list[str] = []
     stop = journal.watch_kind("script", lambda entry: seen.append(entry.summary))
     journal.watch_kind("script", lambda entry: seen.append(f"other {entry.summary}"))
@@ -127,7 +127,7 @@ def test_a_detail_is_made_when_it_is_read_and_only_once(journal: Journal) -> Non
     assert made == [1]
 
 
-def test_details_hold_what_they_were_given_until_somebody_reads(journal: Journal) -> None:
+def test_details_keep_their_arguments_until_they_are_read(journal: Journal) -> None:
     class Fussy:
         def __repr__(self) -> str:
             raise AssertionError("formatted too early")
@@ -175,7 +175,12 @@ def test_the_canonical_form_does_not_depend_on_which_of_two_handlers_was_first(
     clock: Clock, lost: int
 ) -> None:
     texts = []
-    for order in ((0, 1, 0, 1), (1, 0, 0, 1), (0, 0, 1, 1), (1, 1, 0, 0)):  # which handler calls another next
+    for order in (
+        (0, 1, 0, 1),
+        (1, 0, 0, 1),
+        (0, 0, 1, 1),
+        (1, 1, 0, 0),
+    ):  # the handler that calls another next
         journal = Journal(clock.micros, capacity=7 - lost)
         root = journal.record("request", "lights", "POST")
         events = [journal.record("event", "lights", "ping", cause=root) for _ in range(2)]
@@ -194,12 +199,12 @@ def test_the_canonical_form_of_a_long_chain(clock: Clock) -> None:
     assert [line["cause"] for line in lines(journal)] == [None, *(f"a#{n}" for n in range(1, 5000))]
 
 
-def test_the_canonical_form_leaves_out_what_differs_between_runs(journal: Journal) -> None:
+def test_the_canonical_form_omits_what_differs_between_runs(journal: Journal) -> None:
     journal.record("request", "a", "x", detail={"duration": 0.1, "port": 4711, "peer_port": 1, "kept": 1})
     assert lines(journal)[0]["detail"] == {"kept": 1}
 
 
-def test_the_canonical_form_has_no_ports_of_the_lab(journal: Journal) -> None:
+def test_the_canonical_form_omits_ports_of_the_lab(journal: Journal) -> None:
     journal.ports = (8443, 8080)
     url = "https://acme.apps.lab.localhost:8443/x?y=http://t.m2.lab.localhost:8080"
     journal.record("log", "a", url, detail={"url": [url], "other": "https://example.com:444/"})
@@ -208,7 +213,7 @@ def test_the_canonical_form_has_no_ports_of_the_lab(journal: Journal) -> None:
     assert line["detail"] == {"url": [line["summary"]], "other": "https://example.com:444/"}
 
 
-def test_the_canonical_form_takes_whatever_scripts_hand_over(journal: Journal) -> None:
+def test_the_canonical_form_accepts_any_value_from_scripts(journal: Journal) -> None:
     journal.record(
         "call",
         "a",
@@ -239,7 +244,7 @@ def test_a_cause_comes_before_what_it_leads_to(journal: Journal, ahead: int) -> 
     assert third == 3
 
 
-def test_a_cause_from_before_a_clear_is_none(journal: Journal) -> None:
+def test_a_cause_from_before_a_clear_is_omitted(journal: Journal) -> None:
     old = [journal.record("request", "p/a", "GET /") for _ in range(3)][-1]
     journal.clear()
     journal.record("event", "p/a", "data_in", cause=old)
@@ -255,7 +260,7 @@ def test_secret_values_never_show(journal: Journal) -> None:
 
 
 def kept_by(journal: Journal) -> int:
-    """Bytes of all that the journal's records hold."""
+    """Return the bytes of all that the journal's records refer to."""
     gc.collect()
     found, waiting = {}, [*journal]
     while waiting:
@@ -285,7 +290,7 @@ LARGE: dict[str, Callable[[int], Any]] = {
 
 
 @cases("kind", LARGE)
-def test_a_record_keeps_little_of_what_is_large(clock: Clock, kind: str) -> None:
+def test_a_large_value_is_cut_in_its_record(clock: Clock, kind: str) -> None:
     journal = Journal(clock.micros)
     for n in range(3):
         journal.record("call", "a", large(n), detail=LARGE[kind](n))
@@ -295,7 +300,7 @@ def test_a_record_keeps_little_of_what_is_large(clock: Clock, kind: str) -> None
     assert "995,904 more characters" in journal.canonical()
 
 
-def test_how_much_is_kept_is_a_setting(clock: Clock) -> None:
+def test_the_size_limit_is_a_setting(clock: Clock) -> None:
     journal = Journal(clock.micros, capacity=2, field=100)
     for _ in range(3):
         journal.record("log", "a", "x" * 101, detail={"text": "y" * 102})
@@ -303,12 +308,12 @@ def test_how_much_is_kept_is_a_setting(clock: Clock) -> None:
     assert [entry.detail for entry in journal] == [{"text": "y" * 100 + "… 2 more characters"}] * 2
 
 
-def test_a_detail_that_is_made_later_is_cut_then(journal: Journal) -> None:
+def test_a_deferred_detail_is_cut_when_it_is_made(journal: Journal) -> None:
     journal.record("event", "a", "x", detail=lambda: {"text": "y" * 5000})
     assert next(iter(journal)).detail == {"text": "y" * 4096 + "… 904 more characters"}
 
 
-def test_what_would_hold_more_than_a_field_does_not_wait(journal: Journal) -> None:
+def test_a_detail_that_would_keep_a_large_value_is_not_deferred(journal: Journal) -> None:
     for n in range(3):
         detail = partial(emitted, [("text", large(n))])
         journal.record("event", "a", "x", detail=detail, holds=1_000_000)

@@ -1,9 +1,9 @@
-"""Marks: what changed of a lab, with its time."""
+"""Marks: changes of a lab, with their times."""
 
 from labkit.core.marks import MAX_MARKS, Mark, Marks
 
 
-def test_marks_have_the_time_at_which_they_came_and_the_oldest_go() -> None:
+def test_marks_have_their_times_and_the_oldest_are_dropped() -> None:
     now = [0.0]
     marks = Marks(lambda: now[0])
     seen: list[Mark] = []

@@ -1,4 +1,4 @@
-"""An async function's own code and its service calls, in random trees of tasks: never at once on a driven clock."""
+"""Random trees of tasks in an async function: its own code and its service calls never overlap on a driven clock."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.core.rig import Platform
 Tree: TypeAlias = tuple[str, Any]
 
 LEAVES: st.SearchStrategy[Tree] = st.one_of(
-    st.tuples(st.just("call"), st.sampled_from([0.0, 0.0, 3.0, 5.0])),  # seconds of lab time that hold it
+    st.tuples(st.just("call"), st.sampled_from([0.0, 0.0, 3.0, 5.0])),  # seconds of lab time that delay it
     st.tuples(st.just("code"), st.integers(0, 25)),  # turns of the loop
 )
 TREES: st.SearchStrategy[Tree] = st.recursive(
@@ -36,7 +36,7 @@ REAL = (0.0, 0.0004, 0.0001, 0.0, 0.0009, 0.0002)  # seconds that calls take
 
 @dataclass
 class Story:
-    """What two functions on a platform do. log: each step as it happens; real: seconds of real time for each call."""
+    """The run of two functions on a platform. log: each step in order; real: seconds of real time per call."""
 
     platform: Platform
     real: Iterator[float]
@@ -46,7 +46,7 @@ class Story:
 
     @contextmanager
     def during(self, what: str, name: str) -> Iterator[None]:
-        """Count a call, or own code, and see that nothing else that excludes it is in progress."""
+        """Count a call, or own code, and assert that nothing that excludes it is in progress."""
         vars(self)[what] += 1
         self.log.append(f"{name} begins")
         self.check()
@@ -127,7 +127,7 @@ async def _through_a_queue(works: list[Callable[[], Any]]) -> None:
 
 
 async def played(trees: list[Tree], real: Iterator[float], turns: int = 0) -> list[str]:
-    """Play trees on a driven clock. turns: of the loop, for which the platform stays idle each time that it is."""
+    """Run trees on a driven clock. turns: of the loop, for which the platform has to stay idle each time."""
     platform = Platform(turns=turns)
     story = Story(platform, real)
     for number, tree in enumerate(trees):
@@ -144,7 +144,7 @@ async def played(trees: list[Tree], real: Iterator[float], turns: int = 0) -> li
 def test_own_code_and_calls_exclude_each_other_in_the_same_order(
     loop: Callable[[], asyncio.AbstractEventLoop] | None, trees: list[Tree], shift: int
 ) -> None:
-    """However long each call takes in real time."""
+    """Independent of the real time that each call takes."""
 
     def log(times: tuple[float, ...]) -> list[str]:
         with asyncio.Runner(loop_factory=loop) as runner:
@@ -157,7 +157,7 @@ def test_own_code_and_calls_exclude_each_other_in_the_same_order(
 @pytest.mark.parametrize("loop", [None, loop_factory()], ids=["asyncio", "the platform's"])
 @settings(max_examples=30, deadline=None)
 @given(trees=st.lists(TREES, min_size=1, max_size=2), turns=st.integers(1, 12))
-def test_nothing_is_left_to_happen_in_later_turns_of_the_loop_once_the_platform_is_idle(
+def test_no_step_remains_for_later_turns_of_the_loop_once_the_platform_is_idle(
     loop: Callable[[], asyncio.AbstractEventLoop] | None, trees: list[Tree], turns: int
 ) -> None:
     def log(turns: int) -> list[str]:
@@ -167,14 +167,14 @@ def test_nothing_is_left_to_happen_in_later_turns_of_the_loop_once_the_platform_
     assert log(0) == log(turns)
 
 
-async def test_a_loop_has_its_own_call_soon_back_once_no_function_runs() -> None:
+async def test_the_loops_own_call_soon_is_restored_once_no_function_runs() -> None:
     platform = Platform()
     loop = asyncio.get_running_loop()
 
     async def run(_: object) -> None:
         with Branches(platform.turns) as branches:
             assert "call_soon" in vars(loop)
-            await asyncio.gather(*(branches.call(partial(platform.works, name)) for name in "ab"))
+            await asyncio.gather(*(branches.call(partial(platform.run_logged, name)) for name in "ab"))
 
     for receiver in "xy":
         platform.events.queue("a", receiver, run, None)
@@ -182,16 +182,16 @@ async def test_a_loop_has_its_own_call_soon_back_once_no_function_runs() -> None
     assert "call_soon" not in vars(loop)
 
 
-async def test_a_callback_that_is_cancelled_keeps_nobody_from_resting() -> None:
+async def test_a_cancelled_callback_does_not_keep_the_function_from_resting() -> None:
     platform = Platform()
     loop = asyncio.get_running_loop()
 
     async def run(_: object) -> None:
         with Branches(platform.turns) as branches:
-            call = asyncio.ensure_future(branches.call(partial(platform.works, "call")))
-            loop.call_soon(platform.heard.append, "never").cancel()
+            call = asyncio.ensure_future(branches.call(partial(platform.run_logged, "call")))
+            loop.call_soon(platform.log.append, "never").cancel()
             await call
 
     platform.events.queue("a", "x", run, None)
     await platform.activity.idle()
-    assert platform.pairs == ["call"]
+    assert platform.uninterrupted == ["call"]

@@ -1,4 +1,4 @@
-"""Slots: so many at once, the others in their order."""
+"""Slots: a limited number of concurrent users, the others queue in order."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from labkit.core.slots import Slots
 
 
-async def test_those_that_wait_for_a_slot_go_on_in_their_order() -> None:
+async def test_waiters_get_slots_in_order() -> None:
     slots, went_on = Slots(2), []
 
     async def wait(name: str) -> None:
@@ -20,7 +20,7 @@ async def test_those_that_wait_for_a_slot_go_on_in_their_order() -> None:
     waiting = [asyncio.create_task(wait(name)) for name in "abc"]
     await asyncio.sleep(0)
     slots.release()
-    assert not slots.acquire()  # nobody overtakes the one that it was given to
+    assert not slots.acquire()  # no later one overtakes the one that got the slot
     slots.release()
     await asyncio.gather(*waiting[:2])
     assert went_on == ["a", "b"]
@@ -32,7 +32,7 @@ async def test_those_that_wait_for_a_slot_go_on_in_their_order() -> None:
 
 
 @pytest.mark.parametrize("given", [False, True])
-async def test_a_slot_is_not_lost_with_one_that_is_cancelled(given: bool) -> None:
+async def test_the_slot_of_a_cancelled_waiter_is_not_lost(given: bool) -> None:
     slots = Slots(1)
     assert slots.acquire()
     first, second = asyncio.create_task(slots.wait()), asyncio.create_task(slots.wait())
@@ -47,7 +47,7 @@ async def test_a_slot_is_not_lost_with_one_that_is_cancelled(given: bool) -> Non
     assert first.cancelled()
 
 
-async def test_nobody_gets_one_once_they_are_cancelled() -> None:
+async def test_cancelled_waiters_get_no_slot() -> None:
     slots = Slots(1)
     assert slots.acquire()
     waiting = asyncio.create_task(slots.wait())

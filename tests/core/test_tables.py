@@ -1,4 +1,4 @@
-"""Tables are made as they are declared, also those that are declared after the first lab has started."""
+"""Creation of tables, also of tables declared after the first lab has started."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Described = dict[str, list[tuple[Any, ...]]]
 
 
 def described(connection: Connection) -> Described:
-    """All that SQLite knows of the tables and indexes."""
+    """Return SQLite's description of all tables and indexes."""
     listed = connection.exec_driver_sql("SELECT type, name, tbl_name FROM sqlite_master ORDER BY 1, 2")
     found: Described = {"": [tuple(row) for row in listed]}
     for kind, name, _ in found[""]:
         pragmas = ("table_xinfo", "foreign_key_list", "index_list") if kind == "table" else ("index_xinfo",)
         for pragma in pragmas:
             rows = connection.exec_driver_sql(f"PRAGMA {pragma}('{name}')")
-            # an index's number follows the order of a set, which differs from time to time
+            # an index's number follows the order of a set, which is not fixed
             found[f"{pragma} {name}"] = sorted(tuple(row)[pragma == "index_list" :] for row in rows)
     return found
 
@@ -37,7 +37,7 @@ def made_by_sqlalchemy(tables: MetaData) -> Described:
 
 
 @pytest.mark.parametrize("file", [None, "lab.db"])
-async def test_they_are_as_declared(tmp_path: Path, file: str | None) -> None:
+async def test_tables_equal_their_declarations(tmp_path: Path, file: str | None) -> None:
     tables = MetaData()
     thing = Table(
         "thing",
@@ -48,7 +48,7 @@ async def test_they_are_as_declared(tmp_path: Path, file: str | None) -> None:
     )
     Index("by_two", thing.c.size, thing.c.other, unique=True)
     for later in (False, True):
-        if later:  # the file has the first table by now
+        if later:  # the file has the first table already
             Table("part", tables, Column("of", ForeignKey("thing.name"), index=True), Column("on", Boolean))
         database = Database(None if file is None else tmp_path / file)
         database.start(tables)

@@ -1,4 +1,4 @@
-"""A few tables, and what is done with them."""
+"""Tables for tests of the database, and statements on them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ thing = Table("thing", tables, Column("name", String, primary_key=True), Column(
 Table(
     "part",
     tables,
-    # Judged when the transaction commits: the way to a COMMIT that fails.
+    # Checked when the transaction commits, so that a COMMIT can fail.
     Column("of", String, ForeignKey("thing.name", deferrable=True, initially="DEFERRED")),
 )
 

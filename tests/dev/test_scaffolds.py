@@ -1,4 +1,4 @@
-"""Scaffolds: what they write into a copy of the checkout passes lint, its own tests and its own checks."""
+"""Scaffolds: the files that they write pass lint, their own tests and their own checks."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ NEW = (
 )
 
 
-pytestmark = pytest.mark.xdist_group("scaffolds")  # one copy for all
+pytestmark = pytest.mark.xdist_group("scaffolds")  # one copy for all tests
 
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of what a checkout holds, with something new of each kind."""
+    """A copy of the checkout, with a new scaffold of each kind."""
     folder = tmp_path_factory.mktemp("checkout")
     for name in COPIED:
         if (source := CHECKOUT / name).is_dir():
@@ -39,7 +39,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _run(folder: Path, module: str, *arguments: str | Path, status: int = 0) -> str:
-    """Run a module of Python in a folder, whose packages come before those that are installed."""
+    """Run a Python module in a folder, whose packages take precedence over installed ones."""
     command = [sys.executable, "-m", module, *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=100)
     assert done.returncode == status, done.stdout + done.stderr
@@ -90,7 +90,9 @@ def test_their_checks_pass_and_notice_their_mutants(copy: Path) -> None:
         ("fault", "delay", "labkit/fleet/fault_kinds.py has '\"delay\":' already"),
     ],
 )
-def test_what_cannot_be_written_changes_nothing(copy: Path, kind: str, name: str, message: str) -> None:
+def test_a_scaffold_that_cannot_be_written_changes_nothing(
+    copy: Path, kind: str, name: str, message: str
+) -> None:
     before = _written(copy)
     assert _run(copy, "labkit.dev", "new", kind, name, status=1) == f"Error: {message}\n"
     assert _written(copy) == before

@@ -233,7 +233,7 @@ async def test_a_browser_asks_for_nothing_and_runs_nothing_and_they_fit_each_wid
                 assert await tab.evaluate(cut) == 0
                 assert await tab.evaluate(tops) == (3 if width == 1000 else len(lab.handsets))
         assert "Push · apn" in await tab.page()
-        assert await tab.complaints() == []
+        assert await tab.log_entries() == []
 
 
 # ---- the provider's handle

@@ -13,13 +13,13 @@ from tests.reporting.test_html import made, run
 pytestmark = [needs_chromium, pytest.mark.xdist_group("chromium")]  # they share a browser
 
 
-async def complaints(tab: Tab, page: str, folder: Path) -> list[str]:
+async def log_entries(tab: Tab, page: str, folder: Path) -> list[str]:
     """What the browser has said about pages on its console, once it has shown all of this one."""
     file = folder / "page.html"
     file.write_text(page)
     await tab.goto(file.as_uri())
     assert "</html>" in await tab.page()
-    return await tab.complaints()
+    return await tab.log_entries()
 
 
 async def test_the_pages_ask_for_nothing_and_what_they_must_not_do_would_show(
@@ -27,9 +27,9 @@ async def test_the_pages_ask_for_nothing_and_what_they_must_not_do_would_show(
 ) -> None:
     async with browser(chromium_port) as tab:
         for page in (html.report_page(made(run())), html.notebook_page(run("x = 1"))):
-            assert await complaints(tab, page, tmp_path) == []
+            assert await log_entries(tab, page, tmp_path) == []
         page = html.report_page(made(run())).replace("</body>", "<script>1</script><img src='x.png'></body>")
-        found = await complaints(tab, page, tmp_path)
+        found = await log_entries(tab, page, tmp_path)
         assert len(found) == 2, found
         assert all("Content Security Policy" in each for each in found)
 

@@ -20,4 +20,4 @@ async def test_the_form_keeps_to_its_own_policy(
         page = await tab.page()
         assert 'name="authorize"' in page
         assert "Ann Lee" in page
-        assert await tab.complaints() == []
+        assert await tab.log_entries() == []
