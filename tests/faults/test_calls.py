@@ -1,4 +1,4 @@
-"""Faults of service calls, from cells and from scripts, of two solutions."""
+"""Faults of service calls from cells and scripts, in two solutions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def lab() -> Iterator[Lab]:
         yield lab
 
 
-def test_an_error_object_comes_instead_of_the_work(lab: Lab) -> None:
+def test_a_fault_before_the_call_returns_an_error_object(lab: Lab) -> None:
     acme, other = lab.solution("acme"), lab.solution("other")
     fault = lab.faults.add("Keystore.set", status=503, solution="acme", first=1, name="down")
     refused = acme.Keystore.set(key="a", value="1")
@@ -36,7 +36,7 @@ def test_an_error_object_comes_instead_of_the_work(lab: Lab) -> None:
     assert (fault.hits, fault.seen) == (1, 1)
 
 
-def test_the_work_is_done_and_the_result_is_lost(lab: Lab) -> None:
+def test_a_fault_after_the_call_replaces_its_result(lab: Lab) -> None:
     acme = lab.solution("acme")
     lab.faults.add("Keystore.*", status=504, body="no answer in time", when="after", first=1)
     lost = acme.get("/count").json()["value"]
@@ -44,7 +44,7 @@ def test_the_work_is_done_and_the_result_is_lost(lab: Lab) -> None:
     assert acme.get("/count").json()["value"]["value"] == 2
 
 
-def test_a_call_is_lost_and_seems_done(lab: Lab) -> None:
+def test_a_lost_call_returns_success(lab: Lab) -> None:
     acme, other = lab.solution("acme"), lab.solution("other")
     for each in (acme, other):
         each.User.createRole(role_id="guest")
@@ -61,7 +61,7 @@ def test_a_call_is_lost_and_seems_done(lab: Lab) -> None:
     assert (fault.hits, fault.seen) == (1, 1)
 
 
-def test_fields_of_a_result_and_of_an_error_object(lab: Lab) -> None:
+def test_fields_of_results_and_of_error_objects_are_changed(lab: Lab) -> None:
     acme = lab.solution("acme")
     acme.User.createUser(email="ann@example.com", name="Ann", password="correct horse")
     lab.faults.add("User.listUsers", drop="creation_date", replace={"name": None})
@@ -72,7 +72,7 @@ def test_fields_of_a_result_and_of_an_error_object(lab: Lab) -> None:
     assert acme.User.getUser(id=1)["status"] == 0
 
 
-def test_another_result_each_time_anew(lab: Lab) -> None:
+def test_each_replaced_result_is_a_copy(lab: Lab) -> None:
     acme = lab.solution("acme")
     lab.faults.add("Config.*", body={"list": []})
     first = (
@@ -85,7 +85,7 @@ def test_another_result_each_time_anew(lab: Lab) -> None:
     assert acme.call("Config", dir(acme.Config)[0]) == {"list": []}
 
 
-def test_a_refused_call_meets_nothing_before_the_work(lab: Lab) -> None:
+def test_a_refused_call_gets_no_fault_before_the_work(lab: Lab) -> None:
     acme = lab.solution("acme")
     fault = lab.faults.add("*.*", status=500)
     assert acme.call("Nothing", "at", {})["status"] == 404
@@ -93,7 +93,7 @@ def test_a_refused_call_meets_nothing_before_the_work(lab: Lab) -> None:
     assert fault.seen == 0
 
 
-def test_the_journal_knows_which_run_it_hit(lab: Lab) -> None:
+def test_the_journal_has_the_run_of_the_affected_call(lab: Lab) -> None:
     acme = lab.solution("acme")
     lab.faults.add("Keystore.command", status=500)
     acme.get("/count")
@@ -104,7 +104,7 @@ def test_the_journal_knows_which_run_it_hit(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_delay_holds_the_script_and_no_activity(lab: Lab, when: Any) -> None:
+def test_a_delayed_script_is_no_pending_work(lab: Lab, when: Any) -> None:
     acme, other = lab.solution("acme"), lab.solution("other")
     lab.faults.add("Keystore.*", delay=5, when=when, solution="acme")
     waiting = lab.begin(acme.get, "/count")
@@ -116,7 +116,7 @@ def test_a_delay_holds_the_script_and_no_activity(lab: Lab, when: Any) -> None:
     assert waiting.result().json()["value"]["value"] == 1
 
 
-def test_a_cell_that_would_wait_for_ever_is_told(lab: Lab) -> None:
+def test_a_cell_that_would_wait_for_ever_raises(lab: Lab) -> None:
     acme = lab.solution("acme")
     device = lab.product("thermostat").device("t-1").activate()
     lab.faults.add("Keystore.*", delay=5, name="slow")
@@ -151,7 +151,7 @@ def test_a_poll_that_a_fault_delays(lab: Lab) -> None:
     assert poll.result() == "x"
 
 
-def test_what_waits_behind_a_delayed_call_is_no_activity(lab: Lab) -> None:
+def test_a_call_behind_a_delayed_one_is_no_pending_work(lab: Lab) -> None:
     device = lab.product("thermostat").device("t-1").activate()
     keep = 'Keystore.command{key = "seen", command = "rpush", args = {data.value[2]}}'
     acme = lab.solution("acme")
@@ -159,14 +159,14 @@ def test_what_waits_behind_a_delayed_call_is_no_activity(lab: Lab) -> None:
     lab.faults.add("Keystore.command", delay=5, solution="acme", first=2)
     for value in "abc":
         device.write(message=value)
-    lab.settle()  # the first one's call is held, and the others wait for it
+    lab.settle()  # the first call is delayed, and the others wait for it
     lab.clock.advance(9.9)
     lab.clock.advance(0.1)
     seen = acme.Keystore.command(key="seen", command="lrange", args=[0, -1])
     assert seen["value"] == ["a", "b", "c"]
 
 
-def test_calls_that_a_run_makes_side_by_side(lab: Lab) -> None:
+def test_concurrent_calls_of_one_run(lab: Lab) -> None:
     acme = lab.solution("acme")
 
     async def several(services: Any) -> object:

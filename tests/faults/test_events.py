@@ -1,4 +1,4 @@
-"""Faults of events: lost, doubled, late, in the way of others, changed."""
+"""Faults of events: lost, doubled, late, delayed, changed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Keystore.set{key = "v" .. n, value = os.time() .. " " .. data.device_sn .. " " .
 
 
 class Story:
-    """Two products, two solutions, and what they handled."""
+    """Two products, two solutions, and the events that these handled."""
 
     def __init__(self, lab: Lab) -> None:
         self.lab = lab
@@ -42,10 +42,10 @@ class Story:
     def device(self, product: int, identity: str) -> Device:
         return self.products[product].device(identity).activate()
 
-    def taken(self, name: str) -> list[str]:
+    def handled(self, name: str) -> list[str]:
         self.lab.settle()
-        taken, self.got[name] = self.got[name], []
-        return taken
+        handled, self.got[name] = self.got[name], []
+        return handled
 
 
 @pytest.fixture
@@ -54,13 +54,13 @@ def story() -> Iterator[Story]:
         yield Story(lab)
 
 
-def test_lost_for_one_solution_alone(story: Story) -> None:
+def test_an_event_is_lost_for_one_solution_only(story: Story) -> None:
     lamp = story.device(1, "l-1")
     fault = story.lab.faults.add("device datapoint", lost=True, solution="other", every=2)
     for number in range(4):
         lamp.write(a=number)
-    assert story.taken("acme") == ["0@0", "1@0", "2@0", "3@0"]
-    assert story.taken("other") == ["0@0", "2@0"]
+    assert story.handled("acme") == ["0@0", "1@0", "2@0", "3@0"]
+    assert story.handled("other") == ["0@0", "2@0"]
     assert (fault.hits, fault.seen) == (2, 4)
     hits = story.lab.journal.select("fault", "lamp/l-1")
     events = {each.sequence: each.summary for each in story.lab.journal.select("event")}
@@ -72,31 +72,31 @@ def test_doubled_at_once_and_later(story: Story) -> None:
     story.lab.faults.add("device datapoint", doubled=True, first=1)
     story.lab.faults.add("device datapoint", doubled=True, late=2.5, first=1, identity="t-1")
     device.write(a="x")
-    assert story.taken("acme") == ["x@0", "x@0"]
+    assert story.handled("acme") == ["x@0", "x@0"]
     story.lab.clock.advance(2.4)
-    assert story.taken("acme") == []
+    assert story.handled("acme") == []
     story.lab.clock.advance(1)
-    assert story.taken("acme") == ["x@2.5"]
+    assert story.handled("acme") == ["x@2.5"]
 
 
-def test_what_is_late_is_overtaken_and_what_is_delayed_is_not(story: Story) -> None:
+def test_a_late_event_is_overtaken_and_a_delayed_one_is_not(story: Story) -> None:
     device, other = story.device(0, "t-1"), story.device(0, "t-2")
     story.lab.faults.add("device datapoint", late=3.25, first=1)
     for value in "abc":
         device.write(a=value)
-    assert story.taken("acme") == ["b@0", "c@0"]
+    assert story.handled("acme") == ["b@0", "c@0"]
     story.lab.clock.advance(3.25)
-    assert story.taken("acme") == ["a@3.25"]
+    assert story.handled("acme") == ["a@3.25"]
     story.lab.faults.add("device datapoint", delay=1, first=1)
     for value in "def":
         device.write(a=value)
     other.write(a="at once")
-    assert story.taken("acme") == ["at once@3.25"]
+    assert story.handled("acme") == ["at once@3.25"]
     story.lab.clock.advance(1)
-    assert story.taken("acme") == ["d@4.25", "e@4.25", "f@4.25"]
+    assert story.handled("acme") == ["d@4.25", "e@4.25", "f@4.25"]
 
 
-def test_fields_and_for_whom(story: Story) -> None:
+def test_fields_are_changed_for_selected_receivers(story: Story) -> None:
     ours, others, odd = story.device(0, "t-1"), story.device(1, "t-1"), story.device(0, "t/ü")
     story.lab.faults.add(
         "device datapoint", replace={"value.1": "changed"}, product="thermostat", identity="t-1"
@@ -104,7 +104,7 @@ def test_fields_and_for_whom(story: Story) -> None:
     story.lab.faults.add("device datapoint", drop="value", identity="t/*")
     for device in (ours, others, odd):
         device.write(a="x")
-    assert sorted(story.taken("acme")) == ["changed@0", "gone@0", "x@0"]
+    assert sorted(story.handled("acme")) == ["changed@0", "gone@0", "x@0"]
     assert ours.read("a") == {"a": "x"}
     [event, *_] = [
         each.detail
@@ -112,7 +112,7 @@ def test_fields_and_for_whom(story: Story) -> None:
         if each.summary == "datapoint"
     ]
     assert event is not None
-    assert event["value"][1] == "x"  # what was raised, not what arrived
+    assert event["value"][1] == "x"  # the emitted event, not the received one
 
 
 def test_events_of_devices_by_their_type(story: Story) -> None:
@@ -129,34 +129,34 @@ def test_events_of_devices_by_their_type(story: Story) -> None:
     assert seen == ["data_in"]
 
 
-def test_a_reset_and_a_clear_end_what_is_late(story: Story) -> None:
+def test_a_reset_and_a_clear_drop_late_events(story: Story) -> None:
     device = story.device(0, "t-1")
     story.lab.faults.add("device datapoint", late=3)
     device.write(a="x")
     story.lab.faults.clear()
     story.lab.clock.advance(10)
-    assert story.taken("acme") == []
+    assert story.handled("acme") == []
     story.lab.faults.add("device datapoint", late=3, name="again")
     device.write(a="y")
     story.lab.faults.remove("again")
     story.lab.clock.advance(10)
-    assert story.taken("acme") == ["y@13"]
+    assert story.handled("acme") == ["y@13"]
 
 
-def test_how_many_may_be_late(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_late_events_is_limited(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
     assert MAX_WAITING == 10_000
     monkeypatch.setattr("labkit.faults.lanes.MAX_WAITING", 2)
     device = story.device(0, "t-1")
     fault = story.lab.faults.add("device datapoint", late=3)
     for value in "abcd":
         device.write(a=value)
-    assert story.taken("acme") == ["c@0", "d@0"]
+    assert story.handled("acme") == ["c@0", "d@0"]
     assert fault.hits == 2
     story.lab.clock.advance(3)
-    assert story.taken("acme") == ["a@3", "b@3"]
+    assert story.handled("acme") == ["a@3", "b@3"]
 
 
-def test_a_script_in_lua(story: Story) -> None:
+def test_a_fault_of_a_lua_handler(story: Story) -> None:
     acme = story.lab.solution("acme")
     acme.on("device", "datapoint", lua=LUA, replace=True)
     story.lab.faults.add("device datapoint", doubled=True)

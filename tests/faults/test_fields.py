@@ -1,4 +1,4 @@
-"""Fields that go or are replaced: what was given stays as it was."""
+"""Fields that faults drop or replace; the original data stays unchanged."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ DATA = st.recursive(
         ("1", {1: "a", "2": "b"}, {"2": "b"}),
     ],
 )
-def test_what_a_path_names_goes(drop: str, data: Any, left: Any) -> None:
+def test_the_field_of_a_path_is_dropped(drop: str, data: Any, left: Any) -> None:
     assert Changes([drop], None).apply(data) == (left, True)
 
 
@@ -54,13 +54,13 @@ def test_what_a_path_names_goes(drop: str, data: Any, left: Any) -> None:
         ("a.b.c", {"a": {"b": []}}),
     ],
 )
-def test_what_is_not_there_changes_nothing(drop: str, data: Any) -> None:
+def test_an_absent_field_changes_nothing(drop: str, data: Any) -> None:
     changed, found = Changes([drop], None).apply(data)
     assert changed is data
     assert not found
 
 
-def test_what_is_replaced_keeps_its_place() -> None:
+def test_a_replaced_field_keeps_its_place() -> None:
     data = {"a": 1, "b": [{"c": 2}, {"c": 3}]}
     assert Changes(None, {"b.c": None, "a": {"x": []}}).apply(data) == (
         {"a": {"x": []}, "b": [{"c": None}, {"c": None}]},
@@ -69,7 +69,7 @@ def test_what_is_replaced_keeps_its_place() -> None:
 
 
 @given(DATA, st.lists(NAMES, min_size=1, max_size=3), DATA)
-def test_what_is_given_is_never_changed(data: Any, names: list[str], value: Any) -> None:
+def test_the_original_is_never_changed(data: Any, names: list[str], value: Any) -> None:
     before = copy.deepcopy(data)
     Changes([".".join(names)], {names[0]: value, "*": value}).apply(data)
     assert data == before
@@ -93,7 +93,7 @@ def test_json_text(data: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "no JSON", "[" * 100_000, '{"a": ', "1"])
-def test_text_that_is_no_json_stays(text: str) -> None:
+def test_text_that_is_no_json_is_unchanged(text: str) -> None:
     message = json_message(text)
     assert not message.apply(Changes(["a"]))
     assert message.text == text
@@ -129,12 +129,12 @@ def test_a_form() -> None:
         ("", True),
     ],
 )
-def test_which_bodies_have_fields(type: str, known: bool) -> None:
+def test_types_of_bodies_with_fields(type: str, known: bool) -> None:
     message = FieldMessage(CIMultiDict({"Content-Type": type} if type else {}), '{"a": {"b": 1}}')
     assert message.apply(Changes(["a.b"])) == known
 
 
-def test_a_message_has_more_fields_than_those_of_its_body() -> None:
+def test_a_message_has_fields_beyond_its_body() -> None:
     message = FieldMessage(CIMultiDict({"X-A": "1", "x-a": "2", "B": "b"}), "a=1", "/x/y", "q&r=%20s&r=t")
     fields = ("@x-A", "@b", "@none", ".", "a", "/", "?", "?q", "?r", "?*")
     assert [list(message.values(each)) for each in fields] == [
@@ -157,20 +157,20 @@ def test_a_message_has_more_fields_than_those_of_its_body() -> None:
     assert (message.path, message.query, message.text) == ("/X/Y", "r=s&r=t", "<a=1>")
 
 
-def test_fields_are_put_where_they_are_not() -> None:
+def test_put_adds_missing_fields() -> None:
     assert Changes(put={"a": 1}).apply({}) == ({"a": 1}, True)
     assert Changes(put={"a": 1}).apply({"a": 1}) == ({"a": 1}, False)
     assert Changes(put={"x.a": 1}).apply([{"x": {}}, {}]) == ([{"x": {"a": 1}}, {}], True)
     assert Changes(put={".": 1}).apply(None) == (1, True)
 
 
-def test_a_field_takes_the_value_beside_it() -> None:
+def test_a_field_can_take_another_fields_value() -> None:
     edit = {"users.id": ["sibling", "name"]}
     data = {"users": [{"id": 1, "name": "a"}, {"id": 2}]}
     assert Changes(edit=edit).apply(data) == ({"users": [{"id": "a", "name": "a"}, {"id": 2}]}, True)
 
 
-def test_what_is_the_same_afterwards_is_no_change() -> None:
+def test_an_edit_without_effect_is_no_change() -> None:
     assert Changes(replace={"a": 1}).apply({"a": 1}) == ({"a": 1}, False)
     assert Changes(replace={"a": True}).apply({"a": 1}) == ({"a": True}, True)
     assert Changes(edit={"a": "lower"}).apply({"a": "x"}) == ({"a": "x"}, False)
@@ -198,7 +198,7 @@ def test_conditions(patterns: dict[str, str] | None, holds: bool) -> None:
     assert Conditions(patterns).hold_in(data) == holds
 
 
-def test_data_that_is_deeper_than_it_may_be_stays() -> None:
+def test_data_deeper_than_the_limit_is_unchanged() -> None:
     deep: Any = {"a": 1}
     for _ in range(100):
         deep = {"b": deep}

@@ -1,4 +1,4 @@
-"""Faults that change what is asked, and those that hit only where what is asked or answered fits."""
+"""Faults that change requests, and conditions on the content of requests and answers."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def write(device: Device, **values: object) -> httpx.Response:
     return device.request("POST", ALIAS, data=values)
 
 
-def test_a_device_s_form_query_and_headers_are_changed_on_their_way(lab: Lab) -> None:
+def test_the_form_query_and_headers_of_a_device_are_changed_before_the_platform_reads_them(lab: Lab) -> None:
     one, lamp = device(lab), device(lab, "lamp", "l-1")
     upper = lab.faults.add(f"POST {ALIAS}", when="before", edit={"message": "upper"}, product="thermostat")
     assert [write(each, message="é b").status_code for each in (one, lamp)] == [204, 204]
     assert (one.read("message"), lamp.read("message")) == ({"message": "É B"}, {"message": "é b"})
-    assert write(one, temperature=5).status_code == 204  # nothing in it to change
+    assert write(one, temperature=5).status_code == 204  # nothing to change in it
     assert (upper.hits, lab.journal.select("fault")[0].summary) == (
         1,
         f"{upper.name}: edit message, before the work",
@@ -59,7 +59,7 @@ def test_a_device_s_form_query_and_headers_are_changed_on_their_way(lab: Lab) ->
     assert [one.request("GET", "/x").status_code for _ in range(2)] == [200, 404]
 
 
-def test_a_body_of_no_text_comes_through_as_it_is(lab: Lab) -> None:
+def test_a_body_that_is_no_text_is_unchanged(lab: Lab) -> None:
     one = device(lab)
     lab.faults.add("POST /*", when="before", edit={"a": "upper"}, put={"@X-More": "1"})
     answer = one.request(
@@ -71,14 +71,14 @@ def test_a_body_of_no_text_comes_through_as_it_is(lab: Lab) -> None:
     assert (answer.status_code, answer.text) == (400, "body: the body is not valid UTF-8")
 
 
-def test_a_body_that_is_too_large_is_refused_as_without_faults(lab: Lab) -> None:
+def test_a_body_above_the_limit_is_refused_as_without_faults(lab: Lab) -> None:
     one = device(lab)
     fault = lab.faults.add(f"POST {ALIAS}", when="before", edit={"message": "upper"})
     assert write(one, message="x" * 70_000).status_code == 413
     assert fault.hits == 0
 
 
-def test_a_solution_s_request_is_changed_on_its_way(lab: Lab) -> None:
+def test_a_request_to_a_solution_is_changed(lab: Lab) -> None:
     acme = lab.solution("acme")
     lab.faults.add(
         "POST /echo/*",
@@ -108,7 +108,7 @@ def test_the_parameters_of_a_call_are_changed(lab: Lab) -> None:
     assert [json.dumps(each).count("k-x") for each in shown] == [1, 0]
 
 
-def test_only_calls_that_are_asked_so_are_hit(lab: Lab) -> None:
+def test_a_condition_selects_calls_by_their_parameters(lab: Lab) -> None:
     acme = lab.solution("acme")
     one = lab.faults.add("Keystore.set", if_given={"key": "a*"}, status=503)
     two = lab.faults.add("Keystore.get", if_given={"key": "!b"}, edit={"value": "number"})
@@ -120,7 +120,7 @@ def test_only_calls_that_are_asked_so_are_hit(lab: Lab) -> None:
     assert (one.hits, two.hits, three.hits) == (1, 1, 1)
 
 
-def test_only_requests_that_are_asked_so_are_hit(lab: Lab) -> None:
+def test_a_condition_selects_requests_by_their_fields(lab: Lab) -> None:
     one = device(lab)
     accept = lab.faults.add(f"* {ALIAS}", if_given={"@Accept": "text/html"}, status=406)
     form = lab.faults.add(
@@ -149,7 +149,7 @@ def test_headers_of_an_answer_are_edited(lab: Lab) -> None:
     assert int(answer.text) == int(lab.clock.time) + 7
 
 
-def test_only_events_with_such_a_payload_are_hit(lab: Lab) -> None:
+def test_a_condition_selects_events_by_their_payload(lab: Lab) -> None:
     heard: list[object] = []
     acme = lab.solution("acme")
 
@@ -167,7 +167,7 @@ def test_only_events_with_such_a_payload_are_hit(lab: Lab) -> None:
     assert fault.hits == 1
 
 
-def test_a_request_that_was_changed_is_the_one_that_further_faults_see(lab: Lab) -> None:
+def test_further_faults_see_the_changed_request(lab: Lab) -> None:
     acme = lab.solution("acme")
     acme.route("GET", "/old", lua="return 'old'")
     acme.route("GET", "/new", lua="return 'new'")
@@ -179,7 +179,7 @@ def test_a_request_that_was_changed_is_the_one_that_further_faults_see(lab: Lab)
     assert acme.get("/old").headers["X-Seen"] == "new"
 
 
-def test_a_provider_s_request_is_changed_on_its_way(lab: Lab) -> None:
+def test_a_request_to_a_provider_is_changed(lab: Lab) -> None:
     google, browser = lab.provider("google"), lab.browser()
     userinfo = google.endpoints["userinfo"]
     elsewhere = f"{userinfo}/elsewhere"

@@ -1,4 +1,4 @@
-"""The list of a lab's faults: handles, tables, names, reset, lab.yaml, those of providers."""
+"""The list of a lab's faults: handles, tables, names, reset, lab.yaml, and faults of providers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def lab() -> Iterator[Lab]:
         yield lab
 
 
-def test_a_table_of_them(lab: Lab) -> None:
+def test_the_table_of_faults(lab: Lab) -> None:
     lab.faults.add(f"POST {ALIAS}", status=503, first=2, product="thermostat", identity=["t-*", "x"])
     lab.faults.add("User.listUsers", drop=["creation_date", "name"], chance=0.25, name="odd <users>")
     frame = lab.faults.frame()
@@ -71,7 +71,9 @@ def test_names(lab: Lab) -> None:
         ("Nothing.*", {}, "no service 'Nothing'"),
     ],
 )
-def test_what_is_not_there_is_named(lab: Lab, where: str, more: dict[str, object], expected: str) -> None:
+def test_an_unknown_site_is_an_error_with_the_known_ones(
+    lab: Lab, where: str, more: dict[str, object], expected: str
+) -> None:
     with pytest.raises(LabError, match=expected):
         lab.faults.add(where, status=500, **more)  # type: ignore[arg-type]
     assert len(lab.faults) == 0
@@ -85,7 +87,7 @@ def test_what_is_not_there_is_named(lab: Lab, where: str, more: dict[str, object
         ("device2 event_in", "no event of device2 'event_in', there are: data_in, event, provisioned"),
     ],
 )
-def test_an_event_that_nobody_raises_is_named(lab: Lab, where: str, expected: str) -> None:
+def test_an_event_of_no_solution_or_device_is_an_error(lab: Lab, where: str, expected: str) -> None:
     with pytest.raises(LabError, match=expected):
         lab.faults.add(where, lost=True)
     lab.faults.add("*  *".replace("  ", " "), lost=True)
@@ -94,12 +96,12 @@ def test_an_event_that_nobody_raises_is_named(lab: Lab, where: str, expected: st
     assert len(lab.faults) == 3
 
 
-def test_a_wrong_argument_is_named(lab: Lab) -> None:
+def test_an_unknown_argument_is_an_error(lab: Lab) -> None:
     with pytest.raises(SettingsError, match="fault at 'GET /x': cut: expected 'before', 'inside' or 'after'"):
         lab.faults.add("GET /x", cut="sometimes")  # type: ignore[arg-type]
 
 
-def test_a_service_of_a_cell(lab: Lab) -> None:
+def test_faults_of_a_service_made_in_a_cell(lab: Lab) -> None:
     acme = lab.solution("acme")
     with pytest.raises(LabError, match="no service 'Twilio'"):
         lab.faults.add("Twilio.send", status=500)
@@ -108,7 +110,7 @@ def test_a_service_of_a_cell(lab: Lab) -> None:
     assert acme.call("Twilio", "send", {"to": "ann"}) == {"sent": "nobody"}
 
 
-def test_one_that_is_spent_costs_nothing_and_makes_space(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_exhausted_fault_is_removed(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("labkit.faults.faults.MAX_FAULTS", 3)
     device = lab.product("thermostat").device("t-1").activate()
     lab.faults.add(f"POST {ALIAS}", status=500, first=1, name="once")
@@ -121,7 +123,7 @@ def test_one_that_is_spent_costs_nothing_and_makes_space(lab: Lab, monkeypatch: 
     assert list(lab.faults.frame().index) == ["a", "b", "c"]
 
 
-def test_a_reset_puts_those_of_the_settings_back(tmp_path: Path) -> None:
+def test_a_reset_restores_the_faults_of_the_settings(tmp_path: Path) -> None:
     file = tmp_path / "lab.yaml"
     file.write_text(
         """
@@ -151,7 +153,7 @@ faults:
         assert lab.provider("google").faults == ["slow at token"]
 
 
-def test_one_of_the_settings_that_cannot_be_is_named(tmp_path: Path) -> None:
+def test_an_impossible_fault_of_the_settings_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"faults\[1\]: no product 'lamp', there are: none"):
         Lab(
             seed=7,
@@ -194,7 +196,7 @@ def test_a_story_with_faults_replays() -> None:
 # --- providers --------------------------------------------------------------------------------------------
 
 
-def test_those_of_providers_are_listed(lab: Lab) -> None:
+def test_faults_of_providers_are_listed(lab: Lab) -> None:
     google = lab.provider("google")
     google.fault("Slow")
     lab.messaging.fault("rate limited")
@@ -226,12 +228,12 @@ def test_those_of_providers_are_listed(lab: Lab) -> None:
         ("provider google", "slow", "expected the step too: provider google token"),
     ],
 )
-def test_one_that_a_provider_has_not_is_named(lab: Lab, where: str, does: str, expected: str) -> None:
+def test_an_unknown_fault_of_a_provider_is_an_error(lab: Lab, where: str, does: str, expected: str) -> None:
     with pytest.raises(LabError, match=expected):
         lab.faults.add(where, does=does)
 
 
-def test_a_provider_of_ones_own(lab: Lab) -> None:
+def test_faults_of_a_custom_provider(lab: Lab) -> None:
     lab.provider("acme", protocol="oauth2")
     lab.faults.add("provider acme authorize", does="deny", chance=0.5, first=3)
     assert lab.provider("acme").faults == ["deny at authorize"]

@@ -1,4 +1,4 @@
-"""How often a fault hits: the first n, every n-th, by chance that is the actor's own."""
+"""Frequency of faults: the first n, every n-th, or with a probability per actor."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def plan(often: dict[str, Any], actors: list[str]) -> list[bool]:
 
 
 @given(COUNTS, COUNTS, st.integers(0, 60))
-def test_the_first_and_every(first: int | None, every: int | None, count: int) -> None:
+def test_first_and_every(first: int | None, every: int | None, count: int) -> None:
     made = fault(first=first, every=every)
     hits = [number for number in range(1, count + 1) if made.is_due("a")]
     expected = [number for number in range(1, count + 1) if number % (every or 1) == 0][:first]
@@ -42,7 +42,9 @@ def test_the_first_and_every(first: int | None, every: int | None, count: int) -
 
 
 @given(st.floats(0.01, 1), ACTORS, st.randoms(use_true_random=False))
-def test_what_others_do_changes_no_actors_chance(chance: float, actors: list[str], random: Any) -> None:
+def test_an_actors_chance_does_not_depend_on_other_actors(
+    chance: float, actors: list[str], random: Any
+) -> None:
     together = list(zip(actors, plan({"chance": chance}, actors), strict=True))
     shuffled = list(actors)
     random.shuffle(shuffled)
@@ -53,7 +55,7 @@ def test_what_others_do_changes_no_actors_chance(chance: float, actors: list[str
         assert mine == plan({"chance": chance}, [actor] * len(mine))
 
 
-def test_chance_is_about_as_it_says_and_another_with_another_seed() -> None:
+def test_hits_have_about_the_set_probability_and_depend_on_the_seed() -> None:
     hits = [
         sum(fault(seed, chance=0.25).is_due(f"d-{number}") for number in range(2000)) for seed in (1, 2, 3)
     ]
@@ -62,7 +64,7 @@ def test_chance_is_about_as_it_says_and_another_with_another_seed() -> None:
     assert all(plan({"chance": 1}, ["a"] * 50))
 
 
-def test_two_faults_draw_from_streams_of_their_own() -> None:
+def test_two_faults_draw_from_separate_streams() -> None:
     identifiers = Identifiers(7)
 
     def draws(*names: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Faults of the requests that the platform itself makes."""
+"""Faults of the requests that the platform itself sends."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.providers.social.test_login import GUIDE, linked
 
 
 class Server:
-    """Answers, and counts what it was asked."""
+    """Outbound client that answers and counts its requests."""
 
     def __init__(self, text: str = '{"a": 1, "b": 2}') -> None:
         self.asked = 0
@@ -50,7 +50,7 @@ def context_with(*faults: dict[str, Any]) -> Context:
     return context
 
 
-async def test_before_the_request_leaves() -> None:
+async def test_a_fault_before_the_request_is_sent() -> None:
     server = Server()
     url = "https://api.example.com:8443/a?b=c"
     context = context_with(
@@ -67,7 +67,7 @@ async def test_before_the_request_leaves() -> None:
     assert await ask(context, server, url) == (200, server.text)
 
 
-async def test_after_its_answer_came() -> None:
+async def test_a_fault_after_the_answer() -> None:
     server = Server()
     url = "https://api.example.com/a"
     context = context_with(
@@ -86,7 +86,7 @@ async def test_after_its_answer_came() -> None:
     assert await ask(context, form, url) == (200, "c=x")
 
 
-async def test_the_journal_has_its_cause() -> None:
+async def test_the_journal_has_the_cause_of_a_fault() -> None:
     context = context_with({"where": "https://x", "status": 500})
     cause = context.journal.record("call", "acme", "Notify.send")
     await ask(context, Server(), "https://x", headers={"X-Labkit-Cause": str(cause)})
@@ -105,6 +105,6 @@ def test_a_login_whose_token_request_fails(fault: dict[str, Any], shown: str) ->
         added = lab.faults.add("POST https://google.social.*", first=1, **fault)
         answer = google.login(guide.url("/social/handle/google/loginurl"), "ann")
         assert (added.hits, shown in answer.text) == (1, True), answer.text
-        assert google.inbox[-1].status == 200  # it was answered
+        assert google.inbox[-1].status == 200  # the request was answered
         again = google.login(guide.url("/social/handle/google/loginurl"), "ann")
         assert again.json()["sub"] == "ann"

@@ -1,4 +1,4 @@
-"""Patterns: as a regular expression would match, in time that a hostile text cannot stretch."""
+"""Patterns: they match like regular expressions, in a time that hostile texts cannot extend."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LETTERS = st.text("ab*é\n", max_size=8)
 
 
 @given(LETTERS, st.text("abé\n", max_size=12))
-def test_as_a_regular_expression_would(pattern: str, text: str) -> None:
+def test_patterns_match_like_a_regular_expression(pattern: str, text: str) -> None:
     regular = ".*".join(map(re.escape, pattern.split("*")))
     assert Pattern(pattern).matches(text) == bool(re.fullmatch(regular, text, re.DOTALL))
 
@@ -36,7 +36,7 @@ def test_many_stars_do_not_take_long() -> None:
     assert process_time() - started < 1
 
 
-def test_what_is_not_known_is_matched_by_no_pattern_at_all() -> None:
+def test_an_unknown_value_matches_no_pattern() -> None:
     assert Patterns(None).match(None)
     assert not Patterns(["*"]).match(None)
     assert Patterns(["a", "b*"]).match("bc")

@@ -1,4 +1,4 @@
-"""Faults of requests: devices, solutions and providers, two tenants, several clients at once."""
+"""Faults of requests: devices, solutions and providers, two tenants, several concurrent clients."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def write(device: Device, value: object = "1") -> httpx.Response:
 # --- before the work --------------------------------------------------------------------------------------
 
 
-def test_a_status_comes_instead_of_the_work(lab: Lab) -> None:
+def test_a_status_replaces_the_work(lab: Lab) -> None:
     one = device(lab, "thermostat", "t-1")
     fault = lab.faults.add(f"POST {ALIAS}", status=503, headers={"Retry-After": "7"}, first=2, name="busy")
     answers = [write(one, value) for value in ("a", "b", "c")]
@@ -58,7 +58,7 @@ def test_a_status_comes_instead_of_the_work(lab: Lab) -> None:
     )
 
 
-def test_any_body_comes_instead_of_the_work(lab: Lab) -> None:
+def test_any_body_can_replace_the_work(lab: Lab) -> None:
     one = device(lab, "thermostat", "t-1")
     lab.faults.add(f"GET {ALIAS}", status=200, body={"é": [1, None]}, first=1)
     lab.faults.add(
@@ -74,7 +74,7 @@ def test_any_body_comes_instead_of_the_work(lab: Lab) -> None:
     assert one.request("GET", f"{ALIAS}?message").status_code == 204
 
 
-def test_cut_before_the_work_and_after_it(lab: Lab) -> None:
+def test_a_cut_before_and_after_the_work(lab: Lab) -> None:
     one = device(lab, "thermostat", "t-1")
     lab.faults.add(f"POST {ALIAS}", cut="before", first=1)
     with pytest.raises(CUT):
@@ -89,7 +89,7 @@ def test_cut_before_the_work_and_after_it(lab: Lab) -> None:
     assert lab.journal.select("error") == []
 
 
-def test_requests_that_are_refused_meet_nothing_before_the_work(lab: Lab) -> None:
+def test_refused_requests_get_no_fault_before_the_work(lab: Lab) -> None:
     device(lab, "thermostat", "t-1")
     fault = lab.faults.add("* /*", status=503, product="thermostat")
     stranger = lab.product("thermostat").device("stranger")
@@ -104,7 +104,7 @@ def test_requests_that_are_refused_meet_nothing_before_the_work(lab: Lab) -> Non
 # --- after it ---------------------------------------------------------------------------------------------
 
 
-def test_the_work_is_done_and_the_answer_is_another(lab: Lab) -> None:
+def test_the_work_is_done_and_its_answer_replaced(lab: Lab) -> None:
     one = device(lab, "thermostat", "t-1")
     lab.faults.add(f"POST {ALIAS}", status=500, when="after", body={"error": "odd"}, first=1)
     answer = write(one, "kept")
@@ -124,7 +124,7 @@ def test_fields_of_a_form(lab: Lab) -> None:
     assert fault.seen == 0
 
 
-def test_headers_come_and_go_also_of_refusals(lab: Lab) -> None:
+def test_headers_are_added_and_dropped_also_of_refusals(lab: Lab) -> None:
     one = device(lab, "thermostat", "t-1")
     lab.faults.add("* /*", headers={"WWW-Authenticate": "", "X-Odd": "ü"}, if_status=401)
     answer = one.request("GET", f"{ALIAS}?message", credentials=False)
@@ -150,14 +150,14 @@ def test_cut_inside_an_answer(tmp_path: Any, framing: str) -> None:
         for path in ("/timestamp", f"{ALIAS}?message", "/provision/download?id=fw"):
             with pytest.raises(CUT):
                 one.request("GET", path)
-        with pytest.raises(CUT):  # a 204 has no middle: nothing of it leaves
+        with pytest.raises(CUT):  # a 204 cannot be cut inside: nothing of it is sent
             write(one)
         lab.faults.clear()
         assert one.download("fw") == content.read_bytes()
         assert lab.journal.select("error") == []
 
 
-def test_a_download_is_changed_before_it_leaves(lab: Lab) -> None:
+def test_a_download_is_changed_before_it_is_sent(lab: Lab) -> None:
     product = lab.product("thermostat")
     product.content.add("fw", b"firmware")
     one = product.device("t-1").activate()
@@ -171,10 +171,10 @@ def test_a_download_is_changed_before_it_leaves(lab: Lab) -> None:
     assert (fault.hits, fault.seen) == (1, 3)
 
 
-# --- for whom ---------------------------------------------------------------------------------------------
+# --- selection ----------------------------------------------------------------------------------------------
 
 
-def test_for_whom(lab: Lab) -> None:
+def test_faults_for_selected_devices(lab: Lab) -> None:
     for name, product, identity in (
         ("a", "thermostat", "x-1"),
         ("b", "thermostat", "ü/x-2"),
@@ -190,13 +190,13 @@ def test_for_whom(lab: Lab) -> None:
     assert write(device(lab, "lamp", "x-3")).status_code == 204
 
 
-def test_of_a_site(lab: Lab) -> None:
+def test_faults_of_a_site(lab: Lab) -> None:
     one, other = device(lab, "thermostat", "t-1"), device(lab, "lamp", "t-1")
     lab.faults.add(f"POST {ALIAS}", status=500, site="lamp.m2.*")
     assert [write(each).status_code for each in (one, other)] == [204, 500]
 
 
-def test_of_a_solution(lab: Lab) -> None:
+def test_faults_of_a_solution(lab: Lab) -> None:
     acme, other = lab.solution("acme"), lab.solution("other")
     for each in (acme, other):
         each.route("GET", "/people/{id}", lua="return {id = request.parameters.id, list = {{n = 1, m = 2}}}")
@@ -213,7 +213,7 @@ def test_of_a_solution(lab: Lab) -> None:
     assert [each.status for each in lab.journal.select("request", "other")] == [200, 502, None, 200]
 
 
-def test_of_a_provider(lab: Lab) -> None:
+def test_faults_of_a_provider(lab: Lab) -> None:
     google = lab.provider("google")
     lab.faults.add("GET /*", status=418, body={"tea": True}, site="google.social.*", first=1)
     lab.faults.add("GET /*", cut="before", site="google.social.*", first=1)
@@ -231,10 +231,10 @@ def test_of_a_provider(lab: Lab) -> None:
     ]
 
 
-# --- several at once --------------------------------------------------------------------------------------
+# --- concurrent requests --------------------------------------------------------------------------------------
 
 
-def test_several_clients_at_once_meet_as_many_faults_as_were_to_come(lab: Lab) -> None:
+def test_concurrent_clients_get_the_set_number_of_faults(lab: Lab) -> None:
     devices = [device(lab, ("thermostat", "lamp")[number % 2], f"d-{number}") for number in range(8)]
     fault = lab.faults.add(f"POST {ALIAS}", status=503, every=3, first=20, product="thermostat")
     with ThreadPoolExecutor(8) as pool:
@@ -244,7 +244,7 @@ def test_several_clients_at_once_meet_as_many_faults_as_were_to_come(lab: Lab) -
     assert (fault.hits, fault.seen) == (20, 60)
 
 
-def test_chance_is_each_devices_own(lab: Lab) -> None:
+def test_chance_is_drawn_per_device(lab: Lab) -> None:
     def played(*order: str) -> dict[str, list[int]]:
         devices = {name: device(lab, "thermostat", name) for name in ("a", "b")}
         lab.faults.add(f"POST {ALIAS}", status=503, chance=0.5)
@@ -264,7 +264,7 @@ def test_chance_is_each_devices_own(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_delay_on_the_virtual_clock_is_held_and_no_activity(lab: Lab, when: Any) -> None:
+def test_a_delay_on_the_virtual_clock_is_no_pending_work(lab: Lab, when: Any) -> None:
     one, other = device(lab, "thermostat", "t-1"), device(lab, "thermostat", "t-2")
     lab.faults.add(f"POST {ALIAS}", delay=30.25, when=when, identity="t-1")
     waiting = lab.begin(write, one, "late")
@@ -290,7 +290,7 @@ def test_delays_add_up_and_end_with_an_answer(lab: Lab) -> None:
     assert waiting.result().status_code == 504
 
 
-def test_who_leaves_a_delayed_request_leaves_nothing_behind() -> None:
+def test_a_client_that_leaves_a_delayed_request_leaves_no_state() -> None:
     with Lab(seed=7, http_port=0) as lab:
         product = lab.product("thermostat", resources=RESOURCES)
         one = product.device("t-1").activate()
@@ -303,7 +303,7 @@ def test_who_leaves_a_delayed_request_leaves_nothing_behind() -> None:
         assert one.read("message") == {}
 
 
-async def test_on_a_running_clock_a_delay_takes_its_time() -> None:
+async def test_a_delay_on_a_running_clock_takes_its_time() -> None:
     def play() -> float:
         with Lab(speed=100) as lab:
             one = device_of(lab)

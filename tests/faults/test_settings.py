@@ -1,4 +1,4 @@
-"""Faults as settings: what is wrong is named, with what was expected."""
+"""Faults in settings: an invalid one is refused with the expected form."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("values", "expected"), WRONG, ids=range(len(WRONG)))
-def test_what_is_wrong_is_named(values: dict[str, Any], expected: str) -> None:
+def test_an_invalid_fault_is_refused_with_the_expected_form(values: dict[str, Any], expected: str) -> None:
     with pytest.raises(SettingsError, match=expected):
         build(FaultSettings, values, "")
 
@@ -113,19 +113,19 @@ def test_what_is_wrong_is_named(values: dict[str, Any], expected: str) -> None:
         ("provider messaging", ("provider", "messaging", "")),
     ],
 )
-def test_what_a_place_is(text: str, place: tuple[str, str, str]) -> None:
+def test_a_text_selects_a_site(text: str, place: tuple[str, str, str]) -> None:
     assert place_of(text) == place
 
 
 @given(st.text(max_size=60))
-def test_any_text_is_a_place_or_refused(text: str) -> None:
+def test_any_text_is_a_site_or_refused(text: str) -> None:
     try:
         place_of(text)
     except ValueError as error:
         assert "expected" in str(error)  # noqa: PT017
 
 
-def test_those_of_a_file_name_their_key_and_line(tmp_path: Path) -> None:
+def test_an_invalid_fault_of_a_file_is_refused_with_its_key_and_line(tmp_path: Path) -> None:
     file = tmp_path / "lab.yaml"
     file.write_text("faults:\n  - {where: GET /x, status: 500}\n  - where: GET /x\n    status: 5\n")
     with pytest.raises(SettingsError, match=r"faults\[1\].status: .* \(line 4\)"):
@@ -135,7 +135,7 @@ def test_those_of_a_file_name_their_key_and_line(tmp_path: Path) -> None:
     assert (fault.late, fault.identity) == (1.5, ("t-*", "x"))
 
 
-def test_how_many_there_may_be() -> None:
+def test_the_number_of_faults_is_limited() -> None:
     with pytest.raises(SettingsError, match="faults"):
         build(LabSettings, {"faults": [{"where": "GET /x", "status": 500}] * 1001})
 

@@ -1,4 +1,4 @@
-"""What waits for something that a fault delays is no activity: the lab settles, and its clock can be advanced."""
+"""Settling during delays: work that waits for a delay is not pending, and the clock can be advanced."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def lab() -> Iterator[Lab]:
 
 
 def settled(lab: Lab) -> None:
-    """Raises TimeoutError where it does not settle."""
+    """Settle the lab. Raises TimeoutError if it does not settle."""
 
     async def settle() -> None:
         async with asyncio.timeout(20):
@@ -58,7 +58,7 @@ def test_handlers_of_several_subscribers(lab: Lab, delayed: int) -> None:
     settled(lab)
 
 
-def test_more_delayed_runs_than_may_be_under_way(lab: Lab) -> None:
+def test_more_delayed_runs_than_may_be_concurrent(lab: Lab) -> None:
     product = lab.product("thermostat", resources={"message": "string"})
     acme = lab.solution("acme", products=[product])
     acme.on(
@@ -68,7 +68,7 @@ def test_more_delayed_runs_than_may_be_under_way(lab: Lab) -> None:
     for number in range(5):
         product.device(f"t-{number}").activate().write(message="x")
     settled(lab)
-    for seen in ("2", "4", "5"):  # two at a time
+    for seen in ("2", "4", "5"):  # at most two at a time
         lab.clock.advance(5)
         settled(lab)
         assert acme.Keystore.get(key="n") == {"value": seen}
@@ -78,7 +78,7 @@ SEND = 'return Notify.send({Identity = "ann", Body = "wet"})'
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_an_answer_of_a_provider_of_the_lab_itself(lab: Lab, when: Literal["before", "after"]) -> None:
+def test_a_delayed_answer_of_a_provider_in_the_lab(lab: Lab, when: Literal["before", "after"]) -> None:
     homes = [lab.solution(f"home{number}", services={"Notify": lab.messaging.account}) for number in range(2)]
     for home in homes:
         home.Notify.createBinding(Identity="ann", Endpoint="e", BindingType="sms", Address="+15005550001")
@@ -87,7 +87,7 @@ def test_an_answer_of_a_provider_of_the_lab_itself(lab: Lab, when: Literal["befo
     begun = lab.begin(homes[0].get, "/send")
     settled(lab)
     assert not begun.done
-    assert homes[1].get("/send").status_code == 200  # nobody waits for another's answer
+    assert homes[1].get("/send").status_code == 200  # no call waits for another's answer
     settled(lab)
     lab.clock.advance(30)
     assert not begun.done
@@ -97,14 +97,14 @@ def test_an_answer_of_a_provider_of_the_lab_itself(lab: Lab, when: Literal["befo
     settled(lab)
 
 
-async def test_real_time_does_not_run_while_an_answer_is_held() -> None:
+async def test_real_time_limits_do_not_run_while_an_answer_is_delayed() -> None:
     activity = Activity()
     answers = AwaitedAnswers(Runs(Holding(activity)))
     with activity:
         async with answers.expect("outgoing/a", None, patience=0.05) as header:
             with answers.suspended(header[AWAITED]):
                 assert activity.running == 0
-                await asyncio.sleep(0.2)  # longer than it may take
+                await asyncio.sleep(0.2)  # longer than the limit
             assert activity.running == 1
             with answers.suspended("of another"):
                 assert activity.running == 1
@@ -121,7 +121,7 @@ async def test_real_time_does_not_run_while_an_answer_is_held() -> None:
     assert activity.running == 0
 
 
-def test_who_waits_for_a_provider_may_be_stopped(lab: Lab) -> None:
+def test_a_call_that_waits_for_a_provider_can_be_cancelled(lab: Lab) -> None:
     home = lab.solution("home", services={"Notify": lab.messaging.account})
     home.route("GET", "/send", lua=SEND)
     lab.faults.add("POST /v1/Services/*/Notifications", delay=30, first=1)
@@ -144,7 +144,7 @@ async def send_three(services: Any) -> list[Any]:
 @pytest.mark.parametrize(
     "where", ["POST /v1/Services/*/Notifications", "POST https://*/Notifications", "Notify.send"]
 )
-def test_a_run_that_waits_for_several_delayed_answers_is_held_once(lab: Lab, where: str) -> None:
+def test_a_run_that_waits_for_several_delayed_answers_counts_once_as_delayed(lab: Lab, where: str) -> None:
     home = lab.solution("home", services={"Notify": lab.messaging.account})
     home.route("GET", "/three", send_three)
     lab.faults.add(where, delay=30)
@@ -160,7 +160,7 @@ def test_a_run_that_waits_for_several_delayed_answers_is_held_once(lab: Lab, whe
 
 
 class Floods(Behaviour):
-    """Records as much as may be queued, then writes once more."""
+    """Behaviour that records as many points as may be queued, then writes once more."""
 
     async def run(self, device: FleetDevice) -> None:
         now = device.now()
@@ -175,11 +175,11 @@ def test_a_full_queue_behind_a_delayed_handler(lab: Lab) -> None:
     acme.on("device", "datapoint", lua='Keystore.command({key = "n", command = "incr", args = {}})')
     lab.faults.add("Keystore.command", delay=5, solution="acme", first=1)
     run = product.fleet(2, Floods).run(minutes=1, progress=False)
-    assert run.devices()["written"].tolist() == [5, 0]  # the other one's queue is its own
+    assert run.devices()["written"].tolist() == [5, 0]  # the other device has its own queue
     assert acme.Keystore.get(key="n") == {"value": "2202"}
 
 
-async def test_a_gather_is_as_many_works_as_go_on() -> None:
+async def test_gather_counts_the_coroutines_in_progress() -> None:
     activity = Activity()
     gates = [asyncio.Event() for _ in range(3)]
 

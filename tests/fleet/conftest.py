@@ -1,4 +1,4 @@
-"""Async tests of connections run on both event loops, the others on asyncio's."""
+"""Settings of async tests: tests of connections run on both event loops, the others on asyncio's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Devices that do what they are told, between others that report."""
+"""Devices that run a function of the test, between others that report."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Reports(Behaviour):
 
 
 class Announces(Behaviour):
-    """Prints that it lives, and lives on."""
+    """Behaviour that prints a line and then reports."""
 
     async def run(self, device: FleetDevice) -> None:
         await device.write(temperature=21)
@@ -31,8 +31,8 @@ class Announces(Behaviour):
             await device.sleep(0.01)
 
 
-class One(Behaviour):
-    """Does what it is told."""
+class Calls(Behaviour):
+    """Behaviour that runs a function of the test."""
 
     does: Does
 
@@ -45,8 +45,8 @@ def product_of(lab: Lab) -> Product:
 
 
 def beside_others(lab: Lab, does: Does) -> Run:
-    """The run of an hour of a device that does this, between two that report each minute, as they must have done."""
-    run = product_of(lab).fleet({Reports(): 1, One(does=does): 1, Reports(every=90): 1}).run(hours=1)
+    """Run a device with this function for an hour, between two that have to report each minute; return the run."""
+    run = product_of(lab).fleet({Reports(): 1, Calls(does=does): 1, Reports(every=90): 1}).run(hours=1)
     shown = run.devices()
     assert list(shown.state[["t-001", "t-003"]]) == ["sleeping", "sleeping"]
     assert run.frame()["requests"].sum() >= 60 + 40
@@ -54,7 +54,7 @@ def beside_others(lab: Lab, does: Does) -> Run:
 
 
 def failure(run: Run) -> str:
-    """Of the one device that failed, which is the second."""
+    """Return the failure of the one device that failed, the second one."""
     assert list(run.failures.index) == ["t-002"]
     assert run.devices().state["t-002"] == "failed"
     return str(run.failures.error.iloc[0])

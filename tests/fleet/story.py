@@ -1,4 +1,4 @@
-"""A fleet of mixed behaviours with a Lua solution, for tests of exactness; by itself it prints its digests."""
+"""A fleet of mixed behaviours with a Lua solution, for tests of exact replay; as a script it prints digests."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ end
 
 
 class Lasting(Behaviour):
-    """Goes on after what goes wrong on purpose."""
+    """Behaviour that continues after deliberate faults."""
 
     async def run(self, device: FleetDevice) -> None:
         while True:
@@ -40,7 +40,7 @@ class Lasting(Behaviour):
 
 
 class Reports(Lasting):
-    """Writes a temperature at uneven times, and now and then begins anew."""
+    """Behaviour that writes a temperature at irregular times, and sometimes reboots."""
 
     async def live(self, device: FleetDevice) -> None:
         while True:
@@ -51,7 +51,7 @@ class Reports(Lasting):
 
 
 class Listens(Lasting):
-    """Polls, and says what it was told."""
+    """Behaviour that polls, and writes what it received."""
 
     async def live(self, device: FleetDevice) -> None:
         async for value in device.poll("config", timeout=300):
@@ -61,7 +61,7 @@ class Listens(Lasting):
 
 
 class Waits(Lasting):
-    """Reports, and waits for a while to be told something."""
+    """Behaviour that reports, and waits for a while for a message."""
 
     async def live(self, device: FleetDevice) -> None:
         while True:
@@ -73,7 +73,7 @@ class Waits(Lasting):
 
 
 class Tells(Lasting):
-    """Tells the others what to do: several in one instant, at which their polls may end by themselves too."""
+    """Behaviour that sends messages to other devices, several at one instant, when their polls may also time out."""
 
     async def live(self, device: FleetDevice) -> None:
         while True:
@@ -83,7 +83,7 @@ class Tells(Lasting):
 
 
 class Batches(Lasting):
-    """Sleeps, and records what it has measured meanwhile."""
+    """Behaviour that sleeps, and records what it measured meanwhile."""
 
     async def live(self, device: FleetDevice) -> None:
         while True:
@@ -95,7 +95,7 @@ class Batches(Lasting):
 
 
 class Downloads(Lasting):
-    """Fetches the firmware piece by piece, and asks for what there is not."""
+    """Behaviour that downloads the firmware piece by piece, and requests content that does not exist."""
 
     async def live(self, device: FleetDevice) -> None:
         for begin in range(0, len(FIRMWARE), 4096):
@@ -108,7 +108,7 @@ class Downloads(Lasting):
 
 
 class Fails(Behaviour):
-    """Ends with an error."""
+    """Behaviour that ends with an error."""
 
     async def run(self, device: FleetDevice) -> None:
         await device.sleep(hours=self.random.random())
@@ -127,8 +127,8 @@ def product_of(lab: Lab) -> Product:
     return product
 
 
-def tell(seed: int = 7, hours: float = 10, transport: Transport = "tls") -> dict[str, str]:
-    """The story: all that it leaves behind which a seed gives again."""
+def story_results(seed: int = 7, hours: float = 10, transport: Transport = "tls") -> dict[str, str]:
+    """Run the story, and return all of its results that a seed reproduces."""
     with TemporaryDirectory() as stack, Lab(seed=seed, journal={"records": 1_000_000}) as lab:
         product = product_of(lab)
         folder = Path(stack, "count", "services")
@@ -136,7 +136,7 @@ def tell(seed: int = 7, hours: float = 10, transport: Transport = "tls") -> dict
         (folder / "count.lua").write_text(COUNT)
         lab.solution("count", products=[product], path=folder.parent)
         fleet = product.fleet(FLEET)
-        let_go_wrong(lab, fleet)
+        add_faults(lab, fleet)
         run = fleet.run(hours=hours, requests=True, transport=transport)
         assert lab.journal.dropped == 0
         return {
@@ -150,14 +150,14 @@ def tell(seed: int = 7, hours: float = 10, transport: Transport = "tls") -> dict
         }
 
 
-def digests(told: dict[str, str]) -> dict[str, str]:
-    """A digest of each of its bytes, and of the journal how many records it has."""
-    found = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in told.items()}
-    return found | {"records": str(told["journal"].count("\n"))}
+def digests(results: dict[str, str]) -> dict[str, str]:
+    """Return a digest of each result, and for the journal its number of records."""
+    found = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in results.items()}
+    return found | {"records": str(results["journal"].count("\n"))}
 
 
-def let_go_wrong(lab: Lab, fleet: Fleet) -> None:
-    """Faults of all kinds, of the platform and of the devices."""
+def add_faults(lab: Lab, fleet: Fleet) -> None:
+    """Add faults of all kinds, of the platform and of the devices."""
     fleet.faults.add("drop before", every=13)
     fleet.faults.add("drop after", every=17)
     for does, seconds in (("delay", 45), ("slow reader", 20), ("reboot", 60), ("wrong clock", 90)):
@@ -181,7 +181,7 @@ def let_go_wrong(lab: Lab, fleet: Fleet) -> None:
 
 
 class Sleeps(Behaviour):
-    """Is among those who wait for their turn, and asks for nothing."""
+    """Behaviour that waits in the scheduler's order, and sends nothing."""
 
     async def run(self, device: FleetDevice) -> None:
         while True:
@@ -189,7 +189,7 @@ class Sleeps(Behaviour):
 
 
 def life(reporting: int, sleeping: int, number: int, hours: float) -> list[str]:
-    """What a device of a fleet of so many does."""
+    """Return what one device of a fleet with a number of others does."""
     with Lab(seed=7, journal={"records": 1_000_000}) as lab:
         fleet = product_of(lab).fleet({Reports: reporting, Sleeps: sleeping})
         fleet.run(hours=hours)
@@ -202,7 +202,7 @@ def _lines(lab: Lab, actor: str) -> list[str]:
 
 
 def main() -> None:
-    print(json.dumps(digests(tell())))  # noqa: T201
+    print(json.dumps(digests(story_results())))  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Accounts: a transport that drops, doubles and swaps on purpose is judged exactly."""
+"""Accounts of messages: a transport that drops, doubles and swaps on purpose is judged exactly."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def judged(accounts: Accounts) -> dict[tuple[str, int], dict[str, int]]:
 
 
 class Device:
-    """A device whose messages meet fates; `wire` holds what arrives, before anything is swapped."""
+    """A device whose messages are lost, doubled or swapped; `wire` has what arrives, before swaps."""
 
     def __init__(self, accounts: Accounts, identity: str, epoch: int, fates: list[str]) -> None:
         self.key = (identity, epoch)
@@ -45,7 +45,7 @@ class Device:
             self.wire += [number] * copies
 
     def expected(self, arrived: list[int]) -> dict[str, int]:
-        """By the plain definitions: each arrival is new, or there already; new ones may come after later ones."""
+        """Return the expected account, by definition: an arrival is new or known, and may be out of order."""
         count = Counter(self.fates)
         seen: set[int] = set()
         reordered = 0
@@ -56,7 +56,7 @@ class Device:
         return {
             "sent": len(self.fates),
             "acknowledged": len(self.fates) - unanswered,
-            **dict.fromkeys(("stored", "replaced", "forgotten"), 0),  # nobody has taken stock
+            **dict.fromkeys(("stored", "replaced", "forgotten"), 0),  # no accounts have been merged
             "handled": len(seen),
             "lost": count["lost"],
             "unanswered": unanswered,
@@ -73,7 +73,7 @@ class Device:
     ),
     st.data(),
 )
-def test_what_is_dropped_doubled_and_swapped_is_judged_exactly(
+def test_dropped_doubled_and_swapped_messages_are_judged_exactly(
     sent: dict[tuple[str, int], list[str]], data: st.DataObject
 ) -> None:
     accounts = Accounts()
@@ -81,7 +81,7 @@ def test_what_is_dropped_doubled_and_swapped_is_judged_exactly(
     arrived = {device.key: data.draw(st.permutations(device.wire)) for device in devices}
     order = data.draw(st.permutations([key for key, numbers in arrived.items() for _ in numbers]))
     waiting = {key: iter(numbers) for key, numbers in arrived.items()}
-    for identity, epoch in order:  # those of several devices and epochs in any mixture
+    for identity, epoch in order:  # messages of several devices and epochs in any mixture
         accounts.handled(identity, str(stamp(epoch, next(waiting[identity, epoch]))))
     expected = {device.key: device.expected(arrived[device.key]) for device in devices if device.fates}
     assert judged(accounts) == expected
@@ -89,29 +89,29 @@ def test_what_is_dropped_doubled_and_swapped_is_judged_exactly(
 
 
 @given(st.lists(FATES, max_size=20), st.integers(0, 20), st.lists(st.booleans(), max_size=8))
-def test_what_a_process_that_died_did_not_tell_is_found_by_what_arrived(
-    fates: list[str], told: int, untold: list[bool]
+def test_numbers_that_a_killed_process_did_not_report_are_found_by_their_arrival(
+    fates: list[str], reported: int, unreported: list[bool]
 ) -> None:
     there, accounts = Accounts(), Accounts()
     device = Device(there, "t-1", 1, fates)
     accounts.put(pickle.loads(pickle.dumps(there.take())))
     for number in device.wire:
         accounts.handled("t-1", stamp(1, number))
-    for number, arrives in enumerate(untold, len(fates) + 1):
+    for number, arrives in enumerate(unreported, len(fates) + 1):
         there.sent("t-1", 1)
         if arrives:
             accounts.handled("t-1", stamp(1, number))
     accounts.broken("t-1", 1)
     found = row(accounts, "t-1", 1)
-    known = max([0, *(number for number, arrives in enumerate(untold, 1) if arrives)])
+    known = max([0, *(number for number, arrives in enumerate(unreported, 1) if arrives)])
     before = device.expected(device.wire)
     assert found["sent"] == len(fates) + known
     assert found["unanswered"] == before["unanswered"] + known
-    assert found["arrived"] == before["arrived"] + sum(untold)
+    assert found["arrived"] == before["arrived"] + sum(unreported)
     assert (found["lost"], found["unknown"]) == (before["lost"], 0)
 
 
-def test_accounts_of_several_processes_come_together_and_only_changes_travel() -> None:
+def test_accounts_of_several_processes_are_merged_from_changes_only() -> None:
     one, two, whole = Accounts(), Accounts(), Accounts()
     for accounts, identity in ((one, "t-1"), (two, "t-2")):
         accounts.acknowledged(identity, 1, accounts.sent(identity, 1))
@@ -128,12 +128,12 @@ def test_accounts_of_several_processes_come_together_and_only_changes_travel() -
     )
 
 
-def test_what_was_never_sent_is_told() -> None:
+def test_a_number_that_was_never_sent_is_reported() -> None:
     accounts = Accounts()
     accounts.acknowledged("t-1", 1, accounts.sent("t-1", 1))
     for value in (stamp(1, 1), stamp(1, 4), stamp(1, 2)):
         accounts.handled("t-1", value)
-    accounts.handled("t-9", stamp(1, 1))  # a device of somebody else
+    accounts.handled("t-9", stamp(1, 1))  # another user's device
     accounts.handled("t-1", "21.5")
     assert row(accounts, "t-1", 1) == {
         **dict.fromkeys(COLUMNS, 0),
@@ -149,7 +149,7 @@ def test_no_accounts_are_an_empty_table() -> None:
 
 
 @given(st.integers(1, 2**53 // 10**9 - 1), st.integers(1, 10**9 - 1))
-def test_a_stamp_is_read_again_however_a_script_passes_it_on(epoch: int, number: int) -> None:
+def test_a_stamp_is_parsed_in_any_form_that_scripts_give_it(epoch: int, number: int) -> None:
     value = stamp(epoch, number)
     assert read(value) == read(str(value)) == (epoch, number)
     assert value < 2**53
@@ -158,7 +158,7 @@ def test_a_stamp_is_read_again_however_a_script_passes_it_on(epoch: int, number:
 @pytest.mark.parametrize(
     "value", ["", "x", "-1", "1.5", "0", "5", "1000000000", "9" * 17, "٣" * 10, None, 1e300]
 )
-def test_what_is_no_stamp_is_none(value: object) -> None:
+def test_an_invalid_stamp_is_none(value: object) -> None:
     assert read(value) is None
 
 
@@ -168,14 +168,14 @@ def test_a_stamp_has_its_bounds(epoch: int, number: int) -> None:
         stamp(epoch, number)
 
 
-def test_a_wild_number_costs_no_memory() -> None:
+def test_a_very_large_number_costs_no_memory() -> None:
     accounts = Accounts()
     accounts.sent("t", 1)
     accounts.handled("t", stamp(1, 10**9 - 1))
     assert row(accounts, "t", 1)["unknown"] == 1
 
 
-def test_the_answer_of_a_route_is_read_in_its_order() -> None:
+def test_the_answer_of_a_route_is_read_in_order() -> None:
     assert list(route_deliveries({"t-1": ["1", "2"], "t-2": []})) == [("t-1", "1"), ("t-1", "2")]
     wrong: list[Any] = [[], {"t-1": "x"}, None]
     for answer in wrong:
@@ -184,7 +184,7 @@ def test_the_answer_of_a_route_is_read_in_its_order() -> None:
 
 
 class Twice(Behaviour):
-    """Counts, and sends some of its numbers again, as a device that saw no answer would."""
+    """Behaviour that counts, and sends some numbers again, like a device that got no answer."""
 
     async def run(self, device: Any) -> None:
         for turn in range(5):
@@ -195,7 +195,7 @@ class Twice(Behaviour):
 
 
 @pytest.mark.parametrize("by_route", [False, True])
-def test_a_run_keeps_its_accounts_to_the_handler_and_epochs_go_on_over_runs(by_route: bool) -> None:
+def test_a_run_keeps_accounts_up_to_the_handler_and_epochs_continue_over_runs(by_route: bool) -> None:
     resources = {"count": "number", "other": "number"}
     with Lab(seed=7) as lab:
         product = lab.product("thermostat", resources=resources)
@@ -214,7 +214,7 @@ def test_a_run_keeps_its_accounts_to_the_handler_and_epochs_go_on_over_runs(by_r
         plain.losses.head()
 
 
-def test_fleets_of_a_product_that_count_side_by_side_lose_nothing() -> None:
+def test_concurrent_fleets_of_one_product_lose_nothing() -> None:
     with Lab(seed=7, speed=60) as lab:
         product = lab.product("thermostat", resources={"count": "number"})
         runs = [product.fleet(2, Counts(every=5), prefix=prefix).start(30, accounts=True) for prefix in "ab"]
@@ -224,7 +224,7 @@ def test_fleets_of_a_product_that_count_side_by_side_lose_nothing() -> None:
             assert run.losses["lost"].sum() == run.losses["unknown"].sum() == 0
 
 
-def test_a_run_that_is_refused_takes_no_accounts_from_another() -> None:
+def test_a_refused_run_takes_no_accounts_from_another() -> None:
     with Lab(seed=7) as lab:
         product = lab.product("thermostat", resources={"count": "number"})
         first = product.fleet(2, Counts(every=5), prefix="a")
@@ -239,7 +239,7 @@ def test_a_run_that_is_refused_takes_no_accounts_from_another() -> None:
 
 
 @pytest.mark.parametrize("accounts", [None, "acme", 1, 0])
-def test_accounts_are_of_a_solution_or_none(accounts: Any) -> None:
+def test_accounts_need_a_solution(accounts: Any) -> None:
     with Lab(seed=7) as lab:
         fleet = lab.product("thermostat", resources={"count": "number"}).fleet(1, Counts)
         with pytest.raises(LabError, match="accounts: expected True, False or a solution"):
@@ -255,7 +255,7 @@ def test_a_route_that_answers_no_json_is_an_error() -> None:
             product.fleet(1, Counts).run(60, accounts=deaf)
 
 
-def test_a_number_that_is_sent_again_until_it_is_acknowledged_may_be_doubled() -> None:
+def test_a_number_that_is_repeated_until_acknowledged_may_be_doubled() -> None:
     class Insists(Behaviour):
         async def run(self, device: FleetDevice) -> None:
             for _ in range(5):
@@ -290,7 +290,7 @@ return %s
 
 
 @pytest.mark.parametrize("returned", ["data.value[2]", "tonumber(data.value[2])", None])
-def test_a_handler_of_ones_own_is_measured_by_the_numbers_that_it_returns(returned: str | None) -> None:
+def test_a_custom_handler_is_measured_by_the_numbers_that_it_returns(returned: str | None) -> None:
     with Lab(seed=7) as lab:
         product = lab.product("meter", resources={"count": "integer", "other": "integer"})
         acme = lab.solution("acme", products=[product])
@@ -314,7 +314,7 @@ def test_a_handler_of_ones_own_is_measured_by_the_numbers_that_it_returns(return
         added = fleet.run(minutes=10, accounts=True, progress=False)  # whatever that handler does
         assert added.losses["handled"].sum() == 120
         assert "; handled by a handler that the run added" in added.summary
-        assert run.losses["handled"].sum() == 90  # a later run is none of its business
+        assert run.losses["handled"].sum() == 90  # no event of a later run
 
 
 def test_a_solution_whose_handler_gets_no_events_of_the_product_is_refused() -> None:
@@ -327,7 +327,7 @@ def test_a_solution_whose_handler_gets_no_events_of_the_product_is_refused() -> 
         assert fleet.run(60, accounts=True).done
 
 
-def test_a_number_that_the_handler_never_got_is_lost() -> None:
+def test_a_number_that_the_handler_never_received_is_lost() -> None:
     with Lab(seed=7) as lab:
         product = lab.product("thermostat", resources={"count": "number"})
         deaf = lab.solution("deaf", products=[product])
@@ -343,7 +343,7 @@ def row_of(losses: Any) -> dict[str, int]:
     return found
 
 
-def test_the_example_solution_tells_what_its_handler_got() -> None:
+def test_the_example_solution_reports_what_its_handler_received() -> None:
     with Lab(seed=7) as lab:
         product = lab.product("thermostat", resources={"count": "number", "other": "number"})
         solution = lab.solution("accounts", products=[product], path=SOLUTION)

@@ -1,4 +1,4 @@
-"""Answers read from bytes: every framing, split anywhere, hostile input; what h11 accepts is read as h11 reads it."""
+"""Parser of HTTP answers: every framing, split anywhere, hostile input; it agrees with h11 on all that h11 accepts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def whole(data: bytes, method: str = "GET", most: int = 1 << 20) -> Answer | Non
 
 
 def pieces(data: bytes, sizes: list[int], method: str = "GET") -> Answer | None:
-    """The answer, of data that comes in pieces of these sizes, and then the end."""
+    """Parse an answer whose data comes in pieces of these sizes, and then ends."""
     reader = AnswerReader()
     reader.no_body = method == "HEAD"
     at = 0
@@ -60,7 +60,7 @@ def test_both_framings_at_once_are_chunks() -> None:
 
 
 @pytest.mark.parametrize("status", [204, 304])
-def test_no_body_whatever_the_head_says(status: int) -> None:
+def test_some_statuses_never_have_a_body(status: int) -> None:
     for framing in (b"Content-Length: 5\r\n", b"Transfer-Encoding: chunked\r\n", b""):
         reader = AnswerReader()
         answer = reader.feed(b"HTTP/1.1 %d X\r\n%s\r\n" % (status, framing))
@@ -69,10 +69,10 @@ def test_no_body_whatever_the_head_says(status: int) -> None:
         assert not reader.begun
 
 
-def test_bytes_after_a_204_belong_to_nobody() -> None:
+def test_bytes_after_a_204_end_the_connection() -> None:
     reader = AnswerReader()
     assert reader.feed(b"HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\nhello") is not None
-    assert reader.begun  # the connection has to go
+    assert reader.begun  # the connection cannot be reused
 
 
 def test_head_has_no_body() -> None:
@@ -83,7 +83,7 @@ def test_head_has_no_body() -> None:
     assert (answer.content, reader.begun) == (b"", False)
 
 
-def test_the_end_closes_a_body_without_a_length() -> None:
+def test_the_end_of_the_connection_ends_a_body_without_a_length() -> None:
     reader = AnswerReader()
     assert reader.feed(b"HTTP/1.1 200 OK\r\n\r\nhel") is None
     assert reader.feed(b"lo") is None
@@ -102,14 +102,14 @@ def test_the_end_closes_a_body_without_a_length() -> None:
         CHUNKED + b"5\r\nhello\r\n0\r\n",
     ],
 )
-def test_a_cut_is_no_answer(data: bytes) -> None:
+def test_a_cut_answer_is_none(data: bytes) -> None:
     reader = AnswerReader()
     assert reader.feed(data) is None
     assert reader.end() is None
     assert reader.begun == bool(data)
 
 
-def test_interim_answers_are_passed_over() -> None:
+def test_interim_answers_are_skipped() -> None:
     answer = whole(b"HTTP/1.1 100 Continue\r\n\r\n" * 3 + b"HTTP/1.1 204 No Content\r\n\r\n")
     assert answer is not None
     assert answer.status_code == 204
@@ -124,7 +124,7 @@ def test_interim_answers_are_passed_over() -> None:
         (b"HTTP/1.1 200 OK\r\nConnection: x, close\r\n", False),
     ],
 )
-def test_who_keeps_the_connection(line: bytes, keep: bool) -> None:
+def test_headers_that_keep_the_connection_open(line: bytes, keep: bool) -> None:
     answer = whole(line + b"Content-Length: 0\r\n\r\n")
     assert answer is not None
     assert answer.keep is keep
@@ -159,11 +159,11 @@ def test_who_keeps_the_connection(line: bytes, keep: bool) -> None:
         b"HTTP/1.1 200 OK\r\nA: " + b"b" * HEAD,
     ],
 )
-def test_what_is_no_http_is_refused(data: bytes) -> None:
+def test_input_that_is_no_http_is_refused(data: bytes) -> None:
     assert refused(data)
 
 
-def test_bodies_are_bounded_however_they_are_framed() -> None:
+def test_bodies_are_limited_with_any_framing() -> None:
     for data in (
         b"HTTP/1.1 200 OK\r\nContent-Length: 101\r\n\r\n",
         CHUNKED + b"65\r\n" + b"x" * 101,
@@ -212,7 +212,7 @@ def _made(
 
 
 def by_h11(data: bytes) -> tuple[int, bytes] | None:
-    """Status and body as h11 reads them; None where it refuses."""
+    """Return status and body as h11 parses them; None if it refuses."""
     connection = h11.Connection(h11.CLIENT)
     connection.send(h11.Request(method="GET", target="/", headers=[("Host", "x")]))
     connection.send(h11.EndOfMessage())
@@ -235,7 +235,7 @@ def by_h11(data: bytes) -> tuple[int, bytes] | None:
 
 
 @given(answers(), st.lists(st.integers(1, 40), max_size=20))
-def test_answers_are_read_however_they_are_split(made: tuple[bytes, bytes], sizes: list[int]) -> None:
+def test_answers_are_parsed_in_any_pieces(made: tuple[bytes, bytes], sizes: list[int]) -> None:
     data, body = made
     answer = pieces(data, sizes)
     assert answer is not None
@@ -244,7 +244,9 @@ def test_answers_are_read_however_they_are_split(made: tuple[bytes, bytes], size
 
 
 @given(answers(), st.lists(st.tuples(st.integers(0, 400), st.binary(max_size=3)), min_size=1, max_size=3))
-def test_what_h11_accepts_is_read_alike(made: tuple[bytes, bytes], edits: list[tuple[int, bytes]]) -> None:
+def test_answers_that_h11_accepts_are_parsed_alike(
+    made: tuple[bytes, bytes], edits: list[tuple[int, bytes]]
+) -> None:
     data = made[0]
     for at, put in edits:
         data = data[:at] + put + data[at + 1 :]
@@ -253,7 +255,7 @@ def test_what_h11_accepts_is_read_alike(made: tuple[bytes, bytes], edits: list[t
         ours = pieces(data, [7])
         fast = pieces(data, [])
     except MalformedError:
-        return  # stricter here and there, and never looser in what is kept
+        return  # our parser may be stricter, and is never looser when it keeps the connection
     if theirs is not None:
         assert ours is not None
         assert (ours.status_code, ours.content) == theirs
@@ -262,10 +264,10 @@ def test_what_h11_accepts_is_read_alike(made: tuple[bytes, bytes], edits: list[t
         assert (fast.status_code, fast.content) == (ours.status_code, ours.content)
 
 
-# --- the same one again
+# --- repeated answers
 
 
-def test_the_same_answer_again_is_known_and_others_are_read() -> None:
+def test_a_repeated_answer_is_recognized_and_others_are_parsed() -> None:
     reader = AnswerReader()
     for text in (b"one", b"one", b"two", b"one"):
         reader.no_body = False
@@ -275,7 +277,7 @@ def test_the_same_answer_again_is_known_and_others_are_read() -> None:
         assert not reader.begun
 
 
-def test_the_same_answer_to_head_has_no_body() -> None:
+def test_a_repeated_answer_to_head_has_no_body() -> None:
     head = b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n"
     reader = AnswerReader()
     reader.no_body = False
@@ -284,10 +286,10 @@ def test_the_same_answer_to_head_has_no_body() -> None:
     answer = reader.feed(head + b"one")
     assert answer is not None
     assert answer.content == b""
-    assert reader.begun  # a body that nobody asked for
+    assert reader.begun  # an unexpected body
 
 
-def test_an_answer_with_more_behind_it_is_not_kept() -> None:
+def test_an_answer_with_further_bytes_is_not_cached() -> None:
     data = b"HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n"
     reader = AnswerReader()
     reader.no_body = False
@@ -306,7 +308,7 @@ def test_an_answer_with_more_behind_it_is_not_kept() -> None:
         b"HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n",
     ],
 )
-def test_a_short_answer_is_known_again_however_it_is_framed(head: bytes) -> None:
+def test_a_short_answer_is_recognized_with_any_framing(head: bytes) -> None:
     reader = AnswerReader()
     reader.no_body = False
     first = reader.feed(head)
@@ -322,7 +324,7 @@ def test_a_short_answer_is_known_again_however_it_is_framed(head: bytes) -> None
         b"HTTP/1.0 204 No Content\r\n\r\n",
     ],
 )
-def test_the_last_answer_of_a_connection_is_not_kept(data: bytes) -> None:
+def test_the_last_answer_of_a_connection_is_not_cached(data: bytes) -> None:
     repeated = RepeatedAnswer()
     for _ in range(2):
         reader = AnswerReader(repeated=repeated)
@@ -333,7 +335,7 @@ def test_the_last_answer_of_a_connection_is_not_kept(data: bytes) -> None:
     assert repeated.answer is None
 
 
-def test_an_answer_after_an_interim_one_leaves_nothing_begun() -> None:
+def test_an_answer_after_an_interim_one_leaves_no_state() -> None:
     reader = AnswerReader()
     reader.no_body = False
     assert reader.feed(b"HTTP/1.1 100 Continue\r\n\r\n") is None

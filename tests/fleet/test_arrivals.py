@@ -1,4 +1,4 @@
-"""Runs with arrivals: behaviours that do not ask for them, those that labkit has, and rates at the terminal."""
+"""Runs with arrivals: behaviours with and without support for them, and rates at the terminal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.fleet.test_terminal import CONFIG, fleet
 
 
 class Deaf(Behaviour):
-    """Writes when it likes, and catches every error."""
+    """Behaviour that ignores arrivals, and catches every error."""
 
     async def run(self, device: FleetDevice) -> None:
         while True:
@@ -41,9 +41,7 @@ class Asks(Behaviour):
 
 
 @pytest.mark.parametrize(("behaviour", "action"), [(Deaf, "write"), (Ends, "end of its run")])
-def test_a_behaviour_that_does_not_ask_for_arrivals_is_an_error(
-    behaviour: type[Behaviour], action: str
-) -> None:
+def test_a_behaviour_that_ignores_arrivals_is_an_error(behaviour: type[Behaviour], action: str) -> None:
     with Lab(seed=7) as lab:
         product = lab.product("thermostat", resources={"temperature": "number"})
         name = behaviour.__name__
@@ -58,10 +56,10 @@ ROWS = pd.DataFrame({"temperature": range(1000)}, index=pd.Index(range(1000), na
 
 
 @pytest.mark.parametrize("name", BEHAVIOURS)
-def test_each_behaviour_of_labkit_takes_arrivals(name: str) -> None:
+def test_each_behaviour_of_labkit_supports_arrivals(name: str) -> None:
     kind = BEHAVIOURS[name]
     parameters: dict[str, Any] = {"table": ROWS} if name == "replay" else {}
-    if name == "flaky":  # it stays away, or breaks, by chance
+    if name == "flaky":  # by chance it goes offline, or fails
         parameters |= {"silence": 0.0, "reboot": 0.0, "breakdown": 0.0, "nonsense": 0.0}
     aliases = ("temperature", "humidity", "count", "control", "state")
     with Lab(seed=7) as lab:
@@ -71,7 +69,7 @@ def test_each_behaviour_of_labkit_takes_arrivals(name: str) -> None:
         )
         assert run.failures.empty
         rows = run.requests()
-        rows = rows[rows["action"].ne("timestamp")]  # which a sensor asks for before it sends
+        rows = rows[rows["action"].ne("timestamp")]  # a sensor requests the time before it sends
         assert len(rows) == pytest.approx(2 * 3600 * 0.05, rel=0.15)
         assert rows["time"].nunique() == len(rows)
 
@@ -88,7 +86,7 @@ def test_each_behaviour_of_labkit_takes_arrivals(name: str) -> None:
         ("0s=1/s,1min=120/min", Steps({0: 1, 60: 2})),
     ],
 )
-def test_a_rate_is_read_from_its_text(text: str, shape: Shape) -> None:
+def test_a_rate_is_parsed(text: str, shape: Shape) -> None:
     assert rate_of(text) == shape
 
 
@@ -109,7 +107,7 @@ def test_a_rate_is_read_from_its_text(text: str, shape: Shape) -> None:
         "/s",
     ],
 )
-def test_what_is_no_rate_is_named(text: str) -> None:
+def test_an_invalid_rate_is_an_error(text: str) -> None:
     with pytest.raises(LabError, match=r"expected a rate such as 50/s.*; not '"):
         rate_of(text)
 
@@ -135,7 +133,7 @@ class TestTerminal:
             (("--arrivals", "1/s", "--behaviour", f"{__name__}:Deaf"), "labkit: arrivals: Deaf does not ask"),
         ],
     )
-    def test_a_mistake_is_one_line(self, config: Path, arguments: tuple[str, ...], said: str) -> None:
+    def test_an_error_is_one_line(self, config: Path, arguments: tuple[str, ...], said: str) -> None:
         result = fleet("--config", config, "--hours", 1, *arguments)
         assert result.exit_code == 1
         [line] = result.stderr.splitlines()

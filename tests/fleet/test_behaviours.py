@@ -1,4 +1,4 @@
-"""The shipped behaviours, each on the virtual clock."""
+"""The behaviours that labkit has, each on the virtual clock."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def points(lab: Lab, alias: str) -> pandas.DataFrame:
     return table.astype({"value": float})
 
 
-def test_each_is_short_and_known_by_name() -> None:
+def test_each_behaviour_is_short_and_known_by_name() -> None:
     files = {each.stem: len(each.read_text().splitlines()) for each in FOLDER.glob("[!_]*.py")}
     assert set(files) == set(BEHAVIOURS)
     assert {name: lines for name, lines in files.items() if lines >= 40} == {}
@@ -58,7 +58,7 @@ def test_a_thermostat_is_warm_in_the_afternoon() -> None:
         assert by_hour.loc[14:16].mean() - by_hour.loc[2:4].mean() == pytest.approx(6, abs=1.5)
 
 
-def test_a_counter_counts_what_arrives() -> None:
+def test_a_counter_counts_arrivals() -> None:
     with Lab(seed=7) as lab:
         run = product_of(lab).fleet(2, Counter(every=600)).run(hours=2)
         table = points(lab, "count")
@@ -69,7 +69,7 @@ def test_a_counter_counts_what_arrives() -> None:
 def test_a_sensor_sends_its_points_in_batches() -> None:
     with Lab(seed=7) as lab:
         run = product_of(lab).fleet(1, Sensor(every=60, batch=10)).run(hours=2)
-        assert run.frame()["requests"].sum() == 12 + 12  # each time it asks for the time, too
+        assert run.frame()["requests"].sum() == 12 + 12  # a request for the time precedes each batch
         table = points(lab, "humidity")
         assert set(table.timestamp.diff().dropna()) == {60}
         assert len(table) == 120
@@ -81,7 +81,7 @@ def test_a_sensor_sends_its_points_in_batches() -> None:
     [Thermostat(every=60), Sensor(every=60, batch=1), Replay(table=TABLE)],
     ids=["thermostat", "sensor", "replay"],
 )
-def test_those_that_report_go_on_after_an_error(life: Behaviour, does: str) -> None:
+def test_reporting_behaviours_continue_after_an_error(life: Behaviour, does: str) -> None:
     with Lab(seed=7) as lab:
         fleet = product_of(lab).fleet(3, life)
         fleet.faults.add(does, every=4)
@@ -91,14 +91,14 @@ def test_those_that_report_go_on_after_an_error(life: Behaviour, does: str) -> N
         assert set(run.devices()["last_error"]) == {"no answer: the device lost its connection"}
 
 
-def test_a_sensor_keeps_what_it_could_not_send() -> None:
+def test_a_sensor_keeps_points_that_it_could_not_send() -> None:
     with Lab(seed=7) as lab:
         fleet = product_of(lab).fleet(2, Sensor(every=60, batch=10))
         lab.faults.add("POST /onep:v1/stack/record", status=503, first=30)
         run = fleet.run(hours=2)
         assert run.failures.empty
         table = points(lab, "humidity")
-        assert len(table) == 2 * 115  # 15 times each in vain, then with the 25th and each tenth after it
+        assert len(table) == 2 * 115  # 15 failures each, then success with the 25th and each tenth after it
         assert all(set(each.timestamp.diff().dropna()) == {60} for _, each in table.groupby("identity"))
 
 
@@ -120,7 +120,7 @@ def test_an_updater_downloads_resumes_verifies_and_reboots() -> None:
         product.content.add("fw-2", image, description="of another image")
         fleet = product.fleet(3, Updater(every=600, chunk=1000))
         run = fleet.run(hours=1)
-        assert set(run.devices().version) == {""}  # fw-2 is newer, and wrong
+        assert set(run.devices().version) == {""}  # fw-2 is newer, and corrupt
         product.content.remove("fw-2")
         run = fleet.run(hours=1)
         shown = run.devices()
@@ -156,7 +156,7 @@ def test_an_updater_resumes_after_an_error() -> None:
     assert begins == ["0", "1000", "2000", "2000", "3000", "4000"]
 
 
-def test_an_updater_survives_errors_wherever_they_come() -> None:
+def test_an_updater_survives_errors_at_any_step() -> None:
     image = bytes(3000)
     with Lab(seed=7) as lab:
         product = product_of(lab)
@@ -169,19 +169,19 @@ def test_an_updater_survives_errors_wherever_they_come() -> None:
         assert run.frame()["errors"].sum() > 0
 
 
-def test_an_updater_gives_up_what_is_refused_and_looks_again() -> None:
+def test_an_updater_gives_up_refused_firmware_and_checks_again() -> None:
     image = bytes(4000)
     with Lab(seed=7) as lab:
         product = product_of(lab)
         kind = 'application/x; a="1,2"'  # with a comma
         product.content.add("fw-1", image, kind, hashlib.sha256(image).hexdigest())
-        gone = {"?id": "fw-1", "@Range": "bytes=2000-*"}  # as if it were taken away while it is loaded
+        gone = {"?id": "fw-1", "@Range": "bytes=2000-*"}  # as if the content were removed during the download
         lab.faults.add("GET /provision/download", status=404, when="before", if_given=gone)
         fleet = product.fleet(2, Updater(every=600, chunk=500))
         run = fleet.run(hours=2)
         assert set(run.devices().version) == {""}
         assert set(run.devices().progress) == {0.5}
-        assert 10 < run.frame()["error 404"].sum() < 60  # one each time that it looks, not one a minute
+        assert 10 < run.frame()["error 404"].sum() < 60  # one per check, not one a minute
         lab.faults.clear()
         assert set(fleet.run(hours=1).devices().version) == {"fw-1"}
 
@@ -195,7 +195,7 @@ def test_an_updater_gives_up_what_is_refused_and_looks_again() -> None:
     ],
     ids=lambda fault: fault["does"],
 )
-def test_a_bulb_learns_what_it_was_told_while_it_did_not_listen(fault: dict[str, Any]) -> None:
+def test_a_bulb_gets_the_value_that_was_set_while_it_did_not_poll(fault: dict[str, Any]) -> None:
     class Remote(Behaviour):
         async def run(self, device: FleetDevice) -> None:
             await device.sleep(10)
@@ -209,7 +209,7 @@ def test_a_bulb_learns_what_it_was_told_while_it_did_not_listen(fault: dict[str,
         assert lab.sql("select value from datapoint where alias = 'state'").value.unique().tolist() == ["on"]
 
 
-def test_a_sensor_needs_no_clock_of_its_own() -> None:
+def test_a_sensor_needs_no_clock() -> None:
     with Lab(seed=7) as lab:
         fleet = product_of(lab).fleet(2, Sensor(every=60, batch=5))
         for seconds in (1000, -100_000):
@@ -221,7 +221,7 @@ def test_a_sensor_needs_no_clock_of_its_own() -> None:
         assert len(table) == 2 * 120
 
 
-def test_a_reboot_before_a_count_is_no_number_that_was_sent() -> None:
+def test_a_number_does_not_count_as_sent_if_a_reboot_precedes_its_request() -> None:
     with Lab(seed=7) as lab:
         fleet = product_of(lab).fleet(5, Counter(every=60))
         fleet.faults.add("reboot", chance=0.1, actions=["write"])
@@ -244,12 +244,12 @@ def test_a_reboot_before_a_count_is_no_number_that_was_sent() -> None:
         (lambda: Flaky(silence=1.5), "Flaky: silence: Input should be less than or equal to 1, not 1.5"),
     ],
 )
-def test_parameters_that_make_no_sense_are_named(make: Callable[[], Behaviour], named: str) -> None:
+def test_invalid_parameters_are_errors_with_their_names(make: Callable[[], Behaviour], named: str) -> None:
     with pytest.raises(LabError, match=named):
         make()
 
 
-def test_a_bulb_does_what_it_is_told() -> None:
+def test_a_bulb_applies_the_value_that_was_set() -> None:
     class Remote(Behaviour):
         async def run(self, device: FleetDevice) -> None:
             for wanted in ("on", "off", "on"):
@@ -297,7 +297,7 @@ Z = "2026-01-01T00:0{}:00Z"
 
 
 def replayed(table: Any, **more: Any) -> list[tuple[str, float, str]]:
-    """What two devices wrote of a table: who, how many seconds after the beginning, and what."""
+    """Return the writes of two devices that replay a table: device, seconds since the beginning, values."""
     with Lab(seed=7) as lab:
         product = lab.product("device", resources={"temperature": "string", "humidity": "string"})
         run = product.fleet(2, Replay(table=table, **more)).run(hours=1)
@@ -328,7 +328,7 @@ def frame_of(index: Any) -> pandas.DataFrame:
     ],
     ids=["utc", "zone", "naive", "timedelta", "seconds", "fractions"],
 )
-def test_a_table_may_have_any_kind_of_times(table: pandas.DataFrame) -> None:
+def test_a_table_may_have_times_of_any_type(table: pandas.DataFrame) -> None:
     assert replayed(table) == both((0, "a"), (60, "b"))
 
 
@@ -344,7 +344,7 @@ def test_a_table_may_have_any_kind_of_times(table: pandas.DataFrame) -> None:
     ],
     ids=["utc", "zones", "durations", "unsorted", "empty", "as they are"],
 )
-def test_a_file_is_replayed_as_it_stands(
+def test_a_file_is_replayed_unchanged(
     rows: list[str], points: list[tuple[float, str]], tmp_path: Path
 ) -> None:
     file = tmp_path / "measured.csv"
@@ -352,7 +352,7 @@ def test_a_file_is_replayed_as_it_stands(
     assert replayed(file) == both(*points)
 
 
-def test_all_devices_of_a_table_have_one_beginning() -> None:
+def test_all_devices_of_a_table_have_a_common_beginning() -> None:
     table = pandas.DataFrame({"time": [30, 10], "device": ["d-002", "d-001"], "temperature": ["b", "a"]})
     assert replayed(table) == [("d-001", 0, "a"), ("d-002", 20, "b")]
     assert replayed(table[:0]) == []
@@ -371,12 +371,12 @@ def test_all_devices_of_a_table_have_one_beginning() -> None:
         ({"table": frame_of([0, None])}, "row 2 has no time"),
     ],
 )
-def test_what_cannot_be_replayed_is_an_error_at_once(parameters: dict[str, Any], named: str) -> None:
+def test_an_invalid_table_is_an_error_at_once(parameters: dict[str, Any], named: str) -> None:
     with pytest.raises(LabError, match=named):
         Replay(**{"table": frame_of([0, 1]), **parameters})
 
 
-def test_a_file_that_cannot_be_replayed_is_named(tmp_path: Path) -> None:
+def test_an_invalid_file_is_an_error_with_its_name(tmp_path: Path) -> None:
     file = tmp_path / "measured.csv"
     for text, named in [("", "no CSV"), ("when,a\n1,2\n", "no column 'time', there are: when, a")]:
         file.write_text(text)
@@ -384,7 +384,7 @@ def test_a_file_that_cannot_be_replayed_is_named(tmp_path: Path) -> None:
             Replay(table=file)
 
 
-def test_a_flaky_device_is_refused_reboots_and_breaks() -> None:
+def test_a_flaky_device_is_refused_reboots_and_disconnects() -> None:
     with Lab(seed=7) as lab:
         flaky = Flaky(every=300, away=900, nonsense=0.1, reboot=0.1, breakdown=0.01)
         run = product_of(lab).fleet(8, flaky).run(hours=12)

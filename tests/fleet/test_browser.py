@@ -1,4 +1,4 @@
-"""The browser without a screen: redirects across hosts, cookies by host, forms."""
+"""Browser of a virtual person: redirects across hosts, cookies per host, forms."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def redirect(response: Response, target: str, cookie: str = "") -> None:
         response.headers["Set-Cookie"] = cookie
 
 
-def test_it_follows_redirects_to_another_host_and_keeps_cookies_apart(lab: Lab, here: Solution) -> None:
+def test_it_follows_redirects_to_another_host_and_separates_cookies(lab: Lab, here: Solution) -> None:
     browser = lab.browser()
     answer = browser.get(here.url("/away"))
     assert answer.url.host == "there.apps.lab.localhost"
@@ -74,7 +74,7 @@ def test_it_follows_redirects_to_another_host_and_keeps_cookies_apart(lab: Lab, 
     assert "from=here" not in lab.browser().get(here.url("/cookies")).text
 
 
-def test_it_stops_at_a_redirect_that_leaves_the_lab(lab: Lab, here: Solution) -> None:
+def test_it_stops_at_a_redirect_outside_the_lab(lab: Lab, here: Solution) -> None:
     answer = lab.browser().get(here.url("/outside"))
     assert (answer.status_code, answer.headers["Location"]) == (303, "https://client.example.com/cb?code=1")
     with pytest.raises(LabError, match="no HTTPS URL of this lab"):
@@ -86,27 +86,27 @@ def test_it_stops_at_a_redirect_that_leaves_the_lab(lab: Lab, here: Solution) ->
 
 
 @pytest.mark.parametrize("follow", [True, False])
-def test_it_tells_of_a_redirect_to_what_is_no_url(lab: Lab, here: Solution, follow: bool) -> None:
+def test_a_redirect_to_an_invalid_url_is_an_error(lab: Lab, here: Solution, follow: bool) -> None:
     with pytest.raises(LabError, match="/script redirects to what is no URL"):
         lab.browser().get(here.url("/script"), follow=follow)
 
 
 @pytest.mark.parametrize("url", ["https://[here", "\ud800", "https://here.apps.lab.localhost/\r\nX: y"])
-def test_it_visits_no_url_that_is_none(lab: Lab, url: str) -> None:
+def test_an_invalid_url_is_an_error(lab: Lab, url: str) -> None:
     with pytest.raises(LabError, match="URL"):
         lab.browser().get(url)
 
 
-def test_it_follows_no_redirect_when_told_so(lab: Lab, here: Solution) -> None:
+def test_redirects_are_not_followed_on_request(lab: Lab, here: Solution) -> None:
     assert lab.browser().get(here.url("/away"), follow=False).status_code == 303
 
 
-def test_redirects_without_end_are_given_up(lab: Lab, here: Solution) -> None:
+def test_endless_redirects_are_an_error(lab: Lab, here: Solution) -> None:
     with pytest.raises(LabError, match="more than 20 times"):
         lab.browser().get(here.url("/round"))
 
 
-def test_it_sends_what_a_form_holds(lab: Lab, here: Solution) -> None:
+def test_it_submits_the_fields_of_a_form(lab: Lab, here: Solution) -> None:
     browser = lab.browser()
     browser.get(here.url("/page"))
     assert [form.name for form in browser.forms] == ["choose", "search"]
@@ -121,15 +121,15 @@ def test_it_sends_what_a_form_holds(lab: Lab, here: Solution) -> None:
     }
 
 
-def test_it_sends_a_form_by_get_and_presses_the_button_it_is_told(lab: Lab, here: Solution) -> None:
+def test_it_submits_a_form_by_get_with_the_chosen_button(lab: Lab, here: Solution) -> None:
     browser = lab.browser()
     browser.get(here.url("/page"))
     assert browser.submit("choose", decision="no", sure="on").json()["decision"] == "no"
-    browser.get("/page")  # relative to the page that is shown
+    browser.get("/page")  # relative to the current page
     assert browser.submit("search", q="ä ö").json() == {"q": "ä ö"}
 
 
-def test_what_a_form_does_not_have_is_an_error_that_names_what_it_has(lab: Lab, here: Solution) -> None:
+def test_a_missing_field_is_an_error_with_the_existing_ones(lab: Lab, here: Solution) -> None:
     browser = lab.browser()
     with pytest.raises(LabError, match="visited nothing"):
         browser.submit("choose")
@@ -142,7 +142,7 @@ def test_what_a_form_does_not_have_is_an_error_that_names_what_it_has(lab: Lab, 
         browser.submit("choose", colour="green")
 
 
-def test_it_tells_where_it_is(lab: Lab, here: Solution) -> None:
+def test_it_has_the_url_of_the_current_page(lab: Lab, here: Solution) -> None:
     browser = lab.browser()
     assert repr(browser) == "<browser at no page yet>"
     browser.get(here.url("/page"))

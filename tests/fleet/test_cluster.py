@@ -1,4 +1,4 @@
-"""Fleets over worker processes: the same call, behaviours of a cell, measures that add up, workers that die."""
+"""Fleets over worker processes: the same calls, behaviours defined in cells, merged measures, workers that die."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from labkit.lab.run import Run
 
 pytestmark = [
     pytest.mark.xdist_group("dask"),
-    pytest.mark.filterwarnings("ignore"),  # what dask warns of is its own
+    pytest.mark.filterwarnings("ignore"),  # warnings of dask itself
 ]
 
 
 class Counting(Behaviour):
-    """Of this module, which a worker cannot import: it travels by value."""
+    """Behaviour of this module, which a worker cannot import, so that it is sent by value."""
 
     every: float = 0.2
     most: int = 10_000
@@ -63,7 +63,7 @@ def shared() -> Iterator[Client]:
 
 @pytest.fixture
 def client(shared: Client) -> Client:
-    shared.wait_for_workers(2, timeout=60)  # the test before may have killed one
+    shared.wait_for_workers(2, timeout=60)  # the previous test may have killed one
     return shared
 
 
@@ -73,7 +73,7 @@ def lab() -> Iterator[Lab]:
         yield lab
 
 
-def test_devices_are_dealt_to_workers_and_their_measures_add_up(lab: Lab, client: Client) -> None:
+def test_devices_are_partitioned_over_workers_and_their_measures_merged(lab: Lab, client: Client) -> None:
     fleet = lab.product("meter").fleet(7, Counting(every=0.05, most=10), seed=3)
     seen: list[Tick] = []
     run = fleet.start(seconds=60, every=0.5, accounts=True, cluster=client, requests=True)
@@ -94,7 +94,7 @@ def test_devices_are_dealt_to_workers_and_their_measures_add_up(lab: Lab, client
     assert 0 < run.timings()["p50"] <= run.timings()["max"]
 
 
-def test_the_address_of_a_scheduler_is_a_cluster_too(lab: Lab, client: Client) -> None:
+def test_the_address_of_a_scheduler_selects_a_cluster(lab: Lab, client: Client) -> None:
     address = client.scheduler_info()["address"]
     fleet = lab.product("meter").fleet(4, Counting(every=0.05, most=5), seed=3)
     run = fleet.run(seconds=60, accounts=True, cluster=address)
@@ -104,10 +104,10 @@ def test_the_address_of_a_scheduler_is_a_cluster_too(lab: Lab, client: Client) -
         with pytest.raises(LabError, match=f"no scheduler at '{wrong}'"):
             fleet.run(seconds=1, cluster=wrong)
     begun = [each for each in gc.get_objects() if isinstance(each, Client) and each is not client]
-    assert {each.status for each in begun} <= {"closed"}  # none is left to whoever forgets it
+    assert {each.status for each in begun} <= {"closed"}  # no run or process may remain
 
 
-def test_ticks_come_while_it_runs_and_it_can_be_paused_and_stopped(lab: Lab, client: Client) -> None:
+def test_a_run_has_ticks_and_can_be_paused_and_stopped(lab: Lab, client: Client) -> None:
     fleet = lab.product("meter").fleet(4, Counting(every=0.05))
     run = fleet.start(every=0.2, accounts=True, cluster=client)
     ticked, resumed = threading.Event(), threading.Event()
@@ -130,7 +130,7 @@ def test_ticks_come_while_it_runs_and_it_can_be_paused_and_stopped(lab: Lab, cli
     assert {epoch for _, epoch in again.losses.index} == {2}
 
 
-def test_a_behaviour_that_fails_says_with_which_seed_and_the_others_go_on(lab: Lab, client: Client) -> None:
+def test_a_failing_behaviour_has_its_seed_and_the_other_devices_continue(lab: Lab, client: Client) -> None:
     behaviours = {Failing: 1, Counting(every=0.01, most=3): 3}
     run = lab.product("meter").fleet(behaviour=behaviours, seed=11).run(seconds=60, cluster=client)
     here = lab.product("meter").fleet(behaviour=behaviours, seed=11, prefix="m-").run(seconds=60)
@@ -139,7 +139,7 @@ def test_a_behaviour_that_fails_says_with_which_seed_and_the_others_go_on(lab: L
     assert run.latency.count == 10
 
 
-def test_a_shape_of_devices_holds_over_all_workers_together(lab: Lab, client: Client) -> None:
+def test_a_shape_of_devices_applies_to_all_workers_together(lab: Lab, client: Client) -> None:
     fleet = lab.product("meter").fleet(6, Counting(every=0.05))
     run = fleet.run(seconds=1.6, every=0.2, devices=Steps({0: 3}), cluster=client)
     waiting = [tick.devices.get("waiting", 0) for tick in run.ticks if tick.requests]
@@ -147,7 +147,9 @@ def test_a_shape_of_devices_holds_over_all_workers_together(lab: Lab, client: Cl
     assert set(waiting[1:-1]) == {3}
 
 
-def test_a_worker_that_dies_is_told_and_its_devices_go_on_in_a_new_epoch(lab: Lab, client: Client) -> None:
+def test_a_worker_that_dies_is_reported_and_its_devices_continue_in_a_new_epoch(
+    lab: Lab, client: Client
+) -> None:
     fleet = lab.product("meter").fleet(6, Counting(every=0.1))
     run = fleet.start(every=0.2, accounts=True, cluster=client)
     ticks: queue.SimpleQueue[Tick] = queue.SimpleQueue()
@@ -158,7 +160,7 @@ def test_a_worker_that_dies_is_told_and_its_devices_go_on_in_a_new_epoch(lab: La
     before = run.losses["sent"].sum()
     os.kill(int(victim["pid"]), signal.SIGKILL)
     handled: list[int] = []
-    while len(handled) < 3 or not all(handled):  # of each of the three, in its new epoch
+    while len(handled) < 3 or not all(handled):  # one of each of the three, in its new epoch
         ticks.get(timeout=60)
         handled = run.losses.query("epoch == 2")["handled"].tolist()
     run.stop()
@@ -174,7 +176,7 @@ def test_a_worker_that_dies_is_told_and_its_devices_go_on_in_a_new_epoch(lab: La
     assert sum(tick.requests for tick in run.ticks) == run.latency.count
 
 
-def test_who_had_ended_or_failed_does_not_begin_again_when_its_worker_dies(lab: Lab, client: Client) -> None:
+def test_ended_and_failed_devices_do_not_restart_when_their_worker_dies(lab: Lab, client: Client) -> None:
     behaviours = {Counting(every=0.1): 2, Counting(every=0.1, most=3): 2, Failing: 2}
     run = lab.product("meter").fleet(behaviour=behaviours).start(every=0.05, accounts=True, cluster=client)
     ticks: queue.SimpleQueue[Tick] = queue.SimpleQueue()
@@ -197,21 +199,21 @@ def test_who_had_ended_or_failed_does_not_begin_again_when_its_worker_dies(lab: 
 
 
 def wait_for_ticks(run: Run, count: int) -> None:
-    """Wait until the run has counted requests in that many ticks."""
+    """Wait until the run has counted requests in a number of ticks."""
     ticks: queue.SimpleQueue[Tick] = queue.SimpleQueue()
     run.on_tick(ticks.put)
     while count:
         count -= bool(ticks.get(timeout=60).requests)
 
 
-def test_a_worker_that_the_client_does_not_know_of_is_not_dead(
+def test_a_worker_that_the_client_does_not_know_is_not_dead(
     lab: Lab, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     update: Any = client._update_scheduler_info
 
     async def overwritten(n_workers: int = 0) -> None:
         await update(n_workers)
-        await update()  # as its periodic callback does now and then between an answer and its use
+        await update()  # as its periodic callback sometimes does between an answer and its use
 
     monkeypatch.setattr(client, "_update_scheduler_info", overwritten)
     run = lab.product("meter").fleet(4, Counting(every=0.05)).start(every=0.2, cluster=client)
@@ -222,7 +224,7 @@ def test_a_worker_that_the_client_does_not_know_of_is_not_dead(
     assert run.devices()["epoch"].tolist() == [1] * 4
 
 
-def test_a_worker_that_one_answer_of_the_scheduler_lacks_is_not_dead(
+def test_a_worker_missing_in_one_answer_of_the_scheduler_is_not_dead(
     lab: Lab, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scheduler: Any = client.scheduler
@@ -231,9 +233,9 @@ def test_a_worker_that_one_answer_of_the_scheduler_lacks_is_not_dead(
 
     async def every_second(n_workers: int) -> Any:
         answer = await identity(n_workers=n_workers)
-        if not n_workers:  # the client's own callback
+        if not n_workers:  # calls of the client's own callback
             return answer
-        lacking.append(bool(lacking) and not lacking[-1])  # not the first, which counts them
+        lacking.append(bool(lacking) and not lacking[-1])  # not the first, which counts the workers
         return {**answer, "workers": {}} if lacking[-1] else answer
 
     monkeypatch.setattr(scheduler, "identity", every_second, raising=False)
@@ -262,7 +264,7 @@ class Notes(Behaviour):
         await device.sleep(0.2)
 
 
-def test_notes_of_any_kind_come_back_or_their_text(lab: Lab, client: Client) -> None:
+def test_notes_of_any_type_are_sent_back_or_as_text(lab: Lab, client: Client) -> None:
     run = lab.product("meter").fleet(2, Notes).run(seconds=30, every=0.5, cluster=client)
     assert run.failures.empty
     for shown in run.devices().to_dict("records"):
@@ -271,7 +273,7 @@ def test_notes_of_any_kind_come_back_or_their_text(lab: Lab, client: Client) -> 
         assert shown["table"].equals(pandas.DataFrame({"a": [1]}))
 
 
-def test_the_hits_of_faults_at_devices_come_back(lab: Lab, client: Client) -> None:
+def test_the_hits_of_device_faults_are_sent_back(lab: Lab, client: Client) -> None:
     fleet = lab.product("meter").fleet(4, Counting(every=0.01, most=10))
     fleet.faults.add("duplicate send", every=5, devices=[1, 2, 3])
     fleet.faults.add("delay", first=1, seconds=0.1)
@@ -281,20 +283,20 @@ def test_the_hits_of_faults_at_devices_come_back(lab: Lab, client: Client) -> No
 
 
 class Bursts(Behaviour):
-    """Writes ten times in the middle of the second interval of a run that began then."""
+    """Behaviour that writes ten times in the middle of the second interval of a run."""
 
     at: float
 
     async def run(self, device: Any) -> None:
         await device.sleep_until(self.at)
-        device.note(wrote=device.now())  # at once, unless the machine has other work
+        device.note(wrote=device.now())  # at once, unless the machine is busy
         for _ in range(10):
             await device.write(count=1)
         await device.sleep(10)
 
 
-def test_a_row_has_what_happened_in_its_interval(lab: Lab, client: Client) -> None:
-    """Intervals shorter and longer than those in which workers tell."""
+def test_a_row_has_the_events_of_its_interval(lab: Lab, client: Client) -> None:
+    """Intervals shorter and longer than the ones in which workers report."""
     runs = []
     for every in (0.6, 2.0):
         at = lab.clock.time + 1.5 * every
@@ -302,7 +304,7 @@ def test_a_row_has_what_happened_in_its_interval(lab: Lab, client: Client) -> No
         runs.append((every, fleet.start(seconds=3.1 * every, every=every, cluster=client)))
     for every, run in runs:
         run.wait()
-        half = min(every, 1.0) / 2  # of what a worker tells of at once
+        half = min(every, 1.0) / 2  # reported by workers at one time
         for when in run.devices()["wrote"]:
             near = [tick.requests for tick in run.ticks if when - half <= tick.time < when + every + half]
             assert 10 <= sum(near) <= 20
@@ -311,22 +313,22 @@ def test_a_row_has_what_happened_in_its_interval(lab: Lab, client: Client) -> No
         assert all(later > before for before, later in pairwise(times))
 
 
-def test_a_death_after_which_nobody_goes_on_is_told_so(lab: Lab) -> None:
+def test_the_death_of_a_worker_while_a_run_stops_is_reported(lab: Lab) -> None:
     fleet = lab.product("meter").fleet(4, Counting(every=0.1))
-    run = fleet.start(every=0.2, workers=2)  # of its own: a cluster takes long to get over this
+    run = fleet.start(every=0.2, workers=2)  # its own cluster, which takes long to recover
     ticks: queue.SimpleQueue[Tick] = queue.SimpleQueue()
     run.on_tick(ticks.put)
     while not ticks.get(timeout=30).requests:
         pass
     victim = run.workers().iloc[0]["pid"]
-    os.kill(int(victim), signal.SIGSTOP)  # so that it does not hear of the end
-    run._call(run._play.stop)  # which `stop` would wait for
+    os.kill(int(victim), signal.SIGSTOP)  # so that the client is not notified of the end
+    run._call(run._play.stop)  # `stop` would wait for this process
     os.kill(int(victim), signal.SIGKILL)
     run.wait()
     assert run.summary.endswith(f"worker {victim} died")
 
 
-def test_requests_of_workers_are_in_the_order_of_time(lab: Lab, client: Client) -> None:
+def test_requests_of_workers_are_in_order_of_time(lab: Lab, client: Client) -> None:
     fleet = lab.product("meter").fleet(6, Counting(every=0.02, most=20))
     run = fleet.run(seconds=30, every=0.1, requests=True, cluster=client)
     assert len(run.requests()) == 120
@@ -334,7 +336,7 @@ def test_requests_of_workers_are_in_the_order_of_time(lab: Lab, client: Client) 
     assert run.frame().index.is_monotonic_increasing
 
 
-def test_workers_of_its_own_whose_start_is_no_part_of_the_time(lab: Lab) -> None:
+def test_the_start_of_own_workers_does_not_count_as_run_time(lab: Lab) -> None:
     fleet = lab.product("meter").fleet(4, Counting(every=0.05))
     run = fleet.run(seconds=1.5, every=0.25, workers=2, accounts=True)
     assert run.latency.count >= 8
@@ -346,7 +348,7 @@ def test_workers_of_its_own_whose_start_is_no_part_of_the_time(lab: Lab) -> None
             os.kill(int(pid), 0)
 
 
-def test_on_a_virtual_clock_workers_are_an_error_that_says_why() -> None:
+def test_workers_on_a_virtual_clock_are_an_error_with_the_reason() -> None:
     with Lab(seed=7, products=[{"id": "meter", "resources": {"count": "number"}}]) as lab:
         fleet = lab.product("meter").fleet(2, Counting)
         with pytest.raises(
@@ -366,12 +368,12 @@ def test_on_a_virtual_clock_workers_are_an_error_that_says_why() -> None:
         ({"cluster": 7}, "cluster: expected a dask Client"),
     ],
 )
-def test_wrong_workers_are_named(lab: Lab, arguments: dict[str, Any], named: str) -> None:
+def test_invalid_workers_are_an_error(lab: Lab, arguments: dict[str, Any], named: str) -> None:
     with pytest.raises(LabError, match=named):
         lab.product("meter").fleet(1, Counting).run(seconds=1, **arguments)
 
 
-def test_a_behaviour_that_cannot_travel_is_an_error_and_the_fleet_runs_again(
+def test_a_behaviour_that_cannot_be_pickled_is_an_error_and_the_fleet_can_run_again(
     lab: Lab, client: Client
 ) -> None:
     class Locked(Counting):

@@ -1,4 +1,4 @@
-"""Fleets over worker processes that a script starts: an interrupt of all, and a guard that is missing."""
+"""Scripts that run fleets over worker processes: interrupts, and a missing `__main__` guard."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 pytestmark = [
     pytest.mark.xdist_group("dask"),
-    pytest.mark.filterwarnings("ignore"),  # what dask warns of is its own
+    pytest.mark.filterwarnings("ignore"),  # warnings of dask itself
 ]
 
 SCRIPT = """
@@ -39,7 +39,7 @@ def play():
 
 
 def test_an_interrupt_of_all_processes_ends_the_run_cleanly(tmp_path: Path) -> None:
-    """As a terminal and a kernel send it: to the workers, too."""
+    """As a terminal and a kernel send it: also to the workers."""
     script = tmp_path / "script.py"
     script.write_text(SCRIPT + 'if __name__ == "__main__":\n    play()\n')
     with subprocess.Popen(
@@ -52,16 +52,16 @@ def test_an_interrupt_of_all_processes_ends_the_run_cleanly(tmp_path: Path) -> N
         assert played.stdout is not None
         assert played.stdout.readline() == "tick\n"
         os.killpg(played.pid, signal.SIGINT)
-        told, error = played.communicate(timeout=60)
+        output, error = played.communicate(timeout=60)
     assert played.returncode == 0, error
-    [said] = [line for line in told.splitlines() if line != "tick"]
+    [said] = [line for line in output.splitlines() if line != "tick"]
     assert said.startswith("interrupted 4 devices, ")
     assert "died" not in said
     assert ": 0 lost, 0 doubled" in said
     assert "Traceback" not in error
 
 
-def test_a_script_without_a_guard_is_told_what_it_lacks(tmp_path: Path) -> None:
+def test_a_script_without_a_guard_gets_an_error_that_names_it(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT + "play()\n")
     played = subprocess.run(

@@ -1,4 +1,4 @@
-"""Clusters of a fleet's own: another process that knows their ports can neither run code in them nor read of them."""
+"""Security of a fleet's own cluster: other processes that know its ports can neither run code in it nor read it."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from labkit.fleet.measures import Tick
 
 pytestmark = [
     pytest.mark.xdist_group("dask"),
-    pytest.mark.filterwarnings("ignore"),  # what dask warns of is its own
+    pytest.mark.filterwarnings("ignore"),  # warnings of dask itself
 ]
-DASHBOARD = 8787  # where dask listens unless it is asked not to
+DASHBOARD = 8787  # dask's default port of its dashboard
 
 ATTACK = """
 import asyncio, json, os, pickle, sys
@@ -56,7 +56,7 @@ asyncio.run(main(json.loads(sys.argv[1]), sys.argv[2]))
 
 
 def listening(process: psutil.Process) -> dict[int, str]:
-    """The ports at which a process and its children listen, with the addresses."""
+    """Return the ports at which a process and its children listen, with the addresses."""
     return {
         each.laddr.port: each.laddr.ip
         for one in (process, *process.children(recursive=True))
@@ -66,7 +66,7 @@ def listening(process: psutil.Process) -> dict[int, str]:
 
 
 def attack(ports: list[int], folder: Path) -> list[str]:
-    """Have another process try to run code behind each port; the names of the folders that this code made."""
+    """Let another process try to run code behind each port; return the names of the folders that this code created."""
     folder.mkdir()
     command = [sys.executable, "-c", ATTACK, json.dumps(ports), str(folder)]
     tried = subprocess.run(command, check=False, capture_output=True, text=True, timeout=100)
@@ -76,7 +76,7 @@ def attack(ports: list[int], folder: Path) -> list[str]:
 
 @pytest.fixture
 def ports() -> Iterator[dict[int, str]]:
-    """Of a run over workers of its own, while it goes on."""
+    """Provide the ports of a running fleet with workers of its own."""
     with Lab(products=[{"id": "meter", "resources": {"count": "number"}}]) as lab:
         lab_ports = set(listening(psutil.Process()))
         run = lab.product("meter").fleet(4, Counter(every=0.1)).start(every=0.2, workers=2)
@@ -89,7 +89,7 @@ def ports() -> Iterator[dict[int, str]]:
         run.stop()
 
 
-def test_another_process_cannot_use_a_cluster_of_our_own(ports: dict[int, str], tmp_path: Path) -> None:
+def test_another_process_cannot_use_the_fleets_own_cluster(ports: dict[int, str], tmp_path: Path) -> None:
     assert len(ports) >= 4  # scheduler, two workers, and their nannies
     assert set(ports.values()) == {"127.0.0.1"}
     assert DASHBOARD not in ports
@@ -105,7 +105,7 @@ def test_another_process_cannot_use_a_cluster_of_our_own(ports: dict[int, str], 
         ):
             try:
                 answer = httpx.get(f"http://127.0.0.1:{port}{path}", timeout=5)
-            except httpx.TransportError:  # it speaks something else
+            except httpx.TransportError:  # it uses another protocol
                 continue
             assert answer.status_code == 404
 

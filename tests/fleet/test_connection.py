@@ -1,4 +1,4 @@
-"""The connection of a fleet's device: how a request can get no answer, and what is never sent twice."""
+"""The connection of a fleet's device: failures of a request, and what is never sent twice."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 class Rig:
-    """A server that answers as a test says, and remembers what it got."""
+    """A server that answers as a test sets, and records the requests."""
 
     def __init__(self) -> None:
         self.connections = 0
-        self.resumed: list[bool] = []  # of each connection: its TLS session
+        self.resumed: list[bool] = []  # TLS session of each connection
         self.requests: list[bytes] = []
-        self.rest = b""  # what came after the last one
+        self.rest = b""  # bytes after the last request
         self.answers: list[bytes | None] = []  # None: end the connection
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -99,7 +99,7 @@ async def test_one_connection_for_many_requests(tmp_path: Path) -> None:
     assert rig.requests[0] == f"GET /timestamp HTTP/1.1\r\nHost: {HOST}\r\nX-A: b\r\n\r\n".encode()
 
 
-async def test_a_connection_that_ended_while_idle_is_opened_anew(tmp_path: Path) -> None:
+async def test_a_connection_that_ended_while_idle_is_reopened(tmp_path: Path) -> None:
     rig = Rig()
     rig.answers = [OK.replace(b"\r\n\r\n", b"\r\nX-End: 1\r\n\r\n"), OK]
     async with listening(rig, tmp_path) as connection:
@@ -120,7 +120,7 @@ async def test_a_connection_that_ended_while_idle_is_opened_anew(tmp_path: Path)
         (b"SSH-2.0-OpenSSH\r\n\r\n", "malformed"),
     ],
 )
-async def test_how_an_answer_can_fail_and_that_nothing_is_sent_twice(
+async def test_each_failure_of_an_answer_and_nothing_is_sent_twice(
     tmp_path: Path, answer: bytes | None, kind: str
 ) -> None:
     rig = Rig()
@@ -134,7 +134,7 @@ async def test_how_an_answer_can_fail_and_that_nothing_is_sent_twice(
     assert rig.connections == 2
 
 
-async def test_it_tells_once_a_request_was_written(tmp_path: Path) -> None:
+async def test_the_callback_runs_once_a_request_was_written(tmp_path: Path) -> None:
     rig = Rig()
     rig.answers = [OK, OK]
     written: list[bool] = []
@@ -142,14 +142,14 @@ async def test_it_tells_once_a_request_was_written(tmp_path: Path) -> None:
         connection.on_sent = lambda: written.append(connection.open)
         first = asyncio.ensure_future(connection.request("GET", "/1"))
         await asyncio.sleep(0)
-        assert written == []  # no connection stands yet
+        assert written == []  # no connection is open yet
         await first
         assert written == [True]
         await connection.request("GET", "/2")
         assert written == [True]
 
 
-async def test_a_request_that_found_no_connection_tells_nothing_nor_does_the_next(tmp_path: Path) -> None:
+async def test_a_request_without_a_connection_runs_no_callback_nor_does_the_next(tmp_path: Path) -> None:
     rig, authority, written = Rig(), Authority.create(), list[str]()
     async with served(rig, tmp_path, authority) as address:
         pass
@@ -163,7 +163,7 @@ async def test_a_request_that_found_no_connection_tells_nothing_nor_does_the_nex
     assert written == []
 
 
-async def test_nobody_listens(tmp_path: Path) -> None:
+async def test_no_server_listens(tmp_path: Path) -> None:
     rig = Rig()
     async with listening(rig, tmp_path) as connection:
         pass
@@ -180,19 +180,19 @@ async def test_another_authority_is_refused(tmp_path: Path) -> None:
     assert rig.requests == []
 
 
-async def test_who_is_not_answered_gives_up_and_asks_again_on_another_connection(tmp_path: Path) -> None:
+async def test_a_request_that_times_out_is_followed_by_another_connection(tmp_path: Path) -> None:
     rig = Rig()
     rig.answers = [OK, b"", OK]
     async with listening(rig, tmp_path) as connection:
         await connection.request(
             "GET", "/1"
-        )  # patience is for the connection too, which may take its time here
+        )  # the timeout includes the connection, which may take its time here
         assert await kind_of(connection.request("GET", "/2", patience=0.05)) == "timeout"
         assert (await connection.request("GET", "/3")).text == "hi"
     assert rig.connections == 2
 
 
-async def test_a_held_request_has_all_the_time_that_there_is(tmp_path: Path) -> None:
+async def test_a_pending_request_has_no_time_limit(tmp_path: Path) -> None:
     rig = Rig()
     rig.answers = [OK, b""]
     async with listening(rig, tmp_path) as connection:
@@ -203,10 +203,10 @@ async def test_a_held_request_has_all_the_time_that_there_is(tmp_path: Path) -> 
         assert not done
         request.cancel()
         await asyncio.wait({request})
-        assert not connection.open  # a late answer would be taken for that of the next request
+        assert not connection.open  # a late answer would be read as that of the next request
 
 
-async def test_one_thing_at_a_time_and_no_line_ends(tmp_path: Path) -> None:
+async def test_concurrent_requests_and_line_ends_are_refused(tmp_path: Path) -> None:
     rig = Rig()
     rig.answers = [OK]
     async with listening(rig, tmp_path) as connection:
@@ -222,7 +222,7 @@ async def test_one_thing_at_a_time_and_no_line_ends(tmp_path: Path) -> None:
             await connection.request("GET", "/", json={})
 
 
-async def test_a_device_that_connects_again_resumes_its_own_tls_session_and_nobody_elses(
+async def test_a_device_that_reconnects_resumes_only_its_own_tls_session(
     tmp_path: Path,
 ) -> None:
     rig = Rig()
@@ -230,21 +230,21 @@ async def test_a_device_that_connects_again_resumes_its_own_tls_session_and_nobo
     rig.answers = [end, OK, OK, OK, OK]
     async with listening(rig, tmp_path) as connection:
         await connection.request("GET", "/1")
-        await asyncio.wait_for(connection.lost(), 10)  # ended there
+        await asyncio.wait_for(connection.lost(), 10)  # ended by the server
         await connection.request("GET", "/2")
-        connection.abort()  # ended here
+        connection.abort()  # ended by the client
         await connection.request("GET", "/3")
         other = DeviceConnection(connection.server)
         await other.request("GET", "/4")
         connection.abort()
         connection.certificate = KeyPair.from_pem(*client_certificate("c-1"))
-        await connection.request("GET", "/5")  # who it is now, an old session does not say
+        await connection.request("GET", "/5")  # an old session does not have the current identity
         other.abort()
     assert rig.resumed == [False, True, True, False, False]
 
 
-async def test_a_session_is_resumed_again_where_the_server_closes_each_connection(tmp_path: Path) -> None:
-    """More often than a server that resumes none is offered one."""
+async def test_a_session_is_resumed_repeatedly_if_the_server_closes_each_connection(tmp_path: Path) -> None:
+    """A server that resumes none is not offered a session that often."""
     rig, count = Rig(), REFUSALS + 3
     rig.answers = [OK.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")] * count
     async with served(rig, tmp_path) as address:
@@ -254,7 +254,7 @@ async def test_a_session_is_resumed_again_where_the_server_closes_each_connectio
     assert rig.resumed == [False] + [True] * (count - 1)
 
 
-async def test_a_session_that_the_server_has_forgotten_is_no_hindrance(tmp_path: Path) -> None:
+async def test_a_session_that_the_server_has_forgotten_is_no_error(tmp_path: Path) -> None:
     authority = Authority.create()
     before, after = Rig(), Rig()
     before.answers, after.answers = [OK], [OK]

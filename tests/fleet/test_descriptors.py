@@ -1,4 +1,4 @@
-"""The limit of open files, which a process of its own is given."""
+"""The limit of open files of the process, for fleets in a process of their own."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ with Lab(seed=7, speed=speed) as lab:
     ids=["refused", "raised", "simulated"],
 )
 def test_both_ends_of_a_connection_count(arguments: tuple[str, ...], expected: str) -> None:
-    told = subprocess.run(
+    output = subprocess.run(
         [sys.executable, "-c", PROGRAM, *arguments], capture_output=True, text=True, timeout=60, check=True
     ).stdout
-    assert told.startswith(expected)
+    assert output.startswith(expected)
     if expected.startswith("100"):
-        assert "two for each connection" in told
-        assert "may have 250: raise the limit (ulimit -n " in told
+        assert "two for each connection" in output
+        assert "may have 250: raise the limit (ulimit -n " in output

@@ -1,4 +1,4 @@
-"""Virtual devices, against a lab: what they send, what they keep, and what they say of a refusal."""
+"""Virtual devices against a lab: requests, state, and errors."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def address(platform: Platform) -> LabAddress:
 
 @pytest.fixture
 async def make(platform: Platform, address: LabAddress) -> AsyncIterator[Make]:
-    """Makes virtual devices and closes them."""
+    """A function that makes virtual devices, which are closed after the test."""
     identifiers = Identifiers(1)
 
     async def password(length: int) -> str:
@@ -81,9 +81,7 @@ async def test_a_device_activates_and_activates_again(make: Make, auth: str) -> 
 
 
 @pytest.mark.parametrize("auth", AUTHS)
-async def test_a_device_that_is_not_let_in_keeps_no_credentials(
-    platform: Platform, make: Make, auth: str
-) -> None:
+async def test_a_refused_device_stores_no_credentials(platform: Platform, make: Make, auth: str) -> None:
     platform.devices.products.get(auth).change(self_registration=False)
     device = make(auth)
     error = await refusal(device.activate())
@@ -94,14 +92,14 @@ async def test_a_device_that_is_not_let_in_keeps_no_credentials(
     assert await device.content() == []
 
 
-async def test_credentials_do_not_show_their_secrets(make: Make) -> None:
+async def test_the_repr_of_credentials_shows_no_secret(make: Make) -> None:
     device = make()
     await device.activate()
     assert repr(device.credentials) == "<credentials: token>"
     assert repr(Credentials()) == "<credentials: none>"
 
 
-async def test_a_request_may_leave_the_credentials_out(make: Make) -> None:
+async def test_a_request_can_omit_the_credentials(make: Make) -> None:
     device = make()
     await device.activate()
     assert (await device.request("GET", "/provision/download")).status_code == 200
@@ -113,7 +111,7 @@ async def test_a_request_may_leave_the_credentials_out(make: Make) -> None:
 # --- each call ----------------------------------------------------------------------------------------------
 
 
-async def test_values_are_sent_as_the_platform_writes_them(make: Make) -> None:
+async def test_values_are_sent_in_the_platforms_format(make: Make) -> None:
     device = make()
     await device.activate()
     await device.write({"text": True, "number": 21.5, "flag": False})
@@ -127,7 +125,7 @@ async def test_values_are_sent_as_the_platform_writes_them(make: Make) -> None:
     assert await device.write_and_read({"text": "x"}, ["none"]) == {}
 
 
-async def test_a_poll_brings_a_point_or_nothing(platform: Platform, make: Make) -> None:
+async def test_a_poll_returns_a_point_or_none(platform: Platform, make: Make) -> None:
     device, writer = make(), make()
     await device.activate()
     await writer.use(device.credentials)
@@ -144,7 +142,7 @@ async def test_points_are_recorded(make: Make) -> None:
     device = make()
     await device.activate()
     await device.record({"text": {5: "a", 6.5: "b"}, "number": {-10: 1}})
-    # That of second 5 itself comes once, since no poll had it before.
+    # The point of second 5 itself comes once, since no poll has received it.
     assert await device.poll("text", 0, since=5) == Point("text", "a", "5")
     assert await device.poll("text", 0, since=5) == Point("text", "b", "6")
     error = await refusal(device.record({"text": {5: "a", 5.5: "b"}}))
@@ -167,7 +165,7 @@ async def test_the_time_of_the_server(platform: Platform, make: Make) -> None:
     assert await make().timestamp() == 1767225605
 
 
-async def test_a_refusal_says_who_asked_for_what_and_why(make: Make) -> None:
+async def test_a_refusal_has_the_device_the_request_and_the_reason(make: Make) -> None:
     device = make()
     error = await refusal(device.write({"text": "x"}))
     assert str(error) == "d: write: 401 credentials are missing"
@@ -196,7 +194,7 @@ async def test_another_authority_is_not_trusted(platform: Platform, address: Lab
     await client.close()
 
 
-async def test_a_closed_client_connects_anew(address: LabAddress, platform: Platform) -> None:
+async def test_a_closed_client_reconnects(address: LabAddress, platform: Platform) -> None:
     client = FlowClient(address, "token.m2.lab.localhost")
     for _ in range(2):
         assert (await client.request("GET", "/timestamp")).text == "1767225600"
@@ -204,7 +202,7 @@ async def test_a_closed_client_connects_anew(address: LabAddress, platform: Plat
     await client.close()
 
 
-async def test_paths_leave_as_they_are(address: LabAddress, platform: Platform) -> None:
+async def test_paths_are_sent_unchanged(address: LabAddress, platform: Platform) -> None:
     client = FlowClient(address, "token.m2.lab.localhost")
     for path in ("//double", "/a?b=c%26d", "/onep:v1/%73tack?a&b="):
         answer: Any = await client.request("GET", path)
@@ -215,7 +213,7 @@ async def test_paths_leave_as_they_are(address: LabAddress, platform: Platform) 
     await client.close()
 
 
-async def test_patience_ends_the_wait_for_an_answer(platform: Platform, make: Make) -> None:
+async def test_patience_limits_the_wait_for_an_answer(platform: Platform, make: Make) -> None:
     import httpx
 
     device = make()
@@ -225,5 +223,5 @@ async def test_patience_ends_the_wait_for_an_answer(platform: Platform, make: Ma
             "GET", "/onep:v1/stack/alias?text", headers={"Request-Timeout": "1000"}, patience=0.01
         )
     async with asyncio.timeout(5):
-        while len(platform.devices.polls):  # the server sees the client leave
+        while len(platform.devices.polls):  # the server notices that the client has left
             await device.timestamp()

@@ -1,4 +1,4 @@
-"""A seed gives the same run again: journal and frame, byte for byte, whatever else the machine does."""
+"""Exact replay of fleets with a seed: journal and frame, byte for byte, whatever the load of the machine."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.timeout(300)
 
 @contextmanager
 def one_core() -> Iterator[None]:
-    """Have all that this thread starts share one core with it, where the system lets it."""
+    """Make all threads that this thread starts share one core with it, where the system allows it."""
     if not hasattr(os, "sched_setaffinity"):
         yield
         return
@@ -36,40 +36,40 @@ def one_core() -> Iterator[None]:
         os.sched_setaffinity(0, cores)
 
 
-def test_twice_in_one_process_and_once_in_another_each_beside_heavy_load() -> None:
-    """Alone at first; then two at once on one core, each of which waits for the other most of the time."""
-    told = story.tell()
-    assert 0 not in json.loads(told["hits"])  # of its faults
-    first = story.digests(told)
+def test_a_replay_is_exact_in_one_process_and_another_under_load() -> None:
+    """First alone; then two at once on one core, each of which is mostly preempted by the other."""
+    results = story.story_results()
+    assert 0 not in json.loads(results["hits"])  # hits of its faults
+    first = story.digests(results)
     with (
         one_core(),
         subprocess.Popen(
             [sys.executable, "-m", "tests.fleet.story"], cwd=ROOT, stdout=subprocess.PIPE, text=True
         ) as process,
     ):
-        again = story.digests(story.tell())
+        again = story.digests(story.story_results())
         elsewhere, _ = process.communicate()
     assert again == first
     assert (json.loads(elsewhere), process.returncode) == (first, 0)
 
 
-def test_several_solutions_on_one_product_whose_calls_meet_the_same_faults() -> None:
-    """Handlers in Lua, in threads and on the loop; what they call first is no matter of real time."""
-    first = together.tell()
-    assert first["mails"].count("late") >= 2 * 10  # of those that subscribe, too
+def test_concurrent_handlers_of_several_solutions_replay_with_the_same_faults() -> None:
+    """Handlers in Lua, in threads and on the loop: the order of their calls does not depend on real time."""
+    first = together.story_results()
+    assert first["mails"].count("late") >= 2 * 10  # also hits at the subscribers
     with (
         one_core(),
         subprocess.Popen(
             [sys.executable, "-m", "tests.fleet.together"], cwd=ROOT, stdout=subprocess.PIPE, text=True
         ) as process,
     ):
-        again = together.tell()
+        again = together.story_results()
         elsewhere, _ = process.communicate()
     assert again == first
     assert (json.loads(elsewhere), process.returncode) == (first, 0)
 
 
-def test_whether_a_connection_resumes_a_tls_session_is_no_part_of_the_story(
+def test_resumption_of_tls_sessions_does_not_change_the_story(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     resumed: list[bool | None] = []
@@ -80,18 +80,18 @@ def test_whether_a_connection_resumes_a_tls_session_is_no_part_of_the_story(
         return agreed
 
     monkeypatch.setattr("labkit.fleet.connection.secured", counted)
-    first = story.digests(story.tell(hours=1))
+    first = story.digests(story.story_results(hours=1))
     assert any(resumed)
     resumed.clear()
     monkeypatch.setattr(Server, "session_after", lambda *_: None)
-    assert story.digests(story.tell(hours=1)) == first
+    assert story.digests(story.story_results(hours=1)) == first
     assert set(resumed) == {False}
 
 
 def test_a_story_is_the_same_over_tcp_a_socket_pair_and_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    first = story.digests(story.tell(hours=1))
-    in_memory = story.digests(story.tell(hours=1, transport="memory"))
-    assert in_memory.pop("summary") != first["summary"]  # it says so
+    first = story.digests(story.story_results(hours=1))
+    in_memory = story.digests(story.story_results(hours=1, transport="memory"))
+    assert in_memory.pop("summary") != first["summary"]  # it names the transport
     assert in_memory == {name: digest for name, digest in first.items() if name != "summary"}
     make = Server.__init__
 
@@ -100,16 +100,16 @@ def test_a_story_is_the_same_over_tcp_a_socket_pair_and_in_memory(monkeypatch: p
         make(self, *args, **others)
 
     monkeypatch.setattr(Server, "__init__", over_tcp)
-    assert story.digests(story.tell(hours=1)) == first
+    assert story.digests(story.story_results(hours=1)) == first
 
 
 def test_another_seed_is_another_story() -> None:
-    told = [story.tell(seed, hours=0.5) for seed in (7, 8)]
-    assert all(told[0][name] != told[1][name] for name in ("journal", "frame", "requests", "picture"))
+    results = [story.story_results(seed, hours=0.5) for seed in (7, 8)]
+    assert all(results[0][name] != results[1][name] for name in ("journal", "frame", "requests", "picture"))
 
 
-def test_a_device_does_the_same_whether_there_are_20_or_2000() -> None:
-    """Of the others some report at the same instants, and all wait for their turn in the same order."""
+def test_a_device_does_the_same_among_20_or_2000() -> None:
+    """Some of the other devices report at the same instants, and all wait in the same order."""
     few, many = (story.life(*others, 17, hours=1.4) for others in ((20, 0), (200, 1800)))
     assert few == many
     assert sum("request" in line for line in few) >= 2

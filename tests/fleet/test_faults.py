@@ -1,4 +1,4 @@
-"""Faults of devices, on the virtual clock: what each does, how often, to whom; the same in every run of a seed."""
+"""Faults of devices on the virtual clock: their effects, frequency and selection; the same in every run of a seed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Handled = dict[str, list[str]]
 
 
 class Counts(Behaviour):
-    """Counts once a minute, and notes what it met."""
+    """Behaviour that counts once a minute, and notes the faults that it got."""
 
     async def run(self, device: FleetDevice) -> None:
         met: list[str] = []
@@ -35,7 +35,7 @@ class Counts(Behaviour):
 
 
 class Listens(Behaviour):
-    """Waits once for what never comes, then once more."""
+    """Behaviour that polls once for a value that never comes, then once more."""
 
     async def run(self, device: FleetDevice) -> None:
         began, met = device.now(), []
@@ -74,7 +74,7 @@ def story() -> Iterator[Story]:
         yield Story(lab)
 
 
-def test_a_request_that_never_left_and_one_whose_answer_was_lost(story: Story) -> None:
+def test_a_request_that_was_not_sent_and_one_whose_answer_was_lost(story: Story) -> None:
     devices = story.play(
         {"does": "drop before", "every": 3, "devices": "t-001"},
         {"does": "drop after", "every": 3, "devices": [2]},
@@ -94,7 +94,7 @@ def test_a_delay_and_a_slow_reader_take_lab_time(story: Story) -> None:
     assert story.fleet.last.latency.max == pytest.approx(7.25, rel=0.01)
 
 
-def test_on_a_clock_that_runs_a_slow_reader_is_stuck() -> None:
+def test_on_a_running_clock_a_slow_reader_is_an_error() -> None:
     with Lab(speed=40, seed=7) as lab:
         fleet = lab.product("thermostat", resources={"count": "integer"}).fleet(2, Counts)
         fleet.faults.add("slow reader", seconds=6, first=1, devices=1)
@@ -116,15 +116,15 @@ def test_a_wrong_clock(story: Story) -> None:
     assert list(story.play({"does": "wrong clock", "seconds": 0.5, "every": 1})["clock"]) == [2.5, 2.5]
 
 
-def test_a_reboot_begins_anew(story: Story) -> None:
-    with pytest.raises(LabError, match="none that is 't-00"):  # only a star stands for others
+def test_a_reboot_restarts_the_behaviour(story: Story) -> None:
+    with pytest.raises(LabError, match="none that is 't-00"):  # only a star is a wildcard
         story.play({"does": "reboot", "every": 3, "first": 1, "seconds": 90, "devices": "t-00[12]"})
     devices = story.play({"does": "reboot", "every": 3, "first": 1, "seconds": 90, "devices": "t-*1"})
     assert list(devices["epoch"]) == [2, 1]
     assert story.handled["t-001"] == ["1", "2", "1", "2"]
 
 
-def test_chance_is_the_devices_own(story: Story) -> None:
+def test_chance_is_drawn_per_device(story: Story) -> None:
     fault = {"does": "drop before", "chance": 0.4}
     few = story.play(fault, devices=2, minutes=20)["met"]
     many = story.play(fault, devices=5, minutes=20)["met"]
@@ -141,7 +141,7 @@ def test_the_platform_restarts_under_a_fleet(story: Story) -> None:
     assert repr(story.fleet.faults) == "fault 1: platform restart 100 s, after 90 s; hit 1 of 1"
 
 
-def test_what_devices_wait_for_is_cut_by_a_restart(story: Story) -> None:
+def test_a_restart_cuts_pending_requests_of_devices(story: Story) -> None:
     fleet = story.product.fleet(3, Listens)
     fleet.faults.add("platform restart", after=30)
     run = fleet.run(minutes=3, progress=False)
@@ -149,7 +149,7 @@ def test_what_devices_wait_for_is_cut_by_a_restart(story: Story) -> None:
     assert run.frame()["error no answer"].sum() == 3
 
 
-def test_the_frame_tells_how_late_handlers_were(story: Story) -> None:
+def test_the_frame_has_the_lag_of_handlers(story: Story) -> None:
     fleet = story.product.fleet(2, Counts)
     assert "lag" not in fleet.run(minutes=3).frame()  # handlers run at the instant of the event
     story.lab.faults.add("device datapoint", late=7.5, first=1)
@@ -157,10 +157,10 @@ def test_the_frame_tells_how_late_handlers_were(story: Story) -> None:
 
 
 @pytest.mark.parametrize("durable", [False, True])
-def test_accounts_prove_what_a_restart_loses(tmp_path: Path, durable: bool) -> None:
+def test_accounts_show_what_a_restart_loses(tmp_path: Path, durable: bool) -> None:
     with Lab(seed=7, data=str(tmp_path / "lab.db") if durable else None) as lab:
         product = lab.product("meter", resources={"count": "string"})
-        lab.faults.add("device datapoint", late=120)  # so that some are queued when the power goes
+        lab.faults.add("device datapoint", late=120)  # so that some events are queued at the power cut
         fleet = product.fleet(4, Counter(every=60))
         fleet.faults.add("platform restart", after=330)
         run = fleet.run(minutes=20, accounts=True, progress=False)
@@ -168,11 +168,11 @@ def test_accounts_prove_what_a_restart_loses(tmp_path: Path, durable: bool) -> N
         losses = run.losses
         assert list(losses["sent"]) == [20] * 4
         assert list(losses["acknowledged"]) == [20] * 4
-        assert list(losses["lost"]) == [2] * 4  # those of the last two minutes before it
-        assert lab.sql("select count(*) as n from datapoint")["n"][0] == 80  # each was stored
+        assert list(losses["lost"]) == [2] * 4  # events of the last two minutes before it
+        assert lab.sql("select count(*) as n from datapoint")["n"][0] == 80  # each value was stored
 
 
-def test_on_a_clock_that_runs_a_restart_is_no_end() -> None:
+def test_on_a_running_clock_a_restart_does_not_end_the_run() -> None:
     with Lab(speed=400) as lab:
         product = lab.product("thermostat", resources={"count": "integer"})
         fleet = product.fleet(3, Counts)
@@ -183,7 +183,7 @@ def test_on_a_clock_that_runs_a_restart_is_no_end() -> None:
             assert " refused ok" in met
 
 
-def test_a_table_of_them_and_what_they_did_in_the_last_run(story: Story) -> None:
+def test_the_table_of_faults_and_their_hits_in_the_last_run(story: Story) -> None:
     story.play(
         {"does": "drop after", "every": 2, "name": "lost"},
         {"does": "delay", "actions": "poll", "devices": [1, "t-*2"]},
@@ -232,7 +232,7 @@ def test_a_table_of_them_and_what_they_did_in_the_last_run(story: Story) -> None
         ),
     ],
 )
-def test_what_is_wrong_is_named(wrong: dict[str, Any], expected: str) -> None:
+def test_an_invalid_fault_is_an_error_with_the_reason(wrong: dict[str, Any], expected: str) -> None:
     faults = FleetFaults(7, {1: "t-001"})
     faults.add("delay", name="there")
     with pytest.raises(LabError, match=expected):
@@ -241,7 +241,7 @@ def test_what_is_wrong_is_named(wrong: dict[str, Any], expected: str) -> None:
         faults.remove("x")
 
 
-def test_they_travel_to_another_process() -> None:
+def test_faults_can_be_sent_to_another_process() -> None:
     faults = FleetFaults(7, {1: "t-001"})
     faults.add("drop after", chance=0.5, devices=["t-*", 1])
     played = faults.begin()

@@ -1,4 +1,4 @@
-"""Fleets on the virtual clock: what devices do, what a run counts, and that it is the same again."""
+"""Fleets on the virtual clock: what devices do, what a run counts, and exact replay."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RESOURCES = {"temperature": "number", "message": "string"}
 
 
 class Reporter(Behaviour):
-    """Writes a number every so often."""
+    """Behaviour that writes a number at fixed intervals."""
 
     every: float = 300
 
@@ -42,7 +42,7 @@ def test_a_day_of_reports() -> None:
         assert lab.sql("select count(*) as n from datapoint").n[0] == 5 * 24
 
 
-def test_one_that_fails_says_when_and_why_and_the_others_go_on() -> None:
+def test_a_failed_device_has_time_and_reason_and_the_others_continue() -> None:
     with Lab(seed=7) as lab:
         fleet = thermostat(lab).fleet(behaviour={Reporter: 3, Fails: 1})
         run = fleet.run(hours=1)
@@ -55,7 +55,7 @@ def test_one_that_fails_says_when_and_why_and_the_others_go_on() -> None:
         assert list(again.failures.index) == ["t-004"]
 
 
-def test_parameters_that_are_wrong_are_named() -> None:
+def test_invalid_parameters_are_errors_with_their_names() -> None:
     with pytest.raises(LabError, match=r"Reporter: no parameter 'evry', there are: every"):
         Reporter(evry=1)
     with pytest.raises(LabError, match=r"Reporter: every: .* not 'soon'"):
@@ -79,7 +79,7 @@ def test_refusals_are_raised_in_the_device() -> None:
         assert run.frame()["ended"].iloc[-1] == 1
 
 
-def test_held_polls_end_with_the_run() -> None:
+def test_pending_polls_end_with_the_run() -> None:
     class Listens(Behaviour):
         async def run(self, device: FleetDevice) -> None:
             async for _ in device.poll("message", timeout=120):
@@ -89,7 +89,7 @@ def test_held_polls_end_with_the_run() -> None:
         run = thermostat(lab).fleet(3, Listens).run(minutes=10)
         assert (
             run.frame()["requests"].sum() == 3 * 4
-        )  # at 2, 4, 6 and 8 minutes; the last ones wait at the end
+        )  # at 2, 4, 6 and 8 minutes; the last polls are pending at the end
         assert run.frame()["polling"].iloc[-1] == 3
         ended = [each for each in lab.journal if each.detail and "connection ended" in str(each.detail)]
         assert len(ended) == 3

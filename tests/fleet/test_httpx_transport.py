@@ -1,4 +1,4 @@
-"""The connections under httpx: when one is used again, and which error tells how a request got no answer."""
+"""The httpx transport: reuse of connections, and the errors of requests without an answer."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def connections(client: FlowClient) -> set[Any]:
 
 
 async def until(true: Callable[[], bool]) -> None:
-    """What is private tells it alone."""
+    """Poll a condition that only private state shows."""
     async with asyncio.timeout(10):
         while not true():  # noqa: ASYNC110
             await asyncio.sleep(0.001)
@@ -54,14 +54,14 @@ async def test_one_connection_for_many_requests(tmp_path: Path) -> None:
     assert b"\r\nHost: " + HOST.encode() in rig.requests[0]
 
 
-async def test_several_at_once_have_a_connection_each(tmp_path: Path) -> None:
+async def test_concurrent_requests_have_a_connection_each(tmp_path: Path) -> None:
     async with asking(tmp_path, *[OK] * 6) as (rig, client):
         for _ in range(2):
             await asyncio.gather(*(client.request("GET", "/") for _ in range(3)))
     assert rig.connections == 3
 
 
-async def test_headers_are_as_they_were_sent(tmp_path: Path) -> None:
+async def test_headers_are_sent_unchanged(tmp_path: Path) -> None:
     odd = b"HTTP/1.1 299 Not so bad\r\nX-Twice: a\r\nx-twice: \xe9\r\nContent-Length: 0\r\n\r\n"
     async with asking(tmp_path, odd) as (_, client):
         answer = await client.request("GET", "/")
@@ -78,7 +78,7 @@ async def test_headers_are_as_they_were_sent(tmp_path: Path) -> None:
         (b"HTTP/1.1 204 No Content\r\n\r\n", b""),
     ],
 )
-async def test_a_connection_is_used_again_after_any_whole_answer(
+async def test_a_connection_is_reused_after_any_complete_answer(
     tmp_path: Path, answer: bytes, body: bytes
 ) -> None:
     async with asking(tmp_path, answer, OK) as (rig, client):
@@ -91,18 +91,18 @@ async def test_a_connection_is_used_again_after_any_whole_answer(
     "answer",
     [
         OK.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"),
-        OK + b"HTTP/1.1 200 OK\r\n",  # more than was asked for
+        OK + b"HTTP/1.1 200 OK\r\n",  # more than the announced body
         b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nhi",
     ],
 )
-async def test_a_connection_that_is_over_is_not_used_again(tmp_path: Path, answer: bytes) -> None:
+async def test_an_ended_connection_is_not_reused(tmp_path: Path, answer: bytes) -> None:
     async with asking(tmp_path, answer, OK) as (rig, client):
         for _ in range(2):
             assert (await client.request("GET", "/")).text == "hi"
     assert rig.connections == 2
 
 
-async def test_a_connection_that_ended_while_idle_is_opened_anew(tmp_path: Path) -> None:
+async def test_a_connection_that_ended_while_idle_is_reopened(tmp_path: Path) -> None:
     async with asking(tmp_path, OK.replace(b"\r\n\r\n", END), OK) as (rig, client):
         await client.request("GET", "/")
         [connection] = connections(client)
@@ -111,7 +111,7 @@ async def test_a_connection_that_ended_while_idle_is_opened_anew(tmp_path: Path)
     assert rig.connections == 2
 
 
-async def test_a_connection_whose_end_the_loop_has_not_come_to_is_not_used_again(tmp_path: Path) -> None:
+async def test_a_connection_whose_end_the_loop_has_not_noticed_is_not_reused(tmp_path: Path) -> None:
     async with asking(tmp_path, OK.replace(b"\r\n\r\n", END), OK) as (rig, client):
         await client.request("GET", "/")
         [connection] = connections(client)
@@ -121,7 +121,7 @@ async def test_a_connection_whose_end_the_loop_has_not_come_to_is_not_used_again
     assert rig.connections == 2
 
 
-async def test_connections_may_be_shared_by_those_who_show_no_certificate(tmp_path: Path) -> None:
+async def test_clients_without_a_certificate_may_share_connections(tmp_path: Path) -> None:
     async with asking(tmp_path, *[OK] * 4) as (rig, own):
         shared = own.address.connections()
         certificate = KeyPair.from_pem(*client_certificate("a"))
@@ -134,7 +134,7 @@ async def test_connections_may_be_shared_by_those_who_show_no_certificate(tmp_pa
         await shared.aclose()
 
 
-async def test_a_connection_that_nobody_used_for_long_is_not_used_again(
+async def test_a_connection_that_was_idle_for_long_is_not_reused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with asking(tmp_path, OK, OK) as (rig, client):
@@ -155,7 +155,7 @@ async def test_a_connection_that_nobody_used_for_long_is_not_used_again(
         (b"HTTP/1.1 200 OK\r\nX: " + b"x" * 2 * HEAD, "a head of more than"),
     ],
 )
-async def test_how_an_answer_fails_and_that_nothing_is_sent_twice(
+async def test_each_failure_of_an_answer_and_nothing_is_sent_twice(
     tmp_path: Path, answer: bytes | None, error: str
 ) -> None:
     async with asking(tmp_path, answer, OK) as (rig, client):
@@ -167,16 +167,16 @@ async def test_how_an_answer_fails_and_that_nothing_is_sent_twice(
     assert rig.connections == 2
 
 
-async def test_an_answer_that_does_not_come_is_waited_for_as_long_as_said(tmp_path: Path) -> None:
+async def test_the_timeout_limits_the_wait_for_an_answer(tmp_path: Path) -> None:
     async with asking(tmp_path, b"", b"HTTP/1.1 200 OK\r\n", OK) as (rig, client):
         for _ in range(2):
             with pytest.raises(httpx.ReadTimeout):
                 await client.request("GET", "/", patience=0.1)
         assert (await client.request("GET", "/", patience=None)).text == "hi"
-    assert rig.connections == 3  # what comes late is no answer to the next request
+    assert rig.connections == 3  # a late answer is not read as that of the next request
 
 
-async def test_the_wait_begins_anew_with_each_piece_of_an_answer(tmp_path: Path) -> None:
+async def test_the_timeout_restarts_with_each_piece_of_an_answer(tmp_path: Path) -> None:
     class Slow(Rig):
         async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             await reader.readuntil(b"\r\n\r\n")
@@ -204,7 +204,7 @@ async def test_a_request_that_is_cancelled_ends_its_connection(tmp_path: Path) -
     assert rig.connections == 2
 
 
-async def test_an_answer_before_all_is_sent_is_taken(tmp_path: Path) -> None:
+async def test_an_answer_before_the_whole_request_is_sent_is_accepted(tmp_path: Path) -> None:
     async def body() -> AsyncIterator[bytes]:
         yield b"x" * 2 * transport.PIECE
         [connection] = connections(client)
@@ -218,13 +218,13 @@ async def test_an_answer_before_all_is_sent_is_taken(tmp_path: Path) -> None:
     assert rig.connections == 2
 
 
-async def test_large_bodies_go_out_whole(tmp_path: Path) -> None:
+async def test_large_bodies_are_sent_whole(tmp_path: Path) -> None:
     async with asking(tmp_path, OK) as (rig, client):
         await client.request("POST", "/", content=b"x" * 3 * transport.PIECE)
     assert f"Content-Length: {3 * transport.PIECE}".encode() in rig.requests[0]
 
 
-async def test_what_comes_in_pieces_goes_out_in_chunks(tmp_path: Path) -> None:
+async def test_an_iterator_is_sent_in_chunks(tmp_path: Path) -> None:
     async def body() -> AsyncIterator[bytes]:
         for piece in (b"ab", b"", b"c" * 11):
             yield piece
@@ -245,7 +245,9 @@ async def test_what_comes_in_pieces_goes_out_in_chunks(tmp_path: Path) -> None:
         {"headers": {"Content-Length": "3"}, "content": b"four"},
     ],
 )
-async def test_what_would_be_another_request_is_not_sent(tmp_path: Path, wrong: dict[str, Any]) -> None:
+async def test_headers_that_would_form_another_request_are_refused(
+    tmp_path: Path, wrong: dict[str, Any]
+) -> None:
     async with asking(tmp_path, OK) as (rig, client):
         with pytest.raises(httpx.LocalProtocolError):
             await client.request(**{"method": "POST", "path": "/", **wrong})
@@ -253,7 +255,7 @@ async def test_what_would_be_another_request_is_not_sent(tmp_path: Path, wrong: 
     assert len(rig.requests) == 1
 
 
-async def test_nobody_there_and_another_ca_are_no_connection(tmp_path: Path) -> None:
+async def test_no_server_and_another_authority_are_connection_errors(tmp_path: Path) -> None:
     async with asking(tmp_path) as (_, client):
         other = FlowClient(client.address, "other.example")
         with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):

@@ -1,4 +1,4 @@
-"""Fleets that have devices in common: a device is one, holds one credential, and lives in one run at a time."""
+"""Fleets with common devices: a device has one credential, and is in one run at a time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Counts(Behaviour):
 
 
 class Renews(Behaviour):
-    """Whose credential another one takes the place of, where the platform lets it."""
+    """Behaviour of devices whose credentials are replaced, where the platform allows it."""
 
     async def run(self, device: FleetDevice) -> None:
         await device.activate()
@@ -40,7 +40,7 @@ def product_of(lab: Lab, **settings: Any) -> Product:
 
 
 @pytest.mark.parametrize("auth", ["token", "password", "certificate"])
-def test_an_older_fleet_goes_on_with_what_a_newer_one_of_the_same_devices_was_given(auth: str) -> None:
+def test_an_older_fleet_uses_the_credentials_that_a_newer_one_of_its_devices_got(auth: str) -> None:
     with Lab(seed=7) as lab:
         product = product_of(lab, auth=auth)
         older, newer = product.fleet(3, Reports, seed=1), product.fleet(2, Reports, seed=2)
@@ -51,7 +51,7 @@ def test_an_older_fleet_goes_on_with_what_a_newer_one_of_the_same_devices_was_gi
             assert run.frame()["errors"].sum() == 0
 
 
-def test_what_a_device_gets_in_one_fleet_it_has_in_the_others() -> None:
+def test_credentials_of_a_device_are_shared_by_all_fleets() -> None:
     with Lab(seed=7) as lab:
         product = product_of(lab, auth="password", identity_format={"type": "opaque"})
         fleet, other = product.fleet(3, Reports), product.fleet(3, Renews)
@@ -61,7 +61,7 @@ def test_what_a_device_gets_in_one_fleet_it_has_in_the_others() -> None:
         assert other.repeat("t-002").run(minutes=2).devices().epoch.tolist() == [4]
 
 
-def test_a_device_is_in_one_run_at_a_time_and_who_is_refused_takes_nothing() -> None:
+def test_a_device_is_in_one_run_at_a_time_and_a_refused_run_reserves_none() -> None:
     with Lab(speed=3600) as lab:
         product = product_of(lab)
         fleet = product.fleet(3, Counts)
@@ -85,7 +85,7 @@ def test_a_device_is_in_one_run_at_a_time_and_who_is_refused_takes_nothing() -> 
         assert other.run(minutes=5, accounts=True).losses["handled"].sum() > 0
 
 
-def test_a_fleet_from_before_a_reset_says_so_and_one_made_anew_begins_as_the_first() -> None:
+def test_a_fleet_from_before_a_reset_is_an_error_and_a_new_one_starts_afresh() -> None:
     with Lab(seed=7) as lab:
         product = product_of(lab)
         fleet = product.fleet(2, Reports)
@@ -100,7 +100,7 @@ def test_a_fleet_from_before_a_reset_says_so_and_one_made_anew_begins_as_the_fir
         assert again.devices().epoch.tolist() == [1, 1]
 
 
-def test_a_reset_during_a_run_leaves_nothing_of_it() -> None:
+def test_a_reset_during_a_run_leaves_no_state_of_it() -> None:
     with Lab(speed=3600) as lab:
         product = product_of(lab)
         fleet = product.fleet(2, Reports)
@@ -114,7 +114,7 @@ def test_a_reset_during_a_run_leaves_nothing_of_it() -> None:
             fleet.run(minutes=5)
 
 
-def test_a_run_that_cannot_begin_gives_its_devices_back() -> None:
+def test_a_run_that_cannot_begin_releases_its_devices() -> None:
     with Lab(speed=3600) as lab:
         fleet = product_of(lab).fleet(2, Reports)
         with pytest.raises(LabError, match="no scheduler"):

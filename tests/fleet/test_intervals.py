@@ -1,4 +1,4 @@
-"""What workers measure in intervals of their own, put into those of a run: against a model that counts each event."""
+"""Conversion of workers' own intervals to those of the run, compared with a model that counts each event."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def counted(requests: int) -> Measures:
     late=st.floats(0, 0.49),
     events=st.lists(st.integers(0, 200), max_size=60),
     length=st.integers(1, 12),
-    told=st.integers(0, 6),
+    reported=st.integers(0, 6),
 )
-@example(every=1.0, shorter=1, late=0.4, events=[15, 25, 25], length=3, told=0)
+@example(every=1.0, shorter=1, late=0.4, events=[15, 25, 25], length=3, reported=0)
 def test_an_event_is_in_its_interval_or_the_next_to_it(
-    every: float, shorter: int, late: float, events: list[int], length: int, told: int
+    every: float, shorter: int, late: float, events: list[int], length: int, reported: int
 ) -> None:
     """events: in tenths of an interval; late: how much later than the run a worker began, in its own intervals."""
     own = every / shorter
@@ -42,7 +42,7 @@ def test_an_event_is_in_its_interval_or_the_next_to_it(
         times = [BEGAN + each / 10 * every for each in events]
         inside = sum(begin < each <= begin + own for each in times)
         intervals.add(counted(inside), begin, begin + own)
-        while len(rows) < told and intervals.due <= begin + own:
+        while len(rows) < reported and intervals.due <= begin + own:
             rows.append((intervals.due, intervals.take().requests))
     end = BEGAN + length * every
     rows += [(when, measures.requests) for when, measures in intervals.rest(end)]
@@ -59,7 +59,7 @@ def test_an_event_is_in_its_interval_or_the_next_to_it(
             assert early <= sum(count for time, count in rows if time <= when) <= late_ones
 
 
-def test_what_comes_after_the_end_is_in_the_last_row() -> None:
+def test_events_after_the_end_are_in_the_last_row() -> None:
     intervals = Intervals(BEGAN, 1.0)
     for begin in (0.1, 1.1, 2.1, 3.1, 4.1):
         intervals.add(counted(1), BEGAN + begin, BEGAN + begin + 1)
@@ -71,12 +71,12 @@ def test_what_comes_after_the_end_is_in_the_last_row() -> None:
     assert list(intervals.rest(BEGAN + 9)) == []
 
 
-def test_no_row_lies_before_the_one_before() -> None:
+def test_rows_are_in_order() -> None:
     intervals = Intervals(BEGAN, 1.0)
     intervals.add(counted(1), BEGAN, BEGAN + 1)
     when = intervals.due
     assert intervals.take().requests == 1
-    intervals.add(counted(2), BEGAN + 0.2, BEGAN + 0.9)  # told late
+    intervals.add(counted(2), BEGAN + 0.2, BEGAN + 0.9)  # reported late
     [(last, found)] = intervals.rest(BEGAN + 0.95)
     assert last > when
     assert found.requests == 2

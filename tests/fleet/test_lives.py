@@ -1,4 +1,4 @@
-"""What behaviours do wrong harms their own device alone, and every run ends."""
+"""Errors of behaviours: they affect only their own device, and every run ends."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import pytest
 from labkit import Behaviour, Lab, LabError
 from labkit.fleet import ending
 from labkit.fleet.fleet_device import FleetDevice
-from tests.fleet.lives import Does, One, Reports, beside_others, failure, product_of
+from tests.fleet.lives import Calls, Does, Reports, beside_others, failure, product_of
 
-# --- two things at once
+# --- concurrent requests of one device
 
 
 async def sleeps_twice(device: FleetDevice) -> None:
@@ -39,12 +39,12 @@ async def waits_and_sleeps(device: FleetDevice) -> None:
 
 
 @pytest.mark.parametrize("does", [sleeps_twice, sleeps_beside, sleeps_and_waits, waits_and_sleeps])
-def test_a_device_that_does_two_things_at_once_fails(does: Does) -> None:
+def test_a_device_with_concurrent_waits_fails(does: Does) -> None:
     with Lab(seed=7) as lab:
         assert "a device does one thing at a time" in failure(beside_others(lab, does))
 
 
-def test_two_requests_at_once_are_refused_on_any_connection() -> None:
+def test_two_concurrent_requests_are_refused_on_any_connection() -> None:
     async def asks(device: FleetDevice) -> None:
         await asyncio.gather(device.write(temperature=1), device.write_to("t-001", temperature=2))
 
@@ -52,7 +52,7 @@ def test_two_requests_at_once_are_refused_on_any_connection() -> None:
         assert "one thing at a time" in failure(beside_others(lab, asks))
 
 
-def test_a_sleep_that_was_given_up_is_forgotten() -> None:
+def test_a_cancelled_sleep_is_forgotten() -> None:
     async def gives_up(device: FleetDevice) -> None:
         asleep = asyncio.create_task(device.sleep(hours=20))
         await asyncio.sleep(0)
@@ -65,7 +65,7 @@ def test_a_sleep_that_was_given_up_is_forgotten() -> None:
         assert beside_others(lab, gives_up).devices().note["t-002"] == "awake"
 
 
-def test_a_run_stops_while_a_device_waits_for_what_the_clock_knows_nothing_of() -> None:
+def test_a_run_can_be_stopped_while_a_device_waits_for_something_outside_lab_time() -> None:
     waits = threading.Event()
 
     async def waits_for_real_time(device: FleetDevice) -> None:
@@ -73,7 +73,7 @@ def test_a_run_stops_while_a_device_waits_for_what_the_clock_knows_nothing_of() 
         await asyncio.sleep(20)
 
     with Lab(seed=7) as lab:
-        run = product_of(lab).fleet({Reports: 1, One(does=waits_for_real_time): 1}).start(hours=1)
+        run = product_of(lab).fleet({Reports: 1, Calls(does=waits_for_real_time): 1}).start(hours=1)
         assert waits.wait(30)
         stopping = threading.Thread(target=run.stop)
         stopping.start()
@@ -100,14 +100,16 @@ async def swallows_real_time(device: FleetDevice) -> None:
             device.note("goes on")
 
 
-def test_a_device_that_catches_its_end_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_device_that_catches_its_cancellation_is_abandoned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ending, "MOST_CANCELLATIONS", 3)
     with Lab(seed=7) as lab:
         assert "does not end with the run" in failure(beside_others(lab, swallows))
         lab.clock.advance(1)
 
 
-def test_a_device_that_catches_its_end_and_waits_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_device_that_catches_its_cancellation_and_waits_is_abandoned(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(ending, "MOST_CANCELLATIONS", 3)
     waits = threading.Event()
 
@@ -116,13 +118,13 @@ def test_a_device_that_catches_its_end_and_waits_is_left_behind(monkeypatch: pyt
         await swallows_real_time(device)
 
     with Lab(seed=7) as lab:
-        run = product_of(lab).fleet(1, One(does=waits_for_real_time)).start(hours=1)
+        run = product_of(lab).fleet(1, Calls(does=waits_for_real_time)).start(hours=1)
         assert waits.wait(30)
         run.stop()
         assert len(run.failures) == 1
 
 
-def test_a_device_may_do_something_more_when_it_is_ended() -> None:
+def test_a_device_may_clean_up_when_it_is_cancelled() -> None:
     ended: list[int] = []
 
     async def cleans_up(device: FleetDevice) -> None:
@@ -154,7 +156,7 @@ class Unspeakable(Exception):
         (Unspeakable(), "Unspeakable: <its text cannot be made>"),
     ],
 )
-def test_whatever_a_device_raises_it_alone_fails(
+def test_any_exception_fails_only_its_own_device(
     error: BaseException, text: str, speed: float | None
 ) -> None:
     async def raises(device: FleetDevice) -> None:
@@ -162,14 +164,14 @@ def test_whatever_a_device_raises_it_alone_fails(
         raise error
 
     with Lab(seed=7) if speed is None else Lab(speed=speed) as lab:
-        fleet = product_of(lab).fleet({Reports(every=1200): 1, One(does=raises): 1})
+        fleet = product_of(lab).fleet({Reports(every=1200): 1, Calls(does=raises): 1})
         run = fleet.run(hours=1)
         assert failure(run) == text
         assert run.devices().state["t-001"] != "failed"
         lab.settle()
 
 
-def test_exit_is_no_end_of_the_lab() -> None:
+def test_exit_does_not_end_the_lab() -> None:
     async def exits(device: FleetDevice) -> None:
         sys.exit("enough")
 
@@ -177,11 +179,13 @@ def test_exit_is_no_end_of_the_lab() -> None:
         assert failure(beside_others(lab, exits)) == "SystemExit: enough"
 
 
-# --- times that are none
+# --- invalid times
 
 
 @pytest.mark.parametrize("seconds", [0, -1])
-def test_who_keeps_lab_time_from_going_on_fails(seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_device_that_keeps_lab_time_from_advancing_fails(
+    seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def hurries(device: FleetDevice) -> None:
         while True:
             await device.sleep(seconds)
@@ -190,8 +194,8 @@ def test_who_keeps_lab_time_from_going_on_fails(seconds: float, monkeypatch: pyt
     with Lab(seed=7) as lab:
         run = beside_others(lab, hurries)
         assert "goes on again and again at one instant, so that lab time stands still" in failure(run)
-        several = product_of(lab).fleet(1200, One(does=once), prefix="o-").run(minutes=1)
-        assert several.failures.empty  # who are many at one instant are no such
+        several = product_of(lab).fleet(1200, Calls(does=once), prefix="o-").run(minutes=1)
+        assert several.failures.empty  # many devices at one instant do not count
 
 
 async def once(device: FleetDevice) -> None:
@@ -206,26 +210,26 @@ def test_a_sleep_of_no_number_fails(until: bool, speed: float | None, given: obj
         await (device.sleep_until if until else device.sleep)(given)  # type: ignore[arg-type]
 
     with Lab(seed=7) if speed is None else Lab(speed=speed) as lab:
-        run = product_of(lab).fleet({Reports(every=600): 1, One(does=sleeps): 1}).run(hours=1)
+        run = product_of(lab).fleet({Reports(every=600): 1, Calls(does=sleeps): 1}).run(hours=1)
         assert ": expected a number, not " in failure(run)
         assert run.frame()["requests"].sum() >= (6 if speed is None else 1)
 
 
 @pytest.mark.parametrize("speed", [None, 36_000])
-def test_a_sleep_for_ever_harms_nobody(speed: float | None) -> None:
+def test_a_sleep_for_ever_affects_no_other_device(speed: float | None) -> None:
     async def sleeps(device: FleetDevice) -> None:
         await device.sleep(float("inf"))
 
     with Lab(seed=7) if speed is None else Lab(speed=speed) as lab:
-        run = product_of(lab).fleet({Reports(every=600): 1, One(does=sleeps): 1}).run(hours=1)
+        run = product_of(lab).fleet({Reports(every=600): 1, Calls(does=sleeps): 1}).run(hours=1)
         assert run.failures.empty
         assert run.devices().state["t-002"] == "sleeping"
 
 
-# --- what is a device's own
+# --- state of a device
 
 
-def test_lists_dicts_and_sets_belong_to_one_life() -> None:
+def test_lists_dicts_and_sets_belong_to_one_device() -> None:
     class Collects(Behaviour):
         seen: list[int] = []  # noqa: RUF012
         nested: dict[str, list[int]] = {"seen": []}  # noqa: RUF012
@@ -248,7 +252,7 @@ def test_lists_dicts_and_sets_belong_to_one_life() -> None:
 
 
 @pytest.mark.parametrize("name", ["state", "epoch", "identity", "behaviour"])
-def test_notes_take_the_place_of_nothing(name: str) -> None:
+def test_notes_cannot_replace_columns(name: str) -> None:
     async def notes(device: FleetDevice) -> None:
         device.note(fine=1, **{name: "mine"})
 
@@ -272,7 +276,7 @@ def test_a_live_run_has_no_row_for_the_moment_of_its_end() -> None:
 
 def test_a_live_run_that_ends_within_a_tick_has_a_row_of_it() -> None:
     with Lab() as lab:
-        run = product_of(lab).fleet(3, One(does=swallows_nothing)).run(seconds=10, every=5)
+        run = product_of(lab).fleet(3, Calls(does=swallows_nothing)).run(seconds=10, every=5)
         assert len(run.ticks) == 1
         assert run.ticks[-1].devices == {"ended": 3}
 
@@ -281,7 +285,7 @@ async def swallows_nothing(device: FleetDevice) -> None:
     await asyncio.sleep(0)
 
 
-def test_names_of_the_table_are_refused_at_once() -> None:
+def test_notes_with_names_of_columns_are_refused_at_once() -> None:
     async def notes(device: FleetDevice) -> None:
         with pytest.raises(LabError, match="epoch"):
             device.note(epoch=3)
@@ -290,11 +294,11 @@ def test_names_of_the_table_are_refused_at_once() -> None:
         assert beside_others(lab, notes).failures.empty
 
 
-# --- what a device waits for
+# --- waits of a device
 
 
 @pytest.mark.parametrize("gap", [0, 0.5, 3])
-def test_no_wait_brings_what_was_there_before_the_first(gap: float) -> None:
+def test_a_wait_never_returns_values_from_before_the_first_wait(gap: float) -> None:
     brought: list[str | None] = []
 
     async def waits(device: FleetDevice) -> None:
@@ -307,6 +311,6 @@ def test_no_wait_brings_what_was_there_before_the_first(gap: float) -> None:
         await device.write_to("t-001", message="new")
 
     with Lab(seed=7) as lab:
-        run = product_of(lab).fleet({One(does=waits): 1, One(does=writes): 1}).run(minutes=5)
+        run = product_of(lab).fleet({Calls(does=waits): 1, Calls(does=writes): 1}).run(minutes=5)
         assert run.failures.empty
         assert brought == [None, None, "new", None]

@@ -1,4 +1,4 @@
-"""What a run counts: histograms that merge exactly and travel whole, and the table of intervals."""
+"""Measures of a run: histograms that merge exactly and can be sent to other processes, and the table of intervals."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def library(durations: list[float]) -> HdrHistogram:
 
 
 @given(DURATIONS.filter(bool), st.lists(st.floats(0, 100), min_size=1, max_size=6).map(sorted))
-def test_percentiles_are_those_of_the_library(durations: list[float], percents: list[float]) -> None:
+def test_percentiles_equal_the_librarys(durations: list[float], percents: list[float]) -> None:
     reference = library(durations)
     expected = [
         reference.get_highest_equivalent_value(
@@ -54,20 +54,20 @@ def test_parts_merge_into_the_histogram_of_all(parts: list[list[float]]) -> None
 
 
 @given(DURATIONS)
-def test_what_travels_can_be_read_by_the_library(durations: list[float]) -> None:
+def test_an_encoded_histogram_can_be_read_by_the_library(durations: list[float]) -> None:
     there = HdrHistogram.decode(Latency.of(durations).encode())
     reference = library(durations)
     counts = [there.get_count_at_index(index) for index in range(there.counts_len)]
     assert counts == [reference.get_count_at_index(index) for index in range(there.counts_len)]
 
 
-def test_a_percentile_of_a_whole_is_no_average_of_its_parts() -> None:
+def test_a_percentile_of_the_whole_is_not_the_average_of_its_parts() -> None:
     fast, slow = Latency.of([0.001] * 99), Latency.of([1.0])
     assert Latency.merged([fast, slow]).percentile(50) == 0.001
     assert Latency.merged([fast, slow]).percentile(99.9) == pytest.approx(1.0, rel=0.001)
 
 
-def test_three_digits_are_kept_and_odd_durations_are_bounded() -> None:
+def test_three_digits_are_exact_and_odd_durations_are_limited() -> None:
     for seconds in (0.000_001, 0.001_999, 0.123_4, 59.96, 299.9, 3_599.0, 86_400.0):
         assert Latency.of([seconds]).max == pytest.approx(seconds, rel=0.001)
     assert Latency.of([-1.0]).max == 0.0
@@ -82,7 +82,7 @@ def test_an_encoded_histogram_is_small() -> None:
     assert len(Latency.of([0.002] * 50_000).encode()) < 100
 
 
-def test_measures_begin_anew_with_each_tick() -> None:
+def test_measures_restart_with_each_tick() -> None:
     measures = Measures()
     measures.answered(204, 0.01)
     measures.answered(503, 0.02)
@@ -97,7 +97,7 @@ def test_measures_begin_anew_with_each_tick() -> None:
     assert measures.tick(120.0, {}) == Tick(120.0, {}, 0, {}, Latency())
 
 
-def test_a_tick_travels_and_those_of_several_processes_add_up() -> None:
+def test_ticks_can_be_encoded_and_merged_over_processes() -> None:
     one = Tick(60.0, {"running": 2, "failed": 1}, 3, {"503": 1}, Latency.of([0.1, 0.2, 0.3]), lag=0.5)
     two = Tick(60.2, {"running": 1}, 1, {"503": 1, "cut": 1}, Latency.of([5.0]))
     travelled = [Tick.decode(pickle.loads(pickle.dumps(tick.encode()))) for tick in (one, two)]
@@ -138,7 +138,7 @@ def test_a_frame_has_a_row_for_each_tick() -> None:
     assert (second["lag"], second["failed"], second["error cut"]) == (1.5, 1, 2)
 
 
-def test_a_frame_of_nothing_has_its_columns() -> None:
+def test_an_empty_frame_has_its_columns() -> None:
     table = frame([])
     assert len(table) == 0
     assert {"requests", "errors", "p99", *STATES} <= set(table.columns)

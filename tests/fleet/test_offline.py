@@ -1,4 +1,4 @@
-"""Devices that go offline and on again, in what they do, what they draw, and how they end."""
+"""Devices that go offline and online: their requests, random draws, and ends."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pytest
 from labkit import Behaviour, Lab
 from labkit.fleet.fleet_device import FleetDevice
 from labkit.fleet.shapes import Flat, Steps
-from tests.fleet.lives import Does, One, Reports, beside_others, failure, product_of
+from tests.fleet.lives import Calls, Does, Reports, beside_others, failure, product_of
 
 
 def test_devices_that_are_offline_for_an_instant_come_back() -> None:
-    with Lab(speed=36_000) as lab:  # at which the loop turns less than once in a second of lab time
+    with Lab(speed=36_000) as lab:  # at which the loop turns less than once per second of lab time
         run = (
             product_of(lab)
             .fleet(5, Reports(every=600))
@@ -23,7 +23,7 @@ def test_devices_that_are_offline_for_an_instant_come_back() -> None:
         assert list(run.devices().epoch) == [2] * 5
 
 
-def test_devices_that_go_offline_before_they_have_begun_come_back() -> None:
+def test_devices_that_go_offline_before_their_start_come_back() -> None:
     with Lab(speed=36_000) as lab:
         run = (
             product_of(lab)
@@ -34,7 +34,7 @@ def test_devices_that_go_offline_before_they_have_begun_come_back() -> None:
 
 
 @pytest.mark.parametrize("speed", [None, 3600])
-def test_who_catches_that_it_is_taken_offline_does_nothing_more(speed: float | None) -> None:
+def test_a_device_that_catches_its_cancellation_offline_sends_nothing_more(speed: float | None) -> None:
     async def goes_on(device: FleetDevice) -> None:
         while True:
             try:
@@ -45,11 +45,11 @@ def test_who_catches_that_it_is_taken_offline_does_nothing_more(speed: float | N
 
     with Lab(seed=7) if speed is None else Lab(speed=speed) as lab:
         product = product_of(lab)
-        run = product.fleet({Reports(every=600): 1, One(does=goes_on): 1}).run(
+        run = product.fleet({Reports(every=600): 1, Calls(does=goes_on): 1}).run(
             hours=2, every=600, devices=Steps({0: 2, 3600: 1})
         )
         waiting = list(run.frame()["waiting"])[7:11]
-        late = 0 if speed is None else waiting.count(0)  # in real time it takes some until it has gone
+        late = 0 if speed is None else waiting.count(0)  # in real time its end takes a moment
         assert waiting == [0] * late + [1] * (4 - late)
         assert late < 4
         last = max(each.time for each in lab.journal if each.actor == "thermostat/t-002")
@@ -57,7 +57,7 @@ def test_who_catches_that_it_is_taken_offline_does_nothing_more(speed: float | N
         assert "does not end with the run" in failure(run)
 
 
-def test_who_goes_offline_has_the_last_word() -> None:
+def test_a_device_going_offline_may_finish_its_cleanup() -> None:
     async def says_so(device: FleetDevice) -> None:
         try:
             await device.sleep(days=1)
@@ -66,12 +66,12 @@ def test_who_goes_offline_has_the_last_word() -> None:
 
     with Lab(seed=7) as lab:
         product = product_of(lab)
-        product.fleet(1, One(does=says_so)).run(hours=2, devices=Steps({0: 1, 3600: 0}))
+        product.fleet(1, Calls(does=says_so)).run(hours=2, devices=Steps({0: 1, 3600: 0}))
         assert lab.sql("select value from datapoint").value.tolist() == ["bye"]
 
 
 @pytest.mark.parametrize("shape", [None, Steps({0: 3})])
-def test_who_cancels_itself_fails_and_the_run_goes_on(shape: Steps | None) -> None:
+def test_a_device_that_cancels_itself_fails_and_the_run_continues(shape: Steps | None) -> None:
     async def cancels(device: FleetDevice) -> None:
         await device.write(temperature=1)
         task = asyncio.current_task()
@@ -80,14 +80,14 @@ def test_who_cancels_itself_fails_and_the_run_goes_on(shape: Steps | None) -> No
         await device.sleep(5)
 
     with Lab(seed=7) as lab:
-        lives = {Reports(): 1, One(does=cancels): 1, Reports(every=90): 1}
+        lives = {Reports(): 1, Calls(does=cancels): 1, Reports(every=90): 1}
         run = product_of(lab).fleet(lives).run(hours=1, devices=shape)
         assert failure(run).startswith("CancelledError")
         assert run.ticks[-1].time - run.began == 3600
         assert run.devices().epoch.tolist() == [1, 1, 1]
 
 
-def test_who_has_ended_or_failed_does_not_begin_again_after_an_outage_and_all_that_have_end_the_run() -> None:
+def test_ended_and_failed_devices_do_not_restart_and_the_run_ends_with_the_last() -> None:
     async def ends(device: FleetDevice) -> None:
         await device.write(temperature=1)
 
@@ -97,16 +97,18 @@ def test_who_has_ended_or_failed_does_not_begin_again_after_an_outage_and_all_th
     outages = Steps({0: 3, 600: 0, 900: 3, 1200: 0, 1500: 3})
     with Lab(seed=7) as lab:
         product = product_of(lab)
-        run = product.fleet({One(does=ends): 1, One(does=fails): 1, Reports: 1}).run(hours=1, devices=outages)
+        run = product.fleet({Calls(does=ends): 1, Calls(does=fails): 1, Reports: 1}).run(
+            hours=1, devices=outages
+        )
         assert run.devices().epoch.tolist() == [1, 1, 3]
         assert (len(run.failures), run.ticks[-1].time - run.began) == (1, 3600)
-        run = product.fleet({One(does=ends): 2, One(does=fails): 1}).run(hours=1, devices=outages)
+        run = product.fleet({Calls(does=ends): 2, Calls(does=fails): 1}).run(hours=1, devices=outages)
         assert run.ticks[-1].time - run.began < 60
-        run = product.fleet({One(does=ends): 3}).run(hours=1, devices=Steps({0: 2, 1800: 3}))
+        run = product.fleet({Calls(does=ends): 3}).run(hours=1, devices=Steps({0: 2, 1800: 3}))
         assert run.devices().state.tolist() == ["ended"] * 3  # the last of them when it is its time
 
 
-def test_chance_goes_on_after_an_outage_and_is_the_same_in_each_run() -> None:
+def test_random_draws_continue_after_an_outage_and_are_the_same_in_each_run() -> None:
     class Draws(Behaviour):
         async def run(self, device: FleetDevice) -> None:
             while True:
@@ -148,13 +150,13 @@ def test_chance_goes_on_after_an_outage_and_is_the_same_in_each_run() -> None:
         ),
     ],
 )
-def test_what_cannot_be_asked_for_is_named(does: Does, said: str) -> None:
+def test_an_impossible_shape_is_an_error_with_the_reason(does: Does, said: str) -> None:
     with Lab(seed=7) as lab:
         assert said in failure(beside_others(lab, does))
 
 
 @pytest.mark.parametrize("speed", [None, 36_000])
-def test_who_reboots_before_each_request_keeps_nobody_from_theirs(
+def test_a_device_that_reboots_before_each_request_does_not_delay_the_others(
     speed: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("labkit.fleet.simulated.COUNTED_FROM", 500)

@@ -1,4 +1,4 @@
-"""What devices of a simulated fleet get by long polls, though their connections end."""
+"""Long polls of devices in a simulated fleet, whose connections end."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ DEVICES, VALUES = 20, 6
 
 
 class Reconnecting(Behaviour):
-    """Writes values, several in a second, waits for each, ends its connection in order, and asks again."""
+    """Behaviour that writes values, several in a second, waits for each, closes its connection, and polls again."""
 
     async def run(self, device: FleetDevice) -> None:
         await device.wait_for("message", 0)

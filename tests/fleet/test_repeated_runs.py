@@ -1,4 +1,4 @@
-"""Runs one after the other: what outlives a run, and what must not."""
+"""Successive runs: the state that outlives a run, and the state that must not."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ RESOURCES = {"temperature": "number"}
 
 
 class Once(Behaviour):
-    """Writes once."""
+    """Behaviour that writes once."""
 
     async def run(self, device: Any) -> None:
         await device.write(temperature=1)
 
 
 class Endless(Behaviour):
-    """Never sleeps. stubborn: catches the error, too."""
+    """Behaviour that never sleeps. stubborn: it also catches the error."""
 
     stubborn: bool = False
 
@@ -42,7 +42,7 @@ class Endless(Behaviour):
 
 
 def test_a_run_resumes_the_tls_session_of_the_run_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And reads no other session: each time that `ssl` gives one may leak."""
+    """It reads no other session, since each session read from `ssl` may leak."""
     resumed: list[bool | None] = []
     sessions: list[object] = []
     session = transport.Transport.session
@@ -66,23 +66,25 @@ def test_a_run_resumes_the_tls_session_of_the_run_before(monkeypatch: pytest.Mon
     assert len(sessions) == 1
 
 
-def test_no_connection_is_kept_once_it_has_ended() -> None:
+def test_ended_connections_are_not_kept() -> None:
     with Lab(seed=7) as lab:
         fleet = lab.product("thermostat", resources=RESOURCES).fleet(20, Once)
         before = _connections()
         for _ in range(2):
             fleet.run(minutes=1)
         lab.settle()
-        assert len(lab.journal) > 40  # not read, which replaces payloads by plain data
-        assert _connections() - before <= 1  # the server may be about to end the last
+        assert (
+            len(lab.journal) > 40
+        )  # the journal is not read, since that would replace payloads by plain data
+        assert _connections() - before <= 1  # the server may be about to end the last one
 
 
-def test_a_run_that_is_over_keeps_no_device_and_is_freed_with_its_handle() -> None:
+def test_an_ended_run_keeps_no_device_and_is_freed_with_its_handle() -> None:
     """At once, not by the garbage collector: a large fleet's next run begins before that looks at old objects."""
     kinds = (FleetDevice, VirtualDevice, DeviceConnection, Wire)
     others = {
         id(each): each for each in _objects(*kinds)
-    }  # of other tests, kept so that no id is given again
+    }  # objects of other tests, kept so that no id is reused
     with Lab(seed=7) as lab:
         fleet = lab.product("thermostat", resources=RESOURCES).fleet(5, Once)
         fleet.run(minutes=1)
@@ -114,14 +116,14 @@ def test_a_device_that_never_sleeps_fails_and_the_run_ends(stubborn: bool) -> No
         assert run.latency.count == 10_001
 
 
-def test_a_fleet_takes_no_device_from_a_handle() -> None:
+def test_a_fleet_does_not_use_devices_of_handles() -> None:
     with Lab(seed=7) as lab:
         thermostat = lab.product("thermostat", resources=RESOURCES)
         device = thermostat.device("t-002").activate()
         with pytest.raises(LabError, match=r"device 't-002' belongs to the handle .* prefix='tf-'"):
             thermostat.fleet(3, Once)
         device.write(temperature=1)
-        thermostat.device("tf-001")  # a handle that holds nothing loses nothing
+        thermostat.device("tf-001")  # a handle without credentials loses nothing
         for _ in range(2):
             assert thermostat.fleet(3, Once, prefix="tf-").run(minutes=1).latency.count == 3
         device.write(temperature=2)

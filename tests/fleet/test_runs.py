@@ -1,4 +1,4 @@
-"""Runs: stopped, paused, interrupted, closed; live and scaled; what real time must not change."""
+"""Runs: stopped, paused, interrupted, closed; live and scaled; no effect of real time."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Listens(Behaviour):
 
 
 class Own(Behaviour):
-    """With an `__init__` of its own, for which nothing is annotated."""
+    """Behaviour with an own `__init__`, without annotated fields."""
 
     def __init__(self, value: int) -> None:
         self.value = value
@@ -48,8 +48,8 @@ def product_of(lab: Lab, **settings: Any) -> Product:
     return lab.product("thermostat", resources={"temperature": "number", "message": "string"}, **settings)
 
 
-def told(lab: Lab) -> threading.Event:
-    """Set once a device has written."""
+def written(lab: Lab) -> threading.Event:
+    """Return an event that is set once a device has written."""
     came = threading.Event()
 
     def seen(data: object) -> None:
@@ -59,7 +59,7 @@ def told(lab: Lab) -> threading.Event:
     return came
 
 
-def test_nobody_else_moves_the_clock_of_a_run() -> None:
+def test_the_clock_of_a_run_cannot_be_moved_by_others() -> None:
     with Lab(seed=7) as lab:
         product = product_of(lab)
         run = product.fleet(2, Reports).start(days=10_000)
@@ -73,10 +73,10 @@ def test_nobody_else_moves_the_clock_of_a_run() -> None:
         lab.clock.advance(1)
 
 
-def test_a_run_is_stopped_paused_and_goes_on() -> None:
+def test_a_run_can_be_stopped_paused_and_resumed() -> None:
     with Lab(seed=7) as lab:
         product = product_of(lab)
-        came = told(lab)
+        came = written(lab)
         run = product.fleet({Reports(): 3, Listens(): 2}).start(days=10_000)
         assert came.wait(30)
         run.pause()
@@ -96,12 +96,12 @@ def test_a_run_is_stopped_paused_and_goes_on() -> None:
             product_of(lab).fleet(1, Reports).start()
 
 
-def test_a_behaviour_with_an_init_of_its_own_is_given_as_an_instance() -> None:
+def test_a_behaviour_with_its_own_init_is_passed_as_an_instance() -> None:
     with Lab(seed=7) as lab:
         assert product_of(lab).fleet(2, Own(5)).run(minutes=1).frame()["requests"].sum() == 2
 
 
-def test_without_a_time_a_run_lasts_until_it_is_stopped_and_with_none_of_it_it_is_an_error() -> None:
+def test_a_run_without_a_time_lasts_until_stopped_and_one_of_zero_time_is_an_error() -> None:
     with Lab(speed=3600) as lab:
         fleet = product_of(lab).fleet(2, Reports)
         with pytest.raises(LabError, match="lasts more than 0 seconds"):
@@ -111,7 +111,7 @@ def test_without_a_time_a_run_lasts_until_it_is_stopped_and_with_none_of_it_it_i
         run.stop()
 
 
-def test_a_live_run_that_is_paused_shows_who_waits() -> None:
+def test_a_paused_live_run_shows_pending_polls() -> None:
     with Lab(speed=3600) as lab:
         run = product_of(lab).fleet({Reports(): 3, Listens(): 2}).start(every=60)
         ticks: queue.SimpleQueue[Tick] = queue.SimpleQueue()
@@ -127,7 +127,7 @@ def test_a_live_run_that_is_paused_shows_who_waits() -> None:
         assert run.frame()["paused"].max() == 5
 
 
-def test_what_came_of_a_run_is_there_after_its_lab() -> None:
+def test_results_of_a_run_remain_after_its_lab_is_closed() -> None:
     with Lab(seed=7) as lab:
         run = product_of(lab).fleet(2, Reports).run(minutes=5)
         shown = run.devices()
@@ -137,7 +137,7 @@ def test_what_came_of_a_run_is_there_after_its_lab() -> None:
 
 @pytest.fixture
 def interrupts() -> Iterator[None]:
-    """As in a kernel: SIGINT raises KeyboardInterrupt, whatever tests before made of it."""
+    """As in a kernel: SIGINT raises KeyboardInterrupt, whatever earlier tests set."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -147,7 +147,7 @@ def interrupts() -> Iterator[None]:
 def test_an_interrupt_of_the_cell_ends_the_run() -> None:
     with Lab(seed=7) as lab:
         product = product_of(lab)
-        came = told(lab)
+        came = written(lab)
         fleet = product.fleet(3, Reports)
 
         def interrupt() -> None:
@@ -160,23 +160,23 @@ def test_an_interrupt_of_the_cell_ends_the_run() -> None:
         assert fleet.last is not None
         assert fleet.last.done
         lab.clock.advance(1)
-        assert fleet.run(minutes=5).frame()["requests"].sum() == 15  # and it can be run again
+        assert fleet.run(minutes=5).frame()["requests"].sum() == 15  # and it can run again
 
 
 def test_a_lab_that_closes_ends_its_runs() -> None:
     with Lab(seed=7) as lab:
         product = product_of(lab)
-        came = told(lab)
+        came = written(lab)
         run = product.fleet({Reports: 3, Listens: 2}).start(days=10_000)
         assert came.wait(30)
     assert run.done
 
 
 @pytest.mark.parametrize("speed", [None, 3600])
-def test_a_clock_that_runs(speed: float | None) -> None:
+def test_a_run_on_a_running_clock(speed: float | None) -> None:
     with Lab(speed=speed) as lab:
         product = product_of(lab)
-        came = told(lab)
+        came = written(lab)
         run = product.fleet({Reports(every=0.01): 3, Listens: 2}).start()
         assert came.wait(30)
         run.stop()
@@ -186,11 +186,11 @@ def test_a_clock_that_runs(speed: float | None) -> None:
         assert 0 < timings.p50 <= timings.p90 <= timings.p99 <= timings["max"] < timings.real
 
 
-def test_real_time_makes_no_device_connect_anew() -> None:
+def test_real_time_makes_no_device_reconnect() -> None:
     class Slow(Reports):
         async def run(self, device: FleetDevice) -> None:
             await device.write(temperature=1)
-            time.sleep(0.15)  # of real time  # noqa: ASYNC251
+            time.sleep(0.15)  # real time  # noqa: ASYNC251
             await device.sleep(hours=1)
             await device.write(temperature=2)
             device.note(connections=device.connection.opened)
@@ -201,7 +201,7 @@ def test_real_time_makes_no_device_connect_anew() -> None:
 
 
 @pytest.mark.parametrize("auth", ["token", "password", "certificate"])
-def test_every_kind_of_credentials_is_handed_out(auth: str) -> None:
+def test_every_kind_of_credentials_is_provisioned(auth: str) -> None:
     class Renews(Behaviour):
         async def run(self, device: FleetDevice) -> None:
             await device.write(temperature=1)
@@ -210,7 +210,7 @@ def test_every_kind_of_credentials_is_handed_out(auth: str) -> None:
 
     with Lab(seed=7) as lab:
         fleet = product_of(lab, auth=auth).fleet(3, Renews)
-        for _ in range(2):  # the second run has the credentials that the first one was given
+        for _ in range(2):  # the second run has the credentials of the first one
             run = fleet.run(minutes=5)
             assert run.failures.empty
             assert list(run.devices().state) == ["ended"] * 3
@@ -218,7 +218,7 @@ def test_every_kind_of_credentials_is_handed_out(auth: str) -> None:
 
 
 @pytest.mark.parametrize("format", ["base10", "base16", "uuid", "mac"])
-def test_identities_are_such_as_the_product_takes(format: str) -> None:
+def test_identities_have_the_products_format(format: str) -> None:
     with Lab(seed=7) as lab:
         product = product_of(lab, identity_format={"type": format, "casing": "upper"})
         fleet = product.fleet(12, Reports)
@@ -226,13 +226,13 @@ def test_identities_are_such_as_the_product_takes(format: str) -> None:
         assert fleet.identities[:3] == product.fleet(3, Reports).identities
 
 
-def test_thousands_are_provisioned_at_once() -> None:
+def test_thousands_of_devices_are_provisioned_at_once() -> None:
     with Lab(seed=7) as lab:
         product = product_of(lab, self_registration=False)
         assert len(product.fleet(5000, Reports)) == len(product.devices()) == 5000
 
 
-def test_shapes_say_how_many_are_online_and_when_requests_come() -> None:
+def test_shapes_set_the_number_of_online_devices_and_the_times_of_requests() -> None:
     class Arrives(Behaviour):
         async def run(self, device: FleetDevice) -> None:
             async for _ in device.arrivals():
@@ -251,7 +251,7 @@ def test_shapes_say_how_many_are_online_and_when_requests_come() -> None:
         assert run.latency.max == pytest.approx(0, abs=1e-6)
 
 
-def test_what_is_wrong_is_named() -> None:
+def test_invalid_arguments_are_errors_with_the_reason() -> None:
     with Lab(seed=7) as lab:
         product = product_of(lab)
         for wrong, match in (
@@ -297,8 +297,8 @@ class Loads(Behaviour):
             await device.write(temperature=1)
 
 
-def test_a_pause_is_no_latency() -> None:
-    """Of what is due meanwhile, either: it is sent as soon as the run goes on."""
+def test_a_pause_does_not_count_as_latency() -> None:
+    """Also for requests due during the pause, which are sent when the run resumes."""
     with Lab(speed=100) as lab:
         fleet = product_of(lab).fleet(1, Loads)
         run = fleet.start(arrivals=Flat(1), every=10, requests=True)

@@ -1,4 +1,4 @@
-"""What the scheduler of a virtual clock waits for between two devices, and where there is nothing to wait for."""
+"""The scheduler on a virtual clock: it settles the lab between two devices, but only if there is pending work."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ DEVICES, MINUTES = 4, 10
 WRITES = DEVICES * MINUTES
 
 
-class Tells(Behaviour):
-    """Writes each minute. leaves: its connection too, after each write."""
+class LoggingReporter(Behaviour):
+    """Behaviour that writes each minute. leaves: it also closes its connection after each write."""
 
-    told: ClassVar[list[str]] = []
+    log: ClassVar[list[str]] = []
     leaves: bool = False
 
     async def run(self, device: FleetDevice) -> None:
         while True:
-            self.told.append(f"{device.identity} goes on")
+            self.log.append(f"{device.identity} goes on")
             await device.write(text="x")
             if self.leaves:
                 device.disconnect()
@@ -32,7 +32,7 @@ class Tells(Behaviour):
 
 @pytest.fixture
 def idle(monkeypatch: pytest.MonkeyPatch) -> list[Activity]:
-    """Each time that somebody waited until nothing went on."""
+    """Count the waits for an idle lab."""
     waited: list[Activity] = []
     original = Activity.idle
 
@@ -46,28 +46,28 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> list[Activity]:
 
 def play(lab: Lab, leaves: bool = False) -> None:
     product = lab.product("p", resources={"text": "string"})
-    run = product.fleet(DEVICES, Tells(leaves=leaves)).run(minutes=MINUTES, every=60 * MINUTES)
+    run = product.fleet(DEVICES, LoggingReporter(leaves=leaves)).run(minutes=MINUTES, every=60 * MINUTES)
     assert (run.latency.count, len(run.failures)) == (WRITES, 0)
 
 
-def test_no_device_goes_on_before_what_the_one_before_it_caused_is_handled() -> None:
-    Tells.told.clear()
+def test_no_device_runs_before_the_effects_of_the_previous_one_are_handled() -> None:
+    LoggingReporter.log.clear()
     with Lab(seed=7) as lab:
         lab.product("p", resources={"text": "string"})
 
         def handle(data: dict[str, Any]) -> None:
             time.sleep(0.002)
-            Tells.told.append(f"{data['device_sn']} is handled")
+            LoggingReporter.log.append(f"{data['device_sn']} is handled")
 
         lab.solution("s", products=["p"]).on("device", "datapoint")(handle)
         play(lab)
-    pairs = list(zip(Tells.told[::2], Tells.told[1::2], strict=True))
+    pairs = list(zip(LoggingReporter.log[::2], LoggingReporter.log[1::2], strict=True))
     assert len(pairs) == WRITES
     for went, handled in pairs:
         assert handled == went.replace("goes on", "is handled")
 
 
-def test_requests_that_were_answered_and_caused_nothing_leave_nothing_to_wait_for(
+def test_answered_requests_without_effects_need_no_waiting(
     idle: list[Activity],
 ) -> None:
     with Lab(seed=7) as lab:

@@ -1,4 +1,4 @@
-"""Shapes of load: what they are at each instant, the arrivals they make and the devices they let go online."""
+"""Shapes of load: their values over time, the arrivals, and the devices online."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_no_shape_exceeds_its_bound(shape: Shape, begin: float, span: float, par
         assert value <= endless * (1 + 1e-9) + 1e-9
 
 
-def test_what_each_shape_is() -> None:
+def test_the_values_of_each_shape() -> None:
     assert Flat(3).at(1e6) == 3
     ramp = Ramp(10, 30, over=100)
     assert [ramp.at(each) for each in (0, 50, 100, 500)] == [10, 20, 30, 30]
@@ -92,9 +92,7 @@ def test_what_each_shape_is() -> None:
         (lambda: Flat(1) * -1, "factor"),
     ],
 )
-def test_an_impossible_shape_is_an_error_that_names_what_is_wrong(
-    make: Callable[[], object], named: str
-) -> None:
+def test_an_impossible_shape_is_an_error_with_the_reason(make: Callable[[], object], named: str) -> None:
     with pytest.raises(LabError, match=named):
         make()
 
@@ -121,14 +119,14 @@ def test_an_impossible_shape_is_an_error_that_names_what_is_wrong(
         (operator.add, [5, Flat(1)], "not with 5"),
     ],
 )
-def test_what_is_no_number_and_no_shape_is_named(
+def test_a_value_that_is_no_number_or_shape_is_an_error(
     make: Callable[..., object], given: list[object], named: str
 ) -> None:
     with pytest.raises(LabError, match=named):
         make(*given)
 
 
-def test_shapes_are_summed_and_take_numbers_of_other_libraries() -> None:
+def test_shapes_can_be_added_and_accept_numbers_of_other_libraries() -> None:
     others: Any = [np.int64(2), np.float32(0.5)]
     assert sum(map(Flat, others), Flat(1)).at(7) == 3.5
     assert sum([Flat(1), Flat(2)]).at(7) == 3  # type: ignore[union-attr]  # it begins with 0
@@ -136,7 +134,7 @@ def test_shapes_are_summed_and_take_numbers_of_other_libraries() -> None:
 
 
 @given(SHAPES)
-def test_a_shape_travels(shape: Shape) -> None:
+def test_a_shape_can_be_pickled(shape: Shape) -> None:
     there = pickle.loads(pickle.dumps(shape))
     assert [there.at(each, START) for each in (0, 7, 300, 7000)] == [
         shape.at(each, START) for each in (0, 7, 300, 7000)
@@ -144,7 +142,7 @@ def test_a_shape_travels(shape: Shape) -> None:
 
 
 @given(SHAPES, st.integers(0, 1000), st.floats(0, 2000))
-def test_arrivals_come_in_order_within_the_run_and_never_where_the_rate_is_nothing(
+def test_arrivals_are_in_order_within_the_run_and_never_at_rate_zero(
     shape: Shape, seed: int, span: float
 ) -> None:
     times = list(itertools.islice(arrivals(shape, Random(seed), START, START + span), 500))
@@ -164,8 +162,8 @@ def test_arrivals_come_in_order_within_the_run_and_never_where_the_rate_is_nothi
         Flat(0.5) + Ramp(1, 0, over=800) * 2,
     ],
 )
-def test_arrivals_are_as_many_as_the_rate_makes_in_each_tenth_of_a_run(shape: Shape) -> None:
-    """Of a Poisson process the number in a span has its mean as its variance."""
+def test_the_number_of_arrivals_follows_the_rate_in_each_tenth_of_a_run(shape: Shape) -> None:
+    """For a Poisson process the variance of the number in a span equals its mean."""
     runs, tenth = size(15, 200), 120.0
     found = [0] * 10
     for seed in range(runs):
@@ -187,14 +185,14 @@ def test_waits_between_arrivals_of_a_flat_rate_are_exponential() -> None:
         )
 
 
-def test_arrivals_end_where_the_rate_is_nothing_for_ever() -> None:
+def test_arrivals_end_where_the_rate_stays_zero() -> None:
     assert list(arrivals(Flat(0), Random(1), START)) == []
     times = list(arrivals(Steps({5000: 1, 5100: 0}), Random(1), START))
     assert 50 < len(times) < 150
     assert START + 5000 <= times[0] <= times[-1] < START + 5100
 
 
-def test_arrivals_of_who_comes_later_follow_the_shape_of_the_run() -> None:
+def test_arrivals_of_a_late_device_follow_the_shape_of_the_run() -> None:
     steps = Steps({0: 1, 100: 0, 200: 5})
     late = list(arrivals(steps, Random(1), START, START + 300, begin=START + 90))
     assert START + 90 <= late[0] < START + 100
@@ -203,7 +201,7 @@ def test_arrivals_of_who_comes_later_follow_the_shape_of_the_run() -> None:
 
 
 @given(SHAPES, st.integers(1, 5), st.floats(0, 3000))
-def test_shares_have_together_as_many_online_as_the_shape_says(
+def test_partitions_together_have_the_shapes_number_of_devices_online(
     shape: Shape, shares: int, elapsed: float
 ) -> None:
     parts = [Portion(shape, share, shares) for share in range(shares)]
@@ -217,20 +215,20 @@ def test_shares_have_together_as_many_online_as_the_shape_says(
 
 
 @given(SHAPES, st.floats(1, 500))
-def test_who_is_online_follows_the_shape(shape: Shape, span: float) -> None:
+def test_the_devices_online_follow_the_shape(shape: Shape, span: float) -> None:
     changes = list(online(shape, 60, START, START + span))
     times = [time for time, _ in changes]
     assert times == sorted(times)
     assert times[0] == START
     for (time, number), after in zip(changes, [*times[1:], START + span], strict=True):
         assert number == min(math.floor(shape.at(time - START, START) + 0.5), 60)
-        if after - time > 2.01:  # between changes it stays so
+        if after - time > 2.01:  # no change in between
             middle = math.floor((time + after) / 2 - START) + 0.0
             if middle > time - START:
                 assert number == min(math.floor(shape.at(middle, START) + 0.5), 60)
 
 
-def test_a_ramp_lets_devices_go_online_one_by_one_and_a_step_all_at_once() -> None:
+def test_a_ramp_takes_devices_online_one_by_one_and_a_step_all_at_once() -> None:
     ramp = list(online(Ramp(0, 10, over=20), 100, START, START + 30))
     assert [number for _, number in ramp] == list(range(11))
     assert [round(time - START, 2) for time, _ in ramp[1:]] == [1 + 2 * each for each in range(10)]

@@ -1,4 +1,4 @@
-"""The scheduler of a virtual clock, with devices that say only what it asks of them."""
+"""The scheduler of a virtual clock, with stub devices."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from labkit.fleet.simulated import Simulated
 
 @dataclass
 class Device:
-    """One whose request the platform holds."""
+    """Stub of a device whose request the platform delays."""
 
     actor: str = "p/a"
     asks_as: str = "p/a"
@@ -29,8 +29,8 @@ class Device:
         pass
 
 
-async def test_a_run_ends_though_the_answer_of_a_device_that_left_never_came() -> None:
-    """It is stopped at the instant at which the platform lets the request go."""
+async def test_a_run_ends_without_the_answer_of_a_device_that_left() -> None:
+    """It is stopped at the instant at which the platform releases the request."""
     clock, activity, device = Clock(0), Activity(), Device()
     holding = Holding(activity)
     pace = Simulated(clock, holding, activity, seed=7)

@@ -1,4 +1,4 @@
-"""Accounts of a run: which of the acknowledged numbers are datapoints at its end, compared with the lab's database."""
+"""Acknowledged numbers of a run that are datapoints at its end, compared with the lab's database."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from labkit.lab.run import Run
 
 
 class Bursts(Behaviour):
-    """Counts several times a second, and reboots now and then."""
+    """Behaviour that counts several times a second, and sometimes reboots."""
 
     counts: int = 60
     every: float = 0.25
@@ -34,16 +34,16 @@ class Bursts(Behaviour):
 
 
 def in_database(lab: Lab) -> dict[Any, int]:
-    """Return how many different numbers the database has of each device and epoch."""
+    """Return the count of distinct numbers in the database, by device and epoch."""
     table = lab.sql("select identity, value from datapoint where alias = 'count'").drop_duplicates()
     epochs = table["value"].astype("int64") // NUMBERS
     return dict(Counted(zip(table["identity"], epochs, strict=True)))
 
 
 def expect_exact(lab: Lab, run: Run) -> pd.DataFrame:
-    """Compare what a run says is stored with the database; return its losses."""
+    """Assert that a run's counts of stored numbers equal the database; return its losses."""
     losses, here = run.losses, in_database(lab)
-    unanswered = losses["unanswered"].to_dict()  # of which the database may have some: they are not counted
+    unanswered = losses["unanswered"].to_dict()  # the database may have some of these, which are not counted
     stored = losses["stored"].to_dict()
     assert set(here) <= set(stored)
     assert all(0 <= here.get(key, 0) - stored[key] <= unanswered[key] for key in stored)
@@ -54,14 +54,14 @@ def expect_exact(lab: Lab, run: Run) -> pd.DataFrame:
 
 
 def seconds(run: Run) -> int:
-    """Return in how many seconds, of each device, a write was answered: so many numbers replaced no other."""
+    """Return the count of seconds, per device, in which a write was answered: each keeps one number."""
     rows = run.requests()
     rows = rows[rows["action"].eq("write") & rows["status"].eq(204)]
     return len(rows.assign(second=rows["time"].dt.floor("s"))[["identity", "second"]].drop_duplicates())
 
 
 @pytest.mark.parametrize("reboots", [0, 2])
-def test_numbers_that_were_replaced_in_their_second_are_not_stored(reboots: int) -> None:
+def test_numbers_replaced_within_their_second_are_not_stored(reboots: int) -> None:
     with Lab(seed=7) as lab:
         fleet = lab.product("meter", resources={"count": "integer"}).fleet(2, Bursts(reboots=reboots))
         run = fleet.run(minutes=5, accounts=True, requests=True)
@@ -74,7 +74,7 @@ def test_numbers_that_were_replaced_in_their_second_are_not_stored(reboots: int)
         assert run.totals == {**losses.sum().to_dict()}
 
 
-def test_numbers_beyond_those_that_are_kept_are_not_stored() -> None:
+def test_numbers_beyond_the_limit_of_kept_points_are_not_stored() -> None:
     with Lab(seed=7, datapoints={"kept": 100}) as lab:
         fleet = lab.product("meter", resources={"count": "integer"}).fleet(2, Bursts(counts=800))
         run = fleet.run(minutes=5, accounts=True, requests=True)
@@ -85,7 +85,7 @@ def test_numbers_beyond_those_that_are_kept_are_not_stored() -> None:
         assert f"; {losses['forgotten'].sum()} forgotten beyond datapoints.kept" in run.summary
 
 
-def test_a_restart_of_the_platform_and_lost_answers_leave_it_exact() -> None:
+def test_counts_are_exact_after_a_restart_of_the_platform_and_lost_answers() -> None:
     with Lab(seed=7) as lab:
         fleet = lab.product("meter", resources={"count": "integer"}).fleet(2, Bursts(every=1))
         fleet.faults.add("platform restart", after=30, seconds=5)
@@ -99,7 +99,7 @@ def test_a_restart_of_the_platform_and_lost_answers_leave_it_exact() -> None:
         ).all()
 
 
-def test_while_a_run_goes_on_it_is_what_is_stored_now_and_at_its_end_what_was_then() -> None:
+def test_counts_are_current_during_a_run_and_final_after_it() -> None:
     with Lab(seed=7, speed=60) as lab:
         product = lab.product("meter", resources={"count": "integer"})
         run = product.fleet(2, Counter(every=1)).start(accounts=True)

@@ -1,4 +1,4 @@
-"""Times of tables that are replayed: read in the one way that they can be read, or not at all."""
+"""Times of tables to replay: parsed if they are unambiguous, refused otherwise."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ EAST = datetime.timezone(datetime.timedelta(hours=2))
     ],
     ids=lambda each: str(each[0]) if not isinstance(each, float | int) else "",
 )
-def test_times_are_read(times: Any, after: float) -> None:
+def test_times_are_parsed(times: Any, after: float) -> None:
     assert seconds(times) == [0, after]
 
 
@@ -60,6 +60,6 @@ def test_times_are_read(times: Any, after: float) -> None:
     ],
     ids=str,
 )
-def test_what_can_be_read_in_two_ways_is_an_error(times: Any) -> None:
+def test_ambiguous_times_are_an_error(times: Any) -> None:
     with pytest.raises(LabError, match=r"expected times as dates \(2026-02-01 09:30\) or as seconds, not "):
         seconds(times)

@@ -1,4 +1,4 @@
-"""`labkit fleet`: in a lab of its own, against a platform elsewhere, and what it says when something is wrong."""
+"""`labkit fleet`: in a lab of its own, against a platform elsewhere, and error messages."""
 
 import json
 import os
@@ -27,7 +27,7 @@ products:
 
 
 class Fails(Behaviour):
-    """The first device fails at once."""
+    """Behaviour whose first device fails at once."""
 
     at: int = 1
 
@@ -39,7 +39,7 @@ class Fails(Behaviour):
 
 
 class Interrupted(Behaviour):
-    """Somebody presses Ctrl-C after a minute, or at once."""
+    """Behaviour that sends Ctrl-C after a minute, or at once."""
 
     after: float = 60
 
@@ -52,7 +52,7 @@ class Interrupted(Behaviour):
 
 
 class Verbose(Behaviour):
-    """Fails in many words, and knows strings."""
+    """Behaviour that fails with a long message, and has a text parameter."""
 
     text: str = ""
     other: str | None = None
@@ -77,20 +77,20 @@ def config(tmp_path: Path) -> Path:
 
 class TestInALabOfItsOwn:
     @pytest.mark.xdist_group("dask")
-    @pytest.mark.filterwarnings("ignore")  # what dask warns of is its own
-    def test_workers_play_it_on_a_clock_that_runs(self, config: Path) -> None:
+    @pytest.mark.filterwarnings("ignore")  # warnings of dask itself
+    def test_workers_run_it_on_a_running_clock(self, config: Path) -> None:
         more = ("--devices", 3, "--seconds", 180, "-p", "every=60", "--workers", 2, "--json")
         result = fleet("--config", config, "--speed", 60, *more)
         assert result.exit_code == 0, result.stderr
-        told = json.loads(result.stdout)
-        assert (told["devices"], told["errors"], told["failed"]) == (3, {}, [])
-        assert told["requests"] >= 3
-        assert 0 < told["latency from sending"]["p50"] < 60
+        summary = json.loads(result.stdout)
+        assert (summary["devices"], summary["errors"], summary["failed"]) == (3, {}, [])
+        assert summary["requests"] >= 3
+        assert 0 < summary["latency from sending"]["p50"] < 60
         refused = fleet("--config", config, *more)  # the virtual clock
         assert refused.exit_code == 1
         assert "workers=: on a virtual clock one device runs at a time" in refused.stderr
 
-    def test_a_seed_gives_the_same_table_and_numbers_again(self, config: Path, tmp_path: Path) -> None:
+    def test_a_seed_reproduces_the_table_and_the_numbers(self, config: Path, tmp_path: Path) -> None:
         made: list[tuple[dict[str, Any], bytes]] = []
         for name in ("a", "b"):
             table = tmp_path / f"{name}.csv"
@@ -98,23 +98,28 @@ class TestInALabOfItsOwn:
                 *("--config", config, "--devices", 5, "--hours", 2, "--seed", 7, "--json", "--csv", table)
             )
             assert result.exit_code == 0, result.stderr
-            told = json.loads(result.stdout)
-            assert set(told.pop("timings")) == {"real", "cpu", "requests per second"}
-            sending = told.pop("latency from sending")
+            summary = json.loads(result.stdout)
+            assert set(summary.pop("timings")) == {"real", "cpu", "requests per second"}
+            sending = summary.pop("latency from sending")
             assert 0 < sending["p50"] <= sending["p90"] <= sending["p99"] <= sending["max"]
-            made.append((told, table.read_bytes()))
+            made.append((summary, table.read_bytes()))
         assert made[0] == made[1]
-        told, table_text = made[0]
-        assert (told["devices"], told["seed"], told["seconds"], told["requests"]) == (5, 7, 7200, 120)
-        assert (told["errors"], told["failed"]) == ({}, [])
+        summary, table_text = made[0]
+        assert (summary["devices"], summary["seed"], summary["seconds"], summary["requests"]) == (
+            5,
+            7,
+            7200,
+            120,
+        )
+        assert (summary["errors"], summary["failed"]) == ({}, [])
         assert (
-            told["latency from due time"]["p50"] == 0
+            summary["latency from due time"]["p50"] == 0
         )  # a virtual clock stands still while the platform works
         head, first, *_ = table_text.decode().splitlines()
         assert head.startswith("time,requests,errors,p50,p90,p99,max,waiting,running")
         assert first.startswith("2026-01-01 00:00:")
 
-    def test_the_line_tells_all_in_short(self, config: Path) -> None:
+    def test_the_summary_is_one_line(self, config: Path) -> None:
         result = fleet("--config", config, "--devices", 2, "--minutes", 30, "--seed", 7, "-p", "every=60")
         assert re.fullmatch(
             r"2 devices of thermostat, 30 min of lab time in [\d.]+ s: 60 requests \([\d,]+ a second\), "
@@ -122,7 +127,7 @@ class TestInALabOfItsOwn:
             result.stdout,
         ), result.output
 
-    def test_a_behaviour_of_ones_own_and_devices_that_fail(self, config: Path) -> None:
+    def test_a_custom_behaviour_and_devices_that_fail(self, config: Path) -> None:
         name = f"{__name__}:Fails"
         result = fleet(
             *(
@@ -144,7 +149,7 @@ class TestInALabOfItsOwn:
         assert result.stderr == "t-002 failed at 2026-01-01 00:00:00: RuntimeError: broken\n"
         assert "1 devices failed; seed 7" in result.stdout
 
-    def test_ctrl_c_ends_it_with_all_that_came_of_it(self, config: Path, tmp_path: Path) -> None:
+    def test_ctrl_c_ends_it_with_its_results_so_far(self, config: Path, tmp_path: Path) -> None:
         table = tmp_path / "x.csv"
         options = ("--devices", 1, "--days", 300, "--behaviour", f"{__name__}:Interrupted", "--csv", table)
         result = fleet("--config", config, *options)
@@ -152,17 +157,17 @@ class TestInALabOfItsOwn:
         assert result.stdout.startswith("interrupted: 1 devices of thermostat, ")
         assert len(table.read_text().splitlines()) > 1
 
-    def test_a_counter_tells_what_became_of_its_numbers(self, config: Path) -> None:
+    def test_a_counter_reports_lost_numbers(self, config: Path) -> None:
         config.write_text(CONFIG.replace("temperature", "count"))
         result = fleet("--config", config, "--devices", 2, "--minutes", 10, "--behaviour", "counter")
         assert result.exit_code == 0, result.output
         _, line = result.stdout.splitlines()
-        told = "accounts: 20 sent, 20 acknowledged, 20 stored, 20 handled, 0 lost, 0 doubled, 0 reordered"
-        assert line == f"{told}; handled by a handler that the run added"
+        summary = "accounts: 20 sent, 20 acknowledged, 20 stored, 20 handled, 0 lost, 0 doubled, 0 reordered"
+        assert line == f"{summary}; handled by a handler that the run added"
         result = fleet("--config", config, "--minutes", 10, "--behaviour", "counter", "--json")
         assert json.loads(result.stdout)["accounts"]["sent"] == 100
 
-    def test_others_count_where_they_are_asked_to(self, config: Path) -> None:
+    def test_other_behaviours_count_on_request(self, config: Path) -> None:
         options = ("--config", config, "--devices", 1, "--minutes", 10)
         assert "accounts" not in fleet(*options).stdout
         refused = fleet(*options, "--accounts")
@@ -170,7 +175,7 @@ class TestInALabOfItsOwn:
         config.write_text(CONFIG.replace("{temperature", "{count: number, temperature"))
         assert "\naccounts: 0 sent, " in fleet(*options, "--accounts").stdout
 
-    def test_a_device_has_one_line_and_strings_are_taken_as_they_are(self, config: Path) -> None:
+    def test_a_failed_device_has_one_line_and_text_parameters_are_unchanged(self, config: Path) -> None:
         more = ("--behaviour", f"{__name__}:Verbose", "-p", "text=5", "-p")
         for other, read in (("other=true", "'true'"), ("other=null", "None"), ('other="7"', "'7'")):
             result = fleet("--config", config, "--devices", 1, "--hours", 1, *more, other)
@@ -185,7 +190,7 @@ class TestInALabOfItsOwn:
         assert result.exit_code == 2
         assert f"{value} is not a finite number" in result.stderr
 
-    def test_the_summary_comes_before_a_table_that_cannot_be_written(
+    def test_the_summary_is_printed_before_the_error_of_a_table_that_cannot_be_written(
         self, config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def refuse(*_: object) -> None:
@@ -221,7 +226,7 @@ class TestInALabOfItsOwn:
             ("--days 9000 --fail-if p99", "expected MEASURE, > or <, and a number, as in 'p99>250ms'"),
         ],
     )
-    def test_a_mistake_is_one_line(self, config: Path, arguments: str, said: str) -> None:
+    def test_an_error_is_one_line(self, config: Path, arguments: str, said: str) -> None:
         result = fleet("--config", config, *arguments.split())
         assert result.exit_code == 1
         [line] = result.stderr.splitlines()
@@ -233,12 +238,12 @@ class TestInALabOfItsOwn:
         assert result.exit_code == 1
         assert "has no 'kettle', there are: thermostat, lock, meter" in result.stderr
 
-    def test_without_a_place_it_asks_for_one(self) -> None:
+    def test_without_a_lab_or_target_it_asks_for_one(self) -> None:
         result = fleet("--hours", 1)
         assert (result.exit_code, result.stdout) == (1, "")
         assert result.stderr == "labkit: where? say --config lab.yaml for a lab of its own, or --target\n"
 
-    def test_the_help_tells_the_behaviours(self) -> None:
+    def test_the_help_lists_the_behaviours(self) -> None:
         result = fleet("--help")
         assert result.exit_code == 0
         assert re.search(r"thermostat +Thermostat that reports a temperature", result.stdout)
@@ -252,7 +257,7 @@ class TestElsewhere:
 
     @pytest.fixture
     def ready(self, lab: Lab, tmp_path: Path) -> dict[str, Any]:
-        """What `labkit serve --json` prints."""
+        """The output of `labkit serve --json`."""
         (tmp_path / "ca.pem").write_text(lab.address.ca_pem)
         names = ("thermostat", "lock", "meter")
         return {
@@ -272,24 +277,24 @@ class TestElsewhere:
         options = ("--devices", 3, "--seconds", 0.5, "-p", "every=0.1", "--json", "--auth", auth)
         result = fleet("--target", target, *options, product=product)
         assert result.exit_code == 0, result.output
-        told = json.loads(result.stdout)
-        assert told["requests"] >= 6
-        assert told["errors"] == {}
-        assert told["latency from due time"]["p50"] > 0
+        summary = json.loads(result.stdout)
+        assert summary["requests"] >= 6
+        assert summary["errors"] == {}
+        assert summary["latency from due time"]["p50"] > 0
         assert len(lab.product(product).devices()) == 3
         again = fleet(
             "--target", json.dumps(ready), *options, product=product
-        )  # others, of names of their own
+        )  # other devices, with other names
         assert again.exit_code == 0, again.output
         assert len(lab.product(product).devices()) == 6
 
-    def test_a_url_and_the_file_of_its_ca_do_as_well(self, lab: Lab, ready: dict[str, Any]) -> None:
+    def test_a_url_and_the_file_of_its_ca_suffice(self, lab: Lab, ready: dict[str, Any]) -> None:
         url, ca_file = ready["products"]["thermostat"], ready["ca_file"]
         options = ("--devices", 2, "--seconds", 0.2, "-p", "every=0.1")
         result = fleet("--target", url, "--ca-file", ca_file, *options)
         assert result.exit_code == 0, result.output
 
-    def test_ctrl_c_ends_it_with_all_that_came_of_it(self, ready: dict[str, Any], tmp_path: Path) -> None:
+    def test_ctrl_c_ends_it_with_its_results_so_far(self, ready: dict[str, Any], tmp_path: Path) -> None:
         table = tmp_path / "x.csv"
         more = ("--behaviour", f"{__name__}:Interrupted", "-p", "after=0", "--csv", table)
         result = fleet("--target", json.dumps(ready), "--devices", 1, "--days", 1, *more)
@@ -298,7 +303,7 @@ class TestElsewhere:
         assert len(table.read_text().splitlines()) > 1
 
     @pytest.mark.parametrize("format", ["base10", "base16", "uuid", "mac"])
-    def test_identities_are_of_the_format_of_the_product(
+    def test_identities_have_the_format_of_the_product(
         self, config: Path, tmp_path: Path, format: str
     ) -> None:
         config.write_text(f"https_port: 0\nproducts: [{{id: plug, identity_format: {{type: {format}}}}}]")
@@ -306,7 +311,7 @@ class TestElsewhere:
             (tmp_path / "ca.pem").write_text(lab.address.ca_pem)
             there = ("--target", lab.product("plug").url(), "--ca-file", tmp_path / "ca.pem")
             options = ("--devices", 2, "--seconds", 0.05, "--identities", format)
-            for count in (2, 4):  # others, of names of their own
+            for count in (2, 4):  # other devices, with other names
                 result = fleet(*there, *options, product="plug")
                 assert "cannot be provisioned" not in result.output
                 assert len(lab.product("plug").devices()) == count
@@ -319,7 +324,7 @@ class TestElsewhere:
             ("type: opaque, length: 5, prefix: x", "--prefix x --identity-length 5"),
         ],
     )
-    def test_identities_are_as_long_as_the_product_asks(
+    def test_identities_have_the_length_that_the_product_requires(
         self, config: Path, tmp_path: Path, settings: str, options: str
     ) -> None:
         config.write_text(f"https_port: 0\nproducts: [{{id: plug, identity_format: {{{settings}}}}}]")
@@ -330,7 +335,7 @@ class TestElsewhere:
             assert "cannot be provisioned" not in result.output
             assert len(lab.product("plug").devices()) == 30
 
-    def test_what_a_wrong_auth_brings_is_told_to_nobody(self, ready: dict[str, Any], lab: Lab) -> None:
+    def test_a_wrong_auth_reveals_no_secret(self, ready: dict[str, Any], lab: Lab) -> None:
         options = ("--seconds", 1, "--devices", 1, "--prefix", "x-")
         result = fleet("--target", json.dumps(ready), *options, "--auth", "password")
         assert result.stderr == (
@@ -339,7 +344,7 @@ class TestElsewhere:
         result = fleet("--target", json.dumps(ready), *options, product="lock")
         assert "cannot be provisioned with --auth token: x-001: activate: 400 a password has" in result.stderr
 
-    def test_mistakes_are_one_line(self, ready: dict[str, Any], tmp_path: Path) -> None:
+    def test_errors_are_one_line(self, ready: dict[str, Any], tmp_path: Path) -> None:
         url = ready["products"]["thermostat"]
         (tmp_path / "other.pem").write_text("no certificate")
         (tmp_path / "bytes.pem").write_bytes(b"\xff\xfe")

@@ -1,4 +1,4 @@
-"""`labkit fleet`: limits of its measures, and tables that grow while it runs."""
+"""`labkit fleet`: thresholds, and tables that grow during a run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from labkit.fleet.behaviour import Behaviour
 from labkit.fleet.fleet_device import FleetDevice
 from tests.fleet.test_terminal import CONFIG, Fails, fleet
 
-SEEN: list[str] = []  # by Watches
+SEEN: list[str] = []  # written by Watches
 
 
 @pytest.fixture
@@ -22,14 +22,14 @@ def config(tmp_path: Path) -> Path:
 
 
 def look(file: Path) -> None:
-    """Remember the text of a file where it is there and another than before."""
+    """Store the text of a file if it exists and has changed."""
     text = file.read_text() if file.exists() else ""
     if text not in ("", *SEEN):
         SEEN.append(text)
 
 
 class Watches(Behaviour):
-    """Looks at a table until it has grown a few times."""
+    """Behaviour that watches a table until it has grown a few times."""
 
     file: str = ""
 
@@ -47,7 +47,7 @@ class Watches(Behaviour):
         (["errors no answer>=0%"], 1, ["--fail-if errors no answer>=0%: errors no answer is 0%"]),
     ],
 )
-def test_thresholds_decide_its_exit_status(
+def test_thresholds_decide_the_exit_status(
     config: Path, limits: list[str], status: int, crossed: list[str]
 ) -> None:
     options = [part for each in limits for part in ("--fail-if", each)]
@@ -58,7 +58,7 @@ def test_thresholds_decide_its_exit_status(
 
 
 @pytest.mark.parametrize(("limit", "status"), [("failed>34%", 0), ("failed>33%", 1), ("errors>9", 1)])
-def test_a_threshold_of_failed_devices_replaces_that_none_may_fail(
+def test_a_threshold_of_failed_devices_replaces_the_default_of_none(
     config: Path, limit: str, status: int
 ) -> None:
     options = ("--devices", 3, "--hours", 1, "--behaviour", f"{Fails.__module__}:Fails", "--fail-if", limit)
@@ -73,7 +73,7 @@ def test_accounts_have_thresholds(config: Path) -> None:
     assert (result.exit_code, result.stderr) == (1, "--fail-if handled<=100%: handled is 100%\n")
 
 
-def test_tables_grow_while_it_runs(config: Path, tmp_path: Path) -> None:
+def test_tables_grow_during_a_run(config: Path, tmp_path: Path) -> None:
     table = tmp_path / "x.csv"
     SEEN.clear()
     options = ("--speed", 60, "--devices", 1, "--minutes", 5, "--behaviour", f"{__name__}:Watches")

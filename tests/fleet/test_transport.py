@@ -1,4 +1,4 @@
-"""TLS over a non-blocking socket: all that can come between two ends, on both event loops."""
+"""TLS over a non-blocking socket: all sequences of events between two ends, on both event loops."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from labkit.edge.certificates import Authority
 from labkit.fleet.transport import Transport, connected
 
 HOST = "device.m2.lab.localhost"
-LARGE = bytes(range(256)) * 32 * 1024  # 8 MiB: more than any socket takes at once
+LARGE = bytes(range(256)) * 32 * 1024  # 8 MiB: more than any socket accepts at once
 SOON = 10.0  # seconds after which a test has failed
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[object]]
 
 
 class Received:
-    """Keeps what a transport tells."""
+    """Protocol that records the transport's callbacks."""
 
     def __init__(self) -> None:
         self.data = bytearray()
@@ -45,11 +45,11 @@ class Received:
 
 
 class Far:
-    """A server of which a test holds the other end."""
+    """A server whose end of the connection a test controls."""
 
     def __init__(self, port: int, context: ssl.SSLContext) -> None:
         self.port = port
-        self.context = context  # of a client that trusts it
+        self.context = context  # context of a client that trusts it
         self.accepted: asyncio.Queue[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = asyncio.Queue()
 
     async def connect(self) -> tuple[Transport, Received, asyncio.StreamReader, asyncio.StreamWriter]:
@@ -89,7 +89,9 @@ async def listening(
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
-async def test_large_bodies_both_ways_to_who_reads_late(tmp_path: Path, version: ssl.TLSVersion) -> None:
+async def test_large_bodies_in_both_directions_to_slow_readers(
+    tmp_path: Path, version: ssl.TLSVersion
+) -> None:
     async with listening(tmp_path, newest=version) as far:
         near, received, reader, writer = await far.connect()
         near.write(LARGE)  # nobody reads yet
@@ -113,7 +115,7 @@ async def test_large_bodies_both_ways_to_who_reads_late(tmp_path: Path, version:
         await received.until(lambda: bool(received.ends))
 
 
-async def test_several_records_at_once_all_come(tmp_path: Path) -> None:
+async def test_several_records_at_once_are_all_received(tmp_path: Path) -> None:
     async with listening(tmp_path) as far:
         near, received, _, writer = await far.connect()
         for number in range(100):
@@ -123,7 +125,7 @@ async def test_several_records_at_once_all_come(tmp_path: Path) -> None:
         near.abort()
 
 
-async def test_the_other_end_says_goodbye_in_the_middle(tmp_path: Path) -> None:
+async def test_the_other_end_sends_close_notify_in_the_middle(tmp_path: Path) -> None:
     async with listening(tmp_path) as far:
         near, received, _, writer = await far.connect()
         writer.write(b"half of")
@@ -135,10 +137,10 @@ async def test_the_other_end_says_goodbye_in_the_middle(tmp_path: Path) -> None:
         near.resume_reading()
         near.abort()
         await asyncio.sleep(0.01)
-        assert received.ends == [None]  # told once
+        assert received.ends == [None]  # called once
 
 
-async def test_the_other_end_breaks_off_while_much_is_sent(tmp_path: Path) -> None:
+async def test_the_other_end_disconnects_while_much_is_sent(tmp_path: Path) -> None:
     async with listening(tmp_path) as far:
         near, received, _, writer = await far.connect()
         near.write(LARGE)
@@ -149,10 +151,10 @@ async def test_the_other_end_breaks_off_while_much_is_sent(tmp_path: Path) -> No
         assert near.ended
 
 
-async def test_who_writes_to_a_connection_that_was_reset_is_told_later(tmp_path: Path) -> None:
+async def test_a_write_to_a_connection_that_was_reset_is_reported_later(tmp_path: Path) -> None:
     async with listening(tmp_path) as far:
         near, received, _, writer = await far.connect()
-        near.pause_reading()  # so that nobody sees the end
+        near.pause_reading()  # so that nobody notices the end
         near.write(b"unread")
         await asyncio.sleep(0.05)
         writer.transport.abort()
@@ -166,13 +168,13 @@ async def test_who_writes_to_a_connection_that_was_reset_is_told_later(tmp_path:
         assert isinstance(received.ends[0], OSError)
 
 
-async def test_abort_tells_once_and_the_other_end_knows(tmp_path: Path) -> None:
+async def test_abort_calls_back_once_and_notifies_the_other_end(tmp_path: Path) -> None:
     async with listening(tmp_path) as far:
         near, received, reader, _ = await far.connect()
         near.write(b"all")
         near.abort()
         near.abort()
-        assert received.ends == []  # not from within
+        assert received.ends == []  # not from inside the call
         await received.until(lambda: bool(received.ends))
         assert received.ends == [None]
         async with asyncio.timeout(SOON):
@@ -182,7 +184,7 @@ async def test_abort_tells_once_and_the_other_end_knows(tmp_path: Path) -> None:
 # --- connecting
 
 
-async def test_another_name_and_another_authority(
+async def test_another_name_and_another_authority_are_refused(
     tmp_path: Path,
 ) -> None:
     async with listening(tmp_path) as far:
@@ -206,7 +208,7 @@ async def test_a_server_that_speaks_no_tls(greeting: bytes) -> None:
 
 
 @pytest.mark.parametrize("agreeing", [False, True])
-async def test_who_gives_up_before_they_agree_leaves_nothing_behind(agreeing: bool) -> None:
+async def test_a_connection_cancelled_during_the_handshake_leaves_nothing(agreeing: bool) -> None:
     accepted, ended = asyncio.Event(), asyncio.Event()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -228,7 +230,7 @@ async def test_who_gives_up_before_they_agree_leaves_nothing_behind(agreeing: bo
     server.close()
 
 
-async def test_nobody_listens_and_no_such_host() -> None:
+async def test_no_listener_and_an_unknown_host_are_errors() -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as held:
         port = held.getsockname()[1]
     with pytest.raises(ConnectionRefusedError):
@@ -237,7 +239,7 @@ async def test_nobody_listens_and_no_such_host() -> None:
         await connected("no such host", port, ssl.create_default_context(), HOST)
 
 
-async def test_each_address_of_a_host_is_tried_until_one_takes_the_connection(
+async def test_each_address_of_a_host_is_tried_until_one_connects(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with listening(tmp_path) as far:
@@ -256,7 +258,7 @@ async def test_each_address_of_a_host_is_tried_until_one_takes_the_connection(
 
 
 class Looked:
-    """A loop that finds the addresses that a test says."""
+    """A loop whose name look-ups a test sets."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, getaddrinfo: Callable[..., Awaitable[Any]]) -> None:
         self.getaddrinfo = getaddrinfo
@@ -275,11 +277,11 @@ async def test_ipv6(tmp_path: Path) -> None:
         agreed.close()
 
 
-# --- what TLS seldom asks for
+# --- rare requests of TLS
 
 
 class Script:
-    """A TLS socket that does what a test says, over a real one whose readiness a loop can watch."""
+    """A TLS socket with scripted results, over a real one whose readiness a loop can watch."""
 
     def __init__(
         self, over: socket.socket, recv: list[bytes | Exception], send: list[int | Exception]
@@ -303,7 +305,7 @@ class Script:
         return done
 
 
-async def test_reading_that_has_to_write_first_goes_on_when_it_can() -> None:
+async def test_a_read_that_has_to_write_first_continues_when_it_can() -> None:
     ours, theirs = socket.socketpair()
     with closing(theirs):
         theirs.send(b"x")
@@ -315,7 +317,7 @@ async def test_reading_that_has_to_write_first_goes_on_when_it_can() -> None:
         assert received.ends == [None]
 
 
-async def test_what_is_left_is_given_again_as_it_was_and_in_order() -> None:
+async def test_unsent_data_is_passed_again_unchanged_and_in_order() -> None:
     ours, theirs = socket.socketpair()
     with closing(theirs):
         script = Script(ours, [ssl.SSLWantReadError()], [ssl.SSLWantWriteError(), ssl.SSLWantReadError(), 2])
@@ -329,7 +331,7 @@ async def test_what_is_left_is_given_again_as_it_was_and_in_order() -> None:
         transport.abort()
 
 
-async def test_an_alert_ends_it_with_an_error() -> None:
+async def test_an_alert_ends_the_connection_with_an_error() -> None:
     ours, theirs = socket.socketpair()
     with closing(theirs):
         theirs.send(b"x")

@@ -1,5 +1,5 @@
-"""A fleet whose events several solutions handle side by side, for tests of exactness; by itself it prints what it
-leaves behind.
+"""A fleet whose events several solutions handle concurrently, for tests of exact replay; as a script it prints its
+results.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ INTERFACE = {"events": [{"name": "told"}], "mode": "sync"}
 
 
 class Reports(Behaviour):
-    """Records several points, and tells what handlers have made of them by its next request."""
+    """Behaviour that records points, and reports with its next request what handlers did with them."""
 
     async def run(self, device: FleetDevice) -> None:
         while True:
@@ -38,7 +38,7 @@ class Reports(Behaviour):
 
 
 def handled(data: dict[str, Any], services: Any, log: Any) -> None:
-    """In a thread: there are more devices than threads, and faults hold some."""
+    """Handle a datapoint in a thread: there are more devices than threads, and faults delay some."""
     sent = services.Email.send(to="a@b.c", subject=f"thread {data['device_sn']}", text=str(data["value"][1]))
     services.Keystore.command(key="logs", command="lpush", args=[f"thread {data['device_sn']}"])
     if data["alias"] == "number":
@@ -48,7 +48,7 @@ def handled(data: dict[str, Any], services: Any, log: Any) -> None:
 
 
 async def several(data: dict[str, Any], services: Any, log: Any) -> None:
-    """On the loop: calls side by side, over sockets and threads of a database."""
+    """Handle a datapoint on the loop: concurrent calls, over sockets and threads of a database."""
 
     async def one(number: int) -> None:
         subject = f"loop {number} {data['device_sn']} {data['value'][1]}"
@@ -63,14 +63,14 @@ async def several(data: dict[str, Any], services: Any, log: Any) -> None:
 
 
 def subscribes(lab: Lab, name: str) -> None:
-    def told(event: Any, services: Any, now: Any) -> None:
+    def received(event: Any, services: Any, now: Any) -> None:
         services.Email.send(to="a@b.c", subject=f"late {name} {event}", text=str(now()))
 
-    lab.solution(name, subscriptions=[{"publisher": "tells"}]).on("tells", "told")(told)
+    lab.solution(name, subscriptions=[{"publisher": "tells"}]).on("tells", "told")(received)
 
 
-def tell() -> dict[str, str]:
-    """The story: all that it leaves behind which a seed gives again."""
+def story_results() -> dict[str, str]:
+    """Run the story, and return all of its results that a seed reproduces."""
     with Lab(seed=7, journal={"records": 1_000_000}) as lab:
         made = {"format": "string", "settable": True}
         resources: dict[str, Any] = {"number": "number", "made": made, "message": "string"}
@@ -109,7 +109,7 @@ def tell() -> dict[str, str]:
 
 
 def main() -> None:
-    print(json.dumps(tell()))  # noqa: T201
+    print(json.dumps(story_results()))  # noqa: T201
 
 
 if __name__ == "__main__":

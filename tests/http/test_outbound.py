@@ -1,4 +1,4 @@
-"""The outbound client: whatever a server does, the platform gets an answer or an OSError."""
+"""The outbound client: any behaviour of a server results in an answer or an OSError."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ async def client() -> AsyncIterator[OutboundClient]:
 
 @pytest.fixture
 async def serve() -> AsyncIterator[Serve]:
-    """Starts a server that answers each request as the test says; gives its URL."""
+    """Provide a function that starts a server, which answers each request as the test sets, and returns its URL."""
     servers: list[asyncio.Server] = []
     ended = asyncio.Event()
 
     async def start(answer: Callable[[Writer], Awaitable[None]]) -> str:
         async def handle(reader: asyncio.StreamReader, writer: Writer) -> None:
             await reader.readuntil(b"\r\n\r\n")
-            with suppress(ConnectionError):  # whoever asked has heard enough
+            with suppress(ConnectionError):  # the client has closed the connection
                 await answer(writer)
                 writer.close()
                 await writer.wait_closed()
@@ -61,7 +61,7 @@ def text(data: bytes) -> Callable[[Writer], Awaitable[None]]:
     return answer
 
 
-async def test_an_answer_in_pieces_comes_whole(client: OutboundClient, serve: Serve) -> None:
+async def test_an_answer_in_pieces_is_returned_whole(client: OutboundClient, serve: Serve) -> None:
     async def pieces(writer: Writer) -> None:
         writer.write(OK + b"Content-Length: 6\r\n\r\n")
         for letter in b"{a: 1}":
@@ -72,7 +72,7 @@ async def test_an_answer_in_pieces_comes_whole(client: OutboundClient, serve: Se
     assert await client.request("GET", await serve(pieces), {}) == (200, "{a: 1}")
 
 
-async def test_no_more_is_read_than_its_limit(client: OutboundClient, serve: Serve) -> None:
+async def test_no_more_than_the_limit_is_read(client: OutboundClient, serve: Serve) -> None:
     answer = OK + f"Content-Length: {2 * LARGEST}\r\n\r\n".encode() + b"a" * LARGEST + b"b" * LARGEST
     assert await client.request("GET", await serve(text(answer)), {}) == (200, "a" * LARGEST)
 
@@ -83,7 +83,7 @@ async def test_redirects_are_not_followed(client: OutboundClient, serve: Serve) 
 
 
 @pytest.mark.parametrize("charset", ["utf-8", "no-such-thing"])
-async def test_the_text_is_read_whatever_the_charset(
+async def test_the_text_is_decoded_with_any_charset(
     client: OutboundClient, serve: Serve, charset: str
 ) -> None:
     head = f"Content-Type: text/plain; charset={charset}\r\nContent-Length: 3\r\n\r\n"
@@ -93,9 +93,7 @@ async def test_the_text_is_read_whatever_the_charset(
     )
 
 
-async def test_the_text_is_one_that_can_be_encoded_whatever_the_charset(
-    client: OutboundClient, serve: Serve
-) -> None:
+async def test_the_text_can_be_encoded_again_with_any_charset(client: OutboundClient, serve: Serve) -> None:
     head = "Content-Type: text/plain; charset=unicode_escape\r\nContent-Length: 7\r\n\r\n"
     assert await client.request("GET", await serve(text(OK + head.encode() + rb"\ud800!")), {}) == (200, "?!")
 
@@ -104,13 +102,13 @@ async def test_the_text_is_one_that_can_be_encoded_whatever_the_charset(
     "answer",
     [b"", b"nonsense\r\n\r\n", OK, OK + b"Content-Length: 9\r\n\r\n{", OK + b"A: \0\r\n\r\n"],
 )
-async def test_what_is_no_answer_is_an_os_error(client: OutboundClient, serve: Serve, answer: bytes) -> None:
+async def test_an_invalid_answer_is_an_os_error(client: OutboundClient, serve: Serve, answer: bytes) -> None:
     with pytest.raises(OSError, match="cannot be reached"):
         await client.request("GET", await serve(text(answer)), {})
 
 
 @cases("url", ["http://lab.localhost:1/?secret=1", "ftp://lab.localhost/", "nonsense"])
-async def test_nobody_there_is_an_os_error(client: OutboundClient, url: str) -> None:
+async def test_no_server_is_an_os_error(client: OutboundClient, url: str) -> None:
     with pytest.raises(OSError, match="cannot be reached") as caught:
         await client.request("GET", url, {})
     assert "secret" not in str(caught.value)
@@ -134,14 +132,14 @@ async def test_a_server_that_takes_too_long_is_an_os_error(serve: Serve) -> None
 async def heads_of(
     client: OutboundClient, url: str, answer: bytes = OK + b"Content-Length: 0\r\n\r\n"
 ) -> list[bytes]:
-    """The heads of two requests for a URL, as a server at its port gets them; one for each connection."""
+    """Return the heads of two requests for a URL, as a server at its port receives them; one for each connection."""
     heads: list[bytes] = []
 
     async def handle(reader: asyncio.StreamReader, writer: Writer) -> None:
         heads.append(await reader.readuntil(b"\r\n\r\n"))
         with suppress(ConnectionError):
             writer.write(answer)
-            assert await reader.read() == b""  # no second request comes
+            assert await reader.read() == b""  # no second request arrives
             writer.close()
             await writer.wait_closed()
 
@@ -160,16 +158,16 @@ async def test_cookies_are_not_kept(client: OutboundClient) -> None:
     assert not any(b"cookie" in head.lower() for head in heads)
 
 
-async def test_a_url_is_sent_as_it_was_signed(client: OutboundClient) -> None:
+async def test_a_signed_url_is_sent_unchanged(client: OutboundClient) -> None:
     heads = await heads_of(client, "http://any.lab.localhost:0/me?fields=id%2Cname&a=%7e'b,c")
     assert all(head.startswith(b"GET /me?fields=id%2Cname&a=%7e'b,c HTTP/1.1\r\n") for head in heads)
 
 
-async def test_each_request_has_a_connection_of_its_own(client: OutboundClient) -> None:
+async def test_each_request_has_its_own_connection(client: OutboundClient) -> None:
     assert len(await heads_of(client, "http://any.lab.localhost:0/")) == 2
 
 
-async def test_nothing_is_asked_again_unasked(client: OutboundClient) -> None:
+async def test_no_request_is_repeated(client: OutboundClient) -> None:
     heads: list[bytes] = []
 
     async def handle(reader: asyncio.StreamReader, writer: Writer) -> None:
@@ -187,7 +185,7 @@ async def test_nothing_is_asked_again_unasked(client: OutboundClient) -> None:
 
 
 class Kept:
-    """A server that counts connections, and the client that takes it for the lab's own listener."""
+    """A server that counts connections, and a client that treats it as the lab's own listener."""
 
     def __init__(self, keep_alive: float) -> None:
         self.connections = 0
@@ -210,7 +208,7 @@ class Kept:
     async def _handle(self, reader: asyncio.StreamReader, writer: Writer) -> None:
         self.connections += 1
         self._handlers.add(asyncio.current_task())
-        with suppress(asyncio.IncompleteReadError):  # the client leaves
+        with suppress(asyncio.IncompleteReadError):  # the client disconnects
             while True:
                 await reader.readuntil(b"\r\n\r\n")
                 await reader.readexactly(len("a=b"))
@@ -224,16 +222,16 @@ class Kept:
         assert await self.client.request("POST", url, {}, "a=b") == (200, "{}")
 
 
-async def test_the_labs_own_listener_is_reached_by_a_kept_connection() -> None:
+async def test_the_labs_own_listener_is_requested_over_a_kept_connection() -> None:
     async with Kept(60.0) as kept:
         for _ in range(3):
             await kept.ask()
         assert (kept.connections, kept.requests) == (1, 3)
-        await kept.ask("other.lab.localhost")  # a name for each connection: it is the server name of TLS
+        await kept.ask("other.lab.localhost")  # one connection per name, since it is TLS's server name
         assert kept.connections == 2
 
 
-async def test_requests_at_once_have_connections_of_their_own() -> None:
+async def test_concurrent_requests_have_their_own_connections() -> None:
     async with Kept(60.0) as kept:
         await asyncio.gather(*(kept.ask() for _ in range(5)))
         assert kept.requests == 5
@@ -242,7 +240,7 @@ async def test_requests_at_once_have_connections_of_their_own() -> None:
         assert kept.connections <= 5
 
 
-async def test_a_connection_is_not_used_again_once_the_listener_may_close_it() -> None:
+async def test_a_connection_is_not_reused_when_the_listener_may_close_it() -> None:
     async with Kept(1e-9) as kept:
         for _ in range(3):
             await kept.ask()
@@ -250,7 +248,7 @@ async def test_a_connection_is_not_used_again_once_the_listener_may_close_it() -
 
 
 async def test_a_request_on_a_kept_connection_is_not_repeated_either() -> None:
-    """It may have been handled: whoever asked is told that there was no answer."""
+    """The server may have handled it, so the caller gets an error."""
     heads: list[bytes] = []
 
     async def handle(reader: asyncio.StreamReader, writer: Writer) -> None:
@@ -284,7 +282,7 @@ async def test_a_name_of_the_lab_at_another_port_is_not_its_listener() -> None:
         assert kept.connections == 2
 
 
-async def test_a_name_that_only_ends_alike_is_not_the_labs() -> None:
+async def test_a_name_with_the_same_ending_is_not_the_labs() -> None:
     assert is_below("a.lab.localhost", "lab.localhost")
     assert is_below("lab.localhost", "lab.localhost")
     assert not is_below("evillab.localhost", "lab.localhost")

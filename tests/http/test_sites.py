@@ -1,4 +1,4 @@
-"""Who answers at which host name."""
+"""The table of sites by host name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.cases import cases
 from tests.context import make_context
 
 
-def test_a_site_is_found_by_its_name_alone() -> None:
+def test_a_site_is_found_only_by_its_name() -> None:
     table, context = HostTable("lab.localhost"), make_context()
     one = Site[SiteExchange]("one.m2.lab.localhost", "product 'one'", "one", context)
     other = Site[SiteExchange]("shop.example", "solution 'shop'", "shop", context)
@@ -28,7 +28,7 @@ def test_a_site_is_found_by_its_name_alone() -> None:
     assert not table.serves("shop.example")
 
 
-def test_the_certificate_has_the_names_that_no_wildcard_stands_for() -> None:
+def test_the_certificate_has_the_names_without_a_wildcard() -> None:
     table, context = HostTable("lab.localhost"), make_context()
     for host in ("one.m2.lab.localhost", "shop.example", "a.b.apps.lab.localhost", "lab.localhost"):
         table.add(Site[SiteExchange](host, "test", "test", context))
@@ -58,7 +58,7 @@ NAMES: dict[str, dict[str, Any]] = {
         ("solution", "solution of that name"),
     ],
 )
-async def test_no_site_can_take_the_name_of_another(first: str, second: str) -> None:
+async def test_no_site_can_use_the_name_of_another(first: str, second: str) -> None:
     async with Platform() as platform:
 
         async def add(kind: str) -> None:
@@ -73,11 +73,11 @@ async def test_no_site_can_take_the_name_of_another(first: str, second: str) -> 
             await add(second)
         assert platform.context.hosts.find("acme.apps.lab.localhost") is holder
         things = (*platform.devices.products, *platform.solutions)
-        assert len(things) == 1  # what was refused left nothing behind
+        assert len(things) == 1  # the refused site left nothing behind
         await platform.add_product(ProductSettings(id="other"))
 
 
-async def test_no_site_can_take_the_name_of_a_provider() -> None:
+async def test_no_site_can_use_the_name_of_a_provider() -> None:
     async with Platform() as platform:
         with pytest.raises(SettingsError, match="is taken by provider 'google'"):
             await platform.add_product(ProductSettings(id="p", domain="google.social.lab.localhost"))
