@@ -1,4 +1,4 @@
-"""The mailbox: what arrived, found by address, and the links in it."""
+"""The mailbox: received mails, search by address, and links in texts."""
 
 import time
 
@@ -46,7 +46,7 @@ def test_find_by_address_looks_at_every_recipient() -> None:
     assert box.find(to="nobody@example.com") == []
 
 
-def test_find_needs_all_that_is_given() -> None:
+def test_find_needs_all_given_properties() -> None:
     box = mailbox()
     receive(box, subject="Welcome", solution="acme")
     receive(box, subject="Welcome", solution="other")
@@ -69,7 +69,7 @@ def test_links_in_text(text: str, links: list[str]) -> None:
     assert receive(mailbox(), text=text).links == links
 
 
-def test_links_in_html_are_unescaped_and_only_to_the_web() -> None:
+def test_links_in_html_are_unescaped_and_lead_only_to_the_web() -> None:
     html = """<A class=x HREF="https://x.localhost/?a=1&amp;b=2">go</a> <a href='mailto:a@b.c'>m</a>
     <a href=https://x.localhost/3>3</a>"""
     assert receive(mailbox(), html=html).links == ["https://x.localhost/?a=1&b=2", "https://x.localhost/3"]

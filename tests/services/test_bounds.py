@@ -1,4 +1,4 @@
-"""What is too large is known without looking at all of it."""
+"""Size limits of values, checked without visiting the whole value."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_value_fits_from_its_size_on(value: object, size: int) -> None:
     assert not fits(value, size - 1)
 
 
-def test_what_is_endless_deep_or_huge_is_known_at_once() -> None:
+def test_endless_deep_and_huge_values_are_detected_at_once() -> None:
     endless: list[Any] = []
     endless.append(endless)
     deep: list[Any] = []

@@ -1,4 +1,4 @@
-"""The one way to an operation: results, error objects, and a record of each call."""
+"""Calls of operations: results, error objects, and journal records."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Scales:
 
 
 def refuse(value: object) -> object:
-    scales = Scales()  # held by the frame that the error knows
+    scales = Scales()  # a local variable of the frame in the exception's traceback
     Scales.made.append(weakref.ref(scales))
     raise ValueError("the scales are broken")
 
 
 class Shop(Service):
-    """A service of these tests; it offers `steal` to one solution alone."""
+    """A service of these tests; it offers `steal` to one solution only."""
 
     name: ClassVar[str] = "Shop"
 
@@ -68,7 +68,7 @@ def look(value: object) -> object:
 
 
 class Stall(Service):
-    """Another one, whose calls are remembered."""
+    """Another service, whose calls are cached."""
 
     name: ClassVar[str] = "Stall"
     shares_arguments: ClassVar[bool] = True
@@ -162,7 +162,7 @@ async def test_an_error_object_and_its_record(environment: Environment, named: A
     assert entry.detail["error"] == error
 
 
-async def test_an_operation_that_raises_anything_else_is_a_500_object_with_a_trace(
+async def test_any_other_exception_of_an_operation_is_a_500_object_with_a_traceback(
     environment: Environment,
 ) -> None:
     error = {"type": "ServerError", "error": "Shop.sell: KeyError: 'lost'", "status": 500}
@@ -174,15 +174,15 @@ async def test_an_operation_that_raises_anything_else_is_a_500_object_with_a_tra
     assert detail["trace"][-1].endswith(" in sell")
 
 
-async def test_an_operation_may_be_offered_to_some_solutions_alone(environment: Environment) -> None:
+async def test_an_operation_may_be_offered_to_some_solutions_only(environment: Environment) -> None:
     assert await environment.call("Shop", "steal", solution="thief") == []
     assert sorted(environment.services.operations(Caller("thief"))["Shop"]) == ["sell", "steal", "weigh"]
     assert sorted(environment.services.operations(Caller("acme"))["Shop"]) == ["sell", "weigh"]
     assert [service.name for service in environment.services] == ["Shop", "Stall"]
 
 
-@cases("nothing", [None, {}, []])  # an empty table of a script may come as a list
-async def test_nothing_is_no_parameters(environment: Environment, nothing: object) -> None:
+@cases("nothing", [None, {}, []])  # an empty table of a script may arrive as a list
+async def test_empty_values_are_no_parameters(environment: Environment, nothing: object) -> None:
     assert (await environment.call("Shop", "sell", nothing))["error"] == "Parameter item is required."
 
 
@@ -190,11 +190,11 @@ async def test_configured_parameters_are_the_defaults_of_their_solution(environm
     assert (await environment.call("Shop", "sell", {"item": "x"}, solution="acme"))["price"] == 7
     assert (await environment.call("Shop", "sell", {"item": "x", "price": 2}, solution="acme"))["price"] == 2
     assert (await environment.call("Shop", "sell", {"item": "x"}))["price"] == 1
-    environment.configuration["other"] = {"Shop": {"price": 9}}  # as a running lab is configured
+    environment.configuration["other"] = {"Shop": {"price": 9}}  # as for a running lab
     assert (await environment.call("Shop", "sell", {"item": "x"}))["price"] == 9
 
 
-async def test_the_journal_names_unknown_arguments_and_what_was_meant(environment: Environment) -> None:
+async def test_the_journal_suggests_names_for_unknown_arguments(environment: Environment) -> None:
     await environment.call("Shop", "sell", {"itm": "x", "Price": 3, 7: "seven"})
     detail: Any = environment.entry.detail
     assert detail["unknown"] == {"itm": "item", "Price": "price", "7": None}
@@ -202,7 +202,7 @@ async def test_the_journal_names_unknown_arguments_and_what_was_meant(environmen
 
 
 @pytest.mark.parametrize("named", [("Twilio", "postMessage"), ("Shop", "ship"), ("Shop", "steal")])
-async def test_a_call_to_what_is_not_there_keeps_its_arguments(
+async def test_a_call_of_an_unknown_operation_has_its_arguments_in_the_journal(
     environment: Environment, named: tuple[str, str]
 ) -> None:
     given = {
@@ -225,14 +225,14 @@ async def test_a_call_to_what_is_not_there_keeps_its_arguments(
 
 
 @pytest.mark.parametrize("odd", [None, [], [1, 2], "text", {1: 2}, {"\udc80": "x"}])
-async def test_arguments_of_any_form_are_kept(environment: Environment, odd: Any) -> None:
+async def test_arguments_of_any_type_are_recorded(environment: Environment, odd: Any) -> None:
     assert (await environment.call("Twilio", "postMessage", odd))["status"] == 404
     detail: Any = environment.entry.detail
     assert detail["parameters"] == ({"1": 2} if odd == {1: 2} else odd)
     environment.journal.canonical().encode("utf-8", "surrogatepass")
 
 
-async def test_endless_arguments_to_what_is_not_there_are_cut(environment: Environment) -> None:
+async def test_endless_arguments_of_an_unknown_operation_are_cut(environment: Environment) -> None:
     deep: list[Any] = []
     for _ in range(5000):
         deep = [deep]
@@ -251,15 +251,15 @@ async def test_long_names_are_cut_in_the_journal_and_in_errors(environment: Envi
     assert all(len(entry.summary) < 200 for entry in environment.journal)
 
 
-async def test_a_refused_call_holds_nothing(environment: Environment) -> None:
-    """What the validator of an argument held when it refused is freed after the call."""
+async def test_a_refused_call_keeps_no_reference(environment: Environment) -> None:
+    """Values of the validator of a refused argument are freed after the call."""
     assert (await environment.call("Shop", "weigh", {"item": "feather"}))["status"] == 400
     gc.collect()
     [watched] = Scales.made
     assert watched() is None
 
 
-# --- calls that are remembered ------------------------------------------------------------------------------
+# --- cached calls -------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -269,7 +269,7 @@ def validated() -> Iterator[list[object]]:
     Looks.validated.clear()
 
 
-async def test_a_call_with_the_same_text_is_not_looked_at_again(
+async def test_a_call_with_the_same_text_is_not_validated_again(
     environment: Environment, validated: list[object]
 ) -> None:
     for solution in ("other", "third"):
@@ -281,13 +281,15 @@ async def test_a_call_with_the_same_text_is_not_looked_at_again(
     assert (first.status, second.status, second.summary) == (200, 200, "Stall.sell")
 
 
-async def test_another_text_or_none_is_looked_at(environment: Environment, validated: list[object]) -> None:
+async def test_a_call_with_another_text_is_validated(
+    environment: Environment, validated: list[object]
+) -> None:
     for parameters in (read('{"item":"1"}'), read('{"item":"2"}'), {"item": "1"}, {"item": "1"}):
         await environment.call("Stall", "sell", parameters)
     assert validated == ["1", "2", "1", "1"]
 
 
-async def test_what_is_refused_is_refused_again_and_told_each_time(
+async def test_a_repeated_refusal_is_refused_and_recorded_each_time(
     environment: Environment, validated: list[object]
 ) -> None:
     for _ in range(2):
@@ -301,7 +303,7 @@ async def test_what_is_refused_is_refused_again_and_told_each_time(
     assert third.detail == fourth.detail == {"parameters": {"item": "pear", "price": -1}, "error": late[0]}
 
 
-async def test_what_is_configured_meanwhile_counts(environment: Environment) -> None:
+async def test_a_change_of_the_configuration_takes_effect_on_cached_calls(environment: Environment) -> None:
     async def price(solution: str) -> Any:
         sold = await environment.call("Stall", "sell", read('{"item":"pear"}'), solution=solution)
         return sold["price"]
@@ -313,7 +315,7 @@ async def test_what_is_configured_meanwhile_counts(environment: Environment) -> 
     assert await price("other") == 1
 
 
-async def test_a_service_that_comes_after_another_is_not_taken_for_it(
+async def test_a_service_that_replaces_another_does_not_use_its_cached_calls(
     environment: Environment, validated: list[object]
 ) -> None:
     await environment.call("Stall", "sell", read('{"item":"pear"}'))
@@ -325,7 +327,7 @@ async def test_a_service_that_comes_after_another_is_not_taken_for_it(
     assert validated == ["pear", "pear"]
 
 
-async def test_few_calls_and_small_ones_are_remembered(
+async def test_only_a_limited_number_of_small_calls_is_cached(
     environment: Environment, validated: list[object]
 ) -> None:
     for item in [*map(str, range(REMEMBERED + 1)), "0"]:

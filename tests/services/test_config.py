@@ -1,4 +1,4 @@
-"""Config: what a solution learns of itself, and the parameters of its services."""
+"""Config: the description of a solution, and the parameters of its services."""
 
 from typing import Any, ClassVar
 
@@ -41,13 +41,13 @@ async def test_solution_describes_the_caller() -> None:
     assert (await environment.call("solution", solution="other"))["products"] == []
 
 
-async def test_parameters_are_the_callers_own() -> None:
+async def test_parameters_are_separate_per_solution() -> None:
     environment = Environment()
     assert await environment.call("getParameters", service="notify") == {"parameters": {"AccountSid": "AC1"}}
     assert await environment.call("getParameters", "other", service="Notify") == {"parameters": {}}
 
 
-async def test_set_parameters_merges_and_counts_as_configuration() -> None:
+async def test_set_parameters_merges_and_configures_the_service() -> None:
     environment = Environment()
     result = await environment.call("setParameters", service="notify", parameters={"AuthToken": "s3cret"})
     assert result == {"parameters": {"AccountSid": "AC1", "AuthToken": "s3cret"}}
@@ -56,7 +56,7 @@ async def test_set_parameters_merges_and_counts_as_configuration() -> None:
     assert environment.configurations["other"] == {"Notify": {"x": 1}}
 
 
-async def test_what_is_configured_never_reaches_the_journal() -> None:
+async def test_configured_values_never_reach_the_journal() -> None:
     environment = Environment()
     await environment.call("setParameters", service="Notify", parameters={"AuthToken": "s3cret"})
     assert "s3cret" not in environment.journal.canonical()
@@ -83,7 +83,7 @@ async def test_list_services() -> None:
     assert await environment.call("listServices", "other", type="product") == []
 
 
-async def test_parameters_have_a_bound_in_all() -> None:
+async def test_the_total_size_of_parameters_is_limited() -> None:
     environment = Environment()
     assert "parameters" in await environment.call(
         "setParameters", service="Notify", parameters={"a": "x" * 40_000}

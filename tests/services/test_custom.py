@@ -1,4 +1,4 @@
-"""Services made of a user's functions: what they are handed, what comes of what they give and raise."""
+"""Services made of a user's functions: their arguments, results and exceptions."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def test_a_function_gets_the_arguments_of_the_call_by_name() -> None:
         "sid": "SM1",
         "to": "+1",
         "body": "hi",
-        "from": "+1500",  # as the solution's configuration has it
+        "from": "+1500",  # as set in the solution's configuration
     }
     entry = list(environment.journal)[-1]
     assert (entry.kind, entry.summary, entry.actor, entry.status) == (
@@ -84,7 +84,7 @@ async def test_annotated_arguments_are_validated_and_secrets_stay_out_of_the_jou
     assert "t0ken" not in environment.journal.canonical()
 
 
-async def test_a_function_may_take_whatever_it_is_given_and_its_caller() -> None:
+async def test_a_function_may_accept_any_arguments_and_the_caller() -> None:
     def post(by: Caller, **others: object) -> object:
         return [by.solution, others]
 
@@ -92,18 +92,18 @@ async def test_a_function_may_take_whatever_it_is_given_and_its_caller() -> None
     words = {"self": 1, "caller": 2, "_caller": 3, "two words": [4], "by": 5}
     given = await environment.services.call(Caller("acme"), "Twilio", "post", words)
     assert environment.detail["parameters"] == dict.fromkeys(words, "***")
-    del words["by"]  # which is for the platform to say
+    del words["by"]  # the caller, which only the platform sets
     assert given == ["acme", words]
 
 
-async def test_sync_functions_run_beside_the_loop_and_async_ones_on_it() -> None:
+async def test_sync_functions_run_in_threads_and_async_ones_on_the_loop() -> None:
     loop_thread = threading.get_ident()
     both_there = threading.Barrier(2, timeout=20)
-    threads: set[threading.Thread] = set()  # those of other services live as long as these do
+    threads: set[threading.Thread] = set()  # threads of other services live as long as these
 
     def sync() -> bool:
         threads.add(threading.current_thread())
-        both_there.wait()  # so it takes two calls at once, and a loop that goes on
+        both_there.wait()  # so both calls have to run concurrently, while the loop runs
         return threading.get_ident() == loop_thread
 
     async def on_loop() -> bool:
@@ -125,7 +125,7 @@ def _ends(thread: threading.Thread) -> bool:
     return not thread.is_alive()
 
 
-async def test_a_refusal_is_an_error_object_and_any_other_error_a_500_with_its_place() -> None:
+async def test_a_refusal_is_an_error_object_and_any_other_exception_a_500_with_its_place() -> None:
     def refuse(status: int) -> None:
         raise ServiceError(status, "no such number")
 
@@ -183,7 +183,7 @@ async def test_results_reach_scripts_as_plain_data() -> None:
     assert (await environment.call("thing"))["status"] == 500
 
 
-async def test_mocks_and_callable_objects_serve_too() -> None:
+async def test_mocks_and_callable_objects_are_accepted() -> None:
     class Answering:
         async def __call__(self, to: int) -> object:
             return {"to": to}
@@ -208,12 +208,12 @@ async def test_arguments_may_have_any_name() -> None:
 
 
 @cases("name", ["", "1a", "a b", "Twilio-2", "é", "x" * 65, "a\n"])
-def test_a_name_must_be_one_that_scripts_can_write(name: str) -> None:
+def test_a_name_must_be_valid_in_scripts(name: str) -> None:
     with pytest.raises(LabError, match="cannot name a service"):
         FunctionService(name, {"f": print})
 
 
-def test_what_cannot_be_an_operation_is_named() -> None:
+def test_a_function_that_cannot_be_an_operation_is_an_error() -> None:
     def positional(a: int, /) -> None: ...
     def strange(a: Nowhere) -> None: ...  # type: ignore[name-defined]  # noqa: F821
     def hidden(_a: int) -> None: ...
@@ -236,14 +236,14 @@ def test_the_operation_of_a_class_is_an_async_method() -> None:
             def post(self, caller: Caller) -> None: ...
 
 
-async def test_a_slow_function_keeps_nobody_waiting() -> None:
+async def test_a_slow_function_delays_no_other_call() -> None:
     release = threading.Event()
     environment = Environment(slow=lambda: release.wait(20), quick=AsyncMock(return_value=1))
     slow = [asyncio.create_task(environment.call("slow")) for _ in range(20)]
     await asyncio.sleep(0.05)
     began = time.perf_counter()
     assert await environment.call("quick") == 1
-    assert await asyncio.to_thread(lambda: 2) == 2  # the threads that hash passwords are others
+    assert await asyncio.to_thread(lambda: 2) == 2  # passwords are hashed in other threads
     assert time.perf_counter() - began < 5
     release.set()
     assert set(await asyncio.gather(*slow)) == {True}

@@ -1,4 +1,4 @@
-"""Device2: what no check of the conformance (solutions/devices) can see: hostile texts, settings, restarts."""
+"""Device2 beyond the checks (solutions/devices): hostile texts, settings, restarts."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def status(solution: Solution, operation: str, **parameters: Any) -> int:
     return int(result["status"]) if "error" in result else 200
 
 
-def test_a_text_that_is_too_long_or_no_unicode_is_refused_and_changes_nothing(
+def test_a_text_that_is_too_long_or_invalid_unicode_is_refused_and_changes_nothing(
     thermostat: Product, acme: Solution
 ) -> None:
     device = thermostat.device("t-001").activate()
@@ -57,7 +57,7 @@ def test_a_text_that_is_too_long_or_no_unicode_is_refused_and_changes_nothing(
         assert status(acme, operation, identity="\ud800") == 400
 
 
-def test_aliases_are_checked(lab: Lab, thermostat: Product) -> None:
+def test_aliases_are_validated(lab: Lab, thermostat: Product) -> None:
     for wrong, expected in (
         ({"Lightbulb": "thermostat", "Lamp": "lamp"}, "aliases.Lamp: 'lamp' is none of its products"),
         ({"Keystore": "thermostat"}, "aliases.Keystore: there is a service of this name"),
@@ -67,7 +67,7 @@ def test_aliases_are_checked(lab: Lab, thermostat: Product) -> None:
             lab.solution("acme", products=["thermostat"], aliases=wrong)
 
 
-def test_what_was_set_survives_a_restart(tmp_path: Any) -> None:
+def test_set_values_survive_a_restart(tmp_path: Any) -> None:
     with Lab(seed=7, data=str(tmp_path / "lab.db")) as lab:
         device = lab.product("thermostat", resources=RESOURCES).device("t-001").activate()
         acme = lab.solution("acme", products=["thermostat"])

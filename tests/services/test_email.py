@@ -1,4 +1,4 @@
-"""Email.send: what reaches the mailbox, and what is refused."""
+"""Email.send: mails in the mailbox, and refused ones."""
 
 import time
 from typing import Any
@@ -43,7 +43,7 @@ async def test_a_mail_reaches_the_mailbox() -> None:
     assert mail.time == 1_767_225_600.0
 
 
-async def test_the_sender_can_be_named() -> None:
+async def test_the_sender_can_be_set() -> None:
     post = Post()
     await post.send(**GOOD, **{"from": "Acme <hello@acme.com>"})
     assert post.box[0].sender == "Acme <hello@acme.com>"
@@ -51,7 +51,7 @@ async def test_the_sender_can_be_named() -> None:
 
 @pytest.mark.parametrize("form", ["no-reply@{}", "Sample App <no-reply@{}>"])
 async def test_a_sender_at_the_solutions_domain_needs_no_port(form: str) -> None:
-    """Scripts put it together with Config.solution().domain, which has the port of the lab."""
+    """Scripts build it with Config.solution().domain, which has the port of the lab."""
     post = Post()
     await post.send(**GOOD, **{"from": form.format("acme.apps.lab.localhost:8443")})
     assert post.box[0].sender == form.format("acme.apps.lab.localhost")
@@ -71,7 +71,7 @@ async def test_a_sender_at_the_solutions_domain_needs_no_port(form: str) -> None
         "é@example.com",
     ],
 )
-async def test_addresses_that_are_fine(address: str) -> None:
+async def test_valid_addresses(address: str) -> None:
     post = Post()
     await post.send(**{**GOOD, "to": [address]})
     assert post.box[0].to == (address,)
@@ -82,7 +82,7 @@ async def test_addresses_that_are_fine(address: str) -> None:
     ["", "ann", "ann@", "@example.com", "a b@x.com", "a@b..c", "a@x.com, b@x.com", "a@x\nb: c", 7],
 )
 @cases("field", ["to", "cc", "bcc", "from"])
-async def test_a_bad_address_is_refused_and_named(field: str, address: object) -> None:
+async def test_an_invalid_address_is_refused_by_name(field: str, address: object) -> None:
     post = Post()
     error = await post.send(**{**GOOD, field: address})
     assert (error["status"], error["type"]) == (400, "QueryError")
@@ -90,13 +90,13 @@ async def test_a_bad_address_is_refused_and_named(field: str, address: object) -
     assert len(post.box) == 0
 
 
-LONG = "a" * 64 + "@" + ".".join(["b" * 60] * 4) + ".example.com"  # as long as an address can be
-MARKS = "a" + "\u0301\u0316" * 60_000  # which take 20 s and more to normalise
+LONG = "a" * 64 + "@" + ".".join(["b" * 60] * 4) + ".example.com"  # the maximal length of an address
+MARKS = "a" + "\u0301\u0316" * 60_000  # characters that take 20 s and more to normalise
 
 
 @cases("hostile", [MARKS, f"{MARKS}@example.com", f"Ann{MARKS} <ann@example.com>", "a" * 10**7])
 @cases("field", ["to", "cc", "bcc", "from"])
-async def test_a_long_address_is_refused_before_anything_reads_it(field: str, hostile: str) -> None:
+async def test_a_long_address_is_refused_before_it_is_parsed(field: str, hostile: str) -> None:
     post = Post()
     began = time.process_time()
     error = await post.send(**{**GOOD, field: hostile})
@@ -106,7 +106,7 @@ async def test_a_long_address_is_refused_before_anything_reads_it(field: str, ho
     assert "aaaa" not in error["error"]
 
 
-async def test_as_many_characters_as_an_address_may_have_take_no_time() -> None:
+async def test_an_address_of_maximal_length_is_parsed_quickly() -> None:
     post = Post()
     longest = [f"{MARKS[:150]}@example.com", f"{MARKS[:300]} <ann@example.com>"[:320], "\u0301" * 320, LONG]
     began = time.process_time()
@@ -117,7 +117,7 @@ async def test_as_many_characters_as_an_address_may_have_take_no_time() -> None:
 
 
 @pytest.mark.parametrize("field", ["text", "html"])
-async def test_a_body_has_a_bound(field: str) -> None:
+async def test_the_size_of_a_body_is_limited(field: str) -> None:
     post = Post()
     assert await post.send(**{**GOOD, field: "x" * 2**20}) == {}
     error = await post.send(**{**GOOD, field: "x" * (2**20 + 1)})
@@ -143,7 +143,7 @@ async def test_other_refusals(change: dict[str, Any], words: str) -> None:
     assert len(post.box) == 0
 
 
-async def test_a_subject_of_998_characters_is_fine() -> None:
+async def test_a_subject_of_998_characters_is_accepted() -> None:
     post = Post()
     assert await post.send(**{**GOOD, "subject": "x" * 998}) == {}
 

@@ -1,4 +1,4 @@
-"""How operations are declared: names, arguments, what they refuse, what the journal may see."""
+"""Declaration of operations: names, arguments, refusals, and values in the journal."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ class Shop(Service):
 
 
 class Bazaar(Shop):
-    """A shop that sells differently, and one thing more."""
+    """A shop with another `sell` and one more operation."""
 
     name: ClassVar[str] = "Bazaar"
 
     @operation
     async def haggle(self, caller: Caller, price: float) -> float:
-        """Half the price."""
+        """Return half the price."""
         return price / 2
 
 
@@ -83,7 +83,7 @@ def test_only_marked_methods_are_operations() -> None:
         "haggle",
         "label",
         "sell",
-    ]  # a service has those of its base
+    ]  # a service has the operations of its base class
     assert Service.operations == {}
     assert Shop().offered(Caller("acme")) is Shop.operations
     assert (SELL.service, SELL.name, SELL.doc, Shop.operations["close"].doc) == (
@@ -94,7 +94,7 @@ def test_only_marked_methods_are_operations() -> None:
     )
 
 
-def test_the_signature_is_that_of_the_platform_with_python_names() -> None:
+def test_the_signature_has_the_platforms_names_in_python_form() -> None:
     parameters = SELL.signature.parameters
     assert list(parameters) == ["item", "count", "from_", "tags", "pin"]
     assert {each.kind for each in parameters.values()} == {inspect.Parameter.KEYWORD_ONLY}
@@ -102,15 +102,15 @@ def test_the_signature_is_that_of_the_platform_with_python_names() -> None:
     assert parameters["count"].default == 1
 
 
-async def test_arguments_are_those_that_the_method_takes() -> None:
+async def test_arguments_are_the_methods_parameters() -> None:
     arguments = SELL.arguments({"item": 5, "from": "there", "unknown": 1})
     assert arguments == {"item": "5", "count": 1, "from_": "there", "tags": [], "pin": None}
     sold = await SELL.function(Shop(), Caller("acme"), **arguments)
     assert sold == {"item": "5", "count": 1, "from": "there", "tags": ["acme"]}
-    assert SELL.arguments({"item": "x"})["tags"] == []  # a default is nobody's to change
+    assert SELL.arguments({"item": "x"})["tags"] == []  # a default cannot be modified
 
 
-async def test_an_operation_may_collect_what_it_does_not_declare() -> None:
+async def test_an_operation_may_accept_undeclared_arguments() -> None:
     label = Shop.operations["label"]
     words = {"color": "red", "self": 1, "caller": [2], "two words": None, "words": {}}
     arguments = label.arguments({"item": 5, **words})
@@ -123,7 +123,7 @@ async def test_an_operation_may_collect_what_it_does_not_declare() -> None:
     assert refused({"item": 5, "\udc80": 1}, label) == "The name of a parameter is not valid Unicode."
     assert str(label.signature.parameters["words"]) == "**words: object"
     hidden = dict.fromkeys(words, "***")
-    assert label.shown({"item": 5, **words}) == {"item": 5, **hidden}  # nobody knows what they hold
+    assert label.shown({"item": 5, **words}) == {"item": 5, **hidden}  # undeclared values may contain secrets
 
 
 @cases(
@@ -148,13 +148,13 @@ async def test_an_operation_may_collect_what_it_does_not_declare() -> None:
         ({"item": "x", "pin": ["s3cret"]}, "Parameter pin validation failed: "),
     ],
 )
-def test_a_wrong_parameter_is_named(parameters: dict[str, Any], message: str) -> None:
+def test_an_invalid_parameter_is_an_error_with_its_name(parameters: dict[str, Any], message: str) -> None:
     said = refused(parameters)
     assert said.startswith(message)
     assert "s3cret" not in said
 
 
-def test_the_journal_sees_known_parameters_without_secrets() -> None:
+def test_the_journal_has_known_parameters_without_secrets() -> None:
     given = {"item": "x", "pin": "s3cret", "unknown": "u", "from": "here"}
     assert SELL.shown(given) == {"item": "x", "from": "here", "pin": "***"}
     assert SELL.secrets == {"pin"}
@@ -167,7 +167,7 @@ class Card(BaseModel):
 
 
 class Safe(Service):
-    """A service that keeps things, and secrets of every type."""
+    """A service with secrets in arguments of every type."""
 
     name: ClassVar[str] = "Safe"
 
@@ -187,7 +187,7 @@ class Safe(Service):
 KEEP = Safe.operations["keep"]
 
 
-def test_secrets_are_found_wherever_a_type_holds_them() -> None:
+def test_secrets_are_found_in_every_type_that_contains_them() -> None:
     assert KEEP.secrets == {"pins", "table", "card"}
 
 
@@ -203,12 +203,12 @@ def test_secrets_are_found_wherever_a_type_holds_them() -> None:
         (["x"] * 1000, ["<1 character>"] * 100),
     ],
 )
-def test_the_journal_sees_lengths_of_what_is_kept(content: object, shown: object) -> None:
+def test_the_journal_has_lengths_of_stored_values(content: object, shown: object) -> None:
     assert KEEP.shown({"box": "b", "content": content}) == {"box": "b", "content": shown}
     assert KEEP.shown({"content": content, "pins": ["1"]}, values=True) == {"content": content, "pins": "***"}
 
 
-def test_unknown_arguments_are_named_with_what_was_meant() -> None:
+def test_unknown_arguments_are_named_with_a_suggestion() -> None:
     given = {"item": 1, "form": 1, "Count": 2, "zzz": 3, 7: 4}
     assert SELL.unknown(given) == {"form": "from", "Count": "count", "zzz": None, "7": None}
     assert SELL.warnings(given) == [
@@ -219,7 +219,7 @@ def test_unknown_arguments_are_named_with_what_was_meant() -> None:
     ]
     assert SELL.unknown({"item": 1, "from": 2}) == {}
     assert SELL.unknown(["from_"]) == {"from_": "from"}
-    assert Shop.operations["label"].unknown(given) == {}  # it takes them all
+    assert Shop.operations["label"].unknown(given) == {}  # an operation that accepts any argument
 
 
 def test_endless_unknown_names_take_no_time() -> None:

@@ -1,4 +1,4 @@
-"""What scripts set of their services' parameters lasts as long as it should."""
+"""Lifetime of the service parameters that scripts set."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def on(lab: Lab) -> Any:
     return lab.solution("home").call("Lights", "on", {})
 
 
-def test_they_survive_a_restart_on_a_data_file_over_what_settings_say(tmp_path: Path) -> None:
+def test_they_survive_a_restart_and_override_the_settings(tmp_path: Path) -> None:
     with open_lab(tmp_path) as lab:
         assert on(lab) == "first"
         set_by_a_script(lab, SECOND)
@@ -54,7 +54,7 @@ def test_they_survive_a_power_cut(tmp_path: Path) -> None:
         assert on(lab) == "second"
 
 
-def test_those_of_a_solution_without_any_in_its_settings_do(tmp_path: Path) -> None:
+def test_parameters_of_a_solution_without_settings_survive(tmp_path: Path) -> None:
     with open_lab(tmp_path, None) as lab:
         set_by_a_script(lab, SECOND)
     with open_lab(tmp_path, None) as lab:
@@ -64,7 +64,7 @@ def test_those_of_a_solution_without_any_in_its_settings_do(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("how", ["reset", "reload", "configure"])
-def test_settings_said_anew_and_a_reset_end_them_for_good(tmp_path: Path, how: str) -> None:
+def test_changed_settings_and_a_reset_remove_them(tmp_path: Path, how: str) -> None:
     with open_lab(tmp_path) as lab:
         set_by_a_script(lab, SECOND)
         assert on(lab) == "second"
@@ -79,7 +79,7 @@ def test_settings_said_anew_and_a_reset_end_them_for_good(tmp_path: Path, how: s
         assert on(lab) == "first"
 
 
-def test_those_that_settings_make_impossible_are_a_warning_not_an_end(tmp_path: Path) -> None:
+def test_parameters_that_changed_settings_make_invalid_are_a_warning(tmp_path: Path) -> None:
     def comment(length: int) -> str:
         return "-- " + "x" * length
 
@@ -87,7 +87,7 @@ def test_those_that_settings_make_impossible_are_a_warning_not_an_end(tmp_path: 
         set_by_a_script(lab, {"operations": [{"name": "on", "script": comment(30_000)}]})
     long = {
         "events": [{"name": "changed", "default_script": comment(1_030_000)}]
-    }  # both are too long together
+    }  # together they are too long
     for _ in range(2):
         with pytest.warns(UserWarning, match="is forgotten") if not _ else nullcontext():
             lab = open_lab(tmp_path, {**FIRST, **long})

@@ -1,4 +1,4 @@
-"""Types as listings and help show them."""
+"""Names of types in listings and help."""
 
 import inspect
 from collections.abc import Sequence
@@ -38,11 +38,11 @@ class Cup:
         (list[Cup], "list[{size}]"),
     ],
 )
-def test_types_read_as_a_script_s_author_thinks_of_them(annotation: Any, name: str) -> None:
+def test_types_have_names_of_the_scripting_language(annotation: Any, name: str) -> None:
     assert type_name(annotation) == name
 
 
-def test_a_signature_shows_them() -> None:
+def test_a_signature_has_these_names() -> None:
     def sell(
         *, item: Annotated[str, Field(max_length=9)], tags: Sequence[str] = (), **others: object
     ) -> None: ...

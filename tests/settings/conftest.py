@@ -1,4 +1,4 @@
-"""A folder with what a lab.yaml names."""
+"""Fixture: a folder with the files that a lab.yaml refers to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A whole lab.yaml, and how a text is loaded as one."""
+"""A lab.yaml with all keys, and functions that load a text as one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What edits make of values; a value of another kind stays."""
+"""Edits of values; a value of another type stays unchanged."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ MADE: list[tuple[Any, Any, Any]] = [
 
 
 @cases(("written", "value", "made"), MADE)
-def test_what_an_edit_makes(written: Any, value: Any, made: Any) -> None:
+def test_the_result_of_an_edit(written: Any, value: Any, made: Any) -> None:
     result = edit_of(written)(value)
     assert (result, type(result)) == (made, type(made))
 
@@ -79,7 +79,7 @@ def test_what_an_edit_makes(written: Any, value: Any, made: Any) -> None:
     "written",
     ["", "louder", "[", "[]", "[a]", "[1:2:0]", [], ["add"], ["lower", 1], ["[1:]", 2], [1], None, {}],
 )
-def test_what_is_no_edit(written: Any) -> None:
+def test_an_invalid_edit_is_refused(written: Any) -> None:
     with pytest.raises(ValueError, match="expected"):
         edit_of(written)
 

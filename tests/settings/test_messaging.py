@@ -1,4 +1,4 @@
-"""The settings of the messaging provider: what is wrong in them is named, and no token is shown."""
+"""Settings of the messaging provider: invalid ones are refused by name, and no token is shown."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def settings(**account: Any) -> LabSettings:
     return build(LabSettings, {"providers": {"messaging": {"accounts": accounts}}}, "")
 
 
-def test_a_whole_account() -> None:
+def test_all_settings_of_an_account() -> None:
     service = {"sid": IS, "messaging_service": MG, "credentials": {"apn": CR, "fcm": None}}
     [account] = settings(services=[service]).providers.messaging.accounts
     assert (account.sid, account.token.get_secret_value()) == (AC, TOKEN)
@@ -57,7 +57,7 @@ def test_a_whole_account() -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_named(account: dict[str, Any], expected: str) -> None:
+def test_an_invalid_setting_is_refused_by_name(account: dict[str, Any], expected: str) -> None:
     with pytest.raises(SettingsError) as raised:
         settings(**account)
     assert str(raised.value).startswith(f"providers.messaging.accounts[0].{expected}")
@@ -83,12 +83,12 @@ def test_sids_differ(accounts: list[dict[str, Any]]) -> None:
 @pytest.mark.parametrize(
     ("outside", "expected"), [("ftp://x", "an http or https URL"), ("https://x/#y", "without a fragment")]
 )
-def test_outside_is_a_url(outside: str, expected: str) -> None:
+def test_the_external_provider_is_a_url(outside: str, expected: str) -> None:
     with pytest.raises(SettingsError, match=rf"^providers\.messaging\.outside: .*{expected}"):
         build(LabSettings, {"providers": {"messaging": {"outside": outside}}}, "")
 
 
-def test_a_file_names_the_line(tmp_path: Path) -> None:
+def test_an_error_in_a_file_has_its_line(tmp_path: Path) -> None:
     file = tmp_path / "lab.yaml"
     file.write_text(f"providers:\n  messaging:\n    accounts:\n      - sid: {AC}\n        tokens: x\n")
     with pytest.raises(SettingsError, match=r"accounts\[0\]\.token: is required \(line 4\)"):

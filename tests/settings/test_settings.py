@@ -1,4 +1,4 @@
-"""What may stand in a lab.yaml, and what it means; profiles and their switches."""
+"""Content and meaning of a lab.yaml; profiles and their settings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.cases import cases
 from tests.settings.lab_yaml import WHOLE, loaded
 
 
-def test_a_whole_file(folder: Path) -> None:
+def test_a_file_with_all_keys(folder: Path) -> None:
     settings = loaded(folder, WHOLE)
     [product], [solution] = settings.products, settings.solutions
     assert (product.id, product.auth, product.domain) == ("thermostat", "token", None)
@@ -63,7 +63,7 @@ def identities(*written: str) -> tuple[str, ...]:
     return ProductSettings(id="p", identities=written).identities
 
 
-def test_identities_come_in_ranges() -> None:
+def test_identities_can_be_ranges() -> None:
     assert identities("a", "w-{1..3}-x") == ("a", "w-1-x", "w-2-x", "w-3-x")
     assert identities("w-{008..011}") == ("w-008", "w-009", "w-010", "w-011")
     assert identities("{1..2}{0..1}") == ("10", "11", "20", "21")
@@ -76,7 +76,7 @@ def test_identities_come_in_ranges() -> None:
             identities(*many)
 
 
-def test_settings_do_not_change() -> None:
+def test_settings_are_immutable() -> None:
     with pytest.raises(ValueError, match="frozen"):
         Wire().range_status = 206  # type: ignore[misc]
 
@@ -108,12 +108,12 @@ def test_profiles() -> None:
         ("strict_range", False),
     ],
 )
-def test_each_switch_is_set_alone(profile: Any, switch: str, value: Any) -> None:
+def test_each_setting_of_a_profile_can_be_overridden(profile: Any, switch: str, value: Any) -> None:
     wire = LabSettings(profile=profile, wire={switch: value}).wires()
     rest = LabSettings(profile=profile).wires().model_dump()
     assert wire.model_dump() == {**rest, switch: value}
 
 
-def test_a_wrong_switch_given_in_code_is_named() -> None:
+def test_an_invalid_setting_in_code_is_an_error_with_its_name() -> None:
     with pytest.raises(SettingsError, match=r"^wire\.nonsense: unknown key$"):
         LabSettings(wire={"nonsense": 1}).wires()

@@ -1,4 +1,4 @@
-"""What is wrong in settings is named: the key, what was expected, the line."""
+"""Invalid settings: errors have the key, the expected value, and the line."""
 
 from __future__ import annotations
 
@@ -139,18 +139,18 @@ WRONG = [
 
 
 @cases(("text", "expected"), WRONG)
-def test_what_is_wrong_is_named(folder: Path, text: str, expected: str) -> None:
+def test_an_invalid_setting_is_an_error_with_key_and_line(folder: Path, text: str, expected: str) -> None:
     assert refused(folder, text).startswith(expected)
 
 
 @cases("text", ["a: [1", "a: b: c", "\t- x", "a: !!python/object:os.system x", "? [a]\n: b"])
-def test_what_is_no_yaml_is_told_with_its_line(folder: Path, text: str) -> None:
+def test_invalid_yaml_is_an_error_with_its_line(folder: Path, text: str) -> None:
     message = refused(folder, text)
     assert "lab.yaml: is not YAML: " in message
     assert "(line " in message
 
 
-def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"none\.yaml: cannot be read: No such file"):
         load(tmp_path / "none.yaml")
     (tmp_path / "binary.yaml").write_bytes(b"a: \xff")
@@ -158,21 +158,21 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
         load(str(tmp_path / "binary.yaml"))
 
 
-def test_arguments_of_a_cell_are_named_without_a_line() -> None:
+def test_errors_of_a_cells_arguments_have_no_line() -> None:
     with pytest.raises(SettingsError, match=r"^products\[0\]\.auth: expected 'token'.*'certificate'$"):
         build(LabSettings, {"products": [{"id": "x", "auth": "none"}]})
     with pytest.raises(SettingsError, match=r"^product 'x'\.auth: expected"):
         build(ProductSettings, {"id": "x", "auth": 1}, "product 'x'")
 
 
-def test_the_settings_of_a_lab_made_in_code_are_unique_too() -> None:
+def test_settings_made_in_code_must_be_unique_too() -> None:
     settings = LabSettings(solutions=(SolutionSettings(id="s", products=("p",)),))
     with pytest.raises(SettingsError, match=r"^solutions\[0\]\.products\[0\]: no product 'p'$"):
         unique(settings)
 
 
 def paths(value: object, above: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Where each mapping of a document is."""
+    """Return the path of each mapping of a document."""
     found: list[tuple[Any, ...]] = [above] if isinstance(value, dict) else []
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for name, inner in items:
@@ -184,14 +184,14 @@ def shown(path: tuple[Any, ...]) -> str:
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
 
 
-FREE = {"services", "Notify"}  # what may stand below is the service's own affair
+FREE = {"services", "Notify"}  # sections whose keys belong to a service
 MAPPINGS = [
     path for path in paths(yaml.safe_load(WHOLE)) if not FREE & set(path) and "resources" not in path[-1:]
 ]
 
 
 @given(st.sampled_from(MAPPINGS), st.from_regex(r"[a-z]{3,8}_x", fullmatch=True))
-def test_a_misspelt_key_is_named_wherever_it_stands(path: tuple[Any, ...], key: str) -> None:
+def test_a_misspelt_key_is_an_error_anywhere(path: tuple[Any, ...], key: str) -> None:
     document = yaml.safe_load(WHOLE)
     at = document
     for part in path:
@@ -208,7 +208,7 @@ def test_a_misspelt_key_is_named_wherever_it_stands(path: tuple[Any, ...], key: 
 
 
 def build_text(text: str) -> None:
-    """As `load`, of a text."""
+    """Load settings from a text."""
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
@@ -224,7 +224,7 @@ JSON = st.recursive(
 
 
 @given(st.sampled_from([LabSettings, ProductSettings, SolutionSettings, Wire, Guard]), JSON, st.data())
-def test_no_value_gets_past_as_anything_but_settings_or_a_settings_error(
+def test_any_value_gives_settings_or_a_settings_error(
     model: type[BaseModel], value: Any, data: st.DataObject
 ) -> None:
     document: Any = {"id": "x"} if "id" in model.model_fields else {}
@@ -237,7 +237,7 @@ def test_no_value_gets_past_as_anything_but_settings_or_a_settings_error(
         assert isinstance(built, model)
 
 
-def test_a_dump_of_settings_builds_the_same_settings(folder: Path) -> None:
+def test_dumped_settings_load_as_the_same_settings(folder: Path) -> None:
     settings = loaded(folder, WHOLE)
     assert build(LabSettings, copy.deepcopy(settings.model_dump())) == settings
 
@@ -267,7 +267,7 @@ MERGED = "a: &a {x0: 1}\n" + "".join(
         ("products: &a {b: [*a]}", "an anchor holds itself (line 1)"),
     ],
 )
-def test_a_small_file_cannot_take_much_time_or_memory(folder: Path, text: str, words: str) -> None:
+def test_a_small_file_cannot_use_much_time_or_memory(folder: Path, text: str, words: str) -> None:
     before = time.process_time()
     message = refused(folder, text)
     assert words in message, message[:300]
@@ -275,7 +275,7 @@ def test_a_small_file_cannot_take_much_time_or_memory(folder: Path, text: str, w
     assert time.process_time() - before < 5, "seconds of this process"
 
 
-def test_read_yaml_gives_the_line_of_each_key(tmp_path: Path) -> None:
+def test_read_yaml_returns_the_line_of_each_key(tmp_path: Path) -> None:
     file = tmp_path / "x.yaml"
     file.write_text("a:\n  - b: 1\n    c: {d: 2}\n  - 3\n")
     assert read_yaml(file) == (

@@ -1,4 +1,4 @@
-"""A client of the messaging provider's REST API, as plain as it can be."""
+"""Plain client of the messaging provider's REST API."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import requests
 
 from labkit import Lab
 from labkit.providers.messaging.handsets import HandsetMessage
-from tests.providers.social.clients import at_home
+from tests.providers.social.clients import connected_to_lab
 
 ONE = {
     "AccountSid": "AC" + "1" * 32,
@@ -50,12 +50,12 @@ Value = str | int | Iterable[str] | Mapping[str, Any]
 
 
 class Api:
-    """One account at the provider of a lab. Parameters: texts, lists of them, or objects, which become JSON."""
+    """Client of one account at a lab's provider. Parameters: texts, lists of texts, or objects, which become JSON."""
 
     def __init__(self, lab: Lab, folder: Any, account: Mapping[str, str]) -> None:
         self.lab = lab
         self.account = account
-        self.session: requests.Session = at_home(requests.Session(), lab, folder)
+        self.session: requests.Session = connected_to_lab(requests.Session(), lab, folder)
         self.session.auth = (account["AccountSid"], account["AuthToken"])
 
     def path(self, resource: str = "", service: str | None = None) -> str:
@@ -66,7 +66,7 @@ class Api:
         return self.session.request(method, url, timeout=30, **options)
 
     def bind(self, service: str | None = None, **parameters: Value) -> requests.Response:
-        """A binding; what is not named is a device of ann with a token of its own."""
+        """Create a binding; by default it is a device of ann with a token of its own."""
         given = {"Identity": "ann", "BindingType": "fcm", "Address": "token-1", **parameters}
         return self.request("POST", self.path("/Bindings", service), data=form(given))
 
@@ -80,13 +80,13 @@ class Api:
         return self.request("GET", self.path("/Bindings", service), params=form(parameters))
 
     def addresses(self, service: str | None = None, **parameters: Value) -> list[str]:
-        """The addresses of one page of bindings."""
+        """Return the addresses of one page of bindings."""
         answer = self.page(service, **parameters)
         assert answer.status_code == 200, answer.text
         return [each["address"] for each in answer.json()["bindings"]]
 
     def send(self, service: str | None = None, **parameters: Value) -> requests.Response:
-        """A notification; everything is delivered when it returns."""
+        """Send a notification; all messages are delivered when it returns."""
         answer = self.request("POST", self.path("/Notifications", service), data=form(parameters))
         self.lab.settle()
         return answer
@@ -111,7 +111,7 @@ def form(parameters: Mapping[str, Value]) -> list[tuple[str, str]]:
 
 
 def refusal(answer: requests.Response) -> tuple[int, int, str]:
-    """Status, code and message of an error, whose form is looked at."""
+    """Return status, code and message of an error, whose form is asserted."""
     error = answer.json()
     assert set(error) == {"code", "message", "more_info", "status"}, error
     assert error["status"] == answer.status_code
@@ -122,7 +122,7 @@ def refusal(answer: requests.Response) -> tuple[int, int, str]:
 def message(
     address: str, payload: Mapping[str, Any], *, size: int = 10, expires: float = 2_000_000_000
 ) -> HandsetMessage:
-    """What a courier brings to a handset."""
+    """Return a message as the courier delivers it to a handset."""
     return HandsetMessage(
         time=0.0,
         address=address,

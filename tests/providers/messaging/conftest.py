@@ -1,4 +1,4 @@
-"""A lab whose messaging provider has two more accounts, and a client of each."""
+"""Fixtures: a lab whose messaging provider has two further accounts, and a client of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The provider's public SDK, whose requests go to a lab."""
+"""The provider's public SDK, with an HTTP client that sends its requests to a lab."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.providers.social.clients import Loopback
 
 
 class LabHttpClient(TwilioHttpClient):  # type: ignore[misc]  # it has no types
-    """Sends what is meant for the provider's own host to the lab's, and trusts the lab's CA alone."""
+    """HTTP client that sends requests for the provider's own host to the lab, and trusts only the lab's CA."""
 
     def __init__(self, lab: Lab, folder: Path) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class LabHttpClient(TwilioHttpClient):  # type: ignore[misc]  # it has no types
 
 
 def notify(lab: Lab, folder: Path, account: dict[str, str] | None = None) -> Any:
-    """The service of an account, as the SDK has it; without one, of the account that is always there."""
+    """Return the SDK's service of an account, by default of the account that always exists."""
     account = lab.messaging.account if account is None else account
     client = Client(account["AccountSid"], account["AuthToken"], http_client=LabHttpClient(lab, folder))
     return client.notify.v1.services(account["ServiceSid"])

@@ -1,4 +1,4 @@
-"""Bindings over the REST API: what they are, who sees them, how they are listed."""
+"""Bindings over the REST API: fields, visibility, and lists."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.providers.messaging.api import BARE, MESSAGING, ONE, TWO, Api, refusa
 START = "2026-01-01T00:00:00Z"
 
 
-def test_a_binding_in_full(one: Api) -> None:
+def test_all_fields_of_a_binding(one: Api) -> None:
     made = one.bound(
         Identity="ann/é",
         Endpoint="e-1",
@@ -35,7 +35,7 @@ def test_a_binding_in_full(one: Api) -> None:
         "identity": "ann/é",
         "binding_type": "apn",
         "address": "a" * 64,
-        "tags": ["b", "a"],  # implicit ones make no difference
+        "tags": ["b", "a"],  # implicit tags make no difference
         "url": f"{service}/Bindings/{made['sid']}",
         "links": {"user": f"{service}/Users/ann%2F%C3%A9"},
     }
@@ -57,7 +57,7 @@ def test_a_binding_in_full(one: Api) -> None:
         ({"Address": "a" * 2049}, 20001, "Address: expected at most 2048"),
         ({"BindingType": "sms", "Address": "15550001"}, 21211, "Address: expected a phone number in E.164"),
         ({"BindingType": "sms", "Address": "+0155500"}, 21211, "Address"),
-        ({"BindingType": "sms", "Address": "+1555000١"}, 21211, "Address"),  # a digit, but of Arabic
+        ({"BindingType": "sms", "Address": "+1555000١"}, 21211, "Address"),  # an Arabic digit
         ({"BindingType": "sms", "Address": "+1234567890123456"}, 21211, "Address"),
         ({"BindingType": "chat-messenger", "Address": "+12a"}, 21211, "Address"),
         ({"Tag": [f"t{n}" for n in range(21)]}, 20001, "Tag: expected at most 20, not 21"),
@@ -68,7 +68,9 @@ def test_a_binding_in_full(one: Api) -> None:
         ({"NotificationProtocolVersion": "three!"}, 20001, "NotificationProtocolVersion"),
     ],
 )
-def test_what_is_wrong_is_named(one: Api, given: dict[str, Any], code: int, named: str) -> None:
+def test_an_invalid_parameter_is_an_error_with_its_name(
+    one: Api, given: dict[str, Any], code: int, named: str
+) -> None:
     status, found, message = refusal(one.bind(**given))
     assert (status, found) == (400, code)
     assert message.startswith(named)
@@ -85,7 +87,7 @@ def test_without_an_endpoint_nothing_is_replaced(one: Api) -> None:
     assert len(one.addresses()) == 3
 
 
-def test_an_account_sees_its_own_services(two: Api) -> None:
+def test_an_account_sees_only_its_own_services(two: Api) -> None:
     listed = two.request("GET", "/v1/Services").json()
     assert listed["meta"]["key"] == "services"
     assert [each["sid"] for each in listed["services"]] == [TWO["ServiceSid"], BARE]
@@ -108,7 +110,7 @@ def test_pages(one: Api) -> None:
         None,
     )
     assert meta["first_page_url"] == meta["url"]
-    one.bound(Identity="late", Address="late", Tag="é&t")  # pages that follow do not shift
+    one.bound(Identity="late", Address="late", Tag="é&t")  # following pages do not shift
     one.request("DELETE", first["bindings"][2]["url"])
     second = one.request("GET", meta["next_page_url"]).json()
     third = one.request("GET", second["meta"]["next_page_url"]).json()
@@ -134,7 +136,7 @@ def test_wrong_pages_are_refused(one: Api, given: dict[str, str]) -> None:
     assert message.startswith(next(iter(given)))
 
 
-def test_a_page_token_of_another_tenant_opens_nothing(one: Api, two: Api) -> None:
+def test_a_page_token_of_another_tenant_is_invalid(one: Api, two: Api) -> None:
     for number in range(3):
         two.bound(Identity=f"i{number}", Address=f"of-two-{number}")
     one.bound(Address="of-one")
@@ -161,7 +163,7 @@ def test_bindings_and_the_account_survive_a_restart_and_a_reset_forgets_bindings
         assert always.bound(Tag=["a"])["tags"] == ["a"]
 
 
-def test_with_a_seed_the_account_is_the_same_again() -> None:
+def test_a_seed_reproduces_the_account() -> None:
     with Lab(seed=7) as first, Lab(seed=7) as again, Lab(seed=8) as other, Lab() as random:
         accounts = [each.messaging.account for each in (first, again, other, random)]
     assert accounts[0] == accounts[1]

@@ -1,4 +1,4 @@
-"""Deliveries while the loop goes on: in order, counted as activity, never more than may wait."""
+"""Deliveries in the background: in order, counted as pending work, and limited in number."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.providers.messaging.api import MESSAGING, ONE, TWO, Api
 
 
 class Recorder(Handsets):
-    """Remembers the order of deliveries; breaks at one that is named so."""
+    """Handsets that record the order of deliveries, and raise for an address of this name."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context.clock, context.journal)
@@ -62,7 +62,9 @@ def sending(name: str, *addresses: str) -> Sending:
     return Sending(name, "AC", "IS", 1000.0, targets, {"fcm": Payload({"data": {}}, {}, 60, "to")}, 1)
 
 
-async def test_one_sending_after_the_other(context: Context, courier: Courier, handsets: Recorder) -> None:
+async def test_sendings_are_delivered_in_order(
+    context: Context, courier: Courier, handsets: Recorder
+) -> None:
     many = [f"t{number}" for number in range(130)]
     first, second = sending("first", *many), sending("second", *many)
     await courier.send(first)
@@ -72,7 +74,7 @@ async def test_one_sending_after_the_other(context: Context, courier: Courier, h
     assert handsets.order == [f"{name}/{each}" for name in ("first", "second") for each in many]
 
 
-async def test_others_have_their_turn_within_a_large_one(
+async def test_a_large_sending_gives_others_their_turn(
     context: Context, courier: Courier, handsets: Recorder
 ) -> None:
     await courier.send(sending("large", *(f"t{number}" for number in range(1000))))
@@ -83,12 +85,12 @@ async def test_others_have_their_turn_within_a_large_one(
     assert len(seen) >= 20
 
 
-async def test_who_sends_more_than_may_wait_waits(
+async def test_a_sender_waits_while_the_maximum_is_pending(
     context: Context, courier: Courier, handsets: Recorder
 ) -> None:
     many = [f"t{number}" for number in range(1000)]
     await courier.send(sending("large", *many))
-    await asyncio.sleep(0)  # the courier is at it, for several turns
+    await asyncio.sleep(0)  # the courier delivers it, during several turns of the loop
     for number in range(WAITING):
         await courier.send(sending(f"{number}", "a"))
     late, gave_up = (asyncio.ensure_future(courier.send(sending(each, "a"))) for each in ("late", "gave up"))
@@ -97,11 +99,11 @@ async def test_who_sends_more_than_may_wait_waits(
     gave_up.cancel()
     await late
     assert gave_up.cancelled()
-    await context.activity.idle()  # it would never come where one who gave up still counted
+    await context.activity.idle()  # it would never come if a cancelled one still counted
     assert handsets.order[len(many) :] == [*(f"{number}/a" for number in range(WAITING)), "late/a"]
 
 
-async def test_one_that_breaks_is_told_and_the_next_goes_on(
+async def test_a_failing_sending_is_reported_and_the_next_is_delivered(
     context: Context, courier: Courier, handsets: Recorder
 ) -> None:
     await courier.send(sending("first", "a", "broken", "b"))
@@ -112,16 +114,16 @@ async def test_one_that_breaks_is_told_and_the_next_goes_on(
     assert "a handset broke" in error.summary
 
 
-async def test_nobody_to_deliver_to_is_no_work(context: Context, courier: Courier) -> None:
+async def test_a_sending_without_recipients_is_no_pending_work(context: Context, courier: Courier) -> None:
     await courier.send(sending("none"))
     assert context.activity.running == 0
 
 
-# ---- several clients at once
+# ---- concurrent clients
 
 
-def test_several_clients_at_once(lab: Lab, tmp_path: Path) -> None:
-    """Two tenants, eight clients: each endpoint once, nobody over the limit, everything delivered."""
+def test_concurrent_clients(lab: Lab, tmp_path: Path) -> None:
+    """Two tenants, eight clients: each endpoint once, no identity over the limit, everything delivered."""
 
     def client(number: int) -> list[int]:
         account = (ONE, TWO)[number % 2]
@@ -140,7 +142,7 @@ def test_several_clients_at_once(lab: Lab, tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         statuses = [status for each in pool.map(client, range(8)) for status in each]
     lab.settle()
-    assert (statuses.count(201), statuses.count(400)) == (40, 8)  # 20 of each tenant's crowd
+    assert (statuses.count(201), statuses.count(400)) == (40, 8)  # 20 bindings of each tenant's crowd
     for number, account in enumerate((ONE, TWO)):
         api = Api(lab, tmp_path, account)
         assert len(api.addresses(Identity="ann")) == 6
@@ -157,7 +159,7 @@ def test_several_clients_at_once(lab: Lab, tmp_path: Path) -> None:
 
 
 def story(folder: Path) -> tuple[str, str, str]:
-    """A seeded story: what the journal says of it, what handsets got, and how they look."""
+    """Run a seeded story; return its journal, and the messages and pictures of handsets."""
     folder.mkdir()
     with Lab(seed=11, providers={"messaging": MESSAGING}) as lab:
         one = Api(lab, folder, ONE)
@@ -176,7 +178,7 @@ def story(folder: Path) -> tuple[str, str, str]:
         return lab.journal.canonical(), lab.handsets.frame().to_csv(), lab.handsets._repr_html_()
 
 
-def test_a_seeded_story_is_the_same_again(tmp_path: Path) -> None:
+def test_a_seed_reproduces_a_story(tmp_path: Path) -> None:
     first, again = story(tmp_path / "a"), story(tmp_path / "b")
     assert first == again
     assert '"kind": "delivery"' in first[0]

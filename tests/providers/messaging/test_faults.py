@@ -1,4 +1,4 @@
-"""Faults by name: each hits one request or delivery, and the next is well again."""
+"""Faults by name: each affects one request or delivery, and the next succeeds."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_malformed_json(one: Api) -> None:
     one.sent(Identity="ann", Body="x")
 
 
-def test_slow_holds_the_answer_until_the_caller_has_given_up(tmp_path: object) -> None:
+def test_slow_delays_the_answer_until_the_caller_times_out(tmp_path: object) -> None:
     with Lab(seed=7, guard={"outbound": 0.05}, providers={"messaging": MESSAGING}) as lab:
         api = Api(lab, tmp_path, ONE)
         lab.messaging.fault("slow")
@@ -93,7 +93,7 @@ def test_the_credential_of_a_push_channel_is_rejected(one: Api) -> None:
     assert one.addresses() == ["2", "1"]
 
 
-def test_what_there_is_not_is_named(lab: Lab) -> None:
+def test_an_unknown_fault_is_an_error_with_the_known_ones(lab: Lab) -> None:
     known = (
         "credential rejected, token unregistered, delivered twice, rate limited, slow, down, malformed JSON"
     )
@@ -103,7 +103,7 @@ def test_what_there_is_not_is_named(lab: Lab) -> None:
         lab.messaging.fault("delivered twice", "request")
 
 
-def test_a_reset_spends_them(one: Api) -> None:
+def test_a_reset_removes_them(one: Api) -> None:
     one.lab.messaging.fault("server error")
     one.lab.reset()
     assert one.lab.messaging.faults == []

@@ -1,4 +1,4 @@
-"""Handsets: what reaches them and when, offline and on, within bounds."""
+"""Handsets: messages that reach them and when, offline and online, within limits."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def states(lab: Lab, address: str = "token-1") -> list[str]:
     return list(lab.handsets[address].frame()["state"])
 
 
-def test_a_handset_is_there_from_its_first_delivery(one: Api) -> None:
+def test_a_handset_exists_from_its_first_delivery(one: Api) -> None:
     lab = one.lab
     one.bound()
     assert (len(lab.handsets), "token-1" in lab.handsets, lab.handsets.get("token-2")) == (0, False, None)
-    assert lab.handsets["token-1"].messages == []  # a binding names it
+    assert lab.handsets["token-1"].messages == []  # a binding refers to it
     assert len(lab.handsets) == 0
     one.sent(Identity="ann", Body="x")
     assert list(lab.handsets) == ["token-1"]
@@ -47,11 +47,11 @@ def test_offline_and_on_again(one: Api) -> None:
     assert texts(one.lab) == ["first", "second"]
     assert handset.waiting == []
     assert handset.messages[0].ended == handset.messages[0].time + 99.999
-    one.lab.clock.advance(days=60)  # what was delivered does not expire
+    one.lab.clock.advance(days=60)  # delivered messages do not expire
     assert states(one.lab) == ["delivered", "delivered"]
 
 
-def test_it_is_dead_at_its_last_second(one: Api) -> None:
+def test_a_message_expires_at_its_last_second(one: Api) -> None:
     one.bound()
     handset = one.lab.handsets["token-1"]
     handset.offline()
@@ -72,14 +72,14 @@ def test_four_weeks_at_most(one: Api, channel: str) -> None:
     one.bound(BindingType=channel, Address="+15550001")
     handset = one.lab.handsets["+15550001"]
     handset.offline()
-    one.sent(Identity="ann", Body="x", Ttl=FOUR_WEEKS if channel == "apn" else 1)  # not for SMS and chat
+    one.sent(Identity="ann", Body="x", Ttl=FOUR_WEEKS if channel == "apn" else 1)  # no limit for SMS and chat
     one.lab.clock.advance(seconds=FOUR_WEEKS - 0.001)
     assert len(handset.waiting) == 1
     one.lab.clock.advance(seconds=0.001)
     assert (handset.waiting, states(one.lab, "+15550001")) == ([], ["expired"])
 
 
-def test_one_handset_of_two_accounts_and_channels(one: Api, two: Api) -> None:
+def test_one_handset_of_several_accounts_and_channels(one: Api, two: Api) -> None:
     one.bound(BindingType="sms", Address="+15550001")
     one.bound(BindingType="chat-messenger", Address="+15550001")
     two.bound(BindingType="sms", Address="+15550001", Identity="somebody")
@@ -94,7 +94,7 @@ def test_one_handset_of_two_accounts_and_channels(one: Api, two: Api) -> None:
     assert {each.identity for each in messages} == {"ann", "somebody"}
 
 
-def test_what_waits_stays_when_the_binding_goes(one: Api) -> None:
+def test_a_waiting_message_stays_when_its_binding_is_deleted(one: Api) -> None:
     made = one.bound()
     one.lab.handsets["token-1"].offline()
     one.sent(Identity="ann", Body="x")
@@ -116,7 +116,7 @@ def test_a_reset_forgets_handsets_and_their_timers(one: Api) -> None:
     assert texts(one.lab) == ["y"]  # online again
 
 
-def test_a_write_can_be_followed_to_a_push(one: Api) -> None:
+def test_a_write_can_be_traced_to_a_push(one: Api) -> None:
     one.bound(BindingType="sms", Address="+15550001")
     origin = one.lab.journal.select(kind="request")[0].sequence
     one.session.headers["X-Labkit-Cause"] = str(origin)
@@ -134,15 +134,15 @@ def test_a_write_can_be_followed_to_a_push(one: Api) -> None:
 
 
 @pytest.mark.parametrize("cause", ["x", "-1", "1" * 16, "1.5", ""])
-def test_a_cause_that_is_none_is_not_kept(one: Api, cause: str) -> None:
+def test_an_invalid_cause_is_dropped(one: Api, cause: str) -> None:
     one.session.headers["X-Labkit-Cause"] = cause
     one.bound()
     assert one.lab.journal.select(kind="request")[-1].cause is None
 
 
-def test_a_forged_cause_makes_no_circle(one: Api) -> None:
+def test_a_forged_cause_forms_no_cycle(one: Api) -> None:
     one.bound()
-    for ahead in (1, 2, 10):  # itself, and records that are still to come
+    for ahead in (1, 2, 10):  # its own record, and records that are still to come
         last = one.lab.journal.select()[-1].sequence
         one.session.headers["X-Labkit-Cause"] = str(last + ahead)
         one.sent(Identity="ann", Body="x")
@@ -150,7 +150,7 @@ def test_a_forged_cause_makes_no_circle(one: Api) -> None:
         assert each.summary in set(one.lab.journal.trace(each)["summary"])
 
 
-# ---- within bounds
+# ---- limits
 
 
 def small(capacity: int = 4, bytes: int = 1000) -> tuple[Handsets, Journal]:
@@ -163,26 +163,26 @@ def numbers(handsets: Handsets) -> list[int]:
     return [each.payload["n"] for each in handsets.messages]
 
 
-async def test_the_oldest_go_first_and_are_counted() -> None:
+async def test_the_oldest_are_dropped_first_and_counted() -> None:
     handsets, _ = small(capacity=4)
     for number in range(7):
         handsets.deliver(message("a" if number < 2 else "b", {"n": number}))
     assert (numbers(handsets), handsets.dropped) == ([3, 4, 5, 6], 3)
-    assert ("a" in handsets, handsets.get("b").dropped) == (False, 1)  # nothing is left of it
+    assert ("a" in handsets, handsets.get("b").dropped) == (False, 1)  # no trace of it is left
 
 
-async def test_large_payloads_go_sooner() -> None:
+async def test_large_payloads_are_dropped_earlier() -> None:
     handsets, _ = small(capacity=100, bytes=1000)
     for number in range(5):
         handsets.deliver(message("a", {"n": number}, size=300))
     assert (numbers(handsets), handsets.dropped) == ([2, 3, 4], 2)
-    handsets.deliver(message("a", {"n": 5}, size=5000))  # more than there is room for: it alone
+    handsets.deliver(message("a", {"n": 5}, size=5000))  # larger than the limit: it is kept alone
     assert numbers(handsets) == [5]
     handsets.deliver(message("a", {"n": 6}, size=1))
     assert numbers(handsets) == [6]
 
 
-async def test_what_waits_is_dropped_and_never_delivered() -> None:
+async def test_a_waiting_message_that_is_dropped_is_never_delivered() -> None:
     handsets, journal = small(capacity=2)
     handsets.switch("a", online=False)
     waiting = [message("a", {"n": number}) for number in range(3)]
@@ -206,7 +206,7 @@ async def test_an_offline_handset_stays_until_it_is_back() -> None:
     assert ("a" in handsets, handsets.get("a").online) == (True, False)
 
 
-async def test_on_a_clock_that_runs_a_timer_that_is_late_delivers_nothing() -> None:
+async def test_on_a_running_clock_a_late_timer_delivers_nothing() -> None:
     now = 1000.0
     clock = Clock(rate=0, start=now)
     handsets = Handsets(clock, Journal(clock.micros))

@@ -1,4 +1,4 @@
-"""Whatever a stranger sends: credentials, paths, forms; and what nobody may see."""
+"""Requests of unauthenticated clients: credentials, paths, forms; and secrets that must not be visible."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ RIGHT = f"{ONE['AccountSid']}:{ONE['AuthToken']}".encode()
         "Basic " + "A" * 6000,
     ],
 )
-def test_who_has_no_right_is_refused_alike(one: Api, header: str) -> None:
+def test_unauthorized_clients_get_the_same_refusal(one: Api, header: str) -> None:
     one.session.auth = None
     answer = one.request("GET", one.path("/Bindings"), headers={"Authorization": header} if header else {})
     assert refusal(answer) == (401, 20003, "Authenticate")
@@ -49,7 +49,7 @@ def test_who_has_no_right_is_refused_alike(one: Api, header: str) -> None:
     assert one.lab.journal.select(kind="request")[-1].actor == "messaging"
 
 
-def test_the_scheme_may_be_in_any_case(one: Api) -> None:
+def test_the_scheme_is_case_insensitive(one: Api) -> None:
     one.session.auth = None
     header = basic(RIGHT).replace("Basic", "bAsIc")
     assert one.request("GET", one.path(), headers={"Authorization": header}).status_code == 200
@@ -78,7 +78,7 @@ OTHER_PATHS = """
 
 
 @cases("path", [*OTHER_PATHS.split(), "/v1/Services/IS" + "a" * 63, "/v1/Services/{}/Bindings/" + "b" * 5000])
-def test_other_paths_are_not_there(one: Api, path: str) -> None:
+def test_other_paths_do_not_exist(one: Api, path: str) -> None:
     for method in ("GET", "POST", "DELETE"):
         assert refusal(one.request(method, path.format(ONE["ServiceSid"])))[:2] == (404, 20404)
 
@@ -109,7 +109,7 @@ def test_other_methods_are_not_allowed(one: Api, method: str, resource: str, all
         (b"Identity=" + b"a" * 256 * 1024, "application/x-www-form-urlencoded", 413),
     ],
 )
-def test_a_form_that_is_none(one: Api, body: bytes, type: str, status: int) -> None:
+def test_an_invalid_form_is_refused(one: Api, body: bytes, type: str, status: int) -> None:
     answer = one.request("POST", one.path("/Bindings"), data=body, headers={"Content-Type": type})
     assert refusal(answer)[0] == status
 
@@ -139,7 +139,7 @@ def test_plain_http_is_refused(tmp_path: Any) -> None:
 
 
 def everything(lab: Lab) -> str:
-    """All that a lab shows of itself."""
+    """Return all that a lab shows of itself."""
     shown: list[object] = [each.detail for each in lab.journal]
     shown += [
         lab.journal.canonical(),
@@ -159,7 +159,7 @@ def everything(lab: Lab) -> str:
     return "\n".join(map(repr, shown)) + "\n".join(map(str, shown))
 
 
-def test_secrets_show_nowhere(one: Api, two: Api) -> None:
+def test_no_secret_is_visible(one: Api, two: Api) -> None:
     lab = one.lab
     one.bound()
     one.sent(Identity="ann", Body="x")
@@ -173,7 +173,7 @@ def test_secrets_show_nowhere(one: Api, two: Api) -> None:
         assert secret not in shown
 
 
-def test_a_solution_that_is_there_already_shows_no_token(lab: Lab) -> None:
+def test_an_existing_solution_shows_no_token(lab: Lab) -> None:
     account = lab.messaging.account
     lab.solution("home", services={"Notify": {"AuthToken": account["AuthToken"]}})
     with pytest.raises(Exception, match="is there already with other settings: services") as raised:
@@ -182,7 +182,7 @@ def test_a_solution_that_is_there_already_shows_no_token(lab: Lab) -> None:
     assert "another-token" not in str(raised.value)
 
 
-def test_an_account_shows_no_token_when_it_is_combined_either(one: Api) -> None:
+def test_a_combined_account_shows_no_token(one: Api) -> None:
     account = one.lab.messaging.account
     for each in (account, account.copy(), account | {"ServiceSid": ONE["ServiceSid"]}, [account]):
         assert account["AuthToken"] not in repr(each) + str(each)

@@ -1,4 +1,4 @@
-"""Which bindings a send or a list means: against a small model, and what finding them costs."""
+"""Selection of bindings by sends and lists, compared with a small model; and its cost."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.sizes import size
 T = TypeVar("T")
 
 SERVICES = ("IS-one", "IS-two")
-MANY = 1000  # bindings: what looked at each would cost many times of what it costs for 40
+MANY = 1000  # bindings: a search that visited each would cost many times as much as for 40
 NAMES = (
     "a",
     "A",
@@ -61,7 +61,7 @@ def binding(number: int, service: str = "IS-one", **fields: Any) -> Binding:
 
 
 class Model:
-    """What the documents say, as plainly as it can be put."""
+    """Reference model of the bindings, written plainly from the documents."""
 
     def __init__(self) -> None:
         self.there: list[Binding] = []
@@ -78,10 +78,10 @@ class Model:
         return True
 
     def select(self, service: str, wanted: Selection) -> list[str]:
-        return [each.sid for each in self.there if each.service == service and self._meant(each, wanted)]
+        return [each.sid for each in self.there if each.service == service and self._matches(each, wanted)]
 
     @staticmethod
-    def _meant(each: Binding, wanted: Selection) -> bool:
+    def _matches(each: Binding, wanted: Selection) -> bool:
         tags = {"all", each.type} | {tag for tag in each.tags if tag not in IMPLICIT}
         return (
             (not wanted.identities or each.identity in wanted.identities)
@@ -104,7 +104,7 @@ class Delete:
 
 @dataclass
 class Walk:
-    """From page to page of a list, with other steps in between."""
+    """Pages of a list, one after the other, with other steps in between."""
 
     service: str
     wanted: Selection
@@ -140,7 +140,7 @@ steps = st.lists(
 
 @settings(max_examples=size(20, 400))
 @given(steps, st.lists(st.tuples(services, selections), min_size=3, max_size=8))
-def test_exactly_those_that_are_meant(
+def test_exactly_the_matching_bindings_are_found(
     taken: list[Create | Delete | Walk], walked: list[tuple[str, Selection]]
 ) -> None:
     asyncio.run(play(taken, walked))
@@ -151,7 +151,7 @@ async def play(taken: list[Create | Delete | Walk], walked: list[tuple[str, Sele
     database.start(metadata)
     walks: list[
         tuple[Walk, list[str], set[str], int | None]
-    ] = []  # what began, what it found, what it must find
+    ] = []  # started walks: bindings found so far, bindings that must be found
     try:
         for number, step in enumerate(taken):
             if isinstance(step, Create):
@@ -187,7 +187,7 @@ async def play(taken: list[Create | Delete | Walk], walked: list[tuple[str, Sele
 async def on(
     database: Database, model: Model, walk: Walk, found: list[str], must: set[str], older: int | None
 ) -> tuple[Walk, list[str], set[str], int | None]:
-    """The next page of a walk: newest first, nothing twice, nothing that came after its begin."""
+    """Read the next page of a walk: newest first, no repetition, no binding created after its begin."""
     page, more = await database.read(bindings.page, walk.service, walk.wanted, walk.size, older=older)
     found += [each.sid for each in page]
     assert len(found) == len(set(found))
@@ -204,7 +204,7 @@ async def on(
 
 
 async def work(database: Database, function: Callable[[Connection], T]) -> tuple[T, int]:
-    """What a function gives, and the steps of SQLite's machine that it took."""
+    """Return the result of a function, and the number of steps of SQLite's machine that it took."""
     taken = 0
 
     def count() -> int:
@@ -223,7 +223,7 @@ async def work(database: Database, function: Callable[[Connection], T]) -> tuple
 
 
 async def filled(count: int) -> Database:
-    """10 bindings have the tag `rare`, half of all `half`, all of them `every`; in the other service all are rare."""
+    """Fill a database: 10 have the tag `rare`, half of all `half`, all `every`; in another service all are rare."""
     database = Database()
     database.start(metadata)
 
@@ -239,7 +239,7 @@ async def filled(count: int) -> Database:
 
 @pytest.fixture(scope="module")
 def databases() -> Iterator[dict[int, Database]]:
-    """With few bindings and with many, by their number, for tests that only look."""
+    """Databases with few bindings and with many, by their number, for tests that only read."""
     made = {count: asyncio.run(filled(count)) for count in (40, 150, MANY)}
     yield made
     for each in made.values():
@@ -258,7 +258,7 @@ def databases() -> Iterator[dict[int, Database]]:
         (Selection(identities=("i1",), tags=("every", "half")), 1),
     ],
 )
-async def test_finding_costs_what_the_matches_cost(
+async def test_the_cost_of_finding_depends_on_the_number_of_matches(
     databases: dict[int, Database], wanted: Selection, matches: int
 ) -> None:
     costs = []
@@ -273,7 +273,9 @@ async def test_finding_costs_what_the_matches_cost(
 @pytest.mark.parametrize(
     "wanted", [Selection(), Selection(tags=("every",)), Selection(tags=("half", "every"))]
 )
-async def test_a_page_costs_what_it_holds(databases: dict[int, Database], wanted: Selection) -> None:
+async def test_the_cost_of_a_page_depends_on_its_size(
+    databases: dict[int, Database], wanted: Selection
+) -> None:
     costs = []
     for database in (databases[150], databases[MANY]):
         (found, more), cost = await work(
@@ -284,7 +286,7 @@ async def test_a_page_costs_what_it_holds(databases: dict[int, Database], wanted
     assert costs[1] <= 1.2 * costs[0] + 20, costs
 
 
-async def test_a_binding_costs_the_same_however_many_there_are() -> None:
+async def test_the_cost_of_a_binding_does_not_depend_on_the_number_of_others() -> None:
     few, many = await filled(40), await filled(MANY)
     try:
         for step in (

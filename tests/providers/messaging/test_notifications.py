@@ -1,4 +1,4 @@
-"""Sends over the REST API: what is understood, what is refused, whom it reaches."""
+"""Sends over the REST API: accepted and refused parameters, and recipients."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from tests.providers.messaging.api import BARE, ONE, Api, refusal
 
 CHANNELS = ("apn", "fcm", "gcm", "sms", "chat-messenger")
 FOUR_WEEKS = 2_419_200
-NOW = 1_767_225_600  # where the virtual clock begins
+NOW = 1_767_225_600  # start of the virtual clock
 
 
 def bind_all(api: Api, service: str | None = None, **parameters: Any) -> None:
-    """A binding of ann for each channel, whose address is the channel's name; that of the SMS is +15550001."""
+    """Bind ann on each channel, with the channel's name as address; the one for SMS is +15550001."""
     for each in CHANNELS:
         api.bound(service, BindingType=each, Address="+15550001" if each == "sms" else each, **parameters)
 
 
 def received(api: Api) -> dict[str, MessageInfo]:
-    """The one message that each handset got, by channel."""
+    """Return the only message of each handset, by channel."""
     found = [message for each in api.lab.handsets.values() for message in each.messages]
     assert len({each.channel for each in found}) == len(found)
     return {each.channel: each for each in found}
 
 
-def test_a_notification_in_full(one: Api) -> None:
+def test_all_fields_of_a_notification(one: Api) -> None:
     sent = one.sent(Identity=["ann", "bo", "ann"], Tag=["x", "y"], Body="Hello", Data={"k": {"é": [1, None]}})
     assert sent.pop("sid").startswith("NT")
     assert sent == {
@@ -51,10 +51,10 @@ def test_a_notification_in_full(one: Api) -> None:
         "sms": None,
         "chat_messenger": None,
     }
-    assert len(one.lab.handsets) == 0  # nobody is bound, and still it is a success
+    assert len(one.lab.handsets) == 0  # success without any recipient
 
 
-def test_what_each_channel_gets(one: Api) -> None:
+def test_the_payload_of_each_channel(one: Api) -> None:
     bind_all(one)
     one.sent(
         Identity="ann",
@@ -99,7 +99,7 @@ def test_what_each_channel_gets(one: Api) -> None:
         ("fcm", {"Fcm": {"notification": {"title": "its own"}}}, ("its own", "Body")),
     ],
 )
-def test_what_a_handset_shows_of_a_channels_own_payload(
+def test_a_handset_shows_the_channels_own_payload(
     one: Api, type: str, own: dict[str, Any], shown: tuple[str, str]
 ) -> None:
     one.bound(BindingType=type, Address="token")
@@ -117,7 +117,7 @@ def test_what_a_handset_shows_of_a_channels_own_payload(
         ("sms", BARE, {"Body": "x"}, 21603),
     ],
 )
-def test_what_a_message_lacks_has_a_code(
+def test_a_missing_field_has_an_error_code(
     two: Api, type: str, service: str | None, given: dict[str, Any], code: int
 ) -> None:
     two.bound(service, Identity=type, Endpoint=type, BindingType=type, Address="+15550001")
@@ -126,7 +126,7 @@ def test_what_a_message_lacks_has_a_code(
 
 @pytest.fixture
 def bound(one: Api) -> Api:
-    """Someone can be reached by every channel."""
+    """A client of an account with a binding on every channel."""
     bind_all(one)
     return one
 
@@ -180,7 +180,7 @@ def bound(one: Api) -> Api:
         ({"ChatMessenger": {"body": 1}}, "ChatMessenger: body: expected a text"),
     ],
 )
-def test_what_is_wrong_is_named_and_nothing_is_delivered(
+def test_an_invalid_parameter_is_an_error_and_nothing_is_delivered(
     bound: Api, given: dict[str, Any], named: str
 ) -> None:
     status, code, message = refusal(bound.send(**{"Identity": "ann", "Body": "x", **given}))
@@ -199,7 +199,7 @@ def test_what_is_wrong_is_named_and_nothing_is_delivered(
         {"Body": "b" * 4096, "Ttl": "0"},
     ],
 )
-def test_what_is_just_right(one: Api, given: dict[str, Any]) -> None:
+def test_parameters_at_their_limits_are_accepted(one: Api, given: dict[str, Any]) -> None:
     bind_all(one)
     one.sent(**{"Identity": "ann", "Body": "x", **given})
     assert len(one.lab.handsets) == 5

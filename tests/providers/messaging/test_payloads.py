@@ -1,4 +1,4 @@
-"""Whatever a client sends: it is understood or refused, nothing is deleted from a payload, and it can be shown."""
+"""Random input: it is accepted or refused, nothing is removed from a payload, and it can be shown."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ tables = st.dictionaries(keys, values, max_size=5)
 
 
 def leaves(value: object, above: tuple[str, ...] = ()) -> dict[tuple[str, ...], object]:
-    """All that is no object, by the keys that lead to it; an empty object counts, too."""
+    """Return all values that are no objects, by their path of keys; an empty object counts, too."""
     if not isinstance(value, dict) or not value:
         return {above: value}
     found: dict[tuple[str, ...], object] = {}
@@ -58,13 +58,13 @@ def leaves(value: object, above: tuple[str, ...] = ()) -> dict[tuple[str, ...], 
 
 
 @given(tables, tables)
-def test_a_merge_adds_and_overrides_and_never_deletes(generic: dict[str, Any], own: dict[str, Any]) -> None:
+def test_a_merge_adds_and_overrides_and_never_removes(generic: dict[str, Any], own: dict[str, Any]) -> None:
     before = json.dumps([generic, own])
     result = leaves(merged(generic, own))
     assert json.dumps([generic, own]) == before
     overriding = leaves(own)
     for path, value in leaves(generic).items():
-        # what `own` has above it, at it, or below it
+        # a value that `own` has at, above or below its path
         near = [each for each in overriding if each[: len(path)] == path[: len(each)]]
         if value != {} and all(overriding[each] is None and len(each) <= len(path) for each in near):
             assert result[path] == value
@@ -88,7 +88,7 @@ forms = st.lists(
 
 @settings(max_examples=size(50, 1_000))
 @given(forms, st.none() | st.just("MG"))
-def test_a_send_is_understood_or_refused(pairs: list[tuple[str, str]], messaging_service: str | None) -> None:
+def test_a_send_is_accepted_or_refused(pairs: list[tuple[str, str]], messaging_service: str | None) -> None:
     try:
         sent = read(FormParameters(urlencode([("Identity", "ann"), *pairs])))
     except ApiError:
@@ -99,7 +99,7 @@ def test_a_send_is_understood_or_refused(pairs: list[tuple[str, str]], messaging
                 payload = compose(channel, sent, messaging_service, 1000)
             except ApiError:
                 continue
-        else:  # of a push, nothing is missing
+        else:  # of a push nothing is missing
             payload = compose(channel, sent, messaging_service, 1000)
         body = payload.to("address")
         assert json.loads(json.dumps(body)) == body

@@ -1,4 +1,4 @@
-"""The provider's public SDK binds, sends and lists, as it does elsewhere."""
+"""The provider's public SDK at a lab: bindings, sends and lists."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_bindings(lab: Lab, service: Any) -> None:
     assert (raised.value.status, raised.value.code) == (404, 20404)
 
 
-def test_it_goes_from_page_to_page(service: Any) -> None:
+def test_it_follows_the_pages_of_a_list(service: Any) -> None:
     for number in range(7):
         service.bindings.create(
             identity=f"i{number}", binding_type="fcm", address=f"t{number}", tag=["a b&c"]
@@ -114,7 +114,7 @@ def test_a_wrong_token(lab: Lab, tmp_path: Path) -> None:
     assert (raised.value.status, raised.value.code) == (401, 20003)
 
 
-def test_the_account_that_is_always_there(lab: Lab, tmp_path: Path) -> None:
+def test_the_account_that_always_exists(lab: Lab, tmp_path: Path) -> None:
     service = notify(lab, tmp_path)
     service.bindings.create(identity="ann", binding_type="gcm", address="token", tag=["x"])
     service.notifications.create(tag=["x"], body="Hello")

@@ -1,4 +1,4 @@
-"""Clients of other makers that reach a lab's hosts by loopback, and trust its CA alone."""
+"""Third-party clients that reach a lab's hosts by loopback, and trust only its CA."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ AuthlibOAuth2: Any = authlib.OAuth2Session
 
 
 class Loopback(HTTPAdapter):
-    """Sends what is meant for any host to the lab's address; SNI, Host and the certificate are the host's own."""
+    """Adapter that connects to the lab for any host; SNI, Host and the certificate are the host's own."""
 
     def build_connection_pool_key_attributes(self, request: Any, verify: Any, cert: Any = None) -> Any:
         where, pool = super().build_connection_pool_key_attributes(request, verify, cert)
@@ -36,8 +36,8 @@ class Loopback(HTTPAdapter):
         return super().send(request, *args, **kwargs)
 
 
-def at_home(session: Any, lab: Lab, folder: Path) -> Any:
-    """`session`, a requests one, in the network of the lab."""
+def connected_to_lab(session: Any, lab: Lab, folder: Path) -> Any:
+    """Return `session`, of requests, connected to the lab."""
     ca = folder / "ca.pem"
     ca.write_text(lab.address.ca_pem)
     session.mount("https://", Loopback())
@@ -47,7 +47,7 @@ def at_home(session: Any, lab: Lab, folder: Path) -> Any:
 
 
 def authorize_url(provider: Provider, application: Application, **parameters: str | None) -> str:
-    """An OAuth 2 authorize URL; a parameter may be changed, or left out by None."""
+    """Return an OAuth 2 authorize URL; a parameter can be changed, or left out by None."""
     given = {
         "response_type": "code",
         "client_id": application.client_id,
@@ -60,8 +60,8 @@ def authorize_url(provider: Provider, application: Application, **parameters: st
     return f"{provider.endpoints['authorize']}?{urlencode(pairs)}"
 
 
-def brought(answer: httpx.Response | requests.Response) -> dict[str, str]:
-    """The parameters that a redirect to the callback brings."""
+def callback_parameters(answer: httpx.Response | requests.Response) -> dict[str, str]:
+    """Return the parameters of a redirect to the callback."""
     location = answer.headers["Location"]
     assert location.startswith(CALLBACK + "?"), location
     return {name: values[0] for name, values in parse_qs(urlsplit(location).query).items()}
@@ -70,9 +70,11 @@ def brought(answer: httpx.Response | requests.Response) -> dict[str, str]:
 def code_for(
     provider: Provider, application: Application, person: str = "ann", **parameters: str | None
 ) -> str:
-    """A new code, for a person who said yes."""
+    """Return a new code, approved by a person."""
     provider.consent(person)
-    return brought(provider.login(authorize_url(provider, application, **parameters), person))["code"]
+    return callback_parameters(provider.login(authorize_url(provider, application, **parameters), person))[
+        "code"
+    ]
 
 
 def post(lab: Lab, url: str, **options: Any) -> httpx.Response:
@@ -83,7 +85,7 @@ def post(lab: Lab, url: str, **options: Any) -> httpx.Response:
 def redeem(
     lab: Lab, provider: Provider, application: Application, code: str, /, **changes: str | None
 ) -> httpx.Response:
-    """The answer to a token request; a parameter may be changed, or left out by None."""
+    """Return the answer to a token request; a parameter can be changed, or left out by None."""
     given = {
         "grant_type": "authorization_code",
         "code": code,
@@ -97,5 +99,5 @@ def redeem(
 
 
 def userinfo(lab: Lab, provider: Provider, token: str) -> httpx.Response:
-    """The answer to who shows an access token."""
+    """Return the answer to a user info request with an access token."""
     return lab.browser().get(provider.endpoints["userinfo"], headers={"Authorization": f"Bearer {token}"})

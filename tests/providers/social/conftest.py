@@ -1,4 +1,4 @@
-"""A lab, its providers with two people, and an application."""
+"""Fixtures: a lab, its providers with two people, and an application."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.providers.social.clients import ANN, BO, CALLBACK
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[Lab]:
-    """Its clock stands where real time is: clients of other makers sign with that."""
+    """A lab whose clock shows real time, since third-party clients sign with real time."""
     with Lab(seed=7, start=time.time()) as lab:
         lab.provider("acme", people=[ANN, BO])
         lab.provider("bird", protocol="oauth1", people=[ANN, BO])
@@ -30,13 +30,13 @@ def lab(shared: Lab) -> Lab:
 
 @pytest.fixture
 def acme(lab: Lab) -> Provider:
-    """Speaks OAuth 2."""
+    """A provider of OAuth 2."""
     return lab.provider("acme")
 
 
 @pytest.fixture
 def bird(lab: Lab) -> Provider:
-    """Speaks OAuth 1.0a."""
+    """A provider of OAuth 1.0a."""
     return lab.provider("bird")
 
 

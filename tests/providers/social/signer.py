@@ -1,4 +1,4 @@
-"""Signs the requests of OAuth 1, right or wrong."""
+"""Signer of OAuth 1 requests, valid or invalid."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ METHODS: dict[str, Any] = {"request_token": "POST", "token": "POST", "userinfo":
 
 
 class Signer:
-    """Signs requests at lab time, and can be made to do it wrong."""
+    """Signs requests at lab time, also wrongly on demand."""
 
     def __init__(self, lab: Lab, provider: Provider, application: Application) -> None:
         self.lab, self.provider, self.application = lab, provider, application
         self.tokens: dict[str, str] = {}
 
     def send(self, step: str, **changes: Any) -> httpx.Response:
-        """Send a signed request to a step, and keep the credentials that come; `changes` as Client takes them."""
+        """Send a signed request of a step, and store the received credentials; `changes` as Client accepts them."""
         url, headers, body = self.signed(step, **changes)
         options: dict[str, Any] = {"headers": headers, "content": body} if body else {"headers": headers}
         answer = self.lab.browser().request(METHODS[step], url, **options)
@@ -33,7 +33,7 @@ class Signer:
         return answer
 
     def signed(self, step: str, **changes: Any) -> Any:
-        """URL, headers and body of a signed request."""
+        """Return URL, headers and body of a signed request."""
         given = {
             "client_secret": self.application.client_secret,
             "resource_owner_key": self.tokens.get("oauth_token"),
@@ -49,7 +49,7 @@ class Signer:
         return client.sign(self.provider.endpoints[step], http_method=METHODS[step], **in_body)
 
     def approve(self, person: str = "ann", *, yes: bool = True) -> dict[str, str]:
-        """What the callback brings, once a person has answered."""
+        """Return the parameters of the callback, after a person has allowed or denied."""
         url = f"{self.provider.endpoints['authorize']}?oauth_token={self.tokens['oauth_token']}"
         answer = self.provider.login(url, person, approve=yes)
         return dict(parse_qsl(urlsplit(answer.headers["Location"]).query))

@@ -1,4 +1,4 @@
-"""Faults by name: each hits one request, and the next is well again."""
+"""Faults by name: each affects one request, and the next succeeds."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import pytest
 from labkit import Lab, LabError
 from labkit.lab.provider import Provider
 from labkit.providers.social.messages import Application
-from tests.providers.social.clients import CALLBACK, authorize_url, brought, code_for, redeem
+from tests.providers.social.clients import CALLBACK, authorize_url, callback_parameters, code_for, redeem
 from tests.providers.social.signer import Signer, reason
 
 STEPS = ("token", "userinfo", "authorize")
 
 
 def visit(lab: Lab, acme: Provider, application: Application, step: str) -> httpx.Response:
-    """A request of a step that would be answered with 400, 401 or the form."""
+    """Send a request of a step that would be answered with 400, 401 or the form."""
     if step == "token":
         return redeem(lab, acme, application, "unknown")
     url = authorize_url(acme, application) if step == "authorize" else acme.endpoints["userinfo"]
@@ -24,24 +24,24 @@ def visit(lab: Lab, acme: Provider, application: Application, step: str) -> http
 
 def test_deny(acme: Provider, application: Application) -> None:
     acme.fault("deny")
-    callback = brought(acme.login(authorize_url(acme, application), "ann"))
+    callback = callback_parameters(acme.login(authorize_url(acme, application), "ann"))
     assert (callback["error"], callback["state"]) == ("access_denied", "s-1")
-    assert "code" in brought(acme.login(authorize_url(acme, application), "ann"))
+    assert "code" in callback_parameters(acme.login(authorize_url(acme, application), "ann"))
 
 
-def test_deny_hits_a_form_that_is_open_already(lab: Lab, acme: Provider, application: Application) -> None:
+def test_deny_affects_a_form_that_is_already_open(lab: Lab, acme: Provider, application: Application) -> None:
     browser = lab.browser()
     browser.get(authorize_url(acme, application))
     acme.fault("deny")
-    assert brought(browser.submit("authorize", person="ann"))["error"] == "access_denied"
+    assert callback_parameters(browser.submit("authorize", person="ann"))["error"] == "access_denied"
 
 
 def test_wrong_state(acme: Provider, application: Application) -> None:
     acme.fault("wrong state")
-    callback = brought(acme.login(authorize_url(acme, application), "ann"))
+    callback = callback_parameters(acme.login(authorize_url(acme, application), "ann"))
     assert callback["state"] != "s-1"
     assert callback["code"]
-    assert brought(acme.login(authorize_url(acme, application), "ann"))["state"] == "s-1"
+    assert callback_parameters(acme.login(authorize_url(acme, application), "ann"))["state"] == "s-1"
 
 
 def test_wrong_state_of_oauth_1_is_another_request_token(bird: Provider, lab: Lab) -> None:
@@ -84,11 +84,11 @@ def test_down_ends_the_connection_without_an_answer(
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_slow_holds_the_answer_until_the_caller_has_given_up(
+def test_slow_delays_the_answer_until_the_caller_times_out(
     lab: Lab, acme: Provider, application: Application, step: str
 ) -> None:
     acme.fault("slow", step)
-    patience = httpx.Timeout(10, read=0.02)  # to connect may take longer on a busy machine
+    patience = httpx.Timeout(10, read=0.02)  # on a busy machine connecting may take longer
     with pytest.raises(httpx.ReadTimeout):
         lab.browser().request("POST" if step == "token" else "GET", acme.endpoints[step], timeout=patience)
     lab.settle()
@@ -99,7 +99,7 @@ def test_slow_holds_the_answer_until_the_caller_has_given_up(
     assert visit(lab, acme, application, step).status_code < 500
 
 
-def test_slow_does_not_hold_for_ever() -> None:
+def test_slow_ends_by_itself() -> None:
     with Lab(seed=7, guard={"outbound": 0.05}) as lab:
         google = lab.provider("google")
         google.fault("slow", "userinfo")
@@ -124,16 +124,14 @@ def test_server_error(lab: Lab, acme: Provider, application: Application, step: 
     assert visit(lab, acme, application, step).status_code < 500
 
 
-def test_of_the_request_token(lab: Lab, bird: Provider) -> None:
+def test_faults_of_the_request_token(lab: Lab, bird: Provider) -> None:
     signer = Signer(lab, bird, bird.register(CALLBACK))
     bird.fault("server error", "request_token")
     assert signer.send("request_token").status_code == 500
     assert signer.send("request_token").status_code == 200
 
 
-def test_they_wait_for_their_step_and_hit_in_order(
-    lab: Lab, acme: Provider, application: Application
-) -> None:
+def test_they_wait_for_their_step_in_order(lab: Lab, acme: Provider, application: Application) -> None:
     acme.fault("server error")
     acme.fault("malformed JSON")
     assert acme.faults == ["server error at token", "malformed JSON at token"]
@@ -143,7 +141,7 @@ def test_they_wait_for_their_step_and_hit_in_order(
     assert acme.faults == []
 
 
-def test_an_unknown_one_is_an_error_that_names_the_known(acme: Provider) -> None:
+def test_an_unknown_fault_is_an_error_with_the_known_ones(acme: Provider) -> None:
     with pytest.raises(
         LabError, match="no fault 'explode', there are: deny, wrong state, expired code, slow, down"
     ):

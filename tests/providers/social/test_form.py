@@ -1,4 +1,4 @@
-"""The form that a person sees: who they are, what they allow, and what protects it."""
+"""The form for a person: identity, consent, and protection."""
 
 from __future__ import annotations
 
@@ -13,26 +13,34 @@ from labkit.lab.browser import Browser
 from labkit.lab.provider import Provider
 from labkit.providers.social.messages import Application
 from tests.cases import cases
-from tests.providers.social.clients import ANN, CALLBACK, authorize_url, brought, code_for, redeem, userinfo
+from tests.providers.social.clients import (
+    ANN,
+    CALLBACK,
+    authorize_url,
+    callback_parameters,
+    code_for,
+    redeem,
+    userinfo,
+)
 
 XSS = "\"'><script>alert(1)</script>"
 
 
 @pytest.fixture
 def browser(lab: Lab, acme: Provider, application: Application) -> Browser:
-    """One that shows the form."""
+    """A browser that shows the form."""
     browser = lab.browser()
     browser.get(authorize_url(acme, application))
     return browser
 
 
 def who(lab: Lab, acme: Provider, application: Application, answer: Any) -> Any:
-    token = redeem(lab, acme, application, brought(answer)["code"]).json()["access_token"]
+    token = redeem(lab, acme, application, callback_parameters(answer)["code"]).json()["access_token"]
     return userinfo(lab, acme, token).json()
 
 
-class TestWhatItShows:
-    def test_application_scopes_people_and_where_one_returns(self, browser: Browser) -> None:
+class TestContent:
+    def test_application_scopes_people_and_the_redirects_host(self, browser: Browser) -> None:
         text = browser.page.text
         for shown in (
             "Sign in to The &lt;client&gt;",
@@ -43,7 +51,7 @@ class TestWhatItShows:
             assert shown in text
         assert browser.forms[0].choices == {"person": ["ann", "bo", ""], "decision": ["approve", "deny"]}
 
-    def test_it_asks_for_nothing_from_outside_and_runs_no_script(self, browser: Browser) -> None:
+    def test_it_loads_nothing_from_outside_and_runs_no_script(self, browser: Browser) -> None:
         text, headers = browser.page.text, browser.page.headers
         assert headers["Content-Security-Policy"].startswith("default-src 'none'; style-src 'sha256-")
         assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
@@ -67,7 +75,7 @@ class TestWhatItShows:
         entered = browser.submit("authorize", person="", name="", email=XSS, id=XSS)
         assert "<script" not in entered.text
         assert browser.forms[0].fields["email"] == XSS
-        assert brought(browser.submit("authorize", person=XSS))["state"] == XSS
+        assert callback_parameters(browser.submit("authorize", person=XSS))["state"] == XSS
 
     def test_a_refusal_is_escaped(self, lab: Lab, acme: Provider, application: Application) -> None:
         for changes in ({"client_id": XSS}, {"redirect_uri": XSS}):
@@ -77,21 +85,21 @@ class TestWhatItShows:
         assert "&lt;script&gt;" in lab.browser().get(authorize_url(acme, application, client_id=XSS)).text
 
 
-class TestWhoOneIs:
-    def test_one_picks_oneself_from_the_list(
+class TestIdentity:
+    def test_a_person_can_be_chosen_from_the_list(
         self, lab: Lab, acme: Provider, application: Application, browser: Browser
     ) -> None:
         answer = browser.submit("authorize", person="bo")
         assert who(lab, acme, application, answer)["id"] == "bo"
 
-    def test_or_enters_who_one_is_and_is_known_from_then_on(
+    def test_a_new_person_can_be_entered_and_is_known_afterwards(
         self, lab: Lab, acme: Provider, application: Application, browser: Browser
     ) -> None:
         answer = browser.submit("authorize", person="", id="cy", name=" Cy ", email="cy@example.com")
         assert who(lab, acme, application, answer) == {"id": "cy", "name": "Cy", "email": "cy@example.com"}
         assert "cy" in acme.people
 
-    def test_an_id_is_made_for_who_enters_none(
+    def test_a_person_entered_without_an_id_gets_one(
         self, lab: Lab, acme: Provider, application: Application, browser: Browser
     ) -> None:
         answer = browser.submit("authorize", person="", name="Di")
@@ -107,7 +115,7 @@ class TestWhoOneIs:
             ({"name": "Cy", "id": "x" * 101}, "expected 1 to 100 characters"),
         ],
     )
-    def test_what_is_wrong_is_said_and_the_form_shown_again(
+    def test_an_invalid_entry_is_reported_and_the_form_shown_again(
         self, acme: Provider, browser: Browser, entered: dict[str, str], problem: str
     ) -> None:
         answer = browser.submit("authorize", person="", **entered)
@@ -115,9 +123,9 @@ class TestWhoOneIs:
         assert problem in answer.text
         assert {name: browser.forms[0].fields[name] for name in entered} == entered
         assert len(acme.people) == 2
-        assert "code" in brought(browser.submit("authorize", person="ann"))
+        assert "code" in callback_parameters(browser.submit("authorize", person="ann"))
 
-    def test_somebody_who_is_not_on_the_list_is_not_let_in(self, acme: Provider, browser: Browser) -> None:
+    def test_a_person_who_is_not_on_the_list_is_refused(self, acme: Provider, browser: Browser) -> None:
         form = browser.forms[0].fields["form"]
         answer = browser.post("", data={"form": form, "person": "eve", "decision": "approve"})
         assert answer.status_code == 400
@@ -125,13 +133,15 @@ class TestWhoOneIs:
 
 
 class TestConsent:
-    def test_of_one_person_for_one_request(self, lab: Lab, acme: Provider, application: Application) -> None:
+    def test_consent_is_for_one_person_and_one_request(
+        self, lab: Lab, acme: Provider, application: Application
+    ) -> None:
         acme.consent("bo")
         url = authorize_url(acme, application)
-        assert "code" in brought(lab.browser().get(url))
+        assert "code" in callback_parameters(lab.browser().get(url))
         assert lab.browser().get(url).status_code == 200  # the form again
 
-    def test_automatic_is_the_first_person_every_time(self) -> None:
+    def test_automatic_consent_uses_the_first_person_every_time(self) -> None:
         with Lab(seed=7) as lab:
             acme = lab.provider("acme", consent="automatic", people=[ANN])
             application = acme.register(CALLBACK)
@@ -139,7 +149,9 @@ class TestConsent:
                 answer = lab.browser().get(authorize_url(acme, application))
                 assert who(lab, acme, application, answer)["id"] == "ann"
 
-    def test_of_nobody_known_is_an_error_that_names_who_is(self, acme: Provider) -> None:
+    def test_automatic_consent_of_an_unknown_person_is_an_error_with_the_known_ones(
+        self, acme: Provider
+    ) -> None:
         with pytest.raises(LabError, match="no person 'eve', there are: ann, bo"):
             acme.consent("eve")
         with pytest.raises(LabError, match="no person 'eve', there are: ann, bo"):
@@ -147,10 +159,10 @@ class TestConsent:
 
 
 class TestProtection:
-    def test_a_form_is_sent_once(self, browser: Browser) -> None:
+    def test_a_form_can_be_sent_once(self, browser: Browser) -> None:
         fields = browser.forms[0].filled({"person": "ann"})
         url = str(browser.page.url)
-        assert "code" in brought(browser.submit("authorize", person="ann"))
+        assert "code" in callback_parameters(browser.submit("authorize", person="ann"))
         again = browser.post(url.partition("?")[0], data=fields)
         assert (again.status_code, "Location" in again.headers) == (400, False)
 
@@ -160,7 +172,7 @@ class TestProtection:
         answer = browser.post("?", data={name: value for name, value in fields.items() if value is not None})
         assert (answer.status_code, "Location" in answer.headers) == (400, False)
 
-    def test_it_is_of_one_browser(
+    def test_it_belongs_to_one_browser(
         self, lab: Lab, acme: Provider, application: Application, browser: Browser
     ) -> None:
         fields = browser.forms[0].filled({"person": "ann"})
@@ -169,9 +181,9 @@ class TestProtection:
         assert other.post(url, data=fields).status_code == 403
         other.get(authorize_url(acme, application))
         assert other.post(url, data=fields).status_code == 403
-        assert "code" in brought(browser.submit("authorize", person="ann"))
+        assert "code" in callback_parameters(browser.submit("authorize", person="ann"))
 
-    def test_its_cookie_is_for_this_host_alone(self, browser: Browser) -> None:
+    def test_its_cookie_is_for_this_host_only(self, browser: Browser) -> None:
         cookie = browser.page.headers["Set-Cookie"]
         assert cookie.startswith("__Host-browser=")
         assert cookie.endswith("; Path=/; Secure; HttpOnly; SameSite=Lax")
@@ -180,27 +192,27 @@ class TestProtection:
         "cookie",
         ['__Host-browser="a\\012Set-Cookie: b=c"', "__Host-browser=" + "x" * 31, "a b=c; =;", b"\xff=\xff"],
     )
-    def test_a_cookie_that_is_none_of_ours_is_replaced(
+    def test_an_unknown_cookie_is_replaced(
         self, lab: Lab, acme: Provider, application: Application, cookie: str | bytes
     ) -> None:
         browser = lab.browser()
         browser.get(authorize_url(acme, application), headers={"Cookie": cookie})
         assert re.fullmatch(r"__Host-browser=\w{32}; Path=/; .*", browser.page.headers["Set-Cookie"])
-        assert "code" in brought(browser.submit("authorize", person="ann"))
+        assert "code" in callback_parameters(browser.submit("authorize", person="ann"))
 
-    def test_two_tabs_of_a_browser_do_not_disturb_each_other(
+    def test_two_tabs_of_a_browser_are_independent(
         self, acme: Provider, application: Application, browser: Browser
     ) -> None:
         first = browser.forms[0].filled({"person": "ann"})
         browser.get(authorize_url(acme, application, state="s-2"))
-        assert brought(browser.submit("authorize", person="bo"))["state"] == "s-2"
-        assert brought(browser.post(acme.endpoints["authorize"], data=first))["state"] == "s-1"
+        assert callback_parameters(browser.submit("authorize", person="bo"))["state"] == "s-2"
+        assert callback_parameters(browser.post(acme.endpoints["authorize"], data=first))["state"] == "s-1"
 
-    def test_neither_yes_nor_no_is_refused(self, browser: Browser) -> None:
+    def test_a_form_without_a_choice_is_refused(self, browser: Browser) -> None:
         fields = {**browser.forms[0].filled({"person": "ann"}), "decision": "maybe"}
         assert browser.post("?", data=fields).status_code == 400
 
-    def test_it_is_dead_at_its_last_second(self) -> None:
+    def test_it_expires_at_its_last_second(self) -> None:
         with Lab(seed=7) as lab:
             acme = lab.provider("acme", people=[ANN])
             application = acme.register(CALLBACK)
@@ -217,7 +229,7 @@ class TestProtection:
             assert answer.status_code == 403
 
 
-def test_a_code_stays_what_it_was_when_the_person_changes_their_mind(
+def test_a_code_stays_valid_when_the_person_denies_a_later_request(
     lab: Lab, acme: Provider, application: Application
 ) -> None:
     code = code_for(acme, application)

@@ -1,4 +1,4 @@
-"""Whole logins: the endpoints of the guides, the platform as the client, and a provider of the lab."""
+"""Complete logins: the endpoints of the guides, the platform as the client, and a provider of the lab."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def solution(shared: Lab) -> Solution:
 def linked(
     lab: Lab, solution: Solution, consumer: str, path: str, provider: Provider | None = None
 ) -> Provider:
-    """A provider with people, at which the solution has registered its social."""
+    """Return a provider with people, at which the solution has registered its social."""
     provider = provider or lab.provider(consumer)
     if not len(provider.people):
         provider.people.add(**ANN)
@@ -39,7 +39,7 @@ def linked(
     return provider
 
 
-def test_at_a_provider_of_a_name_of_its_own(lab: Lab, solution: Solution) -> None:
+def test_a_provider_with_a_custom_name(lab: Lab, solution: Solution) -> None:
     provider = linked(lab, solution, "acme", "/social/handle/acme")
     answer = provider.login(solution.url("/social/handle/acme/loginurl"), "ann")
     assert (answer.status_code, answer.url.path) == (200, "/social/handle/acme")
@@ -51,7 +51,7 @@ def test_at_a_provider_of_a_name_of_its_own(lab: Lab, solution: Solution) -> Non
     ("fault", "shown"),
     [("deny", "access_denied"), ("wrong state", "state"), ("expired code", "invalid_grant")],
 )
-def test_a_fault_of_the_provider_is_told_and_the_next_login_is_well(
+def test_a_fault_of_the_provider_is_reported_and_the_next_login_succeeds(
     lab: Lab, solution: Solution, fault: str, shown: str
 ) -> None:
     google = linked(lab, solution, "google", "/social/handle/google")
@@ -64,7 +64,7 @@ def test_a_fault_of_the_provider_is_told_and_the_next_login_is_well(
     assert again.json().get("sub") == "ann", (again.text, google.inbox)
 
 
-def test_a_slow_provider_is_given_up() -> None:
+def test_a_slow_provider_times_out() -> None:
     with Lab(seed=7, guard={"outbound": 0.05}) as lab:
         solution = lab.solution("metrics", path=GUIDE)
         google = linked(lab, solution, "google", "/social/handle/google")
@@ -73,7 +73,7 @@ def test_a_slow_provider_is_given_up() -> None:
         assert (answer.status_code, "Service inaccessible" in answer.text) == (500, True)
 
 
-def test_an_outside_provider_can_stand_in(lab: Lab, solution: Solution, acme: Provider) -> None:
+def test_an_external_provider_can_replace_the_labs(lab: Lab, solution: Solution, acme: Provider) -> None:
     google = lab.provider("google")
     lab.provider("elsewhere", outside=google.endpoints)
     linked(lab, solution, "elsewhere", "/social/handle/elsewhere", google)

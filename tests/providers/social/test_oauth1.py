@@ -1,4 +1,4 @@
-"""The OAuth 1.0a providers: flows by clients of other makers, and every verification refused once."""
+"""The OAuth 1.0a providers: flows of third-party clients, and a refusal by every verification."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from labkit import Lab
 from labkit.lab.provider import Provider
 from labkit.providers.social.messages import Application
 from tests.cases import cases
-from tests.providers.social.clients import ANN, CALLBACK, AuthlibOAuth1, at_home
+from tests.providers.social.clients import ANN, CALLBACK, AuthlibOAuth1, connected_to_lab
 from tests.providers.social.signer import Signer, reason
 
 
@@ -35,7 +35,7 @@ class TestTheFlow:
         if name == "twitter":
             provider.people.add(**ANN)
         at, application = provider.endpoints, provider.register(CALLBACK)
-        client = at_home(
+        client = connected_to_lab(
             OAuth1Session(application.client_id, application.client_secret, callback_uri=CALLBACK),
             lab,
             tmp_path,
@@ -53,7 +53,7 @@ class TestTheFlow:
     def test_authlib_completes_it(
         self, lab: Lab, bird: Provider, consumer: Application, tmp_path: Path
     ) -> None:
-        client = at_home(
+        client = connected_to_lab(
             AuthlibOAuth1(consumer.client_id, consumer.client_secret, redirect_uri=CALLBACK), lab, tmp_path
         )
         client.fetch_request_token(bird.endpoints["request_token"])
@@ -62,10 +62,10 @@ class TestTheFlow:
         client.fetch_access_token(bird.endpoints["token"])
         assert client.get(bird.endpoints["userinfo"]).json()["id"] == "bo"
 
-    def test_parameters_may_stand_in_the_body(self, signer: Signer) -> None:
+    def test_parameters_may_be_in_the_body(self, signer: Signer) -> None:
         assert signer.send("request_token", signature_type=SIGNATURE_TYPE_BODY).status_code == 200
 
-    def test_user_info_has_the_shape_of_the_real_one(self, lab: Lab) -> None:
+    def test_user_info_has_the_form_of_the_real_provider(self, lab: Lab) -> None:
         twitter = lab.provider("twitter")
         twitter.people.add("42", name="Ann Lee")
         signer = Signer(lab, twitter, twitter.register(CALLBACK))
@@ -95,7 +95,7 @@ class TestRequestToken:
             ({"nonce": "n" * 201}, 400, "Invalid nonce format."),
         ],
     )
-    def test_what_is_wrong_is_refused(
+    def test_an_invalid_request_is_refused(
         self, signer: Signer, changes: dict[str, Any], status: int, why: str
     ) -> None:
         answer = signer.send("request_token", **changes)
@@ -115,12 +115,12 @@ class TestRequestToken:
         wrong = {**headers, "Authorization": headers["Authorization"].replace('"1.0"', '"2.0"')}
         assert reason(signer.lab.browser().post(url, headers=wrong)) == "Invalid OAuth version."
 
-    def test_what_was_changed_on_the_way_is_refused(self, signer: Signer) -> None:
+    def test_a_request_changed_after_signing_is_refused(self, signer: Signer) -> None:
         url, headers, _ = signer.signed("request_token")
         assert reason(signer.lab.browser().post(f"{url}?x=1", headers=headers)) == "the signature is wrong"
         assert signer.lab.browser().post(url, headers=headers).status_code == 200
 
-    def test_a_nonce_is_good_once_for_a_timestamp(self, lab: Lab, signer: Signer) -> None:
+    def test_a_nonce_is_valid_once_per_timestamp(self, lab: Lab, signer: Signer) -> None:
         now = int(lab.clock.time)
         assert signer.send("request_token", nonce="n1", timestamp=str(now)).status_code == 200
         signer.tokens = {}
@@ -130,48 +130,48 @@ class TestRequestToken:
         )
         assert signer.send("request_token", nonce="n1", timestamp=str(now + 1)).status_code == 200
 
-    def test_a_request_that_was_refused_does_not_use_up_a_nonce(self, lab: Lab, signer: Signer) -> None:
+    def test_a_refused_request_does_not_use_its_nonce(self, lab: Lab, signer: Signer) -> None:
         now = str(int(lab.clock.time))
         assert signer.send("request_token", nonce="n2", timestamp=now, client_secret="x").status_code == 401
         assert signer.send("request_token", nonce="n2", timestamp=now).status_code == 200
 
     @pytest.mark.parametrize(("off", "status"), [(-300, 401), (-299, 200), (299, 200), (300, 401)])
-    def test_its_timestamp_is_near_lab_time(self, lab: Lab, signer: Signer, off: int, status: int) -> None:
+    def test_a_timestamp_must_be_near_lab_time(self, lab: Lab, signer: Signer, off: int, status: int) -> None:
         answer = signer.send("request_token", timestamp=str(int(lab.clock.time) + off))
         assert answer.status_code == status
 
 
 class TestAuthorize:
-    def test_an_unknown_token_is_sent_nowhere(self, lab: Lab, bird: Provider) -> None:
+    def test_an_unknown_token_is_not_redirected(self, lab: Lab, bird: Provider) -> None:
         for query in ("", "?oauth_token=", "?oauth_token=unknown"):
             answer = lab.browser().get(bird.endpoints["authorize"] + query)
             assert answer.status_code == 400
             assert "unknown or has expired" in answer.text
 
-    def test_the_callback_brings_token_and_verifier(self, signer: Signer) -> None:
+    def test_the_callback_has_token_and_verifier(self, signer: Signer) -> None:
         signer.send("request_token")
         back = signer.approve()
         assert back["oauth_token"] == signer.tokens["oauth_token"]
         assert back["oauth_verifier"].isalnum()
 
-    def test_a_token_is_approved_once(self, lab: Lab, signer: Signer) -> None:
+    def test_a_token_can_be_approved_once(self, lab: Lab, signer: Signer) -> None:
         signer.send("request_token")
         signer.approve()
         url = f"{signer.provider.endpoints['authorize']}?oauth_token={signer.tokens['oauth_token']}"
         assert "approved already" in lab.browser().get(url).text
 
-    def test_a_person_may_say_no(self, signer: Signer) -> None:
+    def test_a_person_may_deny(self, signer: Signer) -> None:
         signer.send("request_token")
         assert signer.approve(yes=False) == {"denied": signer.tokens["oauth_token"]}
         assert signer.send("token", verifier="x").status_code == 401
 
 
 class TestAccessToken:
-    def test_nobody_has_approved(self, signer: Signer) -> None:
+    def test_a_token_without_approval_is_refused(self, signer: Signer) -> None:
         signer.send("request_token")
         assert reason(signer.send("token", verifier="guess")) == "nobody has approved this token"
 
-    def test_what_is_wrong_is_refused_and_the_verifier_stays_good(
+    def test_an_invalid_request_is_refused_and_does_not_use_the_verifier(
         self, bird: Provider, signer: Signer
     ) -> None:
         signer.send("request_token")
@@ -192,7 +192,7 @@ class TestAccessToken:
             assert reason(signer.send("token", **changes)) == why
         assert signer.send("token", verifier=verifier).status_code == 200
 
-    def test_a_verifier_is_good_once(self, signer: Signer) -> None:
+    def test_a_verifier_is_valid_once(self, signer: Signer) -> None:
         signer.send("request_token")
         request_token, verifier = signer.tokens, signer.approve()["oauth_verifier"]
         signer.send("token", verifier=verifier)
@@ -201,7 +201,7 @@ class TestAccessToken:
 
 
 class TestUserInfo:
-    def test_it_wants_the_access_token_signed_by_its_consumer(self, bird: Provider, signer: Signer) -> None:
+    def test_it_needs_the_access_token_signed_by_its_consumer(self, bird: Provider, signer: Signer) -> None:
         signer.send("request_token")
         request_token = signer.tokens
         signer.send("token", verifier=signer.approve()["oauth_verifier"])
@@ -225,13 +225,13 @@ class TestUserInfo:
             assert (answer.status_code, reason(answer)) == (401, why)
             assert answer.headers["WWW-Authenticate"] == 'OAuth realm="bird"'
 
-    def test_a_nonce_is_good_once(self, lab: Lab, signer: Signer) -> None:
+    def test_a_nonce_is_valid_once(self, lab: Lab, signer: Signer) -> None:
         signer.send("request_token")
         signer.send("token", verifier=signer.approve()["oauth_verifier"])
         assert signer.send("userinfo", nonce="n").status_code == 200
         assert reason(signer.send("userinfo", nonce="n")) == "the nonce was used already"
 
-    def test_bearer_tokens_mean_nothing_here(self, lab: Lab, bird: Provider) -> None:
+    def test_bearer_tokens_are_refused(self, lab: Lab, bird: Provider) -> None:
         answer = lab.browser().get(bird.endpoints["userinfo"], headers={"Authorization": "Bearer x"})
         assert answer.status_code == 401
 
@@ -243,25 +243,25 @@ class TestLifetimes:
             provider = lab.provider("bird", protocol="oauth1", people=[ANN])
             yield Signer(lab, provider, provider.register(CALLBACK))
 
-    def test_a_request_token_is_dead_at_its_last_second(self, own: Signer) -> None:
+    def test_a_request_token_expires_at_its_last_second(self, own: Signer) -> None:
         for wait, status in [(599, 200), (600, 401), (601, 401)]:
             own.tokens = {}
             own.send("request_token")
             verifier = own.approve()["oauth_verifier"]
             own.lab.clock.advance(seconds=wait)
             assert own.send("token", verifier=verifier).status_code == status, wait
-        # and nobody can approve it then
+        # and it cannot be approved
         own.tokens = {}
         own.send("request_token")
         own.lab.clock.advance(seconds=600)
         url = f"{own.provider.endpoints['authorize']}?oauth_token={own.tokens['oauth_token']}"
         assert own.lab.browser().get(url).status_code == 400
 
-    def test_a_nonce_outlives_its_timestamp(self, own: Signer) -> None:
+    def test_a_nonce_is_stored_longer_than_its_timestamp_is_valid(self, own: Signer) -> None:
         ahead = str(int(own.lab.clock.time) + 299)
         assert own.send("request_token", nonce="n", timestamp=ahead).status_code == 200
         own.tokens = {}
         own.lab.clock.advance(seconds=598)
-        assert own.send("request_token", nonce="other").status_code == 200  # old ones are forgotten now
+        assert own.send("request_token", nonce="other").status_code == 200  # old nonces are dropped now
         own.tokens = {}
         assert reason(own.send("request_token", nonce="n", timestamp=ahead)) == "the nonce was used already"

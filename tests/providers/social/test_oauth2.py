@@ -1,4 +1,4 @@
-"""The OAuth 2 providers: flows by clients of other makers, and every verification refused once."""
+"""The OAuth 2 providers: flows of third-party clients, and a refusal by every verification."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from tests.providers.social.clients import (
     ANN,
     CALLBACK,
     AuthlibOAuth2,
-    at_home,
     authorize_url,
-    brought,
+    callback_parameters,
     code_for,
+    connected_to_lab,
     post,
     redeem,
     userinfo,
@@ -38,8 +38,8 @@ class TestTheFlow:
             provider.people.add(**ANN)
         application = provider.register(CALLBACK)
         at = provider.endpoints
-        scope = "user" if name == "github" else "profile email"  # GitHub joins several in a way of its own
-        client = at_home(
+        scope = "user" if name == "github" else "profile email"  # GitHub joins several scopes in its own way
+        client = connected_to_lab(
             OAuth2Session(application.client_id, redirect_uri=CALLBACK, scope=scope), lab, tmp_path
         )
         url, state = client.authorization_url(at["authorize"])
@@ -50,7 +50,7 @@ class TestTheFlow:
             client_secret=application.client_secret,
             include_client_id=True,
         )
-        assert brought(returned)["state"] == state
+        assert callback_parameters(returned)["state"] == state
         assert token["token_type"].lower() == "bearer"
         assert "Ann Lee" in client.get(at["userinfo"]).json().values()
 
@@ -58,7 +58,7 @@ class TestTheFlow:
     def test_authlib_completes_it_with_a_proof_key(
         self, lab: Lab, acme: Provider, application: Application, method: str, tmp_path: Path
     ) -> None:
-        client = at_home(
+        client = connected_to_lab(
             AuthlibOAuth2(
                 application.client_id,
                 application.client_secret,
@@ -85,7 +85,7 @@ class TestTheFlow:
 
 
 class TestShapes:
-    """Replies look like those of the real providers."""
+    """Answers have the form of the real providers' answers."""
 
     def token(self, lab: Lab, name: str, **parameters: str) -> tuple[Provider, dict[str, Any]]:
         provider = lab.provider(name)
@@ -120,11 +120,11 @@ class TestShapes:
         info = userinfo(lab, provider, token["access_token"]).json()
         assert expected.items() <= info.items()
 
-    def test_user_info_tells_what_the_scopes_allow(self, lab: Lab) -> None:
+    def test_user_info_has_the_fields_that_the_scopes_allow(self, lab: Lab) -> None:
         provider, token = self.token(lab, "google", scope="openid")
         assert userinfo(lab, provider, token["access_token"]).json() == {"sub": "ann"}
 
-    def test_github_answers_a_form_unless_json_is_asked_for(self, lab: Lab) -> None:
+    def test_github_answers_a_form_unless_json_is_requested(self, lab: Lab) -> None:
         github = lab.provider("github")
         github.people.add(**ANN)
         application = github.register(CALLBACK)
@@ -141,7 +141,9 @@ class TestShapes:
         again = post(lab, github.endpoints["token"], data=form, headers={"Accept": "application/json"})
         assert (again.status_code, again.json()["error"]) == (200, "bad_verification_code")
 
-    def test_tokens_are_not_to_be_stored(self, lab: Lab, acme: Provider, application: Application) -> None:
+    def test_answers_with_tokens_forbid_caching(
+        self, lab: Lab, acme: Provider, application: Application
+    ) -> None:
         answer = redeem(lab, acme, application, code_for(acme, application))
         assert answer.headers["Cache-Control"] == "no-store"
 
@@ -160,7 +162,7 @@ class TestAuthorize:
             {"redirect_uri": "javascript:alert(1)"},
         ],
     )
-    def test_nobody_is_sent_to_where_no_application_is_registered(
+    def test_a_request_with_an_unregistered_redirect_is_not_redirected(
         self, lab: Lab, acme: Provider, application: Application, changes: dict[str, str | None]
     ) -> None:
         acme.consent("ann")
@@ -169,7 +171,7 @@ class TestAuthorize:
         assert "Location" not in answer.headers
         assert "You were not sent back" in answer.text
 
-    def test_a_redirect_of_another_application_is_not_registered(self, lab: Lab, acme: Provider) -> None:
+    def test_another_applications_redirect_is_not_registered(self, lab: Lab, acme: Provider) -> None:
         one, two = acme.register(CALLBACK), acme.register("https://two.example.com/callback")
         answer = lab.browser().get(authorize_url(acme, one, redirect_uri=two.redirect))
         assert answer.status_code == 400
@@ -184,11 +186,11 @@ class TestAuthorize:
             ({"code_challenge": "x", "code_challenge_method": "S512"}, "invalid_request"),
         ],
     )
-    def test_other_mistakes_are_told_by_redirect_with_the_state(
+    def test_other_errors_are_in_the_redirect_with_the_state(
         self, lab: Lab, acme: Provider, application: Application, changes: dict[str, str | None], error: str
     ) -> None:
         acme.consent("ann")
-        callback = brought(lab.browser().get(authorize_url(acme, application, **changes)))
+        callback = callback_parameters(lab.browser().get(authorize_url(acme, application, **changes)))
         assert (callback["error"], callback["state"]) == (error, "s-1")
         assert "code" not in callback
 
@@ -198,30 +200,40 @@ class TestAuthorize:
         url = authorize_url(acme, application) + "&redirect_uri=https%3A%2F%2Fevil.example.com%2F"
         assert lab.browser().get(url).status_code == 400
 
-    def test_scopes_beyond_those_of_the_application_are_refused(self, lab: Lab, acme: Provider) -> None:
+    def test_scopes_beyond_the_applications_are_refused(self, lab: Lab, acme: Provider) -> None:
         application = acme.register(CALLBACK, scopes=["profile"])
         acme.consent("ann")
-        assert brought(lab.browser().get(authorize_url(acme, application)))["error"] == "invalid_scope"
-        assert "code" in brought(acme.login(authorize_url(acme, application, scope="profile"), "ann"))
+        assert (
+            callback_parameters(lab.browser().get(authorize_url(acme, application)))["error"]
+            == "invalid_scope"
+        )
+        assert "code" in callback_parameters(
+            acme.login(authorize_url(acme, application, scope="profile"), "ann")
+        )
 
     @cases("state", ["a b&c=d", "ünï", "%25", "x" * 2000, "<script>"])
-    def test_the_state_comes_back_untouched(
+    def test_the_state_is_returned_unchanged(
         self, acme: Provider, application: Application, state: str
     ) -> None:
-        assert brought(acme.login(authorize_url(acme, application, state=state), "ann"))["state"] == state
+        assert (
+            callback_parameters(acme.login(authorize_url(acme, application, state=state), "ann"))["state"]
+            == state
+        )
         answer = acme.login(authorize_url(acme, application, state=state), "ann", approve=False)
-        assert brought(answer)["state"] == state
+        assert callback_parameters(answer)["state"] == state
 
-    def test_without_a_state_none_comes_back(self, acme: Provider, application: Application) -> None:
-        assert set(brought(acme.login(authorize_url(acme, application, state=None), "ann"))) == {"code"}
+    def test_without_a_state_none_is_returned(self, acme: Provider, application: Application) -> None:
+        assert set(callback_parameters(acme.login(authorize_url(acme, application, state=None), "ann"))) == {
+            "code"
+        }
 
-    def test_a_person_may_say_no(self, acme: Provider, application: Application) -> None:
-        callback = brought(acme.login(authorize_url(acme, application), "ann", approve=False))
+    def test_a_person_may_deny(self, acme: Provider, application: Application) -> None:
+        callback = callback_parameters(acme.login(authorize_url(acme, application), "ann", approve=False))
         assert (callback["error"], callback["state"]) == ("access_denied", "s-1")
 
     def test_the_query_of_a_redirect_is_kept(self, acme: Provider) -> None:
         application = acme.register(CALLBACK + "?tenant=1")
-        assert brought(acme.login(authorize_url(acme, application), "ann"))["tenant"] == "1"
+        assert callback_parameters(acme.login(authorize_url(acme, application), "ann"))["tenant"] == "1"
 
 
 class TestToken:
@@ -241,7 +253,7 @@ class TestToken:
             ({"grant_type": None}, 400, "unsupported_grant_type"),
         ],
     )
-    def test_what_is_wrong_is_refused_and_the_code_stays_good(
+    def test_an_invalid_request_is_refused_and_does_not_use_the_code(
         self,
         lab: Lab,
         acme: Provider,
@@ -256,7 +268,7 @@ class TestToken:
         assert ("WWW-Authenticate" in answer.headers) == (status == 401)
         assert redeem(lab, acme, application, code).status_code == 200
 
-    def test_a_code_of_another_client_is_refused(
+    def test_another_clients_code_is_refused(
         self, lab: Lab, acme: Provider, application: Application
     ) -> None:
         thief = acme.register(CALLBACK)
@@ -264,7 +276,7 @@ class TestToken:
         assert redeem(lab, acme, thief, code).json()["error"] == "invalid_grant"
         assert redeem(lab, acme, application, code).status_code == 200
 
-    def test_a_code_that_is_used_twice_takes_back_what_it_gave(
+    def test_a_code_used_twice_revokes_its_tokens(
         self, lab: Lab, acme: Provider, application: Application
     ) -> None:
         code = code_for(acme, application)
@@ -275,7 +287,7 @@ class TestToken:
         refresh = {"grant_type": "refresh_token", "refresh_token": given["refresh_token"]}
         assert redeem(lab, acme, application, code, **refresh).json()["error"] == "invalid_grant"
 
-    def test_a_proof_key_has_to_fit(self, lab: Lab, acme: Provider, application: Application) -> None:
+    def test_a_proof_key_must_match(self, lab: Lab, acme: Provider, application: Application) -> None:
         # The pair of RFC 7636, appendix B.
         verifier, challenge = (
             "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk",
@@ -324,7 +336,7 @@ class TestToken:
         assert (answer.status_code, answer.headers["Allow"]) == (405, "POST")
         assert lab.browser().get(acme.url("/nothing")).status_code == 404
 
-    def test_a_refresh_token_is_of_one_client_and_gives_no_more_scope(
+    def test_a_refresh_token_belongs_to_one_client_and_adds_no_scope(
         self, lab: Lab, acme: Provider, application: Application
     ) -> None:
         given = redeem(lab, acme, application, code_for(acme, application, scope="profile")).json()
@@ -337,7 +349,7 @@ class TestToken:
 
 
 class TestUserInfo:
-    def test_without_a_token_it_says_which_kind_it_wants(self, lab: Lab, acme: Provider) -> None:
+    def test_without_a_token_the_answer_names_the_scheme(self, lab: Lab, acme: Provider) -> None:
         answer = lab.browser().get(acme.endpoints["userinfo"])
         assert (answer.status_code, answer.headers["WWW-Authenticate"]) == (401, 'Bearer realm="acme"')
 
@@ -347,7 +359,7 @@ class TestUserInfo:
         assert answer.status_code == 401
         assert answer.headers["WWW-Authenticate"].startswith('Bearer realm="acme"')
 
-    def test_a_token_of_another_provider_is_refused(
+    def test_another_providers_token_is_refused(
         self, lab: Lab, acme: Provider, application: Application
     ) -> None:
         token = redeem(lab, acme, application, code_for(acme, application)).json()["access_token"]
@@ -356,9 +368,9 @@ class TestUserInfo:
 
 
 class TestLifetimes:
-    """Dead at the last second, on lab time."""
+    """Lifetimes in lab time: credentials expire at their last second."""
 
-    def test_of_a_code_and_of_an_access_token(self) -> None:
+    def test_lifetimes_of_a_code_and_an_access_token(self) -> None:
         with Lab(seed=7) as lab:
             acme = lab.provider("acme", people=[ANN])
             application = acme.register(CALLBACK)
@@ -377,8 +389,8 @@ class TestLifetimes:
             assert 'error="invalid_token"' in answer.headers["WWW-Authenticate"]
 
 
-def test_the_ca_of_the_lab_is_verified(lab: Lab, acme: Provider, tmp_path: Path) -> None:
-    session = at_home(requests.Session(), lab, tmp_path)
+def test_clients_verify_the_labs_ca(lab: Lab, acme: Provider, tmp_path: Path) -> None:
+    session = connected_to_lab(requests.Session(), lab, tmp_path)
     session.verify = True
     with pytest.raises(requests.exceptions.SSLError):
         session.get(acme.url("/"))

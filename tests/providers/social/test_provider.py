@@ -1,4 +1,4 @@
-"""Providers as a lab arranges them: names, settings, people, applications, inbox, journal."""
+"""Providers in a lab: names, settings, people, applications, inbox, journal."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class TestSettings:
         file.write_text(text)
         return Lab(seed=7, config=file)
 
-    def test_of_a_file(self, tmp_path: Path) -> None:
+    def test_settings_in_a_file(self, tmp_path: Path) -> None:
         with self.lab(tmp_path, YAML) as lab:
             google, acme = lab.provider("google"), lab.provider("acme")
             (application,) = google.applications
@@ -98,19 +98,21 @@ class TestSettings:
             ("{name: acme}\n    - {name: ACME}", r"\[1\].name: 'acme' is there already"),
         ],
     )
-    def test_a_wrong_one_names_key_and_line(self, tmp_path: Path, entry: str, error: str) -> None:
+    def test_an_invalid_setting_is_an_error_with_key_and_line(
+        self, tmp_path: Path, entry: str, error: str
+    ) -> None:
         with pytest.raises(SettingsError, match=error) as raised:
             self.lab(tmp_path, f"providers:\n  social:\n    - {entry}\n")
         assert str(raised.value).startswith("providers.social[")
         assert str(raised.value).endswith("(line 4)" if "is there already" in error else "(line 3)")
 
-    def test_secrets_do_not_show(self, tmp_path: Path) -> None:
+    def test_secrets_are_hidden(self, tmp_path: Path) -> None:
         with self.lab(tmp_path, YAML) as lab:
             assert "s3cret" not in repr(lab.provider("google").applications)
 
 
 class TestNames:
-    def test_five_are_always_there_and_others_are_added(self, lab: Lab) -> None:
+    def test_five_always_exist_and_others_can_be_added(self, lab: Lab) -> None:
         for name in ("google", "FACEBOOK", "Amazon", "github", "twitter"):
             assert lab.provider(name).name == name.lower()
         with pytest.raises(
@@ -118,7 +120,7 @@ class TestNames:
         ):
             lab.provider("nobody")
 
-    def test_settings_for_one_that_is_there_add_to_it(self) -> None:
+    def test_settings_of_an_existing_provider_add_to_it(self) -> None:
         with Lab(seed=7) as lab:
             google = lab.provider("google", people=[ANN])
             lab.provider("google", people=[BO], consent="automatic")
@@ -139,7 +141,7 @@ class TestNames:
             with pytest.raises(SettingsError, match="expected oauth1"):
                 lab.provider("acme", protocol="oauth2")
 
-    def test_products_and_solutions_cannot_have_their_domains(self) -> None:
+    def test_products_and_solutions_cannot_use_their_domains(self) -> None:
         with Lab(seed=7) as lab:
             for add in (lab.product, lab.solution):
                 with pytest.raises(SettingsError, match=r"google\.social\.lab\.localhost is taken"):
@@ -150,7 +152,7 @@ class TestNames:
                 with pytest.raises(SettingsError, match=f"{name}.social.lab.localhost is taken"):
                     lab.provider(name, protocol="oauth2")
 
-    def test_the_certificate_names_them_and_own_domains_that_look_alike(self) -> None:
+    def test_the_certificate_has_their_names_and_similar_custom_domains(self) -> None:
         with Lab(seed=7, domain="lab.example.com") as lab:
             lab.solution("ours", domain="xsocial.lab.example.com").route("GET", "/", lambda: "here")
             assert lab.browser().get(lab.solution("ours").url("/")).text == "here"
@@ -175,7 +177,7 @@ class TestPeopleAndApplications:
         assert one.client_secret not in repr(one)
 
     @cases("redirect", ["callback", "javascript:alert(1)", "https://a/#b", "https://u@a/", []])
-    def test_a_wrong_redirect_is_not_registered(self, acme: Provider, redirect: Any) -> None:
+    def test_an_invalid_redirect_is_not_registered(self, acme: Provider, redirect: Any) -> None:
         with pytest.raises(LabError, match="redirect"):
             acme.register(redirect)
         assert acme.applications == []
@@ -195,7 +197,7 @@ class TestPeopleAndApplications:
         )
 
 
-class TestWhatArrived:
+class TestReceivedRequests:
     def secrets(self, lab: Lab, acme: Provider, application: Application) -> list[str]:
         code = code_for(acme, application)
         token = redeem(lab, acme, application, code).json()
@@ -203,7 +205,7 @@ class TestWhatArrived:
         lab.browser().get(f"{acme.endpoints['userinfo']}?access_token={token['access_token']}")
         return [code, "s-1", application.client_secret, token["access_token"], token["refresh_token"]]
 
-    def test_the_inbox_tells_it_without_secrets(
+    def test_the_inbox_shows_them_without_secrets(
         self, lab: Lab, acme: Provider, application: Application
     ) -> None:
         secrets = self.secrets(lab, acme, application)
@@ -221,7 +223,7 @@ class TestWhatArrived:
         text = repr(acme.inbox) + acme.inbox._repr_html_() + acme.inbox.frame().to_csv()
         assert not [each for each in secrets if each in text]
 
-    def test_the_journal_has_it_too(self, lab: Lab, acme: Provider, application: Application) -> None:
+    def test_the_journal_has_them_too(self, lab: Lab, acme: Provider, application: Application) -> None:
         secrets = self.secrets(lab, acme, application)
         records = lab.journal.select("request", "social/acme")
         assert [each.summary for each in records] == [
@@ -235,11 +237,11 @@ class TestWhatArrived:
         assert not [each for each in secrets if each in text]
         assert '"client_secret": "…"' in text
 
-    def test_a_seeded_story_is_told_the_same_twice(self) -> None:
+    def test_a_seed_reproduces_a_story(self) -> None:
         def story() -> str:
             with Lab(seed=7) as lab:
                 acme = lab.provider("acme", people=[ANN])
-                application = acme.register("https://acme.social.lab.localhost/cb")  # whose port differs
+                application = acme.register("https://acme.social.lab.localhost/cb")  # only the port differs
                 url = authorize_url(acme, application)
                 lab.browser().get(url.replace("cb", "other"))
                 redeem(lab, acme, application, str(acme.login(url, "ann").url.params["code"]))
@@ -248,7 +250,7 @@ class TestWhatArrived:
 
         assert story() == story()
 
-    def test_a_reset_forgets_it_and_what_was_added(
+    def test_a_reset_removes_requests_and_additions(
         self, lab: Lab, acme: Provider, application: Application
     ) -> None:
         token = redeem(lab, acme, application, code_for(acme, application)).json()["access_token"]
@@ -260,7 +262,7 @@ class TestWhatArrived:
         assert userinfo(lab, acme, token).status_code == 401
 
 
-def test_it_shows_itself_in_a_notebook(acme: Provider, application: Application) -> None:
+def test_it_has_a_representation_in_notebooks(acme: Provider, application: Application) -> None:
     assert repr(acme) == "<provider acme at acme.social.lab.localhost>"
     assert "The &lt;client&gt;" in acme._repr_html_()
     assert "ann@example.com" in acme.people._repr_html_()

@@ -1,4 +1,4 @@
-"""Solutions that publish and subscribe, on a context of their own, without a port."""
+"""Environment of the Interface service's tests: solutions that publish and subscribe, without a listener."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ START = 1_767_225_600.0  # 2026-01-01T00:00:00Z
 
 
 class Environment:
-    """Everything that a test may look at."""
+    """The services and solutions of a test, and what they recorded."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
@@ -45,7 +45,7 @@ class Environment:
         return await self.solutions.replace(solution(id, interface, **settings))
 
     async def call(self, solution: str, operation: str, **arguments: Any) -> Any:
-        """Call `Service.operation`, as a script of the solution does, and hold the lab busy meanwhile."""
+        """Call `Service.operation`, as a script of the solution does, counted as pending work."""
         service, _, name = operation.partition(".")
         with self.context.activity:
             return await self.services.call(Caller(solution), service, name, arguments)
@@ -54,7 +54,7 @@ class Environment:
         await self.context.activity.idle()
 
     async def reset(self) -> None:
-        """As a platform does."""
+        """Reset all parts, as a platform does."""
         await self.settle()
         await self.solutions.clear()
         await self.services.clear()
@@ -66,7 +66,7 @@ class Environment:
         await self.solutions.refill()
 
     def events(self) -> list[str]:
-        """What was raised: `event to solution`."""
+        """Return the emitted events as `event to solution`."""
         return [
             f"{each.summary} to {(each.detail or {}).get('to')}"
             for each in self.context.journal.select(kind="event")
@@ -89,7 +89,7 @@ def solution(id: str, interface: Mapping[str, Any] | None = None, **settings: An
 async def environment(
     *solutions: SolutionSettings, data: Path | None = None, **guard: Any
 ) -> AsyncIterator[Environment]:
-    """Services and solutions that are started."""
+    """Provide started services and solutions."""
     context = make_context(clock=Clock(0, START), guard=guard, data=data)
     context.database.start(metadata)
     context.identifiers.start = context.database.starts
@@ -106,8 +106,8 @@ async def environment(
         context.database.close()
 
 
-def keeps(into: list[Any]) -> Any:
-    """A handler that keeps what it gets."""
+def storing_handler(into: list[Any]) -> Any:
+    """Return a handler that stores its events."""
 
     def handler(event: Any) -> None:
         into.append(event)

@@ -1,4 +1,4 @@
-"""A publisher, and what it says of those who subscribe to it."""
+"""A publisher, and its view of a subscriber."""
 
 from __future__ import annotations
 

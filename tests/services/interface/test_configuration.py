@@ -1,4 +1,4 @@
-"""The configuration of a publisher: each rule of document 3 at its bound, and errors that name the key."""
+"""Configuration of a publisher: each rule of document 3 at its bound, and errors that name the key."""
 
 from __future__ import annotations
 
@@ -27,22 +27,20 @@ def test_nothing_is_required() -> None:
     ("given", "key", "name"),
     [
         ({"name": "Smart lights, é 2!"}, "Smartlights2", "Smart lights, é 2!"),
-        ({"name": "2 lights"}, "lights", "2 lights"),  # would begin with a digit
+        ({"name": "2 lights"}, "lights", "2 lights"),  # the key would begin with a digit
         ({"name": "é"}, "lights", "é"),
-        ({"name": "n" * 100}, "lights", "n" * 100),  # more than 63
+        ({"name": "n" * 100}, "lights", "n" * 100),  # more than 63 characters
         ({"name": "n" * 63}, "n" * 63, "n" * 63),
         ({"default_script_key": "Ab"}, "Ab", "Ab"),
         ({"default_script_key": "a1" * 31 + "z", "name": "Other"}, "a1" * 31 + "z", "Other"),
     ],
 )
-def test_the_key_comes_from_the_name_and_the_name_from_the_key(
-    given: dict[str, Any], key: str, name: str
-) -> None:
+def test_key_and_name_default_to_each_other(given: dict[str, Any], key: str, name: str) -> None:
     found = read(**given)
     assert (found.default_script_key, found.name) == (key, name)
 
 
-def test_the_name_of_the_solution_stands_for_one_that_is_not_given() -> None:
+def test_the_name_defaults_to_the_solutions() -> None:
     found = read(own_name="My house")
     assert (found.default_script_key, found.name) == ("Myhouse", "Myhouse")
 
@@ -77,7 +75,7 @@ def test_a_whole_configuration() -> None:
         found.events["changed"].response.filled(1)
 
 
-def test_a_key_with_nothing_after_it_is_as_none() -> None:
+def test_a_key_without_a_value_is_as_absent() -> None:
     assert read(operations=None, contact=None, name=None) == read()
 
 
@@ -139,24 +137,24 @@ def test_a_key_with_nothing_after_it_is_as_none() -> None:
         ({"operations": [{"name": f"o{n}"} for n in range(501)]}, "operations: "),
     ],
 )
-def test_what_breaks_a_rule_is_refused_with_its_key(given: dict[str, Any], error: str) -> None:
+def test_an_invalid_value_is_refused_with_its_key(given: dict[str, Any], error: str) -> None:
     with pytest.raises(SettingsError) as found:
         read(**given)
     assert str(found.value).startswith(error)
 
 
-def test_what_is_no_mapping_is_refused() -> None:
+def test_a_configuration_that_is_no_mapping_is_refused() -> None:
     with pytest.raises(SettingsError, match="expected a mapping, not array"):
         Definition.read([], solution="lights", name="")  # type: ignore[arg-type]
 
 
-def test_a_configuration_that_holds_itself_is_refused() -> None:
+def test_a_configuration_that_contains_itself_is_refused() -> None:
     endless: dict[str, Any] = {"name": "ab"}
     endless["parameters"] = endless
     with pytest.raises(SettingsError, match="expected at most 40 levels"):
         read(operations=[endless])
 
 
-def test_a_key_that_can_be_made_of_nothing_is_required() -> None:
+def test_without_a_usable_name_the_key_is_required() -> None:
     with pytest.raises(SettingsError, match="default_script_key: is required"):
         read(own_id="1", name="é")

@@ -1,4 +1,4 @@
-"""Calls within calls: how deep they go, and that none waits for what those above it hold."""
+"""Nested calls: their maximal depth, and no deadlock between inner and outer calls."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tests.cases import cases
 from tests.services.interface.environment import Environment, environment, solution
 
 NAMES = ("alpha", "beta")
-DEADLINE = 6  # seconds; what hangs would never end
+DEADLINE = 6  # seconds; a deadlock would never end
 
-# Each calls the other until nothing is left, and counts how deep it was.
+# Each handler calls the other until a counter is 0, and counts the depth.
 LUA = """
 local given = operation or event
 if given.left == 0 then return {depth = 0} end
@@ -73,11 +73,11 @@ async def test_ten_calls_nest_and_an_eleventh_is_an_error(alpha: str, beta: str)
         answer = await env.call("alpha", "Beta.go", left=10)
         assert (answer["status"], answer["type"]) == (500, "ServerError")
         assert "calls of solutions may nest at most 10 deep" in answer["error"]
-        assert await env.call("beta", "Alpha.go", left=9) == {"depth": 9}  # nothing is left behind
+        assert await env.call("beta", "Alpha.go", left=9) == {"depth": 9}  # no state is left
 
 
 @cases(("alpha", "beta"), [("sync", "sync"), ("sync", "lua"), ("lua", "sync"), ("lua", "lua")])
-async def test_many_chains_at_once_all_end(alpha: str, beta: str) -> None:
+async def test_many_concurrent_chains_all_end(alpha: str, beta: str) -> None:
     at_once = 3 * THREADS
     async with environment(*pair(), scripts=2) as env, asyncio.timeout(DEADLINE):
         handle_with(env, alpha, beta)
@@ -93,7 +93,7 @@ async def test_as_many_handlers_as_there_are_threads_may_call_each_other_at_once
         all_in = threading.Barrier(THREADS)
 
         def first(event: Any, services: Any) -> Any:
-            all_in.wait(DEADLINE)  # every thread of this depth is held
+            all_in.wait(DEADLINE)  # every thread of this depth is busy
             return services.Alpha.go(left=0)
 
         env.solutions.get("beta").on("interface", "go", first)
@@ -102,8 +102,8 @@ async def test_as_many_handlers_as_there_are_threads_may_call_each_other_at_once
         assert answers == ["deeper"] * THREADS
 
 
-async def test_a_run_within_another_never_waits_for_a_turn_of_lua() -> None:
-    """One run of Lua holds the only turn, and waits for a thread; all threads wait for what would need a turn."""
+async def test_a_nested_run_never_waits_for_a_turn_of_lua() -> None:
+    """One Lua run has the only turn, and waits for a thread; all threads wait for runs that would need a turn."""
     settings = [
         solution("lua", {"operations": [{"name": "end", "script": "return 'end'"}, {"name": "again"}]}),
         solution("deep", {"operations": [{"name": "go"}]}, subscriptions=[{"publisher": "lua"}]),
@@ -118,7 +118,7 @@ async def test_a_run_within_another_never_waits_for_a_turn_of_lua() -> None:
 
         def deep(event: Any, services: Any) -> Any:
             if event.get("from") != "again":
-                all_in.wait(DEADLINE)  # every thread of this depth is held
+                all_in.wait(DEADLINE)  # every thread of this depth is busy
                 begun.wait(DEADLINE)
             return services.Lua.end()
 
@@ -136,7 +136,7 @@ async def test_a_run_within_another_never_waits_for_a_turn_of_lua() -> None:
         assert await asyncio.gather(again, *held) == ["end"] * (THREADS + 1)
 
 
-async def test_sync_triggers_nest_too() -> None:
+async def test_sync_triggers_nest_as_well() -> None:
     async with environment(*pair()) as env, asyncio.timeout(DEADLINE):
         for id, other in (("alpha", "beta"), ("beta", "alpha")):
             env.solutions.get(id).on(
@@ -150,8 +150,8 @@ async def test_sync_triggers_nest_too() -> None:
         assert "nest at most 10 deep" in str(deepest["error"])
 
 
-async def test_what_is_posted_begins_anew() -> None:
-    """An event that is handled later is within nobody's call, however deep it was sent."""
+async def test_a_posted_event_starts_at_depth_zero() -> None:
+    """An event handled later is not nested, whatever the depth at which it was sent."""
     async with environment(*pair()) as env, asyncio.timeout(DEADLINE):
         left = [40]
 
@@ -167,7 +167,7 @@ async def test_what_is_posted_begins_anew() -> None:
         assert left == [0]
 
 
-async def test_a_publisher_that_answers_each_update_with_one_comes_to_an_end() -> None:
+async def test_a_publisher_that_answers_each_update_with_an_update_ends() -> None:
     async with environment(*pair()) as env, asyncio.timeout(DEADLINE):
         env.solutions.get("beta").on(
             "interface",
@@ -180,7 +180,7 @@ async def test_a_publisher_that_answers_each_update_with_one_comes_to_an_end() -
         assert subscription.parameters["n"] <= 10
 
 
-async def test_the_time_of_a_nested_run_is_its_own() -> None:
+async def test_a_nested_run_has_its_own_time_limit() -> None:
     busy = {"name": "busy", "script": "local n = 0 for i = 1, 200000 do n = n + i end return n"}
     settings = [
         solution("beta", {"operations": [busy, {"name": "enough"}]}),
@@ -202,8 +202,8 @@ async def test_the_time_of_a_nested_run_is_its_own() -> None:
         assert spent("alpha") < 0.25
 
 
-def test_handlers_may_use_the_handles_of_the_lab() -> None:
-    """A sync handler of a cell that calls by a handle: as deep as by its services."""
+def test_handlers_may_use_handles_of_the_lab() -> None:
+    """A sync handler of a cell that calls by a handle has the same depth as by its services."""
     with Lab(seed=7) as lab:
         alpha, beta = lab.solution("alpha"), lab.solution("beta")
         for each in (alpha, beta):

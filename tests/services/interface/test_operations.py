@@ -1,4 +1,4 @@
-"""Calls of operations: what the publisher's handler gets, and what the subscriber gets of it."""
+"""Calls of operations: arguments for the publisher's handler, and results for the subscriber."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ def refusal(answer: Any) -> tuple[int, str]:
     return answer["status"], answer["error"]
 
 
-async def test_a_handler_gets_the_arguments_under_the_title_and_the_usual_names(env: Environment) -> None:
+async def test_a_handler_gets_the_arguments_under_the_schemas_title_and_the_usual_names(
+    env: Environment,
+) -> None:
     lights = env.solutions.get("lights")
     lights.on("interface", "light", lua="return {lamp, event, operation}")
     expected = {"level": 5, "key": "k0"}
@@ -54,14 +56,14 @@ async def test_a_handler_gets_the_arguments_under_the_title_and_the_usual_names(
 
 
 @cases("name", ["lamp", "event", "operation", "anything"])
-async def test_a_function_may_give_the_argument_any_name(env: Environment, name: str) -> None:
+async def test_the_argument_of_a_function_may_have_any_name(env: Environment, name: str) -> None:
     made: dict[str, Any] = {}
     exec(f"def light({name}, context): return [{name}, context['caller_id']]", made)
     env.solutions.get("lights").on("interface", "light", made["light"])
     assert await env.call("home", "Lights.light") == [{"level": 3, "key": "k0"}, "home"]
 
 
-async def test_a_function_that_wants_two_unknown_arguments_is_refused(env: Environment) -> None:
+async def test_a_function_with_two_unknown_arguments_is_refused(env: Environment) -> None:
     with pytest.raises(Exception, match="cannot give 'second'"):
         env.solutions.get("lights").on("interface", "light", lambda first, second: None)
 
@@ -90,14 +92,14 @@ async def test_it_runs_in_the_context_of_the_publisher(env: Environment) -> None
 async def test_a_subscriber_may_use_several_names(env: Environment) -> None:
     for name in ("Lights", "lights"):
         assert await env.call("home", f"{name}.echo", a=1) == {"a": 1}
-    for name in ("MyLamps", "myLamps", "lights", "Lights"):  # the publisher's id works as well
+    for name in ("MyLamps", "myLamps", "lights", "Lights"):  # the publisher's id is a name, too
         assert await env.call("other", f"{name}.echo", a=1) == {"a": 1}
     assert list(env.services.operations(Caller("other"))) == ["Keystore", "Config", "Interface", "MyLamps"]
     assert refusal(await env.call("home", "MyLamps.echo")) == (404, "Service MyLamps Not Found")
     assert refusal(await env.call("lights", "Lights.echo")) == (404, "Service Lights Not Found")
 
 
-async def test_what_is_not_there(env: Environment) -> None:
+async def test_unknown_services_operations_and_handlers(env: Environment) -> None:
     assert refusal(await env.call("home", "Lights.nope")) == (
         404,
         "Operation nope of service Lights Not Found",
@@ -108,7 +110,7 @@ async def test_what_is_not_there(env: Environment) -> None:
     )
 
 
-async def test_a_fallback_handles_what_has_no_handler(env: Environment) -> None:
+async def test_a_fallback_handles_operations_without_a_handler(env: Environment) -> None:
     lights = env.solutions.get("lights")
     lights.on("config", "fallback", lua="return {context.service, context.event, context.caller_id}")
     assert await env.call("home", "Lights.nobody") == ["interface", "nobody", "home"]
@@ -141,12 +143,12 @@ async def test_a_returned_error_is_the_error_of_the_call(
         [1],
     ],
 )
-async def test_what_is_no_error_object_is_a_result(env: Environment, returned: Any) -> None:
+async def test_a_value_that_is_no_error_object_is_a_result(env: Environment, returned: Any) -> None:
     env.solutions.get("lights").on("interface", "light", lambda lamp: returned)
     assert await env.call("home", "Lights.light") == returned
 
 
-async def test_a_crash_is_a_500_that_names_what_failed(env: Environment) -> None:
+async def test_an_exception_is_a_500_with_the_operations_name(env: Environment) -> None:
     lights = env.solutions.get("lights")
     lights.on("interface", "light", lua="error('the fuse')")
     status, error = refusal(await env.call("home", "Lights.light"))
@@ -161,7 +163,7 @@ async def test_a_crash_is_a_500_that_names_what_failed(env: Environment) -> None
     assert refusal(await env.call("home", "Lights.light"))[0] == 500
 
 
-async def test_a_script_that_computes_too_long_is_a_504_and_spends_its_own_time() -> None:
+async def test_a_script_beyond_its_time_limit_is_a_504_and_uses_its_own_limit() -> None:
     async with environment(
         solution("home", subscriptions=[{"publisher": "lights"}]),
         solution("lights", {"operations": [{"name": "spin", "script": "while true do end"}]}),
@@ -172,7 +174,7 @@ async def test_a_script_that_computes_too_long_is_a_504_and_spends_its_own_time(
         registration = home.find("scripts", "go")
         assert registration is not None
         outcome = await home.handle(registration, ("scripts", "go"), None)
-        assert outcome.result == [504, 504, 504]  # its own limits were not touched
+        assert outcome.result == [504, 504, 504]  # the limits of the caller are unaffected
         runs = {each.actor: each.detail or {} for each in env.context.journal.select("script")}
         assert float(str(runs["home"]["cpu"])) < 0.1
 
@@ -184,7 +186,7 @@ async def test_the_response_is_validated(env: Environment) -> None:
     )
 
 
-async def test_neither_shares_what_the_other_holds(env: Environment) -> None:
+async def test_caller_and_handler_share_no_objects(env: Environment) -> None:
     kept: dict[str, Any] = {"list": []}
 
     @env.solutions.get("lights").on("interface", "light")
@@ -203,7 +205,7 @@ async def test_a_result_that_is_no_plain_data_is_a_500(env: Environment) -> None
     assert refusal(await env.call("home", "Lights.light"))[0] == 500
 
 
-async def test_the_journal_tells_who_called_whom_and_no_secrets(env: Environment) -> None:
+async def test_the_journal_has_caller_and_publisher_and_no_secrets(env: Environment) -> None:
     env.solutions.get("lights").on("interface", "light", lua="print('in') return 1")
     await env.call("home", "Lights.light", apiKey="s3cret", level=2)
     journal = env.context.journal
@@ -215,7 +217,7 @@ async def test_the_journal_tells_who_called_whom_and_no_secrets(env: Environment
     assert (call.detail or {})["parameters"] == {"apiKey": "***", "level": 2}
 
 
-async def test_lua_and_python_handlers_call_it_like_any_other_service(env: Environment) -> None:
+async def test_lua_and_python_handlers_call_it_like_any_service(env: Environment) -> None:
     home = env.solutions.get("home")
 
     def sync(services: Any) -> Any:
@@ -236,7 +238,7 @@ async def test_lua_and_python_handlers_call_it_like_any_other_service(env: Envir
         assert outcome.result == {"a": [1, 2]}
 
 
-async def test_a_definition_that_is_wrong_changes_nothing(env: Environment) -> None:
+async def test_an_invalid_definition_changes_nothing(env: Environment) -> None:
     wrong = {"operations": [{"name": "echo", "script": "return ("}]}
     with pytest.raises(Exception, match=r"lights: services.Interface: operations\[0\].script"):
         await env.replace("lights", wrong)
@@ -246,7 +248,7 @@ async def test_a_definition_that_is_wrong_changes_nothing(env: Environment) -> N
     assert await env.call("home", "Lights.echo", a=1) == {"a": 1}
 
 
-async def test_a_publisher_may_change_its_definition_from_a_script(env: Environment) -> None:
+async def test_a_script_of_the_publisher_may_change_its_definition(env: Environment) -> None:
     added = [{"name": "later", "script": "return 'now'"}]
     parameters = {"operations": added}
     await env.call("lights", "Config.setParameters", service="Interface", parameters=parameters)
@@ -256,7 +258,7 @@ async def test_a_publisher_may_change_its_definition_from_a_script(env: Environm
     assert await env.call("home", "Lights.echo", a=1) == {"a": 1}
 
 
-async def test_many_calls_at_once_keep_apart(env: Environment) -> None:
+async def test_many_concurrent_calls_are_independent(env: Environment) -> None:
     answers = await asyncio.gather(
         *(env.call(who, f"{service}.echo", n=n) for n in range(50) for who, service in WHO)
     )

@@ -1,4 +1,4 @@
-"""Quotas: how many operation calls a subscriber has left, by UTC days and months of lab time."""
+"""Quotas: remaining operation calls of a subscriber, by UTC days and months of lab time."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def settings(**quota: int) -> list[Any]:
     ]
 
 
-async def taken(env: Environment, count: int, solution: str = "home") -> int:
-    """How many of so many calls are let through."""
+async def admitted(env: Environment, count: int, solution: str = "home") -> int:
+    """Return how many of `count` calls are admitted."""
     answers = [await env.call(solution, "Lights.echo") for _ in range(count)]
     assert all(each == 1 or each["status"] == 403 for each in answers)
     return answers.count(1)
 
 
-async def test_calls_at_once_get_what_is_left_and_no_more() -> None:
+async def test_concurrent_calls_use_exactly_the_remaining_quota() -> None:
     async with environment(*settings(calls_daily=37, calls_monthly=1000)) as env:
         answers = await asyncio.gather(*(env.call("home", "Lights.echo") for _ in range(100)))
         assert answers.count(1) == 37
@@ -44,6 +44,6 @@ async def test_calls_at_once_get_what_is_left_and_no_more() -> None:
 async def test_a_restart_keeps_the_count(tmp_path: Path) -> None:
     data = tmp_path / "lab.db"
     async with environment(*settings(calls_daily=3), data=data) as env:
-        assert await taken(env, 2) == 2
+        assert await admitted(env, 2) == 2
     async with environment(*settings(calls_daily=3), data=data) as env:
-        assert await taken(env, 2) == 1
+        assert await admitted(env, 2) == 1

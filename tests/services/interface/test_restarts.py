@@ -1,4 +1,4 @@
-"""What of publishers and subscribers outlives a restart, a reset and a reload."""
+"""Publishers and subscribers after a restart, a reset and a reload."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.services.interface.environment import environment, solution
 from tests.services.interface.lights import LIGHTS, NOT_FOUND, subscriber
 
 
-async def test_a_restart_keeps_all_of_it(tmp_path: Path) -> None:
+async def test_a_restart_keeps_all_subscriptions(tmp_path: Path) -> None:
     settings = (
         solution("home", subscriptions=[{"publisher": "lights", "parameters": {"count": 1}}]),
         solution("other"),
@@ -25,7 +25,7 @@ async def test_a_restart_keeps_all_of_it(tmp_path: Path) -> None:
         assert before["total"] == 2
     async with environment(*reversed(settings), data=tmp_path / "lab.db") as env:
         assert await env.call("lights", "Interface.listSubscribers") == before
-        assert env.events() == []  # nobody is added anew
+        assert env.events() == []  # no subscriber is added again
         assert await env.call("other", "Lamps.echo", a=1) == {"a": 1}
         assert await env.call("other", "Interface.trigger", event="changed") == NOT_FOUND
     changed = solution("home", subscriptions=[{"publisher": "lights", "parameters": {"count": 7}}])
@@ -36,7 +36,7 @@ async def test_a_restart_keeps_all_of_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("by", ["settings", "folder"])
-async def test_one_whose_publisher_comes_later_is_the_same_after_a_restart(tmp_path: Path, by: str) -> None:
+async def test_a_waiting_subscription_is_the_same_after_a_restart(tmp_path: Path, by: str) -> None:
     (tmp_path / "home" / "services").mkdir(parents=True)
     (tmp_path / "home" / "services" / "Lights.yaml").write_text("count: 1\n")
     named: dict[str, Any] = {"subscriptions": [{"publisher": "lights"}]}
@@ -52,7 +52,7 @@ async def test_one_whose_publisher_comes_later_is_the_same_after_a_restart(tmp_p
         assert await env.call("home", "Lights.echo", a=1) == {"a": 1}
 
 
-async def test_a_reset_keeps_those_of_settings_and_forgets_the_others() -> None:
+async def test_a_reset_keeps_subscriptions_of_settings_and_removes_others() -> None:
     async with environment(
         solution("home", subscriptions=[{"publisher": "lights", "parameters": {"count": 1}}]),
         solution("other"),
@@ -70,18 +70,18 @@ async def test_a_reset_keeps_those_of_settings_and_forgets_the_others() -> None:
         assert await env.interface.subscriptions.calls(first["items"][0]["id"], env.clock.now()) == (0, 0)
 
 
-async def test_a_definition_of_a_cell_stays_over_reset_and_reload() -> None:
+async def test_a_definition_of_a_cell_remains_after_reset_and_reload() -> None:
     async with environment(solution("lights"), solution("home")) as env:
         await env.solutions.configure("lights", "Interface", LIGHTS)
         await env.reset()
         await env.interface.subscribe("home", "lights")
         await env.solutions.replace(env.solutions.get("lights").settings, keep=True)
         assert await env.call("home", "Lights.echo", a=1) == {"a": 1}
-        await env.replace("lights")  # these settings alone
+        await env.replace("lights")  # only these settings
         assert (await env.call("home", "Lights.echo"))["status"] == 404
 
 
-async def test_the_init_script_has_the_service(tmp_path: Path) -> None:
+async def test_the_init_script_can_call_the_service(tmp_path: Path) -> None:
     (tmp_path / "solution.yaml").write_text(
         "formatversion: 1.0.0\ninfo: {name: home}\ninit_script: init.lua\n"
     )

@@ -1,4 +1,4 @@
-"""Schemas of Interface: the keywords of document 3, defaults, and that no schema or value takes long or much."""
+"""Schemas of Interface: the keywords of document 3, defaults, and limits on time and size."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def refused(schema: dict[str, Any], value: object) -> tuple[str, str]:
         ({"maximum": 5, "exclusiveMaximum": False}, 5, 6, "expected at most 5"),
         ({"maximum": 9, "exclusiveMaximum": 5}, 4, 5, "expected less than 5"),
         ({"pattern": "^a.$"}, "aé", "a\n", "expected a text that matches ^a.$"),
-        ({"pattern": "b"}, "abc", "ac", "expected a text that matches b"),  # found anywhere
-        ({"pattern": "^.$"}, "\udc80", "\udc80\udc80", "expected a text that matches ^.$"),  # bytes of Lua
+        ({"pattern": "b"}, "abc", "ac", "expected a text that matches b"),  # matches anywhere
+        ({"pattern": "^.$"}, "\udc80", "\udc80\udc80", "expected a text that matches ^.$"),  # bytes from Lua
         ({"maxLength": 1}, "\U0001f600", "ab", "expected at most 1 characters"),
         ({"minLength": 2}, "ab", "\U0001f600", "expected at least 2 characters"),
         ({"maxItems": 0}, [], [1], "expected at most 0 items"),
@@ -102,11 +102,11 @@ def test_each_keyword_accepts_and_refuses(
         ({}, [[10**400]], "[0][0]"),
     ],
 )
-def test_an_error_says_where(schema: dict[str, Any], value: object, path: str) -> None:
+def test_an_error_has_the_path_of_the_value(schema: dict[str, Any], value: object, path: str) -> None:
     assert refused(schema, value)[0] == path
 
 
-def test_an_error_does_not_hold_the_value() -> None:
+def test_an_error_does_not_contain_the_value() -> None:
     schema = {"properties": {"key": {"type": "string", "maxLength": 3, "pattern": "x", "enum": ["a"]}}}
     with pytest.raises(Invalid) as error:
         Schema.read(schema).filled({"key": "secret"})
@@ -142,27 +142,27 @@ def test_defaults_are_filled_in_at_every_level() -> None:
         "zone1": {"on": True},
         "more": {"other": "yes"},
     }
-    assert given["steps"] == [{}, {"level": 3}]  # what the caller gave stays as it is
+    assert given["steps"] == [{}, {"level": 3}]  # the caller's value is not changed
     assert schema.filled({}) == {"level": 5, "color": {"red": 255}}
 
 
-def test_what_is_filled_in_belongs_to_one_call() -> None:
+def test_a_filled_in_default_belongs_to_one_call() -> None:
     schema = Schema.read({"properties": {"list": {"default": []}}})
     schema.filled({})["list"].append(1)
     assert schema.filled({}) == {"list": []}
 
 
-def test_a_title_is_event_unless_given() -> None:
+def test_the_title_defaults_to_event() -> None:
     assert Schema().title == Schema.read({}).title == "event"
 
 
-def test_nothing_is_the_default_of_the_schema_itself() -> None:
+def test_absent_data_is_replaced_by_the_schemas_default() -> None:
     assert Schema.read({"default": {}, "properties": {"a": {"default": 1}}}).filled(None) == {"a": 1}
     assert Schema().filled(None) is None
     assert Schema.read({"properties": {"a": {"default": 1}}}).filled({"a": None}) == {"a": None}
 
 
-def test_an_empty_table_has_the_form_that_is_asked_for() -> None:
+def test_an_empty_table_has_the_type_of_the_schema() -> None:
     both = {"properties": {"list": {"type": "array"}, "table": {"type": ["object", "null"]}, "any": {}}}
     assert Schema.read(both).filled({"list": {}, "table": [], "any": []}) == {
         "list": [],
@@ -174,7 +174,7 @@ def test_an_empty_table_has_the_form_that_is_asked_for() -> None:
     assert refused({"type": "array"}, {"a": 1}) == ("", "expected array, not object")
 
 
-# --- what a schema may say ----------------------------------------------------------------------------------
+# --- valid and invalid schemas ------------------------------------------------------------------------------
 
 
 @cases(
@@ -214,14 +214,14 @@ def test_an_empty_table_has_the_form_that_is_asked_for() -> None:
         ),
     ],
 )
-def test_what_a_schema_cannot_say_is_refused_with_its_key(schema: dict[str, Any], error: str) -> None:
+def test_an_invalid_schema_is_refused_with_its_key(schema: dict[str, Any], error: str) -> None:
     with pytest.raises(SettingsError) as found:
         Schema.read(schema)
     below = ": " if "default" in error or "true needs" in error else "."
     assert str(found.value).startswith(f"schema{below}{error}")
 
 
-def test_a_schema_is_bounded() -> None:
+def test_the_size_of_a_schema_is_limited() -> None:
     endless: dict[str, Any] = {}
     endless["items"] = endless
     many: dict[str, Any] = {f"p{n}": {} for n in range(501)}
@@ -237,7 +237,7 @@ def test_a_schema_is_bounded() -> None:
             Schema.read(schema)
 
 
-# --- what takes long, and what is much ----------------------------------------------------------------------
+# --- limits of time and size --------------------------------------------------------------------------------
 
 
 @cases(
@@ -261,15 +261,15 @@ def test_a_schema_is_bounded() -> None:
         ),
     ],
 )
-def test_nothing_takes_long(schema: dict[str, Any], value: object) -> None:
+def test_no_validation_takes_long(schema: dict[str, Any], value: object) -> None:
     compiled = Schema.read(schema)
     start = time.thread_time()
     with contextlib.suppress(Invalid):
         compiled.filled(value)
-    assert time.thread_time() - start < 1  # a fifth of a second at most, where nobody measures coverage
+    assert time.thread_time() - start < 1  # a fifth of a second at most, without measurement of coverage
 
 
-def test_a_value_is_bounded() -> None:
+def test_the_size_of_a_value_is_limited() -> None:
     deep: object = 1
     for _ in range(DEEPEST):
         deep = [deep]
@@ -288,7 +288,7 @@ def test_a_value_is_bounded() -> None:
     assert Schema().filled([0] * (MOST_ITEMS - 1))
 
 
-def test_defaults_do_not_make_a_small_value_large() -> None:
+def test_defaults_do_not_enlarge_a_value_much() -> None:
     schema = Schema.read({"items": {"properties": {"a": {"default": list(range(1000))}}}})
     with pytest.raises(Invalid, match="at most 10000 values in all"):
         schema.filled([{}] * 5000)
@@ -331,7 +331,7 @@ def _schemas(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 
 @given(st.recursive(st.fixed_dictionaries({}, optional=KEYWORDS), _schemas, max_leaves=4), VALUES)
-def test_it_accepts_what_jsonschema_accepts(schema: dict[str, Any], value: object) -> None:
+def test_it_accepts_the_same_values_as_jsonschema(schema: dict[str, Any], value: object) -> None:
     try:
         accepted = Schema.read(schema).filled(value) == value
     except Invalid:
@@ -339,11 +339,11 @@ def test_it_accepts_what_jsonschema_accepts(schema: dict[str, Any], value: objec
     assert accepted == Draft7Validator(schema).is_valid(value)
 
 
-# --- what the import of jsonschema takes ---------------------------------------------------------------------
+# --- the cost of importing jsonschema -----------------------------------------------------------------------
 
 
 @pytest.mark.skipif(find_spec("rfc3987_syntax") is None, reason="jsonschema is here without its extras")
-def test_the_grammar_of_a_format_that_nobody_checks_is_not_built() -> None:
+def test_the_grammar_of_an_unchecked_format_is_not_built() -> None:
     code = """
 import sys, types, labkit.services.interface.validation, jsonschema
 assert not {"lark", "rfc3987_syntax"} & sys.modules.keys()

@@ -1,4 +1,4 @@
-"""Who subscribes to whom: by settings, folders and cells, over changes."""
+"""Subscriptions by settings, folders and cells, and their changes."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ async def env() -> AsyncIterator[Environment]:
 
 
 class TestSettings:
-    async def test_one_that_waits_is_told(self, env: Environment) -> None:
+    async def test_a_waiting_subscription_is_reported(self, env: Environment) -> None:
         home = await env.add("home", subscriptions=[{"publisher": "lights"}])
         assert home.warnings == ["subscriptions[0] to 'lights' waits: nobody publishes it yet"]
         assert (await env.call("home", "Lights.echo"))["status"] == 404
-        await env.add("lights")  # publishes nothing
+        await env.add("lights")  # it publishes nothing
         assert (await env.call("home", "Lights.echo"))["status"] == 404
         await env.solutions.configure("lights", "Interface", LIGHTS)
         assert await env.call("home", "Lights.echo") == {}
@@ -44,7 +44,7 @@ class TestSettings:
             ({"triggers": {"changed": 1}}, "triggers.changed: expected an event"),
         ],
     )
-    async def test_what_cannot_be_is_refused_and_nothing_is_added(
+    async def test_an_impossible_subscription_is_refused_and_nothing_is_added(
         self, env: Environment, named: dict[str, Any], problem: str
     ) -> None:
         await env.add("lights", LIGHTS)
@@ -57,14 +57,14 @@ class TestSettings:
             await env.replace("home", subscriptions=[{"publisher": "lights", **named}])
         assert await env.call("home", "Lights.echo", a=1) == {"a": 1}
 
-    async def test_two_of_one_key_are_refused(self, env: Environment) -> None:
+    async def test_two_subscriptions_with_one_key_are_refused(self, env: Environment) -> None:
         await env.add("lights", LIGHTS)
         await env.add("lamps", {"default_script_key": "LIGHTS"})
         with pytest.raises(SettingsError, match="script_key: another one is 'LIGHTS'"):
             await env.add("home", subscriptions=[{"publisher": "lights"}, {"publisher": "lamps"}])
         assert list(env.interface.subscriptions) == []
 
-    async def test_one_that_is_not_on_the_whitelist_and_waits_does_not_stop_its_publisher(
+    async def test_a_waiting_subscriber_that_is_not_whitelisted_does_not_stop_its_publisher(
         self, env: Environment
     ) -> None:
         shed = await env.add("shed", business="other", subscriptions=[{"publisher": "later"}])
@@ -80,9 +80,7 @@ class TestFolders:
             (path / "services" / f"{name}.yaml").write_text(text)
         return path
 
-    async def test_a_changed_or_missing_file_is_followed_on_reload(
-        self, env: Environment, tmp_path: Path
-    ) -> None:
+    async def test_a_reload_follows_changed_and_missing_files(self, env: Environment, tmp_path: Path) -> None:
         folder = self.folder(tmp_path, lights="count: 4\n")
         await env.add("lights", LIGHTS)
         home = await env.add("home", path=[folder])
@@ -95,13 +93,13 @@ class TestFolders:
         await env.solutions.replace(home.settings, keep=True)
         assert await subscriber(env) is None
 
-    async def test_one_that_cannot_be_is_a_warning(self, env: Environment, tmp_path: Path) -> None:
+    async def test_an_impossible_file_is_a_warning(self, env: Environment, tmp_path: Path) -> None:
         await env.add("lights", LIGHTS)
         home = await env.add("home", path=[self.folder(tmp_path, lights="count: none\n")])
         assert home.warnings == ["services/lights.yaml: parameters: count: expected integer, not string"]
         assert await subscriber(env) is None
 
-    async def test_files_of_other_services_mean_nothing(self, env: Environment, tmp_path: Path) -> None:
+    async def test_files_of_other_services_are_ignored(self, env: Environment, tmp_path: Path) -> None:
         home = await env.add("home", path=[self.folder(tmp_path, twilio="a: 1\n", keystore="")])
         await env.add("lights", LIGHTS)
         assert (list(env.interface.subscriptions), home.warnings) == ([], [])
@@ -127,7 +125,9 @@ class TestWhileItRuns:
         return handler
 
     @pytest.mark.parametrize(("returned", "moves"), [(8, True), (7, False)])
-    async def test_what_is_written_back_is_an_update(self, env: Any, returned: int, moves: bool) -> None:
+    async def test_parameters_written_back_by_a_handler_are_an_update(
+        self, env: Any, returned: int, moves: bool
+    ) -> None:
         async def handler(subscription: object) -> object:
             await env.clock.advance(seconds=5)
             return {"parameters": {"count": returned}}
@@ -137,7 +137,7 @@ class TestWhileItRuns:
         found = await subscriber(env)
         assert (found["updated_at"] > found["created_at"]) is moves
 
-    async def test_the_publisher_may_use_it_at_once(self, env: Any) -> None:
+    async def test_the_publisher_may_use_the_subscription_at_once(self, env: Any) -> None:
         lights = env.solutions.get("lights")
         script = (
             "return {parameters = {got = Interface.triggerOne{target = 'home', event = 'changed', data = 1}}}"
@@ -146,19 +146,19 @@ class TestWhileItRuns:
         await env.interface.subscribe("home", "lights")
         assert (await subscriber(env))["parameters"]["got"] == ["default", 1]
 
-    async def test_what_cannot_be_written_back_is_a_warning(self, env: Any) -> None:
+    async def test_invalid_parameters_written_back_are_a_warning(self, env: Any) -> None:
         lights = env.solutions.get("lights")
         lights.on("interface", "subscriberAdded", lua="return {parameters = {count = 'many'}}", replace=True)
         await env.interface.subscribe("home", "lights")
         assert (await subscriber(env))["parameters"] == {"region": "north"}
         assert "expected integer, not string" in lights.warnings[-1]
 
-    async def test_a_handler_that_fails_stops_nobody(self, env: Any) -> None:
+    async def test_a_handler_that_fails_prevents_nothing(self, env: Any) -> None:
         env.solutions.get("lights").on("interface", "subscriberAdded", lua="error('no')", replace=True)
         await env.interface.subscribe("home", "lights")
         assert await env.call("home", "Lights.echo", a=1) == {"a": 1}
 
-    async def test_it_is_one_of_the_services_that_scripts_list(self, env: Any) -> None:
+    async def test_scripts_list_it_as_a_service(self, env: Any) -> None:
         await env.interface.subscribe("home", "lights")
         await env.interface.subscribe("other", "lights")
         listed = await env.call("home", "Config.listServices", type="interface")
@@ -166,7 +166,7 @@ class TestWhileItRuns:
             {"id": "home.Lights", "type": "interface", "service": "Lights", "script_key": "lights"}
         ]
 
-    async def test_one_is_enough(self, env: Any) -> None:
+    async def test_a_repeated_subscription_is_the_same(self, env: Any) -> None:
         await env.interface.subscribe("home", "lights")
         with pytest.raises(SettingsError, match="home is subscribed to lights already"):
             await env.interface.subscribe("home", "lights", script_key="lamps")
@@ -178,7 +178,7 @@ class TestWhileItRuns:
             await env.interface.subscribe("home", "other")
         assert len(list(env.interface.subscriptions)) == 1
 
-    async def test_a_removed_one_is_over(self, env: Any) -> None:
+    async def test_a_removed_subscription_has_ended(self, env: Any) -> None:
         made = await env.interface.subscribe("home", "lights")
         solution_ = env.solutions.get("home")
         assert solution_.find("lights", "changed") is not None  # the default script
@@ -200,7 +200,7 @@ class TestWhileItRuns:
         await env.add("home")
         assert (await env.call("home", "Lights.echo"))["status"] == 404
 
-    async def test_removing_a_publisher_ends_those_to_it(self, env: Any) -> None:
+    async def test_removing_a_publisher_ends_its_subscriptions(self, env: Any) -> None:
         await env.interface.subscribe("home", "lights")
         await env.solutions.remove("lights")
         assert list(env.interface.subscriptions) == []

@@ -1,4 +1,4 @@
-"""Events that a publisher sends: trigger and triggerOne, their modes, what a subscriber makes of them."""
+"""Events of a publisher: trigger and triggerOne, their modes, and results of subscribers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.cases import cases
-from tests.services.interface.environment import Environment, environment, keeps, solution
+from tests.services.interface.environment import Environment, environment, solution, storing_handler
 
 LIGHTS = {
     "operations": [{"name": "echo", "script": "return event"}],
@@ -65,16 +65,16 @@ async def test_async_acknowledges_and_drops_results(env: Environment) -> None:
     settled = asyncio.create_task(env.settle())
     for _ in range(20):
         await asyncio.sleep(0)
-    assert not settled.done()  # deliveries under way are activity
+    assert not settled.done()  # deliveries in progress are pending work
     gate.set()
     await settled
     assert got == [{"n": 0}, {"n": 1}, {"n": 2}]  # in order
 
 
-async def test_what_is_sent_is_as_it_was_when_it_was_sent(env: Environment) -> None:
+async def test_a_sent_event_is_a_copy(env: Environment) -> None:
     got: list[Any] = []
     for id in IDS:
-        env.solutions.get(id).on("lights", "plain", keeps(got))
+        env.solutions.get(id).on("lights", "plain", storing_handler(got))
     data = {"list": [1]}
     await trigger(env, "plain", data=data)
     data["list"].append(2)
@@ -83,7 +83,7 @@ async def test_what_is_sent_is_as_it_was_when_it_was_sent(env: Environment) -> N
     assert sorted(map(str, got)) == ["{'list': [1, 3]}", "{'list': [1]}", "{'list': [1]}"]
 
 
-async def test_trigger_one_gives_the_error_of_the_handler(env: Environment) -> None:
+async def test_trigger_one_returns_the_error_of_the_handler(env: Environment) -> None:
     home = env.solutions.get("home")
     home.on("lights", "plain", lua="return {error = 'no lamp', status = 409, type = 'LampError'}")
     assert await trigger_one(env, "home", "plain") == {
@@ -124,7 +124,7 @@ async def test_trigger_one_gives_the_error_of_the_handler(env: Environment) -> N
 )
 async def test_wrong_arguments(env: Environment, arguments: dict[str, Any], problem: str) -> None:
     ran: list[Any] = []
-    env.solutions.get("home").on("lights", "plain", keeps(ran))
+    env.solutions.get("home").on("lights", "plain", storing_handler(ran))
     for operation in ("trigger", "triggerOne"):
         answer = await env.call("lights", f"Interface.{operation}", target="home", **arguments)
         assert (answer["status"], answer["error"]) == (400, problem)
@@ -161,7 +161,7 @@ class TestTriggersMap:
             subscription = await env.interface.update(subscription, triggers={"plain": entry})
             assert await trigger_one(env, "home", "plain", data=1) == expected
 
-    async def test_two_publishers_may_use_one_handler_each_with_its_own_name(self, env: Environment) -> None:
+    async def test_two_publishers_may_use_one_handler_with_separate_names(self, env: Environment) -> None:
         await env.add(
             "fan",
             subscriptions=[
@@ -178,7 +178,7 @@ class TestTriggersMap:
             assert (one[0] != "nil", two) == (True, ["nil", "x"])
 
 
-async def test_a_publisher_that_sends_too_much_is_told(env: Environment) -> None:
+async def test_a_publisher_with_too_many_pending_events_gets_an_error(env: Environment) -> None:
     gate = asyncio.Event()
 
     @env.solutions.get("home").on("lights", "plain")
@@ -206,7 +206,7 @@ class TestSubscribers:
             {"parameters": {"a": "x" * 200_000}},
         ],
     )
-    async def test_what_cannot_be_set_changes_nothing(self, env: Environment, wrong: dict[str, Any]) -> None:
+    async def test_invalid_values_change_nothing(self, env: Environment, wrong: dict[str, Any]) -> None:
         before = await env.call("lights", "Interface.getSubscriber", subscriber_id="home")
         answer = await env.call("lights", "Interface.setSubscriber", subscriber_id="home", **wrong)
         assert (answer["status"], len(answer["error"]) < 300) == (400, True)

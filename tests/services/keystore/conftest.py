@@ -1,4 +1,4 @@
-"""A real Redis for the tests that compare with one."""
+"""Fixture: a real Redis for tests that compare with it."""
 
 from __future__ import annotations
 

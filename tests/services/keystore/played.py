@@ -1,4 +1,4 @@
-"""Random commands for the tests: valid ones and nearly valid ones, all commands of the list."""
+"""Random commands for the tests: valid and nearly valid ones, of all commands of the list."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 DAY = 86_400
 
-# Each command with the forms that its arguments may take, between bars. A word names a kind of argument below
-# or stands for itself; a form with `!` is refused as it is.
+# Each command with the possible forms of its arguments, between bars. A word is a kind of argument below,
+# or literal; a form with `!` is refused in any case.
 FORMS = {
     "get": "",
     "set": """value | value EX ahead | value PX ahead_ms | value EXAT at | value PXAT at_ms | value NX
@@ -115,7 +115,7 @@ FAR = [
 ]
 BAD_FLOATS = ["", "abc", "1.5.2", " 1", "1 ", "nan", "1,5", "--1", "1e", ".", "1_0", "0x10"]
 
-# Each kind of argument: what may stand there, and what may not.
+# Each kind of argument: valid values, and invalid ones.
 GOOD = {
     "value": ["", "a", "b", "hello", "10", "-3", "3.5", "0", "zero\0byte", "ünï", "x" * 70, str(2**63 - 1)],
     "number": ["0", "1", "-7", "100", "12345", "0"],
@@ -175,7 +175,7 @@ EXTRA = ["foo", "", "NX", "LIMIT", "10"]
 STRING, NUMBER, LIST, SET, SCORED, LEXICAL, HASH, NONE = "s", "n", "l", "t", "z", "x", "h", "missing"
 OWN_KEYS = {STRING: ["s1", "s2", "s3"], NUMBER: ["n1", "n2"], LIST: ["l1", "l2"], SET: ["t1", "t2"]}
 OWN_KEYS |= {SCORED: ["z1", "z2"], LEXICAL: ["x1", "x2"], HASH: ["h1", "h2"], NONE: ["missing"]}
-ELSEWHERE = [STRING, LIST, SET, HASH, NONE]  # where commands are played by mistake
+ELSEWHERE = [STRING, LIST, SET, HASH, NONE]  # probability of a command on a key of another type
 KEYS = [key for keys in OWN_KEYS.values() for key in keys]
 STRINGS = frozenset(
     "get set setnx strlen append bitcount bitpos getbit setbit getrange getset setex psetex".split()
@@ -185,8 +185,8 @@ ANY = frozenset("del type exists expire pexpireat pexpire expireat pttl ttl pers
 
 
 @dataclass(frozen=True)
-class Played:
-    """A command with one mistake at most, so that there is one error to expect."""
+class RandomCommand:
+    """A command with at most one mistake, so that there is one error to expect."""
 
     name: str
     key: str
@@ -196,8 +196,8 @@ class Played:
         return f"{self.name} {self.key} {self.args}"
 
 
-class Player:
-    """Plays commands from a seed; each of the list comes up equally often.
+class CommandGenerator:
+    """Generator of commands from a seed; each command of the list is equally frequent.
 
     now: seconds since 1970; exact: only decimal fractions whose sums are exact in any machine's floats.
     """
@@ -207,16 +207,16 @@ class Player:
         self._now = now
         self._good = {**GOOD, "decimal": EXACT_DECIMALS} if exact else GOOD
 
-    def play(self, count: int) -> Iterator[Played]:
-        """`count` commands, some of them spelled in capitals."""
+    def play(self, count: int) -> Iterator[RandomCommand]:
+        """Return `count` commands, some of them in capitals."""
         names = list(FORMS)
         for _ in range(count):
             played = self._command(self._chance.choice(names))
             if self._chance.random() < 0.2:
-                played = Played(played.name.upper(), played.key, played.args)
+                played = RandomCommand(played.name.upper(), played.key, played.args)
             yield played
 
-    def _command(self, name: str) -> Played:
+    def _command(self, name: str) -> RandomCommand:
         chance = self._chance
         words = chance.choice(FORMS[name].split("|")).split()
         refused = words[:1] == ["!"]
@@ -239,10 +239,10 @@ class Player:
             args = args[:-1]
         elif mistake == "key" and kind:
             key = chance.choice([key for other in ELSEWHERE for key in OWN_KEYS[other]])
-        return Played(name, key, args)
+        return RandomCommand(name, key, args)
 
     def _kind(self, name: str, words: list[str]) -> str | None:
-        """Which keys a command is meant for; None for any."""
+        """Return the type of keys that a command needs; None for any."""
         if name in ANY:
             return None
         if name in NUMBERS:

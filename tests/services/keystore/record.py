@@ -1,8 +1,8 @@
-"""Records what a real Redis gives to commands, for the checks: python -m tests.services.keystore.record URL.
+"""Recorder of a real Redis' results for the checks: python -m tests.services.keystore.record URL.
 
-Random ones, and those at whose edges something was wrong before.
+Records random commands, and commands at edges that had faults before.
 
-Without what time or chance decide, and without what is known to differ (test_differential.py).
+Omits results that depend on time or chance, and known differences (test_differential.py).
 """
 
 from __future__ import annotations
@@ -18,16 +18,21 @@ from typing import Any
 
 from labkit.conformance.keystore.operations import checks_recorded
 from labkit.core.clock import Clock
-from tests.services.keystore.played import FORMS, KEYS, Played, Player
+from tests.services.keystore.played import FORMS, KEYS, CommandGenerator, RandomCommand
 from tests.services.keystore.stores import opened
-from tests.services.keystore.test_differential import Outcome, Pair, arranged, known, same
+from tests.services.keystore.test_differential import Outcome, Pair, arranged, is_equal, is_known
 
 SEED = 7
 COUNT = 2000
 NEVER = {"spop", "srandmember", *(name for name in FORMS if "expire" in name or "ttl" in name)}
 NEVER |= {"persist", "setex", "psetex"}
 DIGITS = ("1", "-7", "12345", "1.2345678901234567", "-9.007199254740993")
-LENGTHS = ("9", "98", "987654321", "-98765432109876543")  # a number's form depends on how many digits it has
+LENGTHS = (
+    "9",
+    "98",
+    "987654321",
+    "-98765432109876543",
+)  # the format of a number depends on its count of digits
 EDGES = tuple(str(2**power + more) for power in (52, 53, 63, 64) for more in (-1, 0, 1, 2))
 EDGES += (
     "-0",
@@ -39,7 +44,7 @@ EDGES += (
     "-4503599627370497",
 )
 FORMS_OF_LISTS = tuple(name for name in FORMS if name[0] in "lr")
-SUMS = 60  # of random numbers
+SUMS = 60  # sums of random numbers
 SUMS_OF = (
     (str(2**64 - 1), "1"),
     (str(2**64 - 1), "0.5"),
@@ -60,7 +65,7 @@ SUMS_OF = (
 )
 TIMES = {"EX", "PX", "EXAT", "PXAT", "ex"}
 AT_EDGES = [
-    Played(name, key, args)
+    RandomCommand(name, key, args)
     for name, key, args in (
         ("set", "number", ["5"]),
         ("zadd", "sorted", ["0", "a", "0", "b"]),
@@ -116,7 +121,7 @@ AT_EDGES = [
 
 
 async def record(url: str) -> list[list[Any]]:
-    """The rows: command, key, arguments, and a list with the value, or an error's text (None where it may vary)."""
+    """Return the rows: command, key, arguments, and a list with the value, or an error's text (None if it may vary)."""
     clock = Clock()
     rows: list[list[Any]] = []
     async with (
@@ -125,33 +130,35 @@ async def record(url: str) -> list[list[Any]]:
     ):
         await real.call("clear")
         pair = Pair(embedded.keystore, real.keystore, clock.seconds())
-        for played in (*Player(SEED, pair.now).play(COUNT), *AT_EDGES):
+        for played in (*CommandGenerator(SEED, pair.now).play(COUNT), *AT_EDGES):
             if played.name.lower() in NEVER or TIMES & {*played.args}:
                 continue
-            one, other = await pair.both(played.name, played.key, *played.args)
-            if same(played.name.lower(), one, other):
+            one, other = await pair.outcomes_of(played.name, played.key, *played.args)
+            if is_equal(played.name.lower(), one, other):
                 rows.append([played.name, played.key, played.args, _shown(played, one, other)])
             else:
-                assert known(played, one, other), f"{played}: embedded {one}, real {other}"
-                await pair.both("del", played.key)
-                rows.append(["del", played.key, [], None])  # whatever it holds
+                assert is_known(played, one, other), f"{played}: embedded {one}, real {other}"
+                await pair.outcomes_of("del", played.key)
+                rows.append(["del", played.key, [], None])  # whatever its value
         for row in (*numbers(), *arities()):
-            one, other = await pair.both(*row)
-            if not same(row[0], one, other):
-                assert known(Played(row[0], row[1], [*row[2:]]), one, other), (
+            one, other = await pair.outcomes_of(*row)
+            if not is_equal(row[0], one, other):
+                assert is_known(RandomCommand(row[0], row[1], [*row[2:]]), one, other), (
                     f"{row}: embedded {one}, real {other}"
                 )
                 continue
-            rows.append([row[0], row[1], [*row[2:]], _shown(Played(row[0], row[1], [*row[2:]]), one, other)])
+            rows.append(
+                [row[0], row[1], [*row[2:]], _shown(RandomCommand(row[0], row[1], [*row[2:]]), one, other)]
+            )
         for key in KEYS:
-            kind, _ = await pair.both("type", key)
+            kind, _ = await pair.outcomes_of("type", key)
             rows.append(["type", key, [], [kind.value]])
         await real.call("clear")
     return rows
 
 
 def numbers() -> Iterator[tuple[str, ...]]:
-    """Scores and sums of every size: what changes is the form of a number, its digits and where they end."""
+    """Return scores and sums of every size, which differ in the format, the digits and the end of the number."""
     scores = [
         *EDGES,
         *(f"{digits}e{power}" for digits, power in product(DIGITS, (*range(-30, 31, 3), -7, -5, 308))),
@@ -179,7 +186,7 @@ def numbers() -> Iterator[tuple[str, ...]]:
 
 
 def arities() -> Iterator[tuple[str, ...]]:
-    """Every command with few arguments, on a key of its own and on one of the wrong type."""
+    """Return every command with few arguments, on a key of its own and on one of the wrong type."""
     yield "rpush", "items", "a", "b"
     for name in FORMS:
         for count in range(4):
@@ -200,7 +207,7 @@ def _decimal(chance: random.Random) -> str:
     )
 
 
-def _shown(played: Played, one: Outcome, other: Outcome) -> Any:
+def _shown(played: RandomCommand, one: Outcome, other: Outcome) -> Any:
     if other.kind == "value":
         return [arranged(played.name.lower(), other.value)]
     return other.text if one.text == other.text else ""

@@ -1,4 +1,4 @@
-"""A Keystore as the tests use it."""
+"""Keystores for tests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ACME = Caller("acme")
 
 
 class Lab:
-    """A Keystore that was started, with the clock and the database it stands on."""
+    """A started Keystore, with its clock and its database."""
 
     def __init__(self, context: Context, keystore: Keystore) -> None:
         self.clock = context.clock
@@ -28,17 +28,17 @@ class Lab:
         self._services = Services(context, [keystore])
 
     async def call(self, operation: str, caller: Caller = ACME, /, **parameters: Any) -> Any:
-        """The result of an operation or its error object, as scripts get it."""
+        """Return the result of an operation or its error object, as scripts get it."""
         return await self._services.call(caller, "Keystore", operation, parameters)
 
     async def command(self, command: str, key: str, *args: Any) -> Any:
-        """The value of a command; fails where it is refused or over."""
+        """Return the value of a command. Raises AssertionError if it is refused."""
         result = await self.call("command", command=command, key=key, args=[*args])
         assert "status" not in result, result
         return result.get("value")
 
     async def refused(self, command: str, key: str, *args: Any) -> tuple[int, str]:
-        """Status and text of a command that is refused."""
+        """Return status and text of a command that is refused."""
         result = await self.call("command", command=command, key=key, args=[*args])
         return result["status"], result["error"]
 
@@ -52,7 +52,7 @@ async def opened(
     quota: int | None = None,
     **settings: Any,
 ) -> AsyncIterator[Lab]:
-    """A lab's Keystore: on a virtual clock and a seed unless told otherwise, in memory or in a file."""
+    """Provide a lab's Keystore, by default on a virtual clock with a seed, in memory or in a file."""
     context = make_context(Entry("acme"), clock=clock, data=path, keystore=url, **settings)
     open_database(context)
     keystore = Keystore(context, quota=quota)

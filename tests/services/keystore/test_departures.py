@@ -1,6 +1,6 @@
-"""Where fakeredis is not Redis: an example of each row of the two tables that settle it.
+"""Differences between fakeredis and Redis: an example of each row of the two tables that correct them.
 
-A row whose example fakeredis answers as the table does has become needless.
+If fakeredis answers a row's example as the table does, the row is no longer needed.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from labkit.services.keystore.outside import ExternalRedis
 from labkit.services.keystore.rewrites import LARGEST_BIT, MOST_MEMBERS, REWRITES
 from tests.cases import cases
 
-START = 1_767_225_600.9365  # in the middle of a second, where cut times show
-LAST = 2**63 - 1  # the latest time, in milliseconds
+START = 1_767_225_600.9365  # in the middle of a second, where truncated times show
+LAST = 2**63 - 1  # the latest possible time, in milliseconds
 NOT_AN_INTEGER = "ERR value is not an integer or out of range"
 NOT_A_FLOAT = "ERR min or max is not a float"
 SYNTAX = "ERR syntax error"
@@ -35,10 +35,10 @@ Result: TypeAlias = "Reply | str"  # or the text of a refusal
 
 
 class Example(NamedTuple):
-    """A command of the key k, or `then` after it; before: commands that fill the key.
+    """A command on the key k, or `then` after it; before: commands that fill the key.
 
-    fakeredis, ours: what each replies. compared: whether Redis replies as we do; it does not where a limit is our own,
-    and cannot be asked where the reply depends on the millisecond.
+    fakeredis, ours: the reply of each. compared: whether Redis replies as we do; it does not where a limit is our own,
+    and cannot be compared if the reply depends on the millisecond.
     """
 
     command: str
@@ -118,7 +118,7 @@ def embedded() -> Embedded:
 async def outcome(
     store: Embedded | ExternalRedis, text: str, run: Callable[..., Reply] | None = None
 ) -> Result:
-    """The reply to a command, or the text of its refusal. run: what runs it, if not the store as it is."""
+    """Return the reply to a command, or the text of its refusal. run: another function that runs it."""
     try:
         return await store.execute(of(text)) if run is None else run(*of(text))
     except ServiceError as error:
@@ -131,7 +131,7 @@ def test_each_row_has_an_example() -> None:
 
 
 @cases("name", EXAMPLES)
-async def test_a_command_is_rewritten_because_fakeredis_replies_otherwise(name: str) -> None:
+async def test_fakeredis_replies_differently_to_a_rewritten_command(name: str) -> None:
     example = EXAMPLES[name]
     for raw, expected in ((True, example.fakeredis), (False, example.ours)):
         store = embedded()
@@ -144,7 +144,7 @@ async def test_a_command_is_rewritten_because_fakeredis_replies_otherwise(name: 
 
 
 @cases("name", [name for name, each in EXAMPLES.items() if each.compared])
-async def test_redis_replies_as_the_rewritten_command(name: str, redis_url: str) -> None:
+async def test_redis_replies_like_the_rewritten_command(name: str, redis_url: str) -> None:
     example = EXAMPLES[name]
     redis = ExternalRedis(Clock(), redis_url)
     await redis.start()
@@ -162,9 +162,7 @@ async def test_redis_replies_as_the_rewritten_command(name: str, redis_url: str)
 
 
 @cases("theirs", WORDED)
-async def test_a_refusal_is_worded_as_redis_does(
-    theirs: str, redis_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_refusal_has_redis_text(theirs: str, redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     command = WORDED[theirs]
     name = command.partition(" ")[0].lower()
     store = embedded()

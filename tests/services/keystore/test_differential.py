@@ -1,6 +1,6 @@
-"""The embedded Keystore against a real Redis: random commands in step, the same value or kind of error.
+"""Differential test of the embedded Keystore and a real Redis: same values or kinds of errors for random commands.
 
-LABKIT_SIZE=full plays many more. Times are a day or more away, or past: the edges of expiry are in
+LABKIT_SIZE=full runs many more. Times are a day or more away, or past: the edges of expiry are in
 the check at-the-second.
 """
 
@@ -20,13 +20,13 @@ from labkit.core.clock import Clock
 from labkit.core.errors import ServiceError
 from labkit.services.keystore import Keystore
 from labkit.services.keystore.commands import COMMANDS
-from tests.services.keystore.played import FORMS, KEYS, Played, Player
+from tests.services.keystore.played import FORMS, KEYS, CommandGenerator, RandomCommand
 from tests.services.keystore.stores import ACME, opened
 from tests.sizes import size
 
 SEED = 2026
-X87 = platform.machine().lower() in ("x86_64", "amd64")  # whose long double INCRBYFLOAT adds with; ours too
-SLACK = 5  # seconds that may pass between the two
+X87 = platform.machine().lower() in ("x86_64", "amd64")  # long double of INCRBYFLOAT, also ours
+SLACK = 5  # seconds that may pass between both calls
 
 ERRORS = {
     "wrong type": "^WRONGTYPE ",
@@ -42,13 +42,13 @@ ERRORS = {
     "lexical range": "^ERR min or max not valid string range item$",
     "no key": "^ERR no such key$",
     "expiry": "^ERR invalid expire time in '",
-    "key": "^Parameter args validation failed: ",  # ours: a key among the arguments
+    "key": "^Parameter args validation failed: ",  # our refusal: a key among the arguments
 }
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a command came to: a value, or a kind of error."""
+    """Outcome of a command: a value, or a kind of error."""
 
     kind: str
     value: object = None
@@ -57,9 +57,9 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Known:
-    """A difference that is known, with its reason. The outcomes are kinds of error, or `value`.
+    """A known difference with its reason. The outcomes are kinds of errors, or `value`.
 
-    names: the commands that it concerns, all if empty; mark: what then stands in an argument.
+    names: the commands with the difference, all if empty; mark: a part of an argument that leads to it.
     """
 
     reason: str
@@ -68,7 +68,7 @@ class Known:
     real: str
     mark: str = ""
 
-    def covers(self, played: Played, embedded: Outcome, real: Outcome) -> bool:
+    def covers(self, played: RandomCommand, embedded: Outcome, real: Outcome) -> bool:
         return (
             (embedded.kind, real.kind) == (self.embedded, self.real)
             and (not self.names or played.name.lower() in self.names.split())
@@ -85,10 +85,10 @@ KNOWN = [
 ]
 
 
-def known(played: Played, embedded: Outcome, real: Outcome) -> bool:
-    """Is this difference one of those above, or a key of the wrong type and a wrong argument at once?
+def is_known(played: RandomCommand, embedded: Outcome, real: Outcome) -> bool:
+    """Return whether a difference is a known one, or a key of the wrong type together with a wrong argument.
 
-    Redis and fakeredis look at the two in different order; both refuse.
+    Redis and fakeredis check the two in different order; both refuse.
     """
     refusals = {embedded.kind, real.kind} - {"value"}
     if len(refusals) == 2 and "wrong type" in refusals:
@@ -96,8 +96,8 @@ def known(played: Played, embedded: Outcome, real: Outcome) -> bool:
     return any(each.covers(played, embedded, real) for each in KNOWN)
 
 
-async def run(keystore: Keystore, played: Played) -> Outcome:
-    """Play a command, through the arguments' validation as a script would."""
+async def run(keystore: Keystore, played: RandomCommand) -> Outcome:
+    """Run a command with validation of its arguments, as for a script."""
     declared = keystore.operations["command"]
     parameters = {"command": played.name, "key": played.key, "args": played.args}
     try:
@@ -109,8 +109,8 @@ async def run(keystore: Keystore, played: Played) -> Outcome:
     return Outcome("value", result.get("value"))
 
 
-def same(name: str, embedded: Outcome, real: Outcome) -> bool:
-    """Do the two say the same, but for the order of a hash's fields and the passing of time?"""
+def is_equal(name: str, embedded: Outcome, real: Outcome) -> bool:
+    """Return whether both values are equal, except for the order of a hash's fields and the passing of time."""
     if embedded.kind != real.kind or embedded.kind != "value":
         return embedded.kind == real.kind
     one, other = (arranged(name, outcome.value) for outcome in (embedded, real))
@@ -120,7 +120,7 @@ def same(name: str, embedded: Outcome, real: Outcome) -> bool:
 
 
 def arranged(name: str, value: Any) -> object:
-    """A value, sorted where Redis promises no order."""
+    """Return a value, sorted if Redis promises no order."""
     if name in ("hkeys", "hvals"):
         return sorted(value)
     if name == "hscan":
@@ -134,7 +134,7 @@ def chosen(value: Any) -> list[str]:
 
 
 class Pair:
-    """The embedded store and a real Redis, with the same contents."""
+    """The embedded store and a real Redis, with equal contents."""
 
     def __init__(self, embedded: Keystore, real: Keystore, now: int) -> None:
         self.embedded = embedded
@@ -142,47 +142,47 @@ class Pair:
         self.now = now
         self.differed = 0
 
-    async def both(self, name: str, key: str, *args: str) -> tuple[Outcome, Outcome]:
-        """What a command comes to on each."""
-        played = Played(name, key, [*args])
+    async def outcomes_of(self, name: str, key: str, *args: str) -> tuple[Outcome, Outcome]:
+        """Return the outcome of a command on each."""
+        played = RandomCommand(name, key, [*args])
         return await run(self.embedded, played), await run(self.real, played)
 
-    async def play(self, played: Played) -> Outcome:
-        """Play a command on both, which must agree but for what is known. What it came to on the real one."""
+    async def play(self, played: RandomCommand) -> Outcome:
+        """Run a command on both, which must agree except for known differences; return the outcome of the real one."""
         name = played.name.lower()
-        held = await run(self.real, Played("smembers", played.key, [])) if name in DRAWING else None
-        embedded, real = await self.both(played.name, played.key, *played.args)
+        held = await run(self.real, RandomCommand("smembers", played.key, [])) if name in DRAWING else None
+        embedded, real = await self.outcomes_of(played.name, played.key, *played.args)
         if held is not None and embedded.kind == real.kind == "value":
-            agree = drawn_alike(played, embedded.value, real.value, held.value)
-            if name == "spop":  # both lose what either drew
-                await self.both("srem", played.key, *chosen(embedded.value), *chosen(real.value))
+            agree = is_equal_draw(played, embedded.value, real.value, held.value)
+            if name == "spop":  # both remove the members that either drew
+                await self.outcomes_of("srem", played.key, *chosen(embedded.value), *chosen(real.value))
         else:
-            agree = same(name, embedded, real)
+            agree = is_equal(name, embedded, real)
         if not agree:
-            assert known(played, embedded, real), f"{played}: embedded {embedded}, real {real}"
+            assert is_known(played, embedded, real), f"{played}: embedded {embedded}, real {real}"
             self.differed += 1
-            await self.both("del", played.key)  # they may hold different things now
+            await self.outcomes_of("del", played.key)  # their contents may differ now
         return real
 
     async def compare_contents(self) -> None:
-        """Every key must hold the same on both, for the same time."""
+        """Assert that every key has the same value on both, for the same time."""
         reads = {"string": ["get"], "list": ["lrange", "0", "-1"], "set": ["smembers"]}
         reads |= {"hash": ["hgetall"], "zset": ["zrange", "0", "-1", "WITHSCORES"]}
         for key in KEYS:
-            kind, real_kind = await self.both("type", key)
+            kind, real_kind = await self.outcomes_of("type", key)
             assert kind == real_kind
             if kind.value != "none":
                 name, *args = reads[str(kind.value)]
-                held, really_held = await self.both(name, key, *args)
+                held, really_held = await self.outcomes_of(name, key, *args)
                 assert held == really_held
-            assert same("ttl", *await self.both("ttl", key))
+            assert is_equal("ttl", *await self.outcomes_of("ttl", key))
 
 
 DRAWING = frozenset({"spop", "srandmember"})
 
 
-def drawn_alike(played: Played, one: Any, other: Any, held: Any) -> bool:
-    """Did both draw as many, from what was there, and without repeats where none are wanted?"""
+def is_equal_draw(played: RandomCommand, one: Any, other: Any, held: Any) -> bool:
+    """Return whether both drew the same number of existing members, without repeats if none are allowed."""
     repeats = bool(played.args) and played.args[0].startswith("-")
     return (
         type(one) is type(other)
@@ -205,15 +205,15 @@ async def pair(redis_url: str) -> AsyncIterator[Pair]:
         await real.call("clear")
 
 
-def test_every_command_of_the_list_is_played() -> None:
+def test_every_command_of_the_list_is_tested() -> None:
     assert set(FORMS) == set(COMMANDS)
 
 
 @pytest.mark.timeout(300)
-async def test_random_commands_come_to_the_same(pair: Pair) -> None:
+async def test_random_commands_have_equal_outcomes(pair: Pair) -> None:
     succeeded, refusals = set(), set()
     count = size(1_500, 50_000)
-    for number, played in enumerate(Player(SEED, pair.now, exact=not X87).play(count)):
+    for number, played in enumerate(CommandGenerator(SEED, pair.now, exact=not X87).play(count)):
         outcome = await pair.play(played)
         if outcome.kind == "value":
             succeeded.add(played.name.lower())
@@ -221,24 +221,24 @@ async def test_random_commands_come_to_the_same(pair: Pair) -> None:
             refusals.add(outcome.kind)
         if number % 100 == 99:
             await pair.compare_contents()
-    assert succeeded == set(COMMANDS)  # else it would have compared refusals only
+    assert succeeded == set(COMMANDS)  # otherwise it would have compared refusals only
     assert refusals | {"key"} == set(ERRORS)
-    assert pair.differed < count * 0.02  # what is known must stay rare
+    assert pair.differed < count * 0.02  # known differences must stay rare
 
 
 @pytest.mark.skipif(not X87, reason="another machine's long double has another precision")
-async def test_sums_of_floats_are_those_of_redis(pair: Pair) -> None:
+async def test_sums_of_floats_equal_those_of_redis(pair: Pair) -> None:
     chance = random.Random(SEED)
     for _ in range(size(100, 5_000)):
         for _ in range(4):
             digits = chance.choice([2, 6, 12, 17])
             amount = f"{chance.uniform(-1, 1) * 10 ** chance.randint(-4, 12):.{digits}g}"
-            embedded, real = await pair.both("incrbyfloat", "sum", amount)
+            embedded, real = await pair.outcomes_of("incrbyfloat", "sum", amount)
             assert embedded == real, amount
-        await pair.both("del", "sum")
+        await pair.outcomes_of("del", "sum")
 
 
-async def test_texts_of_refusals_are_those_of_redis(pair: Pair) -> None:
+async def test_texts_of_refusals_equal_those_of_redis(pair: Pair) -> None:
     refused = [
         ("incr", "text"),
         ("lpush", "text", "x"),
@@ -290,10 +290,10 @@ async def test_texts_of_refusals_are_those_of_redis(pair: Pair) -> None:
         ("rpush", "list", "a"),
         ("sadd", "set", "a"),
     ]:
-        await pair.both(*made)
-    await pair.both("hset", "hash", "word", "word")
-    await pair.both("zadd", "sorted", "1", "a")
+        await pair.outcomes_of(*made)
+    await pair.outcomes_of("hset", "hash", "word", "word")
+    await pair.outcomes_of("zadd", "sorted", "1", "a")
     for command in refused:
-        embedded, real = await pair.both(*command)
+        embedded, real = await pair.outcomes_of(*command)
         assert embedded.kind != "value"
         assert embedded.text == real.text

@@ -1,4 +1,4 @@
-"""The embedded Keystore with a data file: what was answered is there again, after a clean stop or none."""
+"""The embedded Keystore with a data file: every answered write survives a regular stop and a crash."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from labkit.core.clock import Clock
 from labkit.core.database import Database
 from labkit.core.tables import metadata
 from labkit.services.keystore.log import CommandLog
-from tests.services.keystore.played import KEYS, Player
+from tests.services.keystore.played import KEYS, CommandGenerator
 from tests.services.keystore.stores import Lab, opened
 from tests.sizes import size
 
@@ -23,7 +23,7 @@ START = 1_000_000.0
 
 
 async def log_of(lab: Lab) -> list[list[str]]:
-    """The commands in the log, without the solution's name."""
+    """Return the commands in the log, without the solution's name."""
 
     def read(connection: Connection) -> list[str]:
         return list(connection.execute(text("SELECT command FROM keystore_log ORDER BY sequence")).scalars())
@@ -33,7 +33,7 @@ async def log_of(lab: Lab) -> list[list[str]]:
 
 
 async def contents(lab: Lab) -> dict[str, tuple[str, Any, int]]:
-    """Type, value and milliseconds left of every key."""
+    """Return type, value and remaining milliseconds of every key."""
     reads: dict[str, list[Any]] = {"string": ["get"], "list": ["lrange", 0, -1], "set": ["smembers"]}
     reads |= {"hash": ["hgetall"], "zset": ["zrange", 0, -1, "WITHSCORES"]}
     held = {}
@@ -45,7 +45,7 @@ async def contents(lab: Lab) -> dict[str, tuple[str, Any, int]]:
 
 
 def copied(path: Path, name: str = "copy.db") -> Path:
-    """A copy of the data file as it is now, as a crash would leave it."""
+    """Copy the data file in its current state, as a crash would leave it."""
     copy = path.with_name(name)
     for suffix in ("", "-wal"):
         source = path.with_name(path.name + suffix)
@@ -78,7 +78,7 @@ LOGGED: list[tuple[list[Any], list[Any], list[list[str]]]] = [
 
 
 @pytest.mark.parametrize(("command", "before", "logged"), LOGGED, ids=str)
-async def test_the_log_holds_what_can_be_played_again(
+async def test_the_log_has_commands_that_can_be_replayed(
     tmp_path: Path, command: list[Any], before: list[list[Any]], logged: list[list[str]]
 ) -> None:
     async with opened(tmp_path / "lab.db", Clock(rate=0, start=START)) as lab:
@@ -88,7 +88,7 @@ async def test_the_log_holds_what_can_be_played_again(
         assert (await log_of(lab))[len(before) :] == logged
 
 
-async def test_reads_and_refusals_leave_no_trace(tmp_path: Path) -> None:
+async def test_reads_and_refusals_are_not_logged(tmp_path: Path) -> None:
     async with opened(tmp_path / "lab.db") as lab:
         await lab.call("set", key="word", value="abc")
         logged = await log_of(lab)
@@ -119,12 +119,12 @@ async def test_every_operation_survives(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-async def test_random_commands_survive_a_crash_and_a_clean_stop(tmp_path: Path, seed: int) -> None:
-    """Also when time went by between the commands: each is played again at its own time."""
+async def test_random_commands_survive_a_crash_and_a_regular_stop(tmp_path: Path, seed: int) -> None:
+    """Also if time passed between the commands: each is replayed at its own time."""
     path = tmp_path / "lab.db"
     clock = Clock(rate=0, start=START)
     async with opened(path, clock) as lab:
-        for number, played in enumerate(Player(seed, int(START)).play(size(400, 4_000))):
+        for number, played in enumerate(CommandGenerator(seed, int(START)).play(size(400, 4_000))):
             await lab.call("command", command=played.name, key=played.key, args=played.args)
             if number % 20 == 0:
                 await clock.advance(seconds=9_000.123)
@@ -136,7 +136,7 @@ async def test_random_commands_survive_a_crash_and_a_clean_stop(tmp_path: Path, 
             assert await contents(lab) == held
 
 
-async def test_a_clock_that_begins_earlier_does_not_revive_what_expired(tmp_path: Path) -> None:
+async def test_an_earlier_clock_does_not_revive_expired_keys(tmp_path: Path) -> None:
     path, clock = tmp_path / "lab.db", Clock(rate=0, start=START)
     async with opened(path, clock) as lab:
         await lab.command("setex", "n", 10, 100)
@@ -147,7 +147,7 @@ async def test_a_clock_that_begins_earlier_does_not_revive_what_expired(tmp_path
         assert await lab.call("get", key="n") == {"value": "1"}
 
 
-async def test_a_clean_stop_leaves_the_least_log(tmp_path: Path) -> None:
+async def test_a_regular_stop_leaves_the_shortest_log(tmp_path: Path) -> None:
     path, clock = tmp_path / "lab.db", Clock(rate=0, start=START)
     async with opened(path, clock) as lab:
         for _ in range(50):
@@ -174,7 +174,7 @@ async def test_a_clean_stop_leaves_the_least_log(tmp_path: Path) -> None:
         assert await contents(lab) == held
 
 
-async def test_a_log_that_grows_too_long_is_written_anew_while_the_lab_runs(
+async def test_a_log_that_is_too_long_is_rewritten_while_the_lab_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("labkit.services.keystore.log._GROWTH", 50)
@@ -190,11 +190,11 @@ async def test_a_log_that_grows_too_long_is_written_anew_while_the_lab_runs(
         assert await lab.call("get", key="k") == {"value": "v"}
 
 
-async def test_a_write_returns_after_its_commit_and_so_does_who_reads_it(tmp_path: Path) -> None:
+async def test_a_write_and_a_read_of_it_return_after_its_commit(tmp_path: Path) -> None:
     path = tmp_path / "lab.db"
 
     async def committed(operation: str, **parameters: object) -> str:
-        """Call it, then look for the write in the file as soon as it is answered."""
+        """Call it, and look for the write in the file as soon as it is answered."""
         await lab.call(operation, key="k", **parameters)
         other = Database(copied(path, f"{operation}.db"))
         other.start(metadata)

@@ -1,4 +1,4 @@
-"""The embedded Keystore whose data file has no room: what is refused changes nothing, in memory or in the file."""
+"""The embedded Keystore on a full disk: a refused write changes nothing, in memory or in the file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LARGE = "v" * 20_000
 
 
 def limit(connection: Connection, more: int) -> None:
-    """Let the file grow by so many pages and no further, as a disk does that is nearly full."""
+    """Let the file grow by a number of pages and no further, as on a nearly full disk."""
     pages = execute(connection, "PRAGMA page_count").fetchone()[0]
     execute(connection, f"PRAGMA max_page_count={pages + more}")
 
@@ -23,7 +23,7 @@ async def stored(lab: Lab) -> dict[str, object]:
     return {key: await lab.command("get", key) for key in ("a", "n")}
 
 
-async def test_what_finds_no_room_changes_nothing(tmp_path: Path) -> None:
+async def test_a_write_without_space_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "lab.db"
     async with opened(path) as lab:
         await lab.call("set", key="a", value="before")
@@ -43,6 +43,6 @@ async def test_what_finds_no_room_changes_nothing(tmp_path: Path) -> None:
         await lab.command("incrby", "n", 1)
         await lab.database.read(limit, 0)
         assert (await lab.call("set", key="b", value=LARGE * 5))["status"] == 507
-    async with opened(path) as lab:  # it stopped without room, too
+    async with opened(path) as lab:  # it stopped without space, too
         assert await stored(lab) == {"a": LARGE, "n": "6"}
         assert (await lab.call("list"))["keys"] == ["a", "n"]

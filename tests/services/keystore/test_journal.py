@@ -1,4 +1,4 @@
-"""What the journal has of the values that scripts keep."""
+"""Journal records of values that scripts store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The keys of a solution: listed, counted, bounded, cleared, and seen by nobody else."""
+"""The keys of a solution: listed, counted, limited, cleared, and separate from other solutions."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from labkit.core.clock import Clock
 from labkit.services.keystore.commands import COMMANDS
 from labkit.services.operation import Caller
 from tests.cases import cases
-from tests.services.keystore.played import KEYS, Player
+from tests.services.keystore.played import KEYS, CommandGenerator
 from tests.services.keystore.stores import opened
 
 OTHER = Caller("other")
 
 
-async def test_list_goes_on_at_its_cursor() -> None:
+async def test_list_continues_at_its_cursor() -> None:
     async with opened() as lab:
         names = {f"key{number}" for number in range(2500)}
         await lab.call("mset", values=dict.fromkeys(names, 1))
@@ -57,7 +57,7 @@ async def test_info_counts_keys_and_bytes() -> None:
         assert await lab.call("info") == {"quota": {}, "usage": {"keys": 0, "size": 0}}
 
 
-async def test_a_quota_holds_new_keys_back() -> None:
+async def test_a_quota_refuses_new_keys() -> None:
     async with opened(quota=2) as lab:
         await lab.call("set", key="a", value=1)
         await lab.command("lpush", "l", "x")
@@ -72,14 +72,14 @@ async def test_a_quota_holds_new_keys_back() -> None:
         for command, kind in COMMANDS.items():
             result = await lab.call("command", command=command, key="new", args=[])
             assert (result.get("status") == 403) == kind.grows, command
-        assert await lab.command("lpush", "l", "y") == 2  # what is there may grow
+        assert await lab.command("lpush", "l", "y") == 2  # existing values may grow
         assert await lab.call("set", key="a", value=3) == {}
         assert await lab.call("set", OTHER, key="a", value=1) == {}  # a quota for each solution
         await lab.call("delete", key="a")
         assert await lab.call("set", key="b", value=1) == {}
 
 
-async def test_a_key_that_expired_frees_its_place() -> None:
+async def test_an_expired_key_no_longer_counts() -> None:
     async with opened(quota=1) as lab:
         await lab.command("set", "a", 1, "EX", 10)
         assert (await lab.refused("set", "b", 1))[0] == 403
@@ -99,11 +99,11 @@ async def test_solutions_never_share_a_key(one: str, other: str) -> None:
 
 
 async def test_no_command_reaches_another_solution() -> None:
-    """Random commands, with every key and argument that could name the other's."""
+    """Random commands, with every key and argument that could address the other's keys."""
     async with opened() as lab:
         for key in KEYS:
             await lab.call("set", OTHER, key=key, value="secret")
-        for played in Player(3, int(lab.clock.now())).play(1500):
+        for played in CommandGenerator(3, int(lab.clock.now())).play(1500):
             for key in (played.key, f"other:{played.key}"):
                 args = [f"other:{arg}" if arg in KEYS else arg for arg in played.args]
                 result = await lab.call("command", command=played.name, key=key, args=args)

@@ -1,4 +1,4 @@
-"""What one call may carry, and that no call keeps others waiting for long."""
+"""Limits of one call, and no call that blocks others for long."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.services.keystore.stores import opened
 MIB = 2**20
 
 
-async def test_a_value_may_have_a_mebibyte() -> None:
+async def test_a_value_may_have_one_mebibyte() -> None:
     async with opened() as lab:
         assert await lab.call("set", key="k", value="é" * (MIB // 2)) == {}
         refused = await lab.call("set", key="k", value="é" * (MIB // 2) + "x")
@@ -34,7 +34,9 @@ async def test_a_value_may_have_a_mebibyte() -> None:
         ("command", lambda count: {"command": "rpush", "key": "l", "args": ["x"] * count}, 10_000),
     ],
 )
-async def test_a_call_takes_so_many_keys_and_arguments(operation: str, given: Any, most: int) -> None:
+async def test_a_call_has_a_maximal_number_of_keys_and_arguments(
+    operation: str, given: Any, most: int
+) -> None:
     async with opened() as lab:
         assert "status" not in (await lab.call(operation, **given(most)))
         refused = await lab.call(operation, **given(most + 1))
@@ -46,7 +48,7 @@ async def test_a_call_takes_so_many_keys_and_arguments(operation: str, given: An
     "pattern",
     ["*" + "?" * 200 + "b*", "a*" * 500 + "b", "[" * 10**6, "*" + "[a-z]" * 200 + "!", "x" * MIB],
 )
-async def test_no_pattern_keeps_others_waiting(pattern: str) -> None:
+async def test_no_pattern_blocks_others(pattern: str) -> None:
     async with opened() as lab:
         await lab.command("hset", "h", "a" * MIB, 1)
         await lab.command("hset", "small", "a" * 1000, 1)
@@ -58,7 +60,7 @@ async def test_no_pattern_keeps_others_waiting(pattern: str) -> None:
         assert ("status" in answered) == (len(pattern) > 1024)
 
 
-async def test_patterns_of_the_usual_kind_search_ten_thousand_fields() -> None:
+async def test_common_patterns_search_ten_thousand_fields() -> None:
     async with opened() as lab:
         for start in range(0, 10_000, 5_000):
             fields = [

@@ -1,4 +1,4 @@
-"""The operations of the Keystore: what they give, and what they refuse."""
+"""The operations of the Keystore: results and refusals."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from tests.services.keystore.stores import ACME, opened
         ("nul\0 and ünï 🎈", "nul\0 and ünï 🎈"),
     ],
 )
-async def test_values_come_back_as_text(value: object, stored: str) -> None:
+async def test_values_are_returned_as_text(value: object, stored: str) -> None:
     async with opened() as lab:
         assert await lab.call("set", key="k", value=value) == {}
         assert await lab.call("get", key="k") == {"value": stored}
@@ -51,7 +51,7 @@ async def test_text_that_is_not_utf_8() -> None:
     async with opened() as lab:
         await lab.command("setbit", "bits", 0, 1)
         assert await lab.call("get", key="bits") == {"value": "\ufffd"}
-        raw = b"\xff\x00".decode("utf-8", "surrogateescape")  # how a script's bytes arrive
+        raw = b"\xff\x00".decode("utf-8", "surrogateescape")  # bytes as a script passes them
         assert await lab.call("set", key="raw", value=raw) == {}
         assert await lab.command("strlen", "raw") == 2
         assert await lab.command("getbit", "raw", 7) == 1
@@ -136,7 +136,7 @@ async def test_bad_input_is_refused_and_changes_nothing(
         assert await lab.call("list") == {"keys": []}
 
 
-async def test_what_is_granted() -> None:
+async def test_unusual_input_that_is_accepted() -> None:
     async with opened() as lab:
         await lab.call("set", key=5, value="numbers name keys too", unknown="is ignored")
         assert await lab.call("get", key="5") == {"value": "numbers name keys too"}
@@ -149,7 +149,7 @@ async def test_what_is_granted() -> None:
         assert await lab.call("get", key=longest) == {"value": "1"}
 
 
-async def test_a_seed_draws_the_same_members_again() -> None:
+async def test_a_seed_reproduces_drawn_members() -> None:
     draws = []
     for _ in range(2):
         async with opened() as lab:
@@ -168,7 +168,7 @@ async def test_a_seed_draws_the_same_members_again() -> None:
                 ]
             )
     assert draws[0] == draws[1]
-    assert draws[0][2] != draws[0][3]  # each key has a stream of its own
+    assert draws[0][2] != draws[0][3]  # each key has its own stream
 
 
 async def test_members_are_drawn_evenly() -> None:
@@ -193,14 +193,14 @@ def test_an_embedded_call_completes_without_a_turn_of_the_loop() -> None:
     asyncio.run(main())
 
 
-async def test_a_store_that_was_closed_says_so() -> None:
+async def test_a_closed_store_raises() -> None:
     async with opened() as lab:
         pass
     with pytest.raises(LabError, match="closed"):
         await lab.keystore.get(ACME, "k")
 
 
-def test_the_docstrings_of_operations_tell_what_they_give() -> None:
+def test_the_docstrings_of_operations_describe_their_results() -> None:
     assert set(Keystore.operations) == {
         *("get", "set", "delete", "command", "list", "mget", "mset", "mdelete", "clear", "info")
     }

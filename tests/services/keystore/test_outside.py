@@ -1,4 +1,4 @@
-"""A Keystore on an outside Redis: the same operations, its own prefix, and what is refused."""
+"""A Keystore on an external Redis: the same operations, its own prefix, and refused settings."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ async def test_labs_and_solutions_never_share_a_key(redis_url: str) -> None:
         await one.call("clear", OTHER)
 
 
-async def test_what_an_outside_redis_holds_is_not_logged_twice(redis_url: str, tmp_path: Path) -> None:
+async def test_an_external_redis_is_not_logged_in_the_data_file(redis_url: str, tmp_path: Path) -> None:
     def rows(connection: Connection) -> object:
         return connection.execute(text("SELECT count(*) FROM keystore_log")).scalar()
 
@@ -79,14 +79,14 @@ async def test_what_an_outside_redis_holds_is_not_logged_twice(redis_url: str, t
 
 
 @pytest.mark.parametrize("rate", [0, 60])
-async def test_an_outside_redis_needs_the_wall_clock(rate: float) -> None:
+async def test_an_external_redis_needs_the_wall_clock(rate: float) -> None:
     keystore = Keystore(make_context(clock=Clock(rate=rate), keystore="redis://127.0.0.1:1/0"))
     with pytest.raises(SettingsError, match=r"^keystore: .* rate"):
         await keystore.start()
 
 
 @cases("url", ["redis://:secret@127.0.0.1:1/0", "http://127.0.0.1/", "redis://127.0.0.1:1/zero", "nonsense"])
-async def test_a_redis_that_cannot_be_used_is_a_wrong_setting(url: str) -> None:
+async def test_a_redis_that_cannot_be_used_is_a_settings_error(url: str) -> None:
     keystore = Keystore(make_context(clock=Clock(), keystore=url))
     with pytest.raises(SettingsError, match=r"^keystore: ") as refused:
         await keystore.start()

@@ -1,4 +1,4 @@
-"""Floats in Redis' format, sums of floats, bits, and glob patterns."""
+"""Parts of the embedded Keystore: formats and sums of floats, bits, and glob patterns."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ from tests.services.keystore.stores import opened
         (float("-inf"), "-inf"),
     ],
 )
-def test_words_of_floats(value: float, shown: str) -> None:
+def test_formats_of_floats(value: float, shown: str) -> None:
     assert format_double(value) == shown
 
 
 @given(st.floats(allow_nan=False))
-def test_words_read_back_the_same(value: float) -> None:
+def test_formatted_floats_read_back_the_same(value: float) -> None:
     assert float(format_double(value)) == value
 
 
@@ -84,7 +84,7 @@ TEXTS = st.text(alphabet="abc]-\\", max_size=6).map(str.encode)
 
 
 @given(GLOBS, st.lists(TEXTS, min_size=1, max_size=20))
-def test_globs_match_what_fakeredis_matches(pattern: bytes, texts: list[bytes]) -> None:
+def test_globs_match_like_fakeredis(pattern: bytes, texts: list[bytes]) -> None:
     matches, theirs = matcher(pattern), compile_pattern(pattern)
     for text in texts:
         assert matches(text) == bool(re.match(theirs, text)), text
@@ -98,7 +98,7 @@ def test_no_pattern_is_slow(pattern: bytes) -> None:
     assert time.process_time() - started < 0.5
 
 
-async def test_no_command_fills_the_memory_or_holds_the_loop_up() -> None:
+async def test_no_command_fills_the_memory_or_blocks_the_loop() -> None:
     async with opened() as lab:
         await lab.command("hset", "h", "a" * 5_000, "v")
         started = time.process_time()
@@ -123,7 +123,7 @@ def test_bitpos_of_a_value_of_the_greatest_length_takes_no_time(
 
 
 @cases("second", range(8))
-async def test_an_end_that_is_just_too_late_is_refused_at_any_second(second: int) -> None:
+async def test_an_end_just_beyond_the_limit_is_refused_at_any_second(second: int) -> None:
     async with opened(clock=Clock(rate=0, start=1_767_225_600.9365234375 + second)) as lab:
         first = (2**63 - 1 - int(lab.clock.now() * 1000)) // 1000 + 1
         for command in (["set", "k", "v", "EX", str(first)], ["setex", "k", str(first), "v"]):

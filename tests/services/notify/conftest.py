@@ -1,4 +1,4 @@
-"""The fixture of Notify's tests (see environment.py)."""
+"""Fixture of Notify's tests (see environment.py)."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from tests.services.notify.environment import Environment
 
 @pytest.fixture
 def env() -> Environment:
-    """Notify with two tenants, and a provider that knows nothing yet."""
+    """The Notify service with two tenants, and a provider without answers yet."""
     return Environment()

@@ -1,4 +1,4 @@
-"""What tests of Notify work with: the service, and a provider that answers what the test says."""
+"""Environment of Notify's tests: the service, and a provider whose answers a test sets."""
 
 from __future__ import annotations
 
@@ -33,18 +33,20 @@ class Environment:
         self.web = self.context.outbound
         self.services = Services(self.context, [Notify(self.context)])
 
-    def answers(self, path: str, status: int, answer: object, service: str = ACCOUNT["ServiceSid"]) -> None:
-        """What the provider answers to requests for a path below a service; text as it is, None: nothing comes."""
+    def set_answer(
+        self, path: str, status: int, answer: object, service: str = ACCOUNT["ServiceSid"]
+    ) -> None:
+        """Set the provider's answer to requests for a path below a service; text is sent as it is, None: no answer."""
         text = answer if isinstance(answer, str) else json.dumps(answer)
         url = self.context.url("messaging.lab.localhost", f"/v1/Services/{service}/{path}")
         self.web.answers[url] = None if answer is None else (status, text)
 
     async def call(self, operation: str, /, solution: str = "acme", **parameters: Any) -> Any:
-        """What `Notify.<operation>` gives: its result or the error object."""
+        """Return the result of `Notify.<operation>`, or its error object."""
         return await self.services.call(Caller(solution), "Notify", operation, parameters)
 
     async def refused(self, operation: str, status: int, /, **parameters: Any) -> str:
-        """The text of the error that a call gives, which must be one of this status."""
+        """Return the text of a call's error, which must have this status."""
         result = await self.call(operation, **parameters)
         assert isinstance(result, dict), result
         assert result.keys() == {"type", "error", "status"}, result
@@ -54,7 +56,7 @@ class Environment:
 
     @property
     def form(self) -> dict[str, list[str]]:
-        """The form of the newest request, or its query."""
+        """Return the form of the newest request, or its query."""
         _, url, _, body = self.web.requests[-1]
         found: dict[str, list[str]] = {}
         for name, value in parse_qsl(url.partition("?")[2] if body is None else body, keep_blank_values=True):

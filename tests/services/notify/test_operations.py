@@ -1,4 +1,4 @@
-"""What Notify asks the provider for, and what it makes of the answers."""
+"""Requests of Notify to the provider, and the results that it makes of the answers."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tests.services.notify.environment import ACCOUNT, BINDING, Environment
 SID = f"BS{'3' * 32}"
 
 
-# ---- what comes back
+# ---- results
 
 
 @cases(("kind", "taken"), [("apn", True), ("fcm", True), ("gcm", True), ("sms", False)])
-async def test_credential_and_protocol_are_of_push_alone(env: Environment, kind: str, taken: bool) -> None:
-    env.answers("Bindings", 201, {})
+async def test_only_push_has_credential_and_protocol(env: Environment, kind: str, taken: bool) -> None:
+    env.set_answer("Bindings", 201, {})
     own = {"CredentialSid": "CR1", "NotificationProtocolVersion": "3"}
     await env.call("createBinding", **{**BINDING, "BindingType": kind}, **own)
     assert {name: env.form[name] for name in own if name in env.form} == (
@@ -38,12 +38,12 @@ async def test_credential_and_protocol_are_of_push_alone(env: Environment, kind:
         ({"a": 1}, {"a": 1}),
     ],
 )
-async def test_dates_become_those_of_rfc_2822(env: Environment, date: object, shown: object) -> None:
-    env.answers(f"Bindings/{SID}", 200, {"date_created": date})
+async def test_dates_are_converted_to_rfc_2822(env: Environment, date: object, shown: object) -> None:
+    env.set_answer(f"Bindings/{SID}", 200, {"date_created": date})
     assert await env.call("getBinding", BindingSid=SID) == {"date_created": shown}
 
 
-# ---- whose credentials
+# ---- credentials
 
 
 @cases(
@@ -55,7 +55,7 @@ async def test_dates_become_those_of_rfc_2822(env: Environment, date: object, sh
         ({"AuthToken": None, "AccountSid": "AC1"}, "AuthToken is"),
     ],
 )
-async def test_the_configuration_has_to_hold_the_credentials(
+async def test_the_configuration_must_have_the_credentials(
     env: Environment, configured: dict[str, Any], named: str
 ) -> None:
     env.context.configuration["acme"]["Notify"] = configured
@@ -65,7 +65,7 @@ async def test_the_configuration_has_to_hold_the_credentials(
     assert env.web.requests == []
 
 
-# ---- what is refused before anybody is asked
+# ---- refusals before any request
 
 CREATE, SEND = "createBinding", "send"
 DEEP: Any = {}
@@ -119,33 +119,33 @@ async def test_wrong_arguments_are_refused_by_name(
 
 
 @cases("sid", ["..", ".", "a/b", "a%2Fb", "é", "BS 1", "x" * 65, "a?b", "a\n"])
-async def test_a_sid_leads_nowhere_else(env: Environment, sid: str) -> None:
+async def test_a_sid_cannot_change_the_path_of_the_request(env: Environment, sid: str) -> None:
     for given in ({"BindingSid": sid}, {"BindingSid": SID, "ServiceSid": sid}):
         found = json.loads(await env.refused("getBinding", 404, **given))
         assert (found["code"], found["status"]) == (20404, 404)
     assert env.web.requests == []
 
 
-# ---- what the provider refuses
+# ---- refusals by the provider
 
 
-async def test_a_refusal_comes_with_its_code_as_json_text(env: Environment) -> None:
+async def test_a_refusal_has_its_code_in_json_text(env: Environment) -> None:
     refusal = {"code": 20404, "message": "not found", "more_info": "https://e.example/20404", "status": 404}
-    env.answers(f"Bindings/{SID}", 404, {**refusal, "debug": "inner"})
+    env.set_answer(f"Bindings/{SID}", 404, {**refusal, "debug": "inner"})
     for operation in ("getBinding", "deleteBinding"):
         assert json.loads(await env.refused(operation, 404, BindingSid=SID)) == refusal
 
 
 @cases("status", [400, 401, 403, 404, 429, 500, 503])
-async def test_the_status_is_the_providers_own(env: Environment, status: int) -> None:
-    env.answers("Notifications", status, {"code": "x", "message": None, "status": 200})
+async def test_the_status_is_the_providers(env: Environment, status: int) -> None:
+    env.set_answer("Notifications", status, {"code": "x", "message": None, "status": 200})
     found = json.loads(await env.refused("send", status, Tag="all"))
     assert found == {"code": None, "message": "", "more_info": None, "status": status}
 
 
-async def test_a_refusal_is_cut_and_does_not_repeat_the_token(env: Environment) -> None:
+async def test_a_refusal_is_shortened_and_does_not_repeat_the_token(env: Environment) -> None:
     token = ACCOUNT["AuthToken"]
-    env.answers("Notifications", 401, {"message": f"{token} is wrong {'!' * 9999}", "more_info": token})
+    env.set_answer("Notifications", 401, {"message": f"{token} is wrong {'!' * 9999}", "more_info": token})
     error = await env.refused("send", 401, Tag="all")
     assert token not in error
     assert len(error) < 1200
@@ -164,22 +164,20 @@ async def test_a_refusal_is_cut_and_does_not_repeat_the_token(env: Environment) 
         (200, '"'),
     ],
 )
-async def test_what_no_such_provider_answers_is_a_bad_gateway(
+async def test_an_answer_that_no_such_provider_gives_is_a_bad_gateway(
     env: Environment, status: int, answer: object
 ) -> None:
-    env.answers("Notifications", status, answer)
+    env.set_answer("Notifications", status, answer)
     assert "provider" in await env.refused("send", 502, Tag="all")
 
 
-async def test_no_answer_is_a_bad_gateway_that_tells_no_address(env: Environment) -> None:
-    env.answers("Notifications", 0, None)
+async def test_no_answer_is_a_bad_gateway_without_an_address(env: Environment) -> None:
+    env.set_answer("Notifications", 0, None)
     error = await env.refused("send", 502, Tag="all")
     assert error == "Notify's provider cannot be reached."
 
 
-async def test_an_answer_that_is_late_is_a_gateway_timeout(
-    env: Environment, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_late_answer_is_a_gateway_timeout(env: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
     async def late(*request: object) -> tuple[int, str]:
         raise TimeoutError
 
@@ -187,11 +185,11 @@ async def test_an_answer_that_is_late_is_a_gateway_timeout(
     assert "in time" in await env.refused("send", 504, Tag="all")
 
 
-# ---- what is written down
+# ---- the journal
 
 
 async def test_the_journal_has_neither_token_nor_texts(env: Environment) -> None:
-    env.answers("Notifications", 401, {"code": 20003, "message": "wrong"})
+    env.set_answer("Notifications", 401, {"code": 20003, "message": "wrong"})
     texts = {
         "Body": "your code is 123456",
         "Title": "a title",

@@ -1,4 +1,4 @@
-"""Notify with a provider that is not the lab's own: a server of the test's, over a real socket."""
+"""Notify with an external provider: a server of the test, over a real socket."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TENANTS = {
 
 
 class Elsewhere:
-    """A server that keeps bindings by service, as little as its API needs. held: answers wait for it."""
+    """A minimal server of bindings by service. held: answers wait for this event."""
 
     def __init__(self) -> None:
         self.bindings: dict[str, list[dict[str, Any]]] = {}
@@ -30,7 +30,7 @@ class Elsewhere:
         self.held.set()
         self._runner = web.ServerRunner(web.Server(self.handle))
         self.url = ""
-        self.headers: list[str] = []  # the names that the newest request has
+        self.headers: list[str] = []  # names that the newest request had
 
     async def start(self) -> None:
         await self._runner.setup()
@@ -100,7 +100,7 @@ def settings(outside: str, **guard: float) -> LabSettings:
     return build(LabSettings, values, "")
 
 
-async def test_two_tenants_use_it_at_once(elsewhere: Elsewhere) -> None:
+async def test_two_tenants_use_it_concurrently(elsewhere: Elsewhere) -> None:
     async with Platform(settings(elsewhere.url)) as platform:
 
         async def one(tenant: str, number: int) -> None:
@@ -145,7 +145,7 @@ async def test_two_tenants_use_it_at_once(elsewhere: Elsewhere) -> None:
         assert "token of" not in written
 
 
-async def test_one_that_does_not_answer_holds_nobody_up(elsewhere: Elsewhere) -> None:
+async def test_a_provider_that_does_not_answer_delays_no_other_call(elsewhere: Elsewhere) -> None:
     elsewhere.held.clear()
     async with Platform(settings(elsewhere.url, outbound=0.1)) as platform:
         late, there = await asyncio.gather(
@@ -159,7 +159,7 @@ async def test_one_that_does_not_answer_holds_nobody_up(elsewhere: Elsewhere) ->
         elsewhere.held.set()
 
 
-async def test_one_that_is_gone_is_an_error_that_tells_no_address(elsewhere: Elsewhere) -> None:
+async def test_an_unreachable_provider_is_an_error_without_an_address(elsewhere: Elsewhere) -> None:
     async with Platform(settings(elsewhere.url)) as platform:
         await elsewhere.stop()
         missing: Any = await platform.call("acme", "Notify", "listBinding")
@@ -170,7 +170,7 @@ async def test_one_that_is_gone_is_an_error_that_tells_no_address(elsewhere: Els
         }
 
 
-async def test_a_delivery_of_the_labs_own_provider_is_traced_to_the_script_that_led_to_it() -> None:
+async def test_a_delivery_of_the_labs_own_provider_is_traced_to_its_script() -> None:
     account = {"sid": f"AC{'1' * 32}", "token": "secret-token", "services": [{"sid": f"IS{'1' * 32}"}]}
     own = {"AccountSid": account["sid"], "AuthToken": account["token"], "ServiceSid": f"IS{'1' * 32}"}
     values = {
@@ -192,7 +192,7 @@ async def test_a_delivery_of_the_labs_own_provider_is_traced_to_the_script_that_
         assert "secret-token" not in written
 
 
-async def test_nobody_elsewhere_is_told_of_the_journal(elsewhere: Elsewhere) -> None:
+async def test_an_external_provider_gets_no_cause_of_the_journal(elsewhere: Elsewhere) -> None:
     async with Platform(settings(elsewhere.url)) as platform:
         await platform.services.call(Caller("acme", 7), "Notify", "listBinding", {})
         assert not [name for name in elsewhere.headers if name.lower().startswith("x-labkit")]

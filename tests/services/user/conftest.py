@@ -1,4 +1,4 @@
-"""The fixture of the User service's tests (see environment.py)."""
+"""Fixture of the User service's tests (see environment.py)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.services.user.environment import Environment
 
 @pytest.fixture
 def env() -> Iterator[Environment]:
-    """The User service on a virtual clock, with nothing in it."""
+    """The User service on a virtual clock, without users."""
     env = Environment()
     yield env
     env.close()

@@ -1,4 +1,4 @@
-"""What tests of the User service work with: all its groups, on a real database and a virtual clock.
+"""Environment of the User service's tests: all its groups, on a real database and a virtual clock.
 
     async def test_something(env: Environment) -> None:          # the fixture of conftest.py
         ann = await env.person("ann")                            # an active user; ann.id, ann.email, ann.name
@@ -8,16 +8,16 @@
         assert error["status"] == 404
         await env.clock.advance(7199)                            # lab time; nothing sleeps
 
-What is around the service:
+Beside the service:
 - `env.accounts`: the payloads of the event `account`, oldest first;
-- `env.consumers["github"] = Consumer(…)`: the identity providers that the lab has, names in lower case;
-- `env.web`: answers what the platform itself requests: `env.web.answers[url] = (200, "…")` (no query in the
-  url) and tells in `env.web.requests` what it was asked: (method, url, headers, body);
+- `env.consumers["github"] = Consumer(…)`: the identity providers of the lab, names in lower case;
+- `env.web`: answers the platform's own requests: `env.web.answers[url] = (200, "…")` (no query in the
+  url), and records them in `env.web.requests`: (method, url, headers, body);
 - `env.journal`, `env.database`, `env.context`, `env.configuration`.
 
-Calls are made by the solution `acme` unless another is named: `env.call(…, solution="other")`. A person made
-without a password costs no hashing, and can not log in with one. `Environment(data=tmp_path / "lab.db")` is durable:
-close it and make another on the same file to restart. `await env.kept("user")` is what a table holds.
+The solution `acme` makes the calls, unless another is given: `env.call(…, solution="other")`. A person created
+without a password costs no hashing, and cannot log in with one. `Environment(data=tmp_path / "lab.db")` is durable:
+close it and make another on the same file to restart. `await env.kept("user")` returns the rows of a table.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ SOLUTION = "acme"
 
 @dataclass(frozen=True)
 class FakeProvider:
-    """An identity provider that the lab is said to have."""
+    """Stub of an identity provider."""
 
     consumer: Consumer
 
@@ -59,7 +59,7 @@ class FakeProvider:
 
 
 class Consumers:
-    """The identity providers that the lab is said to have, by name in lower case."""
+    """Stub of the lab's identity providers, by name in lower case."""
 
     def __init__(self, providers: Directory[IdentityProvider]) -> None:
         self._providers = providers
@@ -74,7 +74,7 @@ class Consumers:
 
 
 class Environment:
-    """The User service and what it works with. data: a file for state that survives `close`."""
+    """The User service and its dependencies. data: a file for state that survives `close`."""
 
     def __init__(self, seed: int | None = 7, data: Path | None = None) -> None:
         self.context = make_context(Entry("acme"), Entry("other"), seed=seed, data=data)
@@ -92,7 +92,7 @@ class Environment:
 
     @property
     def accounts(self) -> list[dict[str, object]]:
-        """The payloads of the event `account`, oldest first."""
+        """Return the payloads of the event `account`, oldest first."""
         raised = self.journal.select("event")
         return [dict(record.detail or {}) for record in raised if record.summary == "account"]
 
@@ -102,15 +102,15 @@ class Environment:
     async def call(
         self, operation: str, parameters: object = None, *, solution: str = SOLUTION, **named: Any
     ) -> Any:
-        """What `User.<operation>` gives: its result or the error object.
+        """Return the result of `User.<operation>`, or its error object.
 
-        The parameters are named, or given as one object where their names are no words of Python.
+        The parameters are keywords, or one object if their names are no Python identifiers.
         """
         given = named if parameters is None else parameters
         return await self.services.call(Caller(solution), "User", operation, given)
 
     async def refused(self, operation: str, parameters: object = None, **named: Any) -> dict[str, Any]:
-        """The error object of a call; fails where the call succeeds."""
+        """Return the error object of a call. Raises AssertionError if it succeeds."""
         result = await self.call(operation, parameters, **named)
         assert isinstance(result, dict), result
         assert {"type", "error", "status", "message"} <= result.keys(), result
@@ -119,7 +119,7 @@ class Environment:
     async def person(
         self, name: str = "ann", password: str | None = None, solution: str = SOLUTION
     ) -> user_accounts.UserIdentity:
-        """An active user with the address `<name>@example.com`."""
+        """Create an active user with the address `<name>@example.com`."""
         kept = "" if password is None else await self.passwords.hash(password)
         return await self.database.run(
             user_accounts.add,
@@ -131,7 +131,7 @@ class Environment:
         )
 
     async def kept(self, *tables: str) -> str:
-        """All that tables hold, secrets too, as text."""
+        """Return all rows of tables as text, including secrets."""
 
         def read(connection: Connection) -> str:
             return "".join(repr(execute(connection, f"SELECT * FROM {table}").fetchall()) for table in tables)
@@ -141,5 +141,5 @@ class Environment:
     async def token(
         self, user: user_accounts.UserIdentity, time_to_live: int = 7200, solution: str = SOLUTION
     ) -> str:
-        """A user token, as getUserToken issues it."""
+        """Return a user token, as getUserToken issues it."""
         return await user_tokens.issue(self.context, self.user.keys, solution, user, time_to_live)

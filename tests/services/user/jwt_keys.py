@@ -1,4 +1,4 @@
-"""Keys for tests of JWTs, and tokens put together by hand."""
+"""Keys for tests of JWTs, and tokens built by hand."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PKCS8 = serialization.PrivateFormat.PKCS8
 
 @functools.cache
 def pair(bits: int, /) -> rsa.RSAPrivateKey:
-    """The same RSA key each time."""
+    """Return an RSA key, the same for all tests."""
     return rsa.generate_private_key(65537, bits)
 
 
@@ -57,13 +57,13 @@ def certificate() -> str:
 
 
 def part(value: object) -> str:
-    """A part of a token: JSON, or text as it is."""
+    """Return a part of a token: encoded JSON, or text unchanged."""
     data = value if isinstance(value, str) else json.dumps(value)
     return base64.urlsafe_b64encode(data.encode()).rstrip(b"=").decode()
 
 
 def forged(header: object, payload: object, key: str = SECRET) -> str:
-    """A token with any header and payload, truly signed by HMAC with SHA-256."""
+    """Return a token with any header and payload, validly signed by HMAC with SHA-256."""
     signed = f"{part(header)}.{part(payload)}"
     made = hmac.new(key.encode(), signed.encode(), hashlib.sha256).digest()
     return f"{signed}.{base64.urlsafe_b64encode(made).rstrip(b'=').decode()}"

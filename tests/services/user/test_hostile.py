@@ -1,6 +1,6 @@
-"""Every operation, with values that nobody expects at each of its parameters.
+"""Every operation with hostile values of every parameter.
 
-Each is answered with a result or an error object, both of which JSON and UTF-8 can hold; what is refused stores
+Each call returns a result or an error object, both valid JSON and UTF-8; a refused call stores
 nothing.
 """
 
@@ -19,7 +19,7 @@ from tests.services.user.oauth.clients import registered
 
 
 def nested(depth: int, *, within: bool = False) -> Any:
-    """A list within a list …, or an object within an object …"""
+    """Return a list within a list …, or an object within an object …"""
     value: Any = 1
     for _ in range(depth):
         value = {"a": value} if within else [value]
@@ -56,7 +56,7 @@ HOSTILE = [*NUMBERS, *TEXTS, *TABLES]
 
 
 async def given(env: Environment) -> dict[str, object]:
-    """Good values for the parameters of all operations, of whatever name."""
+    """Return valid values for the parameters of all operations."""
     for name, protocol in (("github", "oauth2"), ("twitter", "oauth1")):
         at = f"https://{name}.example"
         env.consumers[name] = Consumer(protocol, f"{at}/a", f"{at}/t", f"{at}/u", f"{at}/r")
@@ -108,7 +108,7 @@ def parameters(operation: str) -> list[str]:
 
 
 class Watch:
-    """Sees what the database holds, and looks again only where something was written."""
+    """Returns the content of the database, and reads it again only after a write."""
 
     def __init__(self, env: Environment) -> None:
         self._env = env
@@ -133,7 +133,7 @@ class Watch:
         for consumer in ("github", *(["twitter"] if "consumer" in parameters(operation) else []))
     ],
 )
-async def test_whatever_is_given_an_operation_answers_and_keeps_nothing_of_what_it_refuses(
+async def test_an_operation_always_answers_and_stores_nothing_if_it_refuses(
     env: Environment, operation: str, consumer: str
 ) -> None:
     names = parameters(operation)

@@ -1,4 +1,4 @@
-"""jwtSign and jwtVerify: round trips, keys, lifetimes, and what a second library makes of it."""
+"""jwtSign and jwtVerify: round trips, keys, lifetimes, and comparison with another library."""
 
 from __future__ import annotations
 
@@ -43,13 +43,15 @@ async def sign(env: Environment, payload: object, key: str = keys.SECRET, algori
         ({"n": "\udcff"}, "not UTF-8"),
     ],
 )
-async def test_what_json_cannot_hold_is_refused(env: Environment, payload: object, reason: str) -> None:
+async def test_values_that_json_cannot_represent_are_refused(
+    env: Environment, payload: object, reason: str
+) -> None:
     error = await env.refused("jwtSign", key=keys.SECRET, payload=payload, algorithm="HS256")
     assert error["status"] == 400
     assert reason in error["message"]
 
 
-async def test_nesting_has_a_bound(env: Environment) -> None:
+async def test_nesting_is_limited(env: Environment) -> None:
     def nested(depth: int) -> Any:
         return {} if depth == 1 else {"a": nested(depth - 1)}
 
@@ -62,7 +64,7 @@ async def test_nesting_has_a_bound(env: Environment) -> None:
     assert (error["status"], "deeper than 100" in error["message"]) == (400, True)
 
 
-async def test_a_payload_has_a_largest_size(env: Environment) -> None:
+async def test_the_size_of_a_payload_is_limited(env: Environment) -> None:
     error = await env.refused("jwtSign", key=keys.SECRET, payload={"a": "x" * 256 * 1024}, algorithm="HS256")
     assert (error["status"], "too large" in error["message"]) == (400, True)
 
@@ -85,7 +87,7 @@ JSON = st.recursive(
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[Environment]:
-    """For all examples of a test: nothing that is signed is kept."""
+    """For all examples of a test, since signing stores nothing."""
     env = Environment()
     yield env
     env.close()
@@ -101,7 +103,7 @@ SCRIPT = """
 local signed = User.jwtSign{key = key, payload = payload, algorithm = "HS256"}
 return {token = signed.token, payload = User.jwtVerify{key = key, token = signed.token, algorithms = {"HS256"}}}
 """
-# What a script can hold: null is no value, and an empty table may be a list or an object.
+# Values that a script can represent: null is no value, and an empty table may be a list or an object.
 IN_LUA = st.recursive(
     st.one_of(st.booleans(), NUMBERS, st.text(st.characters(codec="utf-8"))),
     lambda inner: st.one_of(
@@ -172,7 +174,7 @@ async def test_keys_that_rs256_cannot_verify_with(env: Environment) -> None:
 
 @cases("algorithm", ALGORITHMS)
 @cases("key", ["", "x" * 8193, 7, None])
-async def test_no_key_and_one_that_is_too_long(env: Environment, algorithm: str, key: object) -> None:
+async def test_a_missing_key_and_one_that_is_too_long(env: Environment, algorithm: str, key: object) -> None:
     error = await env.refused("jwtSign", key=key, payload={}, algorithm=algorithm)
     assert (error["status"], "Parameter key" in error["message"]) == (400, True)
     token = keys.forged({"alg": algorithm}, {})
@@ -184,7 +186,7 @@ async def test_no_key_and_one_that_is_too_long(env: Environment, algorithm: str,
 
 
 @cases("name", ["key", "payload", "algorithm"])
-async def test_signing_needs_all_of_its_arguments(env: Environment, name: str) -> None:
+async def test_signing_requires_all_of_its_arguments(env: Environment, name: str) -> None:
     given = {"key": keys.SECRET, "payload": {}, "algorithm": "HS256"}
     del given[name]
     error = await env.refused("jwtSign", given)
@@ -192,7 +194,7 @@ async def test_signing_needs_all_of_its_arguments(env: Environment, name: str) -
 
 
 @cases("name", ["key", "token", "algorithms"])
-async def test_verifying_needs_all_of_its_arguments(env: Environment, name: str) -> None:
+async def test_verifying_requires_all_of_its_arguments(env: Environment, name: str) -> None:
     given = {"key": keys.SECRET, "token": await sign(env, {}), "algorithms": ["HS256"]}
     del given[name]
     error = await env.refused("jwtVerify", given)

@@ -1,4 +1,4 @@
-"""Tokens that nobody with the key has made, and tokens that readers could disagree about (RFC 8725)."""
+"""Forged tokens, and tokens that readers could interpret differently (RFC 8725)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def verify(
     return error["status"], error["message"]
 
 
-async def test_the_token_that_the_attacks_begin_with_is_good(env: Environment) -> None:
+async def test_the_token_that_the_attacks_start_from_is_valid(env: Environment) -> None:
     assert await env.call("jwtVerify", key=keys.SECRET, token=GOOD, algorithms=ALL) == PAYLOAD
 
 
@@ -33,7 +33,7 @@ def flipped(text: str) -> str:
     return ("B" if text[0] == "A" else "A") + text[1:]
 
 
-async def test_no_token_without_an_algorithm(env: Environment) -> None:
+async def test_a_token_without_an_algorithm_is_refused(env: Environment) -> None:
     for alg in ("none", "None", "NONE", "nOnE", "", " none", "HS256 ", "hs256"):
         for signature in ("", SIGNATURE):
             token = f"{keys.part({'alg': alg})}.{BODY}.{signature}"
@@ -61,7 +61,7 @@ UNTRUE = {
 }
 
 
-async def test_a_signature_that_is_not_true(env: Environment) -> None:
+async def test_an_invalid_signature_is_refused(env: Environment) -> None:
     for attack, token in UNTRUE.items():
         assert await verify(env, token) == (401, "The token's signature does not fit the key."), attack
 
@@ -110,14 +110,14 @@ MALFORMED = {
 }
 
 
-async def test_a_token_that_is_malformed(env: Environment) -> None:
+async def test_a_malformed_token_is_refused(env: Environment) -> None:
     for attack, token in MALFORMED.items():
         status, message = await verify(env, token)
         assert status == 400, attack
         assert message.startswith("Parameter token "), attack
 
 
-async def test_what_is_no_token_at_all(env: Environment) -> None:
+async def test_other_values_than_tokens_are_refused(env: Environment) -> None:
     odd: list[object] = [None, 7, ["a"], {"a": 1}]
     for token in odd:
         status, message = await verify(env, token)
@@ -125,7 +125,7 @@ async def test_what_is_no_token_at_all(env: Environment) -> None:
 
 
 def public_keys() -> dict[str, str]:
-    """In every form that somebody may take for a shared secret."""
+    """Return all forms in which a public key may be taken for a shared secret."""
     return {
         "public key": keys.public(),
         "PKCS#1 public key": keys.public(serialization.PublicFormat.PKCS1),
@@ -147,7 +147,7 @@ def public_keys() -> dict[str, str]:
 
 
 @cases("alg", ["HS256", "HS384", "HS512"])
-async def test_a_public_key_is_no_shared_secret(env: Environment, alg: str) -> None:
+async def test_a_public_key_is_refused_as_a_shared_secret(env: Environment, alg: str) -> None:
     for form, key in public_keys().items():
         token = keys.forged({"alg": alg}, PAYLOAD, key)
         for algorithms in (ALL, [alg], [alg, "RS256"]):
@@ -155,13 +155,13 @@ async def test_a_public_key_is_no_shared_secret(env: Environment, alg: str) -> N
             assert (status, message.startswith("Parameter key is ")) == (400, True), form
 
 
-async def test_a_true_token_of_an_algorithm_that_is_not_allowed(env: Environment) -> None:
+async def test_a_valid_token_of_an_algorithm_that_is_not_allowed_is_refused(env: Environment) -> None:
     for algorithms in (["RS256"], ["HS384"], ["HS384", "HS512", "RS256"]):
         status, message = await verify(env, GOOD, keys.SECRET, algorithms)
         assert (status, message) == (401, f"The token's alg is 'HS256', expected {' or '.join(algorithms)}.")
 
 
-async def test_an_rsa_signature_with_another_payload(env: Environment) -> None:
+async def test_an_rsa_signature_with_another_payload_is_refused(env: Environment) -> None:
     signed = await env.call("jwtSign", key=keys.private(), payload=PAYLOAD, algorithm="RS256")
     header, _, signature = signed["token"].split(".")
     for token in (
@@ -175,7 +175,7 @@ async def test_an_rsa_signature_with_another_payload(env: Environment) -> None:
         )
 
 
-async def test_what_is_refused_says_nothing_of_key_and_payload(env: Environment) -> None:
+async def test_a_refusal_reveals_nothing_of_key_and_payload(env: Environment) -> None:
     expired = keys.forged({"alg": "HS256"}, {"exp": 1, "sub": "ann"})
     for token in (*UNTRUE.values(), *MALFORMED.values(), expired):
         _, message = await verify(env, token)

@@ -1,4 +1,4 @@
-"""Keys that are bytes and not text, compared with what a second library makes of them."""
+"""Binary keys, compared with another library."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KEY = jwk.OctKey.import_key(BYTES)
 
 
 def signed(algorithm: str) -> str:
-    """A token of another library."""
+    """Return a token signed by another library."""
     return joserfc_jwt.encode({"alg": algorithm}, {"a": 1}, KEY, algorithms=[algorithm])
 
 
@@ -30,7 +30,7 @@ def signed(algorithm: str) -> str:
         base64.urlsafe_b64encode(BYTES).decode().rstrip("="),
     ],
 )
-async def test_a_key_of_bytes_is_given_as_base64(env: Environment, text: str) -> None:
+async def test_a_binary_key_is_passed_as_base64(env: Environment, text: str) -> None:
     token = signed("HS256")
     given: dict[str, object] = {"key": {"base64": text}, "token": token, "algorithms": ["HS256"]}
     assert await env.call("jwtVerify", given) == {"a": 1}
@@ -39,13 +39,13 @@ async def test_a_key_of_bytes_is_given_as_base64(env: Environment, text: str) ->
     assert text not in env.journal.canonical()
 
 
-async def test_text_that_a_script_has_as_bytes_is_those_bytes(env: Environment) -> None:
+async def test_a_script_can_pass_bytes_as_text(env: Environment) -> None:
     key = BYTES.decode("utf-8", "surrogateescape")
     token = signed("HS256")
     assert await env.call("jwtVerify", key=key, token=token, algorithms=["HS256"]) == {"a": 1}
 
 
-async def test_a_pem_in_base64_is_what_it_holds(env: Environment) -> None:
+async def test_a_pem_in_base64_is_decoded(env: Environment) -> None:
     coded = {"base64": base64.b64encode(keys.private().encode()).decode()}
     token = (await env.call("jwtSign", key=coded, payload={"a": 1}, algorithm="RS256"))["token"]
     assert await env.call("jwtVerify", key=keys.public(), token=token, algorithms=["RS256"]) == {"a": 1}
@@ -70,5 +70,7 @@ async def test_a_pem_in_base64_is_what_it_holds(env: Environment) -> None:
         ({"base64": "A" * 8193}, "expected 1 to 8192 characters, not 8193"),
     ],
 )
-async def test_a_key_that_is_none_says_how_bytes_are_given(env: Environment, key: object, words: str) -> None:
+async def test_an_invalid_key_is_an_error_that_explains_base64(
+    env: Environment, key: object, words: str
+) -> None:
     assert words in str(await env.refused("jwtSign", key=key, payload={}, algorithm="HS256"))

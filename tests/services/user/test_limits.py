@@ -1,4 +1,4 @@
-"""The longest of everything: whoever sends it holds nobody else up."""
+"""Longest inputs of the User service: none blocks the loop for others."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 
 from tests.services.user.environment import Environment
 
-PATIENCE = 1.0  # CPU seconds of the loop that another may wait for; without bounds it was 23
-LONG = 2**20  # characters: the largest body
-MARKS = "a" + "\u0301\u0323" * (LONG // 2)  # combining marks, which normalising puts in order
+PATIENCE = 1.0  # CPU seconds for which the loop may be blocked; without limits it was 23
+LONG = 2**20  # characters: the maximal body
+MARKS = "a" + "\u0301\u0323" * (LONG // 2)  # combining marks, which normalization sorts
 ADDRESSES = ",".join(["j\u0075\u0308@m\u00fc.de"] * 1000)[:9_900]
 HOSTILE: dict[str, tuple[str, dict[str, Any]]] = {
     "the address of a sign-up": (
@@ -82,7 +82,7 @@ HOSTILE: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("what", HOSTILE)
-async def test_nobody_waits_for_the_longest_of(env: Environment, what: str) -> None:
+async def test_the_longest_input_does_not_block_the_loop(env: Environment, what: str) -> None:
     await env.person("ann")
     operation, given = HOSTILE[what]
     waits: list[float] = []

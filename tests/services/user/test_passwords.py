@@ -1,4 +1,4 @@
-"""How passwords are kept and verified."""
+"""Hashing and verification of passwords."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from labkit.services.user.passwords import PasswordVerifier
 from labkit.settings import PasswordSettings
 
 
-async def test_a_hash_is_argon2id_with_its_parameters_and_a_salt_of_its_own() -> None:
+async def test_a_hash_is_argon2id_with_its_parameters_and_its_own_salt() -> None:
     passwords = PasswordVerifier()
     first, second = await passwords.hash("correct horse"), await passwords.hash("correct horse")
     assert re.match(r"\$argon2id\$v=19\$m=19456,t=2,p=1\$", first)
@@ -22,7 +22,7 @@ async def test_a_hash_is_argon2id_with_its_parameters_and_a_salt_of_its_own() ->
 
 
 @pytest.mark.parametrize("cheap", [False, True])
-async def test_what_a_hash_costs_is_a_setting_and_what_is_kept_goes_on_with_its_own(cheap: bool) -> None:
+async def test_the_cost_of_a_hash_is_a_setting_and_stored_hashes_keep_theirs(cheap: bool) -> None:
     dear, other = PasswordVerifier(), PasswordVerifier(PasswordSettings(memory=64, passes=1))
     if cheap:
         dear, other = other, dear
@@ -32,7 +32,7 @@ async def test_what_a_hash_costs_is_a_setting_and_what_is_kept_goes_on_with_its_
     assert not await other.verify(kept, "Correct horse")
 
 
-async def test_nobodys_password_costs_as_much_as_anybodys(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unknown_user_costs_as_much_as_a_known_one(monkeypatch: pytest.MonkeyPatch) -> None:
     passwords = PasswordVerifier(PasswordSettings(memory=64, passes=3))
     verified: list[str] = []
 
@@ -47,15 +47,15 @@ async def test_nobodys_password_costs_as_much_as_anybodys(monkeypatch: pytest.Mo
     assert parameters == ["$argon2id$v=19$m=64,t=3,"] * 2
 
 
-async def test_nobody_has_no_password_yet_costs_a_verification() -> None:
+async def test_a_user_without_a_password_costs_a_verification() -> None:
     passwords = PasswordVerifier()
     for password in ("", "correct horse"):
         assert not await passwords.verify(None, password)
-        assert not await passwords.verify("", password)  # a user made without one
+        assert not await passwords.verify("", password)  # a user created without a password
     assert passwords.verifications == 4
 
 
-async def test_the_loop_turns_while_a_password_is_hashed() -> None:
+async def test_the_loop_runs_while_a_password_is_hashed() -> None:
     hashing = asyncio.create_task(PasswordVerifier().hash("correct horse"))
     turns = 0
     while not hashing.done():

@@ -1,4 +1,4 @@
-"""The scripts in `naive`, written after document 2's tables by somebody who looks no further, run as they are."""
+"""The example scripts in `naive`, written literally from document 2's tables: they run unchanged."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def lab() -> Iterator[Lab]:
 
 @pytest.fixture(scope="module")
 def naive(lab: Lab) -> Solution:
-    """The solution, with its roles and one user, who is active."""
+    """The solution, with its roles and one active user."""
     solution = lab.solution("naive")
     for _ in range(2):  # it may run again
         assert solution.get("/_init").text == "1ownerinfoUserId 2guestinfoUserId "
@@ -45,7 +45,7 @@ def naive(lab: Lab) -> Solution:
 
 @pytest.fixture
 def browser(lab: Lab, naive: Solution) -> Browser:
-    """Ann's, who is logged in."""
+    """Ann's browser, in which she is logged in."""
     browser = lab.browser()
     answer = log_in(browser, naive)
     assert (answer.status_code, answer.headers["Location"]) == (303, "/api/session/user")
@@ -68,7 +68,7 @@ def json_of(answer: httpx.Response, status: int = 200) -> Any:
 
 
 class TestAccounts:
-    def test_a_failed_signup_hands_on_status_and_a_message_in_json(self, naive: Solution) -> None:
+    def test_a_failed_signup_returns_status_and_message_in_json(self, naive: Solution) -> None:
         for given, message in (
             ({}, f"Email {EMAIL} is already taken."),
             ({"email": "ann"}, "Parameter email validation failed"),
@@ -77,17 +77,17 @@ class TestAccounts:
             assert answer.status_code == 400
             assert json.loads(answer.text)["message"].startswith(message)
 
-    def test_a_bad_code_is_told_by_its_message(self, naive: Solution) -> None:
+    def test_an_invalid_code_has_its_message(self, naive: Solution) -> None:
         answer = naive.get("/api/verify/x")
         assert answer.status_code == 401
         assert answer.text.startswith("Not activated: Activation code")
 
-    def test_a_login_that_fails_is_401_and_names_no_reason_apart(self, lab: Lab, naive: Solution) -> None:
+    def test_a_failed_login_is_401_without_a_reason(self, lab: Lab, naive: Solution) -> None:
         answer = log_in(lab.browser(), naive, "wrong password")
         assert answer.status_code == 401
         assert "wrong" in json.loads(answer.text.removeprefix("Login failed: "))["message"]
 
-    def test_the_session_is_that_of_the_user(self, naive: Solution, browser: Browser) -> None:
+    def test_the_session_belongs_to_the_user(self, naive: Solution, browser: Browser) -> None:
         answer = browser.get(naive.url("/api/session/user"))
         user = json_of(answer)
         assert answer.headers["Cache-Control"] == "no-cache"
@@ -95,14 +95,14 @@ class TestAccounts:
         assert isinstance(user["creation_date"], int)
         assert browser.get(naive.url("/api/session/status")).text == f"{EMAIL} has status 1"
 
-    def test_a_bad_session_is_nobodys(self, lab: Lab, naive: Solution) -> None:
+    def test_an_invalid_session_is_refused(self, lab: Lab, naive: Solution) -> None:
         for cookie in ("sid=x", "other=1; sid=a.b.c"):
             browser = lab.browser()
             assert browser.get(naive.url("/api/session/user"), headers={"Cookie": cookie}).status_code == 400
             status = browser.get(naive.url("/api/session/status"), headers={"Cookie": cookie})
             assert json_of(status, 401)["status"] == 401
 
-    def test_a_new_password_by_a_token_of_the_keystore(self, lab: Lab, naive: Solution) -> None:
+    def test_a_new_password_with_a_token_in_the_keystore(self, lab: Lab, naive: Solution) -> None:
         assert naive.post("/api/forgotten", json={}).status_code == 400
         assert naive.post("/api/forgotten", json={"email": "bob"}).status_code == 404
         token = naive.post("/api/forgotten", json={"email": EMAIL}).text
@@ -117,7 +117,7 @@ class TestAccounts:
         assert log_in(lab.browser(), naive, "sample2").status_code == 303
         naive.User.resetUserPassword(id=1, password=PASSWORD)
 
-    def test_a_handler_is_told_of_accounts(self, lab: Lab, naive: Solution) -> None:
+    def test_a_handler_receives_account_events(self, lab: Lab, naive: Solution) -> None:
         code = naive.User.createUser(email="bob@example.com", name="Bob", password=PASSWORD)
         naive.User.activateUser(code=code)
         id = naive.User.listUsers(filter="email::eq::bob@example.com")[0]["id"]
@@ -129,7 +129,7 @@ class TestAccounts:
 
 
 class TestRoles:
-    def test_what_is_seen_of_a_user(self, lab: Lab, naive: Solution, browser: Browser) -> None:
+    def test_visible_fields_of_a_user(self, lab: Lab, naive: Solution, browser: Browser) -> None:
         def seen(who: Browser, email: str = EMAIL) -> httpx.Response:
             return who.get(naive.url(f"/api/user/info/{email}"))
 
@@ -137,7 +137,7 @@ class TestRoles:
         assert [seen(visitor).text, seen(visitor, "bob@example.com").text] == ["taken", "available"]
         assert seen(browser, "bob@example.com").status_code == 404
         assert json_of(seen(browser)) == {"email": EMAIL}
-        given = {"parameters": [{"name": "infoUserId", "value": 1}]}  # a number, as the script has it
+        given = {"parameters": [{"name": "infoUserId", "value": 1}]}  # a number, as the script returns it
         naive.User.assignUser(id=1, roles=[{"role_id": "guest", **given}])
         assert set(json_of(seen(browser))) == {"email", "creation_date"}
         naive.User.assignUser(id=1, roles=[{"role_id": "owner", **given}])
@@ -148,7 +148,7 @@ class TestRoles:
         for role in ("guest", "owner"):
             naive.User.deassignUser(id=1, role_id=role)
 
-    def test_access_comes_and_goes_with_the_value(self, naive: Solution, browser: Browser) -> None:
+    def test_access_follows_the_assigned_value(self, naive: Solution, browser: Browser) -> None:
         def state(sn: str) -> str:
             return browser.get(naive.url(f"/lamp/{sn}/state")).text
 
@@ -162,9 +162,7 @@ class TestRoles:
         refused = naive.post("/keepers", json={"id": 1, "sn": "1-7"})
         assert (refused.status_code, "roles" in refused.text) == (400, True)
 
-    def test_nothing_that_a_request_brings_is_more_than_a_denial(
-        self, naive: Solution, browser: Browser
-    ) -> None:
+    def test_no_request_parameter_gives_access_or_an_error(self, naive: Solution, browser: Browser) -> None:
         naive.post("/keepers", json={"id": 1, "sn": "17"})
 
         def state(sn: str, query: str = "") -> httpx.Response:
@@ -178,7 +176,7 @@ class TestRoles:
             assert state("17", query).text == "on", query
         naive.delete("/keepers", params={"id": "1", "sn": "17"})
 
-    def test_none_is_an_empty_list(self, naive: Solution) -> None:
+    def test_results_without_entries_are_empty_lists(self, naive: Solution) -> None:
         naive.User.createUser(email="cid@example.com", name="Cid", password=PASSWORD)
         id = naive.User.listUsers(filter="email::like::cid@")[0]["id"]
         found = json_of(naive.get(f"/nobody/{id}"))
@@ -209,7 +207,7 @@ class TestOauth:
         assert json_of(naive.get("/me", headers=bearer), 401)["type"] == "QueryError"
         assert json_of(naive.post("/token", data={**mine, **refresh}), 400) == {"error": "invalid_grant"}
 
-    def test_who_is_not_logged_in_approves_nothing(self, lab: Lab, naive: Solution) -> None:
+    def test_without_a_login_there_is_no_approval(self, lab: Lab, naive: Solution) -> None:
         client = json_of(naive.post("/clients", json={"id": 1, "redirect": CALLBACK}))
         path = naive.get(f"/clients/{client['id']}").text
         answer = lab.browser().get(naive.url(path), headers={"Cookie": "sid=x"})
@@ -224,7 +222,7 @@ class TestSocial:
             ("twitter", "/twitter/login", "/social/twitter/handle"),
         ],
     )
-    def test_a_login_ends_at_what_the_provider_tells(
+    def test_a_login_ends_with_the_providers_user_information(
         self, lab: Lab, naive: Solution, consumer: str, begin: str, back: str
     ) -> None:
         provider = lab.provider(consumer)

@@ -1,4 +1,4 @@
-"""User tokens: login, what a token carries, when it dies, and what is no token."""
+"""User tokens: login, claims, expiry, and invalid tokens."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def claims_of(token: str) -> dict[str, Any]:
 
 
 async def alive(env: Environment, token: str, solution: str = "acme") -> bool:
-    """Does getCurrentUser take a token? It gives the user or 401."""
+    """Return whether getCurrentUser accepts a token: it returns the user or 401."""
     result = await env.call("getCurrentUser", token=token, solution=solution)
     assert "id" in result or (result["type"], result["status"]) == ("QueryError", 401)
     return "id" in result
@@ -33,7 +33,7 @@ class TestLogin:
         claims = claims_of(await env.call("getUserToken", email="ann@example.com", password=PASSWORD))
         assert claims["exp"] - claims["iat"] == 60
 
-    async def test_who_cannot_log_in_is_told_the_same_after_one_verification(self, env: Environment) -> None:
+    async def test_failed_logins_have_the_same_answer_after_one_verification(self, env: Environment) -> None:
         await env.person("ann", PASSWORD)
         said = set()
         for email, password in [
@@ -48,7 +48,7 @@ class TestLogin:
             said.add((error["status"], error["error"]))
         assert said == {(401, '{"statusCode": 401, "message": "Email or password is wrong."}')}
 
-    async def test_nobody_logs_in_before_activation(self, env: Environment) -> None:
+    async def test_login_requires_activation(self, env: Environment) -> None:
         code = await env.call("createUser", email="ann@example.com", name="Ann", password=PASSWORD)
         for password, words in [(PASSWORD, "User is not active."), ("wrong", "Email or password is wrong.")]:
             error = await env.refused("getUserToken", email="ann@example.com", password=password)
@@ -59,7 +59,7 @@ class TestLogin:
         assert await alive(env, token)
 
     @cases("time_to_live", [0, -1, 0.5, "soon", True])
-    async def test_a_lifetime_is_a_second_at_least(self, env: Environment, time_to_live: object) -> None:
+    async def test_a_lifetime_is_at_least_a_second(self, env: Environment, time_to_live: object) -> None:
         error = await env.refused(
             "getUserToken", email="ann@example.com", password=PASSWORD, time_to_live=time_to_live
         )
@@ -74,7 +74,7 @@ class TestLogin:
 
 
 class TestToken:
-    async def test_it_carries_its_user_solution_and_times(self, env: Environment) -> None:
+    async def test_it_has_its_user_solution_and_times(self, env: Environment) -> None:
         ann = await env.person()
         first, second = [claims_of(await env.token(ann, 60)) for _ in range(2)]
         assert first.pop("jti") != second.pop("jti")
@@ -85,10 +85,10 @@ class TestToken:
 
 class TestForgery:
     @cases("token", ["", "x", "a.b.c", "é", "\udc80", "x" * 100_000, "null", "."])
-    async def test_what_is_no_token_is_401(self, env: Environment, token: str) -> None:
+    async def test_an_invalid_token_is_401(self, env: Environment, token: str) -> None:
         assert not await alive(env, token)
 
-    async def test_a_changed_letter_anywhere_spoils_a_token(self, env: Environment) -> None:
+    async def test_any_changed_letter_invalidates_a_token(self, env: Environment) -> None:
         token = await env.token(await env.person())
         for index in range(0, len(token), 7):
             other = "A" if token[index] != "A" else "B"
@@ -111,7 +111,7 @@ class TestForgery:
             ),
         ],
     )
-    async def test_a_forged_token_is_nothing(
+    async def test_a_forged_token_is_refused(
         self, env: Environment, forge: Callable[[dict[str, Any], bytes], str]
     ) -> None:
         claims = claims_of(await env.token(await env.person()))

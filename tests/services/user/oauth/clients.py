@@ -1,4 +1,4 @@
-"""For tests of the OAuth provider: a client of Ann's."""
+"""OAuth clients for tests of the provider."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.services.user.environment import Environment
 
 
 async def registered(env: Environment, name: str = "ann", redirect: object = CALLBACK) -> OAuthClient:
-    """A client of somebody new. The lab's key is there already: making one takes longer than most tests."""
+    """Register a client of a new user. The lab's key is prepared, since generating one takes longer than most tests."""
     await env.database.run(_with_key, _key())
     user = await env.person(name)
     token = await env.token(user, 10**9)

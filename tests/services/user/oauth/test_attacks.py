@@ -1,4 +1,4 @@
-"""The attacks on the OAuth provider, which checks play: what is not withstood is told, and the table is whole."""
+"""The attacks of the checks on the OAuth provider: a successful one is reported, and the table is complete."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ GROUPS = {
 REPLAY = "replay with a wrong secret"
 
 
-async def test_what_is_not_withstood_is_told(env: Environment) -> None:
+async def test_a_successful_attack_is_reported(env: Environment) -> None:
     async def lenient(operation: str, **parameters: object) -> object:
-        """A provider that takes any secret, and every redirect that begins like one it knows."""
+        """A provider that accepts any secret, and every redirect that begins like a registered one."""
         parameters.pop("client_secret", None)
         uri = str(parameters.get("redirect_uri"))
         if uri.startswith(CALLBACK):
@@ -52,7 +52,7 @@ async def test_what_is_not_withstood_is_told(env: Environment) -> None:
     ]
 
 
-def test_the_table_is_whole() -> None:
+def test_the_table_is_complete() -> None:
     count = Counter(attack.group for attack in ATTACKS)
     assert set(count) == GROUPS
     assert sum(count.values()) >= 45

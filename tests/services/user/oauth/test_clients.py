@@ -1,4 +1,4 @@
-"""OAuth clients: what they are made of, whose they are, where their users are sent."""
+"""OAuth clients: fields, owners, and redirects of their users."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ async def ann(env: Environment) -> int:
 
 
 class TestCreate:
-    async def test_ids_increase_and_are_never_given_twice(self, env: Environment, ann: int) -> None:
+    async def test_ids_increase_and_are_never_reused(self, env: Environment, ann: int) -> None:
         assert [(await made(env))["id"] for _ in range(3)] == [1, 2, 3]
         await env.call("deleteOauthClient", id=ann, client_id=3)
         assert (await made(env))["id"] == 4
 
-    async def test_redirects_of_any_kind_are_kept(self, env: Environment, ann: int) -> None:
+    async def test_redirects_of_any_scheme_are_accepted(self, env: Environment, ann: int) -> None:
         redirects: list[tuple[object, str]] = [
             ([CALLBACK, SECOND], f"{CALLBACK},{SECOND}"),
             (f"{CALLBACK},{SECOND}", f"{CALLBACK},{SECOND}"),
@@ -70,15 +70,15 @@ class TestCreate:
             error = await env.refused("createOauthClient", {"id": ann, "name": name, "redirect": CALLBACK})
             assert (error["status"], "name" in error["message"]) == (400, True)
 
-    async def test_it_belongs_to_a_user_that_there_is(self, env: Environment) -> None:
+    async def test_it_belongs_to_an_existing_user(self, env: Environment) -> None:
         error = await env.refused("createOauthClient", id=9, name="Shop", redirect=CALLBACK)
         assert error["status"] == 404
         assert (await env.person()).id == 1
-        assert (await made(env))["id"] == 1  # the refused one took no id
+        assert (await made(env))["id"] == 1  # the refused client took no id
 
 
 class TestChange:
-    async def test_an_update_gives_the_client_anew(self, env: Environment, ann: int) -> None:
+    async def test_an_update_returns_the_changed_client(self, env: Environment, ann: int) -> None:
         before = await made(env)
         await env.clock.advance(61)
         after = await env.call(
@@ -92,7 +92,7 @@ class TestChange:
         }
         assert await env.call("getOauthClients", id=ann) == {"oauth_clients": [after]}
 
-    async def test_a_deleted_client_stays_as_a_revoked_row_without_its_secret(
+    async def test_a_deleted_client_remains_as_a_revoked_row_without_its_secret(
         self, env: Environment, ann: int
     ) -> None:
         secret = (await made(env))["secret"]
@@ -103,7 +103,7 @@ class TestChange:
         assert kept.rows == ((1, 1, "2026-01-01 00:00:05"),)
         assert secret not in await env.kept("oauth_client")
 
-    async def test_with_a_client_go_its_codes_and_tokens(self, env: Environment) -> None:
+    async def test_codes_and_tokens_end_with_their_client(self, env: Environment) -> None:
         client = await registered(env)
         tokens = await client.tokens()
         await client.approve()
@@ -112,7 +112,7 @@ class TestChange:
         for table in ("oauth_approval", "oauth_credential"):
             assert not (await env.database.select(f"select * from {table}")).rows
 
-    async def test_with_its_owner_goes_a_client_and_what_others_granted_it(self, env: Environment) -> None:
+    async def test_a_client_and_its_tokens_end_with_its_owner(self, env: Environment) -> None:
         client = await registered(env, "ann")
         bob = await env.person("bob")
         token = await env.token(bob)
@@ -132,7 +132,7 @@ class TestChange:
 
 
 class TestList:
-    async def test_clients_come_in_the_order_of_their_ids(self, env: Environment, ann: int) -> None:
+    async def test_clients_are_in_the_order_of_their_ids(self, env: Environment, ann: int) -> None:
         clients = [await made(env, name=name) for name in ("c", "a", "b")]
         assert await env.call("getOauthClients", id=str(ann)) == {"oauth_clients": clients}
 

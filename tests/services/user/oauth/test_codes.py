@@ -1,4 +1,4 @@
-"""Authorization codes: who may approve what, and how long a code lives."""
+"""Authorization codes: approval and lifetime."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ async def client(env: Environment) -> OAuthClient:
     return await registered(env)
 
 
-async def test_codes_and_tokens_are_kept_as_digests_alone(env: Environment, client: OAuthClient) -> None:
+async def test_only_digests_of_codes_and_tokens_are_stored(env: Environment, client: OAuthClient) -> None:
     code, pending = await client.approve(), await client.approve()
     tokens = await client.redeem(code)
     kept = await env.kept("oauth_approval", "oauth_credential")
@@ -43,7 +43,7 @@ async def test_no_secret_reaches_the_journal(env: Environment, client: OAuthClie
     assert "getOauthAuthorizeApproved" in shown
 
 
-async def test_codes_that_were_never_exchanged_are_forgotten(env: Environment, client: OAuthClient) -> None:
+async def test_codes_that_were_never_exchanged_are_removed(env: Environment, client: OAuthClient) -> None:
     for _ in range(5):
         await client.approve()
     await env.clock.advance(LIFETIME)
@@ -54,7 +54,9 @@ async def test_codes_that_were_never_exchanged_are_forgotten(env: Environment, c
 
 
 @cases("missing", ["token", "client_id", "redirect_uri", "response_type"])
-async def test_what_else_is_missing_is_named(env: Environment, client: OAuthClient, missing: str) -> None:
+async def test_a_missing_parameter_is_an_error_with_its_name(
+    env: Environment, client: OAuthClient, missing: str
+) -> None:
     given = {
         "token": client.token,
         "client_id": 1,
@@ -66,7 +68,7 @@ async def test_what_else_is_missing_is_named(env: Environment, client: OAuthClie
     assert (error["status"], error["message"]) == (400, f"Parameter {missing} is required.")
 
 
-async def test_a_user_token_approves_until_its_last_second(env: Environment, client: OAuthClient) -> None:
+async def test_a_user_token_can_approve_until_its_last_second(env: Environment, client: OAuthClient) -> None:
     ann = await env.person("ann2")
     token = await env.token(ann, 60)
     await env.clock.advance(59)
@@ -76,24 +78,24 @@ async def test_a_user_token_approves_until_its_last_second(env: Environment, cli
     assert (error["status"], oauth_error(error)) == (401, "invalid_token")
 
 
-async def test_an_inactive_user_approves_nothing(env: Environment, client: OAuthClient) -> None:
+async def test_an_inactive_user_cannot_approve(env: Environment, client: OAuthClient) -> None:
     await env.call("updateUser", id=client.owner, status=0)
     assert oauth_error(await client.approve()) == "invalid_token"
 
 
-async def test_a_token_of_another_solution_approves_nothing(env: Environment, client: OAuthClient) -> None:
+async def test_a_token_of_another_solution_cannot_approve(env: Environment, client: OAuthClient) -> None:
     eve = await env.person("eve", solution="other")
     assert oauth_error(await client.approve(token=await env.token(eve, solution="other"))) == "invalid_token"
 
 
-async def test_a_code_dies_with_the_password_of_its_user(env: Environment) -> None:
+async def test_a_code_ends_with_the_password_of_its_user(env: Environment) -> None:
     client = await registered(env)
     code = await client.approve()
     await env.call("resetUserPassword", id=client.owner, password="new password")
     assert oauth_error(await client.redeem(code)) == "invalid_grant"
 
 
-async def test_a_code_dies_with_its_user(env: Environment, client: OAuthClient) -> None:
+async def test_a_code_ends_with_its_user(env: Environment, client: OAuthClient) -> None:
     bob = await env.person("bob")
     code = await client.approve(token=await env.token(bob))
     await env.call("deleteUser", id=bob.id)

@@ -1,4 +1,4 @@
-"""Token sets: what they are, which one is alive, how long, and that no credential counts twice."""
+"""Token sets: lifetime, the one valid set, and credentials that are valid once."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class TestSet:
 
 
 class TestClient:
-    async def test_who_the_client_is_comes_first(self, env: Environment, client: OAuthClient) -> None:
+    async def test_the_client_is_verified_first(self, env: Environment, client: OAuthClient) -> None:
         for grant in ("authorization_code", "refresh_token", "nonsense"):
             error = await env.refused("getOauthToken", grant_type=grant, client_id=99)
             assert (error["status"], oauth_error(error)) == (401, "invalid_client")
 
     @pytest.mark.parametrize("missing", ["grant_type", "client_id"])
-    async def test_what_every_request_needs_is_named(
+    async def test_parameters_of_every_request_are_required_by_name(
         self, env: Environment, client: OAuthClient, missing: str
     ) -> None:
         given = {"grant_type": "refresh_token", "client_id": client.id, "refresh_token": "x"}
@@ -53,7 +53,7 @@ class TestClient:
             ("refresh_token", "refresh_token"),
         ],
     )
-    async def test_what_a_grant_needs_is_named(
+    async def test_parameters_of_a_grant_are_required_by_name(
         self, env: Environment, client: OAuthClient, grant: str, missing: str
     ) -> None:
         given = {"code": "c", "redirect_uri": CALLBACK, "refresh_token": "r", "grant_type": grant}
@@ -73,8 +73,8 @@ class TestClient:
         )
 
 
-class TestOneAlive:
-    async def test_nothing_piles_up(self, env: Environment, client: OAuthClient) -> None:
+class TestOneValidSet:
+    async def test_ended_sets_are_removed(self, env: Environment, client: OAuthClient) -> None:
         for _ in range(4):
             await client.tokens()
         assert len((await env.database.select("select * from oauth_approval")).rows) == 1
@@ -82,32 +82,32 @@ class TestOneAlive:
 
 
 class TestReuse:
-    async def test_of_two_racing_exchanges_of_a_code_one_wins(self, client: OAuthClient) -> None:
+    async def test_one_of_two_concurrent_exchanges_of_a_code_succeeds(self, client: OAuthClient) -> None:
         code = await client.approve()
         results = await asyncio.gather(*(client.redeem(code) for _ in range(5)))
         assert sorted("access_token" in each for each in results) == [False] * 4 + [True]
         assert {oauth_error(each) for each in results if "error" in each} == {"invalid_grant"}
         won = next(each for each in results if "access_token" in each)
-        assert not await client.is_valid(won)  # the losers used the code twice
+        assert not await client.is_valid(won)  # the others used the code twice
 
-    async def test_of_two_racing_refreshes_one_wins(self, client: OAuthClient) -> None:
+    async def test_one_of_two_concurrent_refreshes_succeeds(self, client: OAuthClient) -> None:
         tokens = await client.tokens()
         results = await asyncio.gather(*(client.refresh(tokens["refresh_token"]) for _ in range(2)))
         assert sorted("access_token" in each for each in results) == [False, True]
 
-    async def test_of_racing_codes_one_set_stays(self, client: OAuthClient) -> None:
+    async def test_of_concurrent_codes_one_set_remains(self, client: OAuthClient) -> None:
         codes = [await client.approve() for _ in range(4)]
         sets = await asyncio.gather(*(client.redeem(code) for code in codes))
         assert [await client.is_valid(each) for each in sets].count(True) == 1
 
-    async def test_a_code_that_another_writer_was_quicker_to_spend_is_used_twice(
+    async def test_a_code_that_another_writer_spends_first_counts_as_used_twice(
         self, client: OAuthClient, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         code = await client.approve()
         first = await client.redeem(code)
         find = oauth_tokens.find
 
-        def stale(*args: Any) -> Any:  # what this writer read before the other one wrote
+        def stale(*args: Any) -> Any:  # the values that this writer read before the other one wrote
             found = find(*args)
             assert found is not None
             return found._replace(spent=0)
@@ -117,7 +117,7 @@ class TestReuse:
         assert not await client.is_valid(first)
 
 
-async def test_a_restart_keeps_all_of_it(tmp_path: Path) -> None:
+async def test_a_restart_keeps_codes_and_tokens(tmp_path: Path) -> None:
     file = tmp_path / "lab.db"
     env = Environment(data=file)
     client = await registered(env)
@@ -142,5 +142,5 @@ async def test_a_restart_keeps_all_of_it(tmp_path: Path) -> None:
     assert not await once_more.is_valid(second)
     other = await env.call("createOauthClient", id=1, name="x", redirect=CALLBACK)
     assert other["id"] == 2
-    assert other["secret"] != client.secret  # the seed is the same, and gives nothing twice
+    assert other["secret"] != client.secret  # the seed is the same, and repeats no identifier
     env.close()

@@ -1,4 +1,4 @@
-"""What no check of roles sees: odd values and names, what an error says, and how the database is asked."""
+"""Roles beyond the checks: odd values and names, error texts, and database queries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from labkit.services.user.roles.arguments import RESERVED
 from tests.services.user.environment import Environment
 
 WILDCARD = {"type": "wildcard"}
-ODD: list[Any] = [7, None, WILDCARD]  # where a text is wanted
+ODD: list[Any] = [7, None, WILDCARD]  # values that are no text
 
 
 def named(*names: object) -> list[dict[str, object]]:
@@ -26,12 +26,12 @@ def permission(perm_id: str) -> dict[str, str]:
 
 
 def assignment(role_id: str, *values: tuple[str, Any]) -> dict[str, Any]:
-    """`{role_id, parameters}` as operations take and give it."""
+    """Return `{role_id, parameters}` as operations accept and return it."""
     return {"role_id": role_id, "parameters": [{"name": name, "value": value} for name, value in values]}
 
 
 async def holder(env: Environment, *perm_ids: str, **values: Any) -> accounts.UserIdentity:
-    """Somebody who has these values in the role `owner`, which has them as parameters, and these permissions."""
+    """Create a user with these values in the role `owner`, which has them as parameters, and with these permissions."""
     await env.call("createRole", role_id="owner", parameter=named("sn", "zone", *values))
     await env.call("addRolePerm", role_id="owner", body=[permission(perm_id) for perm_id in perm_ids])
     user = await env.person("ann")
@@ -40,7 +40,7 @@ async def holder(env: Environment, *perm_ids: str, **values: Any) -> accounts.Us
 
 
 async def may(env: Environment, user: accounts.UserIdentity, perm_id: str, *parameters: str) -> bool:
-    """May a user? Fails where the answer is neither 'OK' nor 403."""
+    """Return whether a user has a permission. Raises AssertionError for an answer that is neither 'OK' nor 403."""
     query = {"id": user.id, "perm_id": perm_id, "parameters": list(parameters)}
     result = await env.call("hasUserPerm", query)
     assert result == "OK" or result["status"] == 403, result
@@ -48,7 +48,7 @@ async def may(env: Environment, user: accounts.UserIdentity, perm_id: str, *para
 
 
 class TestNames:
-    async def test_odd_ones_are_refused_and_what_was_expected_is_told(self, env: Environment) -> None:
+    async def test_invalid_names_are_refused_with_the_expected_form(self, env: Environment) -> None:
         for role_id in ("", "a" * 81, "a\n", "rôle", *ODD):
             error = await env.refused("createRole", role_id=role_id)
             assert error["status"] == 400
@@ -68,14 +68,14 @@ class TestNames:
                     assert f"{spelled} is a reserved word" in error["message"]
         assert await env.call("listRoles") == []
 
-    async def test_an_empty_table_of_a_script_is_no_parameters(self, env: Environment) -> None:
+    async def test_an_empty_table_of_a_script_means_no_parameters(self, env: Environment) -> None:
         for role_id, empty in (("a", []), ("b", {})):
             role = {"role_id": role_id, "parameter": []}
             assert await env.call("createRole", role_id=role_id, parameter=empty) == role
 
 
 class TestPermissions:
-    async def test_braces_may_be_anywhere_in_an_end_point(self, env: Environment) -> None:
+    async def test_braces_are_allowed_anywhere_in_an_end_point(self, env: Environment) -> None:
         for end_point in (
             *("{sn}{zone}", "{a}/{A}", "{" + "n" * 40 + "}"),
             *("{", "}", "{}", "}{", "{a{b}}", "{s1}", "{" + "n" * 41 + "}", "{user}", "{Role}"),
@@ -84,7 +84,7 @@ class TestPermissions:
             assert created == {"method": "GET", "end_point": end_point}
             assert await env.call("deletePerm", perm_id=f"GET/{end_point}") is None
 
-    async def test_odd_ones_are_refused_and_what_was_wrong_is_told(self, env: Environment) -> None:
+    async def test_invalid_permissions_are_refused_with_the_reason(self, env: Environment) -> None:
         for method in ("", "get", *ODD):
             error = await env.refused("createPermission", method=method, end_point="api")
             assert (error["status"], "Parameter method" in error["message"]) == (400, True)
@@ -97,21 +97,21 @@ class TestPermissions:
             assert (error["status"], "Parameter perm_id" in error["message"]) == (400, True)
 
 
-class TestAsking:
-    async def test_what_nobody_can_hold_is_denied(self, env: Environment) -> None:
-        """Scripts take 403 alone for a refusal, and make the values of what a request brings."""
+class TestHasUserPerm:
+    async def test_a_value_that_no_user_can_hold_is_denied(self, env: Environment) -> None:
+        """Scripts treat only 403 as a refusal, and take the values from requests."""
         ann = await holder(env, "GET/{sn}", "GET/{key}", sn=WILDCARD, key=WILDCARD)
         for value in ("", "a-b", "*", "1::2", "é", "1\n", "1" * 101, "{type: 'wildcard'}"):
             assert not await may(env, ann, "GET/{sn}", f"sn::{value}"), value
         assert not await may(env, ann, "GET/{sn}", "sn::1", "SN::a-b", "sn::1")
         assert not await may(env, ann, "GET/{key}", "\N{KELVIN SIGN}ey::1")
 
-    async def test_names_that_no_placeholder_can_have_are_ignored(self, env: Environment) -> None:
+    async def test_names_without_a_placeholder_are_ignored(self, env: Environment) -> None:
         ann = await holder(env, "GET/{sn}", sn="1")
         others = ("s-n::2", "::2", "user::a-b", "n" * 41 + "::2")
         assert await may(env, ann, "GET/{sn}", "sn::1", "SN::1", *others)
 
-    async def test_one_text_is_a_list_and_null_or_an_empty_table_none(self, env: Environment) -> None:
+    async def test_one_text_is_a_list_and_null_or_an_empty_table_is_none(self, env: Environment) -> None:
         ann = await holder(env, "GET/{sn}", "GET/status", sn="1")
         one = {"id": str(ann.id), "perm_id": "GET/{sn}", "parameters": "sn::1"}
         assert await env.call("hasUserPerm", one) == "OK"
@@ -120,14 +120,14 @@ class TestAsking:
             query = {"id": ann.id, "perm_id": "GET/status", "parameters": none}
             assert await env.call("hasUserPerm", query) == "OK"
 
-    async def test_what_is_wrong_is_told(self, env: Environment) -> None:
+    async def test_an_invalid_argument_is_an_error_with_the_reason(self, env: Environment) -> None:
         ann = await holder(env, "GET/{sn}", sn=WILDCARD)
         query = {"id": ann.id, "perm_id": "GET/{sn}", "parameters": ["sn::1"]}
         for name, value in (("id", None), ("perm_id", None), ("parameters", [None]), ("parameters", 7)):
             error = await env.refused("hasUserPerm", {**query, name: value})
             assert (error["status"], f"Parameter {name}" in error["message"]) == (403, True)
 
-    async def test_as_many_placeholders_as_a_path_can_hold(self, env: Environment) -> None:
+    async def test_as_many_placeholders_as_a_path_can_have(self, env: Environment) -> None:
         names = [*ascii_lowercase, *(f"a{letter}" for letter in "abcdefghijklm")]
         path = "GET/" + "".join(f"{{{name}}}" for name in names)
         assert 2 + len(path) > 130
@@ -138,14 +138,14 @@ class TestAsking:
 
 class TestValues:
     @pytest.mark.parametrize("value", [7.0, 0, 1e20, 10**99])
-    async def test_whole_numbers_are_their_digits(self, env: Environment, value: Any) -> None:
+    async def test_whole_numbers_equal_their_digits(self, env: Environment, value: Any) -> None:
         ann = await holder(env, sn=value)
         assert await env.call("listUserRoles", id=ann.id) == [assignment("owner", ("sn", f"{int(value)}"))]
         query = {"role_id": "owner", "parameter_name": "sn", "parameter_value": value}
         assert await env.call("hasUserRoleParam", {"id": ann.id, **query}) == "OK"
         assert await env.call("listRoleParamUsers", query) == [ann.id]
 
-    async def test_odd_ones_are_refused_and_change_nothing(self, env: Environment) -> None:
+    async def test_invalid_values_are_refused_and_change_nothing(self, env: Environment) -> None:
         ann = await holder(env, zone="a")
         held = await env.call("listUserRoles", id=ann.id)
         odd: list[Any] = [
@@ -159,7 +159,7 @@ class TestValues:
             assert "Parameter roles.1.parameters.1.value validation failed: expected" in error["message"]
         assert await env.call("listUserRoles", id=ann.id) == held
 
-    async def test_a_role_is_assigned_without_values_in_any_spelling(self, env: Environment) -> None:
+    async def test_a_role_can_be_assigned_without_values_in_several_forms(self, env: Environment) -> None:
         ann = await holder(env)
         spelled: list[dict[str, Any]] = [{"parameters": []}, {"parameters": {}}, {}]
         for parameters in spelled:
@@ -167,7 +167,7 @@ class TestValues:
             assigned = await env.call("assignUser", id=ann.id, roles=[{"role_id": "owner", **parameters}])
             assert assigned == [assignment("owner")]
 
-    async def test_pages_of_any_size_and_place(self, env: Environment) -> None:
+    async def test_pages_of_any_size_and_offset(self, env: Environment) -> None:
         ann = await holder(env)
         values = [str(number) for number in range(150, 0, -1)]
         await env.call("assignUser", id=ann.id, roles=[assignment("owner", *(("sn", v) for v in values))])
@@ -185,7 +185,7 @@ class TestValues:
             assert (error["status"], name in error["message"]) == (400, True)
 
 
-async def test_what_does_not_exist_is_named(env: Environment) -> None:
+async def test_unknown_roles_and_names_are_errors(env: Environment) -> None:
     ann = await holder(env, sn="1")
     query = {"id": ann.id, "role_id": "owner", "parameter_name": "sn", "parameter_value": "1"}
     for operation, wrong, message in (
@@ -200,7 +200,7 @@ async def test_what_does_not_exist_is_named(env: Environment) -> None:
 
 
 class TestTheDatabase:
-    async def test_what_a_user_held_goes_with_the_row(self, env: Environment) -> None:
+    async def test_values_of_a_user_are_deleted_with_it(self, env: Environment) -> None:
         ann = await holder(env, sn="1")
         raw = await env.database.read(driver)
         raw.execute("DELETE FROM user WHERE id = ?", (ann.id,))
@@ -208,7 +208,7 @@ class TestTheDatabase:
         query = {"role_id": "owner", "parameter_name": "sn", "parameter_value": "1"}
         assert await env.call("listRoleParamUsers", query) == []
 
-    async def test_a_permission_takes_one_question(self, env: Environment) -> None:
+    async def test_a_permission_takes_one_query(self, env: Environment) -> None:
         ann = await holder(env, "GET/{sn}/{zone}")
         raw = await env.database.read(driver)
         statements: list[str] = []
@@ -217,8 +217,8 @@ class TestTheDatabase:
         raw.set_trace_callback(None)
         assert len(statements) == 1
 
-    async def test_nothing_is_searched_row_by_row(self, env: Environment) -> None:
-        """Each question finds its rows by an index, however many there are."""
+    async def test_no_query_scans_a_table(self, env: Environment) -> None:
+        """Each query finds its rows by an index."""
         ann = await holder(env, sn="1")
         raw = await env.database.read(driver)
         statements: list[str] = []

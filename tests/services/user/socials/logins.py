@@ -1,4 +1,4 @@
-"""Providers for tests of Socials: where they are, and what they are asked."""
+"""Providers for tests of Socials: endpoints, and received requests."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SOCIAL: dict[str, Any] = {
 
 
 async def with_github(env: Environment) -> None:
-    """The consumer github, with a social and good answers."""
+    """Prepare the consumer github, with a social and valid answers."""
     env.consumers["github"] = env.consumers["google"] = GITHUB
     env.web.answers[GITHUB.token] = (200, '{"access_token": "gho_1", "token_type": "bearer"}')
     env.web.answers[GITHUB.userinfo] = (200, '{"login": "ann"}')
@@ -41,7 +41,7 @@ async def with_github(env: Environment) -> None:
 
 
 async def with_twitter(env: Environment) -> None:
-    """The consumer twitter, with a social and good answers."""
+    """Prepare the consumer twitter, with a social and valid answers."""
     env.consumers["twitter"] = TWITTER
     env.web.answers[TWITTER.request_token] = (
         200,
@@ -57,19 +57,19 @@ async def with_twitter(env: Environment) -> None:
 
 
 def query(url: str) -> dict[str, str]:
-    """The parameters of a URL; each stands there once."""
+    """Return the parameters of a URL; none may be repeated."""
     found = parse_qs(urlsplit(url).query, strict_parsing=True, keep_blank_values=True)
     assert all(len(values) == 1 for values in found.values())
     return {name: values[0] for name, values in found.items()}
 
 
 async def begun(env: Environment, consumer: str = "github") -> str:
-    """The state of a login that has begun."""
+    """Begin a login and return its state."""
     return query(await env.call("getSocialLoginUrl", consumer=consumer))["state"]
 
 
 def signed(env: Environment, number: int, token_secret: str = "") -> dict[str, str]:
-    """The protocol parameters of a request that the platform made, once its signature is verified."""
+    """Return the OAuth parameters of a request by the platform, after verifying its signature."""
     method, url, headers, body = env.web.requests[number]
     assert body is None
     given = dict(collect_parameters(headers=dict(headers), exclude_oauth_signature=False))

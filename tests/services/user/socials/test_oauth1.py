@@ -1,4 +1,4 @@
-"""Social login by OAuth 1.0a (RFC 5849), against a provider that gives any answer."""
+"""Social login by OAuth 1.0a (RFC 5849), against a provider with any answer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CALLBACK = {"oauth_token": "request1", "oauth_verifier": "verifier-1", "reqToken
 
 
 async def request_token_scripted(env: Environment) -> None:
-    """A request token was given."""
+    """Obtain a request token."""
     await with_twitter(env)
     assert await env.call("getSocialLoginUrl", consumer="twitter") == "request1"
 
@@ -33,7 +33,7 @@ async def finish(env: Environment, **change: Any) -> Any:
     return await env.call("getSocialToken", {"consumer": "twitter", **CALLBACK, **change})
 
 
-async def test_the_first_call_gives_a_request_token(env: Environment) -> None:
+async def test_the_first_call_returns_a_request_token(env: Environment) -> None:
     await request_token_scripted(env)
     [(method, url, headers, _)] = env.web.requests
     assert (method, url) == ("POST", TWITTER.request_token)
@@ -46,7 +46,7 @@ async def test_the_first_call_gives_a_request_token(env: Environment) -> None:
     assert given == {"oauth_callback": REDIRECT}
 
 
-async def test_the_callback_gives_a_token_and_the_token_the_user(env: Environment) -> None:
+async def test_the_callback_returns_a_token_and_the_token_the_user(env: Environment) -> None:
     await request_token_scripted(env)
     await env.clock.advance(30)
     assert await finish(env, consumer="TWITTER", state="ignored", code="ignored") == "1-access"
@@ -66,13 +66,13 @@ async def test_the_callback_gives_a_token_and_the_token_the_user(env: Environmen
     assert given["oauth_token"] == "1-access"
 
 
-async def test_no_two_requests_have_a_nonce_in_common(env: Environment) -> None:
+async def test_requests_have_different_nonces(env: Environment) -> None:
     await request_token_scripted(env)
     await env.call("getSocialLoginUrl", consumer="twitter")
     assert signed(env, 0)["oauth_nonce"] != signed(env, 1)["oauth_nonce"]
 
 
-async def test_a_request_token_serves_once(env: Environment) -> None:
+async def test_a_request_token_is_valid_once(env: Environment) -> None:
     await request_token_scripted(env)
     results = await asyncio.gather(finish(env), finish(env))
     assert "1-access" in results
@@ -108,7 +108,7 @@ async def test_a_bad_callback_is_refused_and_changes_nothing(
     assert await finish(env) == "1-access"
 
 
-async def test_a_token_is_its_consumers_and_its_solutions(env: Environment) -> None:
+async def test_a_token_belongs_to_its_consumer_and_its_solution(env: Environment) -> None:
     await request_token_scripted(env)
     twin = {**SOCIAL, "consumer": "twin"}
     env.consumers["twin"] = TWITTER
@@ -124,14 +124,14 @@ async def test_a_token_is_its_consumers_and_its_solutions(env: Environment) -> N
 
 
 @pytest.mark.parametrize("token", ["request1", "unknown"])
-async def test_a_token_that_was_not_given(env: Environment, token: str) -> None:
+async def test_an_unknown_token_is_refused(env: Environment, token: str) -> None:
     await request_token_scripted(env)
     await finish(env)
     error = await env.refused("socialRequest", consumer="twitter", token=token)
     assert (error["status"], len(env.web.requests)) == (401, 2)
 
 
-async def test_a_request_token_that_no_cookie_pattern_fits_gets_a_stand_in(env: Environment) -> None:
+async def test_a_request_token_that_is_invalid_in_a_cookie_is_replaced(env: Environment) -> None:
     await with_twitter(env)
     env.web.answers[TWITTER.request_token] = (
         200,
@@ -145,7 +145,7 @@ async def test_a_request_token_that_no_cookie_pattern_fits_gets_a_stand_in(env: 
     assert signed(env, 1, "secret1")["oauth_token"] == "a-b_c&"
 
 
-async def test_what_has_died_is_forgotten_and_access_tokens_stay(env: Environment) -> None:
+async def test_expired_request_tokens_are_removed_and_access_tokens_stay(env: Environment) -> None:
     await request_token_scripted(env)
     await finish(env)
     await env.call("getSocialLoginUrl", consumer="twitter")
@@ -187,7 +187,7 @@ async def test_what_has_died_is_forgotten_and_access_tokens_stay(env: Environmen
         ((200, "<html>"), 502, "twitter did not confirm the callback."),
     ],
 )
-async def test_a_provider_that_gives_no_request_token(
+async def test_a_failed_request_token(
     env: Environment, answer: tuple[int, str] | None, status: int, message: str
 ) -> None:
     await with_twitter(env)
@@ -205,7 +205,7 @@ async def test_a_provider_that_gives_no_request_token(
         ((200, "oauth_token=a%20b&oauth_token_secret=b"), 502, "twitter answered without a token."),
     ],
 )
-async def test_a_provider_that_gives_no_access_token(
+async def test_a_failed_access_token(
     env: Environment, answer: tuple[int, str] | None, status: int, message: str
 ) -> None:
     await request_token_scripted(env)
@@ -214,7 +214,7 @@ async def test_a_provider_that_gives_no_access_token(
     assert (error["status"], error["message"]) == (status, message)
 
 
-async def test_a_social_that_is_deleted_while_its_provider_is_asked(env: Environment) -> None:
+async def test_a_social_that_is_deleted_during_a_request_to_its_provider(env: Environment) -> None:
     await request_token_scripted(env)
 
     async def slow(*_: object) -> tuple[int, str]:

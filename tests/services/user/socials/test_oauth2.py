@@ -1,4 +1,4 @@
-"""Social login by OAuth 2 (RFC 6749, section 4.1), against a provider that gives any answer."""
+"""Social login by OAuth 2 (RFC 6749, section 4.1), against a provider with any answer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.services.user.socials.logins import (
 )
 
 
-async def test_the_login_url_without_scope_and_with_a_query_of_its_own(env: Environment) -> None:
+async def test_the_login_url_without_scope_and_with_its_own_query(env: Environment) -> None:
     env.consumers["github"] = Consumer("oauth2", "https://github.test/authorize?prompt=login", "", "")
     await env.call("createSocial", {**SOCIAL, "scope": []})
     parameters = query(await env.call("getSocialLoginUrl", consumer="github", reqToken="ignored"))
@@ -29,7 +29,7 @@ async def test_the_login_url_without_scope_and_with_a_query_of_its_own(env: Envi
     assert "scope" not in parameters
 
 
-async def test_a_code_becomes_a_token(env: Environment) -> None:
+async def test_a_code_is_exchanged_for_a_token(env: Environment) -> None:
     await with_github(env)
     state = await begun(env)
     token = await env.call(
@@ -52,7 +52,7 @@ async def test_a_code_becomes_a_token(env: Environment) -> None:
     }
 
 
-async def test_the_user_information_is_passed_through_as_text(env: Environment) -> None:
+async def test_the_user_information_is_returned_as_text(env: Environment) -> None:
     await with_github(env)
     text = '{"login" : "ann",\n "id": 1.0, "é": [] }'
     env.web.answers[GITHUB.userinfo] = (200, text)
@@ -65,7 +65,7 @@ async def test_the_user_information_is_passed_through_as_text(env: Environment) 
 # ---- state
 
 
-async def test_a_state_is_its_consumers_and_its_solutions(env: Environment) -> None:
+async def test_a_state_belongs_to_its_consumer_and_its_solution(env: Environment) -> None:
     await with_github(env)
     await env.call("createSocial", {**SOCIAL, "consumer": "google"})
     await env.call("createSocial", SOCIAL, solution="other")
@@ -76,7 +76,7 @@ async def test_a_state_is_its_consumers_and_its_solutions(env: Environment) -> N
     assert await env.call("getSocialToken", consumer="GITHUB", code="c", state=state) == "gho_1"
 
 
-async def test_another_state_is_refused_and_asks_nobody(env: Environment) -> None:
+async def test_an_unknown_state_is_refused_without_a_request(env: Environment) -> None:
     await with_github(env)
     await begun(env)
     for state in ("", "a" * 40, "\udcff", "x" * 100_000):
@@ -86,7 +86,7 @@ async def test_another_state_is_refused_and_asks_nobody(env: Environment) -> Non
 
 
 @pytest.mark.parametrize("code", [{}, {"code": ""}])
-async def test_a_callback_without_code_leaves_the_state(env: Environment, code: dict[str, str]) -> None:
+async def test_a_callback_without_code_keeps_the_state(env: Environment, code: dict[str, str]) -> None:
     await with_github(env)
     state = await begun(env)
     error = await env.refused("getSocialToken", {"consumer": "github", "state": state, **code})
@@ -94,7 +94,7 @@ async def test_a_callback_without_code_leaves_the_state(env: Environment, code: 
     assert await env.call("getSocialToken", consumer="github", code="c", state=state) == "gho_1"
 
 
-async def test_dead_states_are_forgotten(env: Environment) -> None:
+async def test_expired_states_are_removed(env: Environment) -> None:
     await with_github(env)
     for _ in range(3):
         await begun(env)
@@ -105,10 +105,10 @@ async def test_dead_states_are_forgotten(env: Environment) -> None:
     assert state in await env.kept(login_table.name)
 
 
-# ---- what a provider may answer
+# ---- answers of a provider
 
 
-async def test_forms_of_a_good_answer(env: Environment) -> None:
+async def test_forms_of_a_valid_answer(env: Environment) -> None:
     texts: list[str] = [
         "access_token=gho_1&scope=user&token_type=bearer",
         '\n{"access_token": "gho_1"}',
@@ -120,7 +120,7 @@ async def test_forms_of_a_good_answer(env: Environment) -> None:
         assert await env.call("getSocialToken", consumer="github", code="c") == "gho_1"
 
 
-async def test_a_refusal_has_the_providers_name(env: Environment) -> None:
+async def test_a_refusal_has_the_providers_error_name(env: Environment) -> None:
     refusals: list[tuple[tuple[int, str], str]] = [
         ((400, '{"error": "invalid_grant", "error_description": "code-1 is old"}'), "invalid_grant"),
         ((401, '{"error": "invalid_client"}'), "invalid_client"),
@@ -138,7 +138,7 @@ async def test_a_refusal_has_the_providers_name(env: Environment) -> None:
         assert "code-1" not in error["error"]
 
 
-async def test_a_provider_that_fails(env: Environment) -> None:
+async def test_a_failing_token_request(env: Environment) -> None:
     failures: list[tuple[tuple[int, str] | None, int, str]] = [
         (None, 500, "Service inaccessible: github does not answer."),
         ((500, '{"error": "oops"}'), 502, "github answered 500."),
@@ -169,7 +169,7 @@ async def test_a_provider_that_fails(env: Environment) -> None:
         assert error["type"] == ("QueryError" if status < 500 else "ServerError")
 
 
-async def test_a_provider_that_fails_to_tell_who_it_is(env: Environment) -> None:
+async def test_a_failing_user_info_request(env: Environment) -> None:
     failures: list[tuple[tuple[int, str] | None, int, str]] = [
         (None, 500, "Service inaccessible: github does not answer."),
         ((502, "{}"), 502, "github answered 502."),
@@ -188,7 +188,7 @@ async def test_a_provider_that_fails_to_tell_who_it_is(env: Environment) -> None
         assert (error["status"], error["message"]) == (status, message), answer
 
 
-async def test_what_no_token_can_be_never_leaves_the_platform(env: Environment) -> None:
+async def test_an_invalid_token_is_never_sent(env: Environment) -> None:
     await with_github(env)
     odd: list[object] = ["", "a b", "a;b", "a\r\nX-Admin: 1", 'a"', "é", "\udcff", "x" * 4097, 7]
     for token in odd:
@@ -207,7 +207,7 @@ async def test_what_no_token_can_be_never_leaves_the_platform(env: Environment) 
         ),
     ],
 )
-async def test_a_callback_that_says_no(env: Environment, callback: dict[str, Any], message: str) -> None:
+async def test_a_callback_with_a_denial(env: Environment, callback: dict[str, Any], message: str) -> None:
     await with_github(env)
     error = await env.refused("getSocialToken", {"consumer": "github", **callback})
     assert (error["status"], error["message"]) == (400, message)

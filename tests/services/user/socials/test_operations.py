@@ -1,4 +1,4 @@
-"""The socials of a solution: made, changed, listed, deleted."""
+"""The socials of a solution: created, changed, listed, deleted."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def test_socials_are_listed_by_name(env: Environment) -> None:
     assert [social["consumer"] for social in listed] == ["github", "Google", "twitter"]
 
 
-async def test_a_consumer_that_the_lab_has_no_provider_for(env: Environment) -> None:
+async def test_a_consumer_without_a_provider_in_the_lab(env: Environment) -> None:
     error = await env.refused("createSocial", SOCIAL)
     assert (error["status"], error["message"]) == (
         400,
@@ -78,8 +78,8 @@ async def test_bad_fields_are_refused_and_named(env: Environment) -> None:
     ]
     for field, value in bad:
         error = await env.refused("createSocial", {**SOCIAL, field: value})
-        told = error["message"].split(" validation")[0].split(".")[0]
-        assert (error["status"], told) == (400, f"Parameter {field}")
+        text = error["message"].split(" validation")[0].split(".")[0]
+        assert (error["status"], text) == (400, f"Parameter {field}")
     assert await env.call("socialList") == []
     await env.call("createSocial", SOCIAL)
     for field, value in bad:
@@ -105,7 +105,7 @@ async def test_solutions_share_no_socials(env: Environment) -> None:
     assert await env.call("socialList") == [SOCIAL]
 
 
-async def test_a_deleted_social_takes_its_logins_along(env: Environment) -> None:
+async def test_logins_of_a_deleted_social_are_deleted(env: Environment) -> None:
     await with_github(env)
     state = await begun(env)
     await env.call("deleteSocial", consumer="github")
@@ -128,7 +128,7 @@ async def test_socials_and_logins_survive_a_restart(tmp_path: Path) -> None:
     second.close()
 
 
-async def test_a_provider_that_the_lab_has_no_more(env: Environment) -> None:
+async def test_a_provider_that_was_removed_from_the_lab(env: Environment) -> None:
     await with_github(env)
     del env.consumers["github"]
     error = await env.refused("getSocialLoginUrl", consumer="github")

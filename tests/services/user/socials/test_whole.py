@@ -1,4 +1,4 @@
-"""Social login through a whole lab: the platform asks, and the lab's own providers answer, over HTTPS."""
+"""Social login in a complete lab: the platform and the lab's own providers, over HTTPS."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def lab() -> Iterator[Lab]:
 
 
 def ready(lab: Lab, consumer: str, **change: Any) -> tuple[Solution, Provider]:
-    """A solution with a social for an application that is registered with the provider."""
+    """Return a solution with a social for a registered application."""
     solution, provider = lab.solution("acme"), lab.provider(consumer)
     redirect = solution.url("/back")
     application = provider.register(redirect)
@@ -45,7 +45,7 @@ def ready(lab: Lab, consumer: str, **change: Any) -> tuple[Solution, Provider]:
 
 
 def logged_in(lab: Lab, consumer: str, **change: Any) -> tuple[Solution, dict[str, Any]]:
-    """What the callback of a login brings."""
+    """Log in and return the parameters of the callback."""
     solution, provider = ready(lab, consumer, **change)
     callback: dict[str, Any] = {"consumer": consumer}
     given = dict(callback)
@@ -63,7 +63,7 @@ CONSUMERS = {
 
 
 @pytest.mark.parametrize("consumer", CONSUMERS)
-def test_a_login_ends_with_who_it_is(lab: Lab, consumer: str) -> None:
+def test_a_login_ends_with_the_user_information(lab: Lab, consumer: str) -> None:
     scope, details = CONSUMERS[consumer]
     solution, callback = logged_in(lab, consumer, scope=scope)
     token = solution.call("User", "getSocialToken", callback)
@@ -75,7 +75,7 @@ def test_a_login_ends_with_who_it_is(lab: Lab, consumer: str) -> None:
 
 
 @pytest.mark.parametrize("consumer", ["google", "github", "twitter"])
-def test_a_redirect_that_the_provider_does_not_know_is_refused(lab: Lab, consumer: str) -> None:
+def test_a_redirect_that_is_not_registered_is_refused(lab: Lab, consumer: str) -> None:
     solution, callback = logged_in(lab, consumer)
     elsewhere = "https://acme.apps.lab.localhost/elsewhere"
     solution.call("User", "updateSocial", {"consumer": consumer, "redirect": elsewhere})
@@ -87,7 +87,7 @@ def test_a_redirect_that_the_provider_does_not_know_is_refused(lab: Lab, consume
     assert (error["status"], f"{consumer} refuses" in error["message"]) == (400, True)
 
 
-def test_a_person_who_says_no(lab: Lab) -> None:
+def test_a_person_who_denies(lab: Lab) -> None:
     solution, provider = ready(lab, "google")
     url = solution.call("User", "getSocialLoginUrl", {"consumer": "google"})
     answer = provider.login(url, PERSON, approve=False)

@@ -1,4 +1,4 @@
-"""What a solution keeps with a user."""
+"""Data that a solution stores with a user."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ KINDS: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[Environment]:
-    """For all examples of a test, each with a user of its own."""
+    """For all examples of a test, each with its own user."""
     env = Environment()
     yield env
     env.close()
@@ -40,7 +40,7 @@ async def ann(env: Environment) -> int:
     return (await env.person("ann")).id
 
 
-async def test_values_come_back_as_they_were_given(env: Environment, ann: int) -> None:
+async def test_values_are_returned_unchanged(env: Environment, ann: int) -> None:
     assert await env.call("listUserData", id=ann) == {}
     assert await env.call("createUserData", id=ann, **KINDS) is None
     assert await env.call("listUserData", id=ann) == KINDS
@@ -54,7 +54,7 @@ async def test_a_key_may_have_any_name(env: Environment, ann: int) -> None:
     assert await env.call("listUserData", id=ann) == given
 
 
-async def test_keys_may_be_none_or_twice_the_same(env: Environment, ann: int) -> None:
+async def test_keys_may_be_empty_or_repeated(env: Environment, ann: int) -> None:
     await env.call("createUserData", id=ann, color="red", size=1)
     assert await env.call("deleteUserData", id=ann, keys={}) is None  # an empty list of a script
     assert await env.call("listUserData", id=ann) == {"color": "red", "size": 1}
@@ -62,7 +62,7 @@ async def test_keys_may_be_none_or_twice_the_same(env: Environment, ann: int) ->
     assert await env.call("listUserData", id=ann) == {"size": 1}
 
 
-async def test_what_is_wrong_is_told(env: Environment, ann: int) -> None:
+async def test_an_invalid_argument_is_an_error_with_the_reason(env: Environment, ann: int) -> None:
     await env.call("createUserData", id=ann, color="red")
     for operation, parameters, message in (
         ("createUserData", {"id": ann, "color": 1}, f"User {ann} has data with the key 'color' already."),
@@ -86,7 +86,9 @@ async def test_what_is_wrong_is_told(env: Environment, ann: int) -> None:
         {"a": "x" * 262_143},
     ],
 )
-async def test_what_cannot_be_kept_is_refused(env: Environment, ann: int, values: dict[str, Any]) -> None:
+async def test_a_value_that_cannot_be_stored_is_refused(
+    env: Environment, ann: int, values: dict[str, Any]
+) -> None:
     assert (await env.refused("createUserData", {"id": ann, "fine": 1, **values}))["status"] == 400
     assert await env.call("listUserData", id=ann) == {}
 
@@ -110,7 +112,7 @@ async def test_a_user_has_at_most_1000_values(env: Environment, ann: int) -> Non
     assert await env.call("createUserData", id=bob, a=1) is None
 
 
-async def test_what_is_configured_for_the_service_is_nobodys_data(env: Environment, ann: int) -> None:
+async def test_configured_parameters_of_the_service_are_no_user_data(env: Environment, ann: int) -> None:
     env.configuration["acme"] = {"User": {"time_to_live": 60, "values": 1}}
     await env.call("createUserData", id=ann, color="red")
     assert await env.call("listUserData", id=ann) == {"color": "red"}

@@ -1,4 +1,4 @@
-"""listUsers: filters, order, pages, and what is no filter."""
+"""listUsers: filters, order, pages, and invalid filters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PEOPLE = ["joanna", "ann", "Ann-Lee", "bob", "b_b", "ÄNNE"]
 
 
 async def crowd(env: Environment) -> None:
-    """PEOPLE, a second apart; the name of each is the first part of the address in capitals."""
+    """PEOPLE, created a second apart; the name of each is the first part of the address in capitals."""
     for name in PEOPLE:
         await env.database.run(
             add, "acme", f"{name}@example.com", name.upper(), created=env.clock.seconds(), password=""
@@ -29,7 +29,7 @@ async def ids(env: Environment, filter: object, **page: Any) -> list[int]:
     return [each["id"] for each in result]
 
 
-async def test_odd_filters_find(env: Environment) -> None:
+async def test_odd_filters_match(env: Environment) -> None:
     await crowd(env)
     everybody = [1, 2, 3, 4, 5, 6]
     odd: list[tuple[object, list[int]]] = [
@@ -49,7 +49,7 @@ async def test_odd_filters_find(env: Environment) -> None:
         assert await ids(env, filter) == found, filter
 
 
-async def test_a_page_has_1000_users_unless_asked(env: Environment) -> None:
+async def test_a_page_has_1000_users_by_default(env: Environment) -> None:
     ann = await env.person("ann")
     row = {"solution": "acme", "folded_name": "", "password": "", **ann._asdict()}
     rows = [{**row, "id": id, "folded": str(id)} for id in range(2, 1002)]
@@ -58,7 +58,7 @@ async def test_a_page_has_1000_users_unless_asked(env: Environment) -> None:
     assert len(await env.call("listUsers", limit=2000)) == 1001
 
 
-async def test_a_bad_filter_is_refused_and_named(env: Environment) -> None:
+async def test_an_invalid_filter_is_refused_by_name(env: Environment) -> None:
     bad: list[tuple[object, str]] = [
         ("", "expected field::operator::value, not ''"),
         ("email::like", "expected field::operator::value, not 'email::like'"),

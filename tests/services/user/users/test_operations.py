@@ -1,4 +1,4 @@
-"""Accounts: what checks and the model of users do not see."""
+"""Accounts beyond the checks and the model of users."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ async def fields_of(env: Environment, id: int) -> dict[str, Any]:
 
 
 class TestCreateUser:
-    async def test_ids_count_from_1_in_each_solution_and_never_come_again(self, env: Environment) -> None:
+    async def test_ids_count_from_1_in_each_solution_and_are_never_reused(self, env: Environment) -> None:
         first, second = await env.person("ann"), await env.person("bob")
         await env.call("deleteUser", id=second.id)
         third, elsewhere = await env.person("bob"), await env.person("ann", solution="other")
@@ -48,7 +48,7 @@ class TestCreateUser:
             ({"password": "\udc80" * 8}, "Parameter password validation failed: expected valid Unicode"),
         ],
     )
-    async def test_a_bad_argument_is_refused_and_named(
+    async def test_an_invalid_argument_is_refused_by_name(
         self, env: Environment, change: dict[str, Any], words: str
     ) -> None:
         error = await env.refused("createUser", {**ANN, **change})
@@ -58,15 +58,15 @@ class TestCreateUser:
         assert await env.call("listUsers") == []
         assert env.accounts == []
 
-    async def test_a_taken_address_is_told_in_its_normal_form(self, env: Environment) -> None:
+    async def test_a_used_address_is_named_in_its_normal_form(self, env: Environment) -> None:
         await env.person("ann")
         error = await env.refused("createUser", {**ANN, "email": "ANN@Example.COM"})
         assert (error["status"], error["message"]) == (400, "Email ANN@example.com is already taken.")
 
-    async def test_a_password_of_1024_characters_is_fine(self, env: Environment) -> None:
+    async def test_a_password_of_1024_characters_is_accepted(self, env: Environment) -> None:
         assert isinstance(await env.call("createUser", {**ANN, "password": "x" * 1024}), str)
 
-    async def test_of_two_at_once_with_one_address_exactly_one_wins(self, env: Environment) -> None:
+    async def test_one_of_two_concurrent_sign_ups_with_one_address_succeeds(self, env: Environment) -> None:
         results = await asyncio.gather(
             env.call("createUser", ANN),
             env.call("createUser", {**ANN, "email": "ANN@example.com"}),
@@ -92,7 +92,7 @@ class TestActivateUser:
             "Activation code is not valid: it is unknown or was used.",
         )
 
-    async def test_of_two_at_once_exactly_one_wins(self, env: Environment) -> None:
+    async def test_one_of_two_concurrent_activations_succeeds(self, env: Environment) -> None:
         code = await env.call("createUser", ANN)
         results = await asyncio.gather(*(env.call("activateUser", code=code) for _ in range(2)))
         assert sorted(isinstance(each, str) for each in results) == [False, True]
@@ -118,7 +118,7 @@ class TestGetUser:
             error = await env.refused("getUser", id=digits)
             assert (error["status"], error["message"][:12]) == (400, "Parameter id")
 
-    async def test_what_is_no_id_is_refused(self, env: Environment) -> None:
+    async def test_an_invalid_id_is_refused(self, env: Environment) -> None:
         await env.person("ann")
         odd: list[object] = [True, False, 1.5, "", "1.0", "1_0", " 1", "+1", "one", "１", [1], -1]
         for id in odd:
@@ -127,7 +127,7 @@ class TestGetUser:
 
 
 class TestUpdateUser:
-    async def test_only_what_is_given_changes(self, env: Environment) -> None:
+    async def test_only_given_fields_change(self, env: Environment) -> None:
         ann = await env.person("ann")
         shown = ann.shown()
         assert await env.call("updateUser", id=1, name="Änne") == {**shown, "name": "Änne"}
@@ -153,7 +153,7 @@ class TestUpdateUser:
         assert await user_tokens.user_of(env.context, env.user.keys, "acme", token) is None
         assert isinstance(await env.call("getUserToken", email=ann.email, password="second one"), str)
 
-    async def test_of_two_new_passwords_at_once_exactly_one_wins(self, env: Environment) -> None:
+    async def test_one_of_two_concurrent_changes_of_the_password_succeeds(self, env: Environment) -> None:
         await env.person("ann", password="first one")
         results = await asyncio.gather(
             *(
@@ -165,7 +165,7 @@ class TestUpdateUser:
 
 
 class TestDeleteUser:
-    async def test_the_user_is_gone_with_all_that_belongs_to_it(self, env: Environment) -> None:
+    async def test_the_user_is_deleted_with_all_its_data(self, env: Environment) -> None:
         ann = await env.person("ann")
         token = await env.token(ann)
         await env.call("createUserData", id=1, color="red")
@@ -173,11 +173,11 @@ class TestDeleteUser:
         assert (await env.refused("getUser", id=1))["status"] == 404
         assert await user_tokens.user_of(env.context, env.user.keys, "acme", token) is None
         assert not (await env.database.select("select * from user_data")).rows
-        assert (await env.person("ann")).id == 2  # the address is free again
+        assert (await env.person("ann")).id == 2  # the address is available again
 
 
 class TestResetUserPassword:
-    async def test_a_login_that_a_reset_overtakes_gives_a_dead_token(self, env: Environment) -> None:
+    async def test_a_login_during_a_reset_gives_an_invalid_token(self, env: Environment) -> None:
         ann = await env.person("ann", password="first one")
         login = asyncio.create_task(env.call("getUserToken", email=ann.email, password="first one"))
         await asyncio.sleep(0)  # it has read the user, and verifies
@@ -189,7 +189,7 @@ class TestResetUserPassword:
         )
 
 
-async def test_the_solution_is_told_of_every_change(env: Environment) -> None:
+async def test_the_solution_receives_an_event_for_every_change(env: Environment) -> None:
     await env.call("activateUser", code=await env.call("createUser", ANN))
     await env.call("updateUser", id=1, name="Anne")
     await env.call("updateUser", id=1)  # changes nothing
@@ -198,8 +198,8 @@ async def test_the_solution_is_told_of_every_change(env: Environment) -> None:
     argument = {"id": 1, "email": "ann@example.com", "solution_id": "acme"}
     changes = (("activateUser", ["status"]), ("updateUser", ["name"]), ("resetUserPassword", ["password"]))
     updates = [{"operation": operation, "changed": changed} for operation, changed in changes]
-    told = [("CREATE", {}), *(("UPDATE", each) for each in updates), ("DELETE", {})]
-    assert env.accounts == [{"type": type, **argument, **more} for type, more in told]
+    expected = [("CREATE", {}), *(("UPDATE", each) for each in updates), ("DELETE", {})]
+    assert env.accounts == [{"type": type, **argument, **more} for type, more in expected]
 
 
 async def test_no_secret_reaches_the_journal(env: Environment) -> None:
@@ -219,7 +219,7 @@ async def test_no_secret_reaches_the_journal(env: Environment) -> None:
         assert secret not in written
 
 
-async def test_no_secret_is_kept_readable(env: Environment) -> None:
+async def test_no_secret_is_stored_in_plain_text(env: Environment) -> None:
     code = await env.call("createUser", ANN)
     rows = await env.kept("user")
     assert "ann@example.com" in rows
