@@ -1,4 +1,4 @@
-"""Errors in a cell: what was wrong, what was expected, where; no frames of our own."""
+"""Errors in a cell: two lines with the problem, the expected value and the place, without frames of labkit."""
 
 from __future__ import annotations
 

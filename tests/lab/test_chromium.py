@@ -1,4 +1,4 @@
-"""A real browser uses the solution of the guides: social logins from loginurl to the final JSON, and a new password."""
+"""The solution of the guides in a real browser: social logins from loginurl to the final JSON, and a new password."""
 
 import json
 from collections.abc import AsyncIterator, Iterator
@@ -47,7 +47,7 @@ async def tab(chromium_port: int) -> AsyncIterator[Tab]:
 
 
 async def at(tab: Tab) -> tuple[str, str]:
-    """Host and path of the page that is shown."""
+    """Return host and path of the current page."""
     url = urlsplit(await tab.evaluate("location.href"))
     return str(url.hostname), url.path
 
@@ -66,7 +66,7 @@ async def test_a_social_login(lab: Lab, acme: Solution, tab: Tab, name: str, log
     assert "ann" in (answer.get("sub"), answer.get("screen_name"))
 
 
-async def test_a_person_says_no(lab: Lab, acme: Solution, tab: Tab) -> None:
+async def test_a_person_denies(lab: Lab, acme: Solution, tab: Tab) -> None:
     await tab.goto(acme.url("/social/handle/google/loginurl"))
     await tab.click("[value=deny]")
     answer = json.loads(await tab.evaluate("document.body.innerText"))

@@ -1,4 +1,4 @@
-"""Lab time is bounded: what would go beyond is refused before anything moves, and all views work up to the end."""
+"""Bounds of lab time: moves beyond them are refused before anything changes, and all views work up to the end."""
 
 import math
 from collections.abc import Callable
@@ -28,7 +28,7 @@ MOVES: list[Callable[[Lab], Any]] = [
 ]
 
 
-def test_a_move_beyond_the_end_of_time_is_refused_before_it_moves() -> None:
+def test_a_move_beyond_the_end_of_time_is_refused_without_a_change() -> None:
     with Lab(seed=1) as lab:
         for number, move in enumerate(MOVES):
             with pytest.raises(LabError) as error:
@@ -39,7 +39,7 @@ def test_a_move_beyond_the_end_of_time_is_refused_before_it_moves() -> None:
 
 
 @pytest.mark.parametrize("start", [1e12, -1, math.nan, "9999-12-31"])
-def test_a_lab_cannot_start_there_either(start: Any) -> None:
+def test_a_lab_cannot_start_beyond_it(start: Any) -> None:
     with pytest.raises(LabError):
         Lab(seed=1, start=start)
 

@@ -1,4 +1,4 @@
-"""A lab that is closed and let go of is freed, with all that it has been through."""
+"""A closed lab is freed by the garbage collector, after all kinds of activity."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WAIT = 5.0  # seconds of real time
 OURS = ("labkit", "OpenSSL", "lupa")
 HOLDERS = ("builtins.frame", "builtins.coroutine", "_asyncio.Task")
 PLATFORM = f"{Platform.__module__}.{Platform.__qualname__}"
-# The key is empty, so it is refused; the second writes.
+# The first call has an empty key, so it is refused; the second one writes.
 SCRIPT = """
 Keystore.set{key = "", value = 1}
 Keystore.command{key = "n", command = "incrby", args = {1}}
@@ -24,15 +24,15 @@ Keystore.command{key = "n", command = "incrby", args = {1}}
 
 
 def alive() -> Counter[str]:
-    """How many objects there are of each type that may belong to a lab, or hold one."""
+    """Return the number of objects of each type that may belong to a lab, or refer to one."""
     gc.collect()
-    gc.collect()  # and what finalizers let go of
+    gc.collect()  # and objects that finalizers released
     named = (f"{type(each).__module__}.{type(each).__qualname__}" for each in gc.get_objects())
     return Counter(name for name in named if name.partition(".")[0] in OURS or name in HOLDERS)
 
 
 def fail_to_connect(lab: Lab) -> None:
-    """Handshakes that end: a name that nobody serves, none at all, and what is no TLS."""
+    """Make handshakes that fail: with an unknown name, without a name, and without TLS."""
     context = lab.address.context()
     context.check_hostname = False
     at = lab.address.host, lab.address.https_port
@@ -45,7 +45,7 @@ def fail_to_connect(lab: Lab) -> None:
 
 
 def devices(lab: Lab) -> None:
-    """Writes, downloads, refusals, and a poll that is held to the end; with each way to prove who one is."""
+    """Write, download, be refused, and leave a pending poll; with each type of credentials."""
     for auth in ("token", "password", "certificate"):
         product = lab.product(auth, auth=auth, resources={"message": "string"})
         product.content.add("fw.bin", b"0" * 100_000)
@@ -53,13 +53,13 @@ def devices(lab: Lab) -> None:
         device.write(message="x")
         device.download("fw.bin")
         assert device.request("GET", "/nothing").status_code == 404
-        device.activate()  # the old credentials are void
+        device.activate()  # the old credentials are invalid
         device.start_poll("message")
         fail_to_connect(lab)
 
 
 def solutions(lab: Lab) -> None:
-    """Scripts and functions that fail, and calls whose arguments are refused."""
+    """Run scripts and functions that fail, and calls whose arguments are refused."""
     solution = lab.solution("acme", products=["token"])
     solution.on("device", "datapoint", lua=SCRIPT)
     solution.route("GET", "/lua", lua='error({"an", "error"})')
@@ -86,8 +86,8 @@ def life() -> None:
         lab.settle()
 
 
-def test_nothing_of_a_closed_lab_is_alive() -> None:
-    life()  # what is imported and cached at first use is no leak
+def test_no_object_of_a_closed_lab_is_alive() -> None:
+    life()  # imports and caches of the first use are no leak
     before = alive()
     life()
     after = alive()

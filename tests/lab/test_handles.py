@@ -1,4 +1,4 @@
-"""Handles: what they take, what they refuse and say, and what they keep alive."""
+"""Handles: accepted and refused arguments, error messages, and lifetime."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def device(product: Product) -> Device:
 
 
 class TestArguments:
-    def test_a_settings_file_in_the_place_of_the_seed_is_named(self) -> None:
+    def test_a_settings_file_in_the_place_of_the_seed_is_an_error(self) -> None:
         with pytest.raises(LabError, match=r"Lab\(config='lab.yaml'\)"):
             Lab("lab.yaml")  # type: ignore[arg-type]
 
@@ -64,7 +64,7 @@ class TestArguments:
         with pytest.raises(LabError, match="products: expected products or their ids, not 7"):
             lab.solution("wrong", products=[7])  # type: ignore[list-item]
 
-    def test_what_is_no_value_is_not_written(self, lab: Lab, device: Device) -> None:
+    def test_an_invalid_value_is_not_written(self, lab: Lab, device: Device) -> None:
         with pytest.raises(LabError, match="message: None is no value; leave it out"):
             device.write(message=None)
         with pytest.raises(LabError, match=r"message: expected a text, a number or a boolean, not \[1\]"):
@@ -97,7 +97,7 @@ class TestArguments:
             product.allow("d", 7)  # type: ignore[arg-type]
         assert list(product.devices().index) == ["a", "b", "c"]
 
-    def test_calls_that_cannot_be_are_told_as_ours(self, lab: Lab) -> None:
+    def test_calls_with_wrong_parameters_are_errors_without_internal_frames(self, lab: Lab) -> None:
         acme = lab.solution("acme")
         with pytest.raises(
             LabError, match="listUsers: expected arguments by name, or a mapping of them, not 1"
@@ -112,7 +112,7 @@ class TestArguments:
         with pytest.raises(SettingsError, match="product 'Upper': id: expected lower-case letters"):
             lab.product("Upper")
 
-    def test_numpy_values_are_written_as_their_own(self, device: Device) -> None:
+    def test_numpy_values_are_written_as_plain_ones(self, device: Device) -> None:
         import numpy
 
         device.write(temperature=numpy.int64(3), message=numpy.bool_(True))
@@ -169,23 +169,23 @@ class TestSettings:
         with pytest.raises(AttributeError, match="no setting 'authentication'"):
             product.settings.authentication = "token"
 
-    def test_what_cannot_change_anything_is_an_error(self, product: Product) -> None:
+    def test_a_setting_that_cannot_change_is_an_error(self, product: Product) -> None:
         with pytest.raises(TypeError):
             product.settings.resources["other"] = "string"
         with pytest.raises(Exception, match="frozen"):
             product.settings.resources["message"].format = "number"
         assert list(product.settings.resources) == list(RESOURCES)
 
-    def test_two_products_change_apart(self, lab: Lab, product: Product) -> None:
+    def test_two_products_change_independently(self, lab: Lab, product: Product) -> None:
         other = lab.product("other", resources=RESOURCES)
         other.settings.provisioning = False
         assert (product.settings.provisioning, other.settings.provisioning) == (True, False)
 
 
 class TestWaits:
-    def test_a_held_poll_on_a_virtual_clock_names_what_to_use(self, lab: Lab, device: Device) -> None:
+    def test_a_pending_poll_on_a_virtual_clock_names_the_alternative(self, lab: Lab, device: Device) -> None:
         poll = device.start_poll("message", timeout=30)
-        for _ in range(2):  # the poll stays
+        for _ in range(2):  # the poll stays pending
             with pytest.raises(LabError, match=r"lab.clock.advance\(\) or write"):
                 poll.result()
         device.write(message="x")
@@ -195,7 +195,7 @@ class TestWaits:
         assert late.result() is None
         assert late.result() is None
 
-    def test_several_polls_of_one_alias_are_told_apart(self, lab: Lab, device: Device) -> None:
+    def test_several_polls_of_one_alias_are_distinct(self, lab: Lab, device: Device) -> None:
         short, long = (device.start_poll("message", timeout) for timeout in (10, 20))
         lab.clock.advance(seconds=10)
         assert short.result() is None
@@ -209,7 +209,7 @@ class TestWaits:
         assert device.poll("message", timeout=0) is None
         assert not held.done
 
-    def test_a_request_that_becomes_a_poll_is_told(self, lab: Lab, device: Device) -> None:
+    def test_a_request_that_becomes_a_poll_is_an_error(self, lab: Lab, device: Device) -> None:
         alias = "/onep:v1/stack/alias?message"
         with pytest.raises(LabError, match="start_poll"):
             device.request("GET", alias, headers={"Request-Timeout": "30000"})
@@ -217,7 +217,7 @@ class TestWaits:
         lab.clock.run(1000.0)
         assert device.request("GET", alias, headers={"Request-Timeout": "1000"}).status_code == 304
 
-    def test_what_is_not_held_is_told_after_a_while(self, device: Device) -> None:
+    def test_waiting_for_a_poll_that_is_not_pending_is_an_error(self, device: Device) -> None:
         with pytest.raises(
             LabError, match=r"holds 0 polls of t-1/message, not 1, after 0.05 s; .*start_poll"
         ):
@@ -269,7 +269,7 @@ class TestLife:
 
 
 class TestCookies:
-    def test_a_cell_keeps_none_unless_asked(self, lab: Lab) -> None:
+    def test_a_cell_stores_no_cookies_by_default(self, lab: Lab) -> None:
         for name in ("acme", "other"):
             solution = lab.solution(name)
             solution.route("GET", "/set", lua='response.headers["Set-Cookie"] = "sid=1; Path=/"')
@@ -284,7 +284,7 @@ class TestCookies:
 
 
 class TestUnknownArguments:
-    def test_a_cell_is_warned(self, lab: Lab) -> None:
+    def test_a_cell_gets_a_warning(self, lab: Lab) -> None:
         user = lab.solution("acme").User
         with pytest.warns(
             LabWarning, match=r"filtr is not a parameter of listUsers; did you mean filter\?"
@@ -294,13 +294,13 @@ class TestUnknownArguments:
         with pytest.warns(LabWarning, match="limit"):
             lab.solution("acme").call("User", "listUsers", {"limitt": 1})
 
-    def test_what_takes_any_name_warns_of_none(self, lab: Lab) -> None:
+    def test_functions_with_free_argument_names_warn_of_none(self, lab: Lab) -> None:
         acme = lab.solution("acme")
         acme.Keystore.get(key="a")
         assert acme.call("Twilio", "send", {"to": "1"})["status"] == 404
 
 
-def test_a_mailbox_shows_itself_without_trusting_what_it_shows(lab: Lab) -> None:
+def test_the_representation_of_a_mailbox_escapes_mails(lab: Lab) -> None:
     subject = "<script>alert(1)</script>"
     for name in ("acme", "other"):
         sent = lab.solution(name).Email.send(to=f"{name}@example.com", subject=subject, text="x")

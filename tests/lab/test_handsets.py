@@ -1,4 +1,4 @@
-"""The handles of handsets and of the messaging provider: tables, pictures, completion."""
+"""Handles of handsets and of the messaging provider: tables, pictures, completion."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def api(lab: Lab, tmp_path: Path) -> Api:
 
 
 class Looked(HTMLParser):
-    """What a piece of HTML is made of. Raises AssertionError where its tags do not match."""
+    """Parser of HTML that records elements and texts. Raises AssertionError for tags that do not match."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ class Looked(HTMLParser):
 
 
 def looked(html: str) -> Looked:
-    """Nothing but texts and inline styles, and nothing from elsewhere."""
+    """Parse a picture; it must consist of texts and inline styles, without external resources."""
     found = Looked(html)
     assert found.tags <= {"div", "span", "b"}
     assert found.attributes <= {"style", "dir"}
@@ -150,7 +150,7 @@ def test_a_picture_of_each_channel(lab: Lab, api: Api) -> None:
     assert all(each in looked(together).text for each in ("Push · apn", "Push · gcm", "SMS", "Chat"))
 
 
-def test_newest_first_and_what_did_not_arrive_below(lab: Lab, api: Api) -> None:
+def test_newest_first_and_undelivered_messages_below(lab: Lab, api: Api) -> None:
     api.bound(Address="a")
     for number in range(8):
         api.sent(Identity="ann", Body=f"message {number}")
@@ -168,12 +168,12 @@ def test_newest_first_and_what_did_not_arrive_below(lab: Lab, api: Api) -> None:
     assert "unseen" not in text
 
 
-def test_one_that_got_nothing_yet(lab: Lab, api: Api) -> None:
+def test_a_handset_without_messages(lab: Lab, api: Api) -> None:
     api.bound(Address="a")
     assert "No notifications" in looked(lab.handsets["a"]._repr_html_()).text
 
 
-def test_many_are_named_below(lab: Lab, api: Api) -> None:
+def test_further_handsets_are_listed_below(lab: Lab, api: Api) -> None:
     for number in range(SHOWN + 25):
         api.bound(Identity=f"i{number}", Address=f"a{number}")
     api.sent(Tag="all", Body="x")
@@ -183,7 +183,7 @@ def test_many_are_named_below(lab: Lab, api: Api) -> None:
 
 
 def everywhere(api: Api, text: str) -> None:
-    """Send a text wherever one can stand."""
+    """Send a text in every field that may contain one."""
     api.bound(BindingType="apn", Address=text.replace(" ", "")[:200], Identity=text[:100])
     api.bound(BindingType="sms", Address="+15550001", Identity=text[:100])
     extras: dict[str, Any] = {
@@ -202,15 +202,15 @@ def everywhere(api: Api, text: str) -> None:
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_nothing_that_is_sent_gets_out_of_its_text(lab: Lab, api: Api, text: str) -> None:
+def test_sent_text_is_always_escaped(lab: Lab, api: Api, text: str) -> None:
     everywhere(api, text)
     assert len(lab.handsets) == 2
     assert looked(lab.handsets._repr_html_()).text.count(text[:10]) > 5
 
 
 @needs_chromium
-@pytest.mark.xdist_group("chromium")  # they share a browser
-async def test_a_browser_asks_for_nothing_and_runs_nothing_and_they_fit_each_width(
+@pytest.mark.xdist_group("chromium")  # these tests share a browser
+async def test_a_browser_requests_nothing_runs_no_script_and_pictures_fit_each_width(
     lab: Lab, api: Api, tmp_path: Path, chromium_port: int
 ) -> None:
     for text in HOSTILE:
@@ -239,7 +239,7 @@ async def test_a_browser_asks_for_nothing_and_runs_nothing_and_they_fit_each_wid
 # ---- the provider's handle
 
 
-def test_the_provider_shows_itself(lab: Lab, api: Api) -> None:
+def test_the_provider_has_a_representation(lab: Lab, api: Api) -> None:
     messaging = lab.messaging
     assert repr(messaging) == "<messaging at messaging.lab.localhost>"
     assert messaging.url("v1") == messaging.url("/v1") == f"{messaging.url()}/v1"

@@ -1,4 +1,4 @@
-"""Handles of what solutions publish and subscribe to: as a cell uses them."""
+"""Handles of published and subscribed services, as a cell uses them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_publish_and_subscribe(lights: Solution, home: Solution) -> None:
     assert [each.id for each in home.subscriptions] == [subscription.id]
 
 
-def test_who_subscribes(lights: Solution, home: Solution) -> None:
+def test_subscribers_of_a_publisher(lights: Solution, home: Solution) -> None:
     home.subscribe("lights")
     home.Lights.light(level=1)
     frame = lights.publish().subscribers
@@ -89,7 +89,7 @@ def test_a_subscription_ends(lights: Solution, home: Solution) -> None:
             use()
 
 
-def test_what_is_wrong_is_named(lab: Lab, lights: Solution, home: Solution) -> None:
+def test_invalid_arguments_are_errors_with_their_names(lab: Lab, lights: Solution, home: Solution) -> None:
     with pytest.raises(SettingsError, match=r"operations\[0\].name: expected a letter"):
         lights.publish(operations=[{"name": "x"}])
     with pytest.raises(SettingsError, match=r"lights: services.Interface: operatoins: unknown key"):
@@ -107,7 +107,7 @@ def test_what_is_wrong_is_named(lab: Lab, lights: Solution, home: Solution) -> N
         home.subscribe(lights)
 
 
-def test_unknown_publishers_of_lab_yaml_are_named_with_their_line(tmp_path: Path) -> None:
+def test_unknown_publishers_of_lab_yaml_are_errors_with_their_line(tmp_path: Path) -> None:
     file = tmp_path / "lab.yaml"
     file.write_text("solutions:\n  - id: home\n    subscriptions:\n      - publisher: ligths\n")
     with pytest.raises(
@@ -116,7 +116,7 @@ def test_unknown_publishers_of_lab_yaml_are_named_with_their_line(tmp_path: Path
         Lab(config=file)
 
 
-def test_lab_yaml_says_all_of_it_and_it_is_durable(tmp_path: Path) -> None:
+def test_lab_yaml_can_declare_all_and_it_is_durable(tmp_path: Path) -> None:
     file = tmp_path / "lab.yaml"
     file.write_text(
         """
@@ -150,7 +150,7 @@ solutions:
     assert (first[3], second[3], third[3]) == (None, None, 403)
 
 
-def test_settle_waits_for_what_is_posted(lights: Solution, home: Solution, lab: Lab) -> None:
+def test_settle_waits_for_posted_events(lights: Solution, home: Solution, lab: Lab) -> None:
     home.subscribe(lights)
     home.on("lights", "changed", lua="Keystore.command{key = 'n', command = 'incr'}")
     for _ in range(50):
@@ -161,7 +161,7 @@ def test_settle_waits_for_what_is_posted(lights: Solution, home: Solution, lab: 
 
 @pytest.mark.parametrize("mode", ["sync", "async"])
 def test_a_broadcast_to_handlers_in_threads_replays(mode: str) -> None:
-    """They run side by side, and call the publisher and each other; only the order of that is left to chance."""
+    """They run concurrently, and call the publisher and each other; only the order of these calls is left to chance."""
 
     def story() -> str:
         with Lab(seed=7) as lab:
@@ -185,7 +185,7 @@ def test_a_broadcast_to_handlers_in_threads_replays(mode: str) -> None:
     assert texts.pop().count('"Lights.light"') == 90
 
 
-def test_values_that_hold_themselves_are_refused(lights: Solution, home: Solution) -> None:
+def test_values_that_contain_themselves_are_refused(lights: Solution, home: Solution) -> None:
     home.subscribe(lights)
     endless: list[Any] = []
     endless.append(endless)
@@ -196,7 +196,7 @@ def test_values_that_hold_themselves_are_refused(lights: Solution, home: Solutio
     assert home.Lights.light(level=1) == {"level": 1}
 
 
-def test_help_tells_of_the_service(lights: Solution, home: Solution) -> None:
+def test_help_describes_the_service(lights: Solution, home: Solution) -> None:
     home.subscribe(lights)
     text = pydoc.render_doc(home.Lights, renderer=pydoc.TextDoc())
     assert "The service Lights of solution home." in text

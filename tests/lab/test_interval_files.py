@@ -1,4 +1,4 @@
-"""Files of intervals: they grow, and are whole at each moment."""
+"""Files of intervals: they grow during a run, and are complete at each moment."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BEGAN = 1_767_225_600.0
 
 
 def ticks(count: int) -> list[Tick]:
-    """Intervals, of which the later ones have errors of further kinds, and some a lag."""
+    """Return intervals, of which the later ones have further kinds of errors, and some a lag."""
     measures, made = Measures(), []
     for number in range(count):
         measures.answered(503 if number > 3 else 200, 0.1 * number)
@@ -47,20 +47,20 @@ def test_a_csv_file_is_the_frame_so_far_after_each_interval(tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_link_stays_one(tmp_path: Path) -> None:
+def test_a_symbolic_link_stays_one(tmp_path: Path) -> None:
     (tmp_path / "x.csv").symlink_to(tmp_path / "there.csv")
     CsvFile(tmp_path / "x.csv").end(ticks(5))
     assert (tmp_path / "x.csv").is_symlink()
     assert (tmp_path / "there.csv").read_text() == frame(ticks(5)).to_csv()
 
 
-def test_what_is_no_file_is_written_to(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_path_that_is_no_regular_file_can_be_written_to(capfd: pytest.CaptureFixture[str]) -> None:
     file = CsvFile(Path("/dev/stdout"))
     file.end(ticks(3))
     assert capfd.readouterr().out == frame(ticks(3)).to_csv()
 
 
-def test_a_write_that_fails_is_raised_at_the_end_alone(tmp_path: Path) -> None:
+def test_a_failing_write_is_raised_only_at_the_end(tmp_path: Path) -> None:
     folder = tmp_path / "gone"
     folder.mkdir()
     file = CsvFile(folder / "x.csv")
@@ -71,7 +71,7 @@ def test_a_write_that_fails_is_raised_at_the_end_alone(tmp_path: Path) -> None:
         file.end(ticks(3))
 
 
-def test_without_pyarrow_a_parquet_file_says_what_it_takes(
+def test_without_pyarrow_a_parquet_file_is_an_error_that_names_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(extras, "find_spec", lambda name: None if name == "pyarrow" else find_spec(name))
@@ -80,7 +80,7 @@ def test_without_pyarrow_a_parquet_file_says_what_it_takes(
 
 
 def test_a_parquet_file_is_the_frame_so_far_after_each_interval(tmp_path: Path) -> None:
-    """In a process of its own, the only one that loads pyarrow: pandas takes it wherever it finds it."""
+    """In a process of its own, the only one that loads pyarrow, since pandas uses it wherever it is loaded."""
     folder = os.environ.get("LABKIT_PYARROW_FOLDER", "")
     if not folder and find_spec("pyarrow") is None:
         pytest.skip(

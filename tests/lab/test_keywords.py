@@ -1,4 +1,4 @@
-"""Keyword arguments that are declared once: the same as the model's, seen by type checkers, IPython and help."""
+"""Keyword arguments that are declared once: equal to the model's keys, and seen by type checkers, IPython and help."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class TestModels:
         assert descriptions(declared.model).keys() >= annotated(declared.keywords).keys()
 
     def test_the_types_are_compared(self) -> None:
-        """`keyword_type` is what the first test rests on."""
+        """The first test relies on `keyword_type`."""
         several = BeforeValidator(lambda value: value, json_schema_input_type=str | tuple[str, ...])
         assert keyword_type(Annotated[tuple[str, ...], several] | None) == str | Iterable[str] | None
         assert keyword_type(dict[str, tuple[LabSettings, ...]]) == Mapping[str, Iterable[Mapping[str, Any]]]
@@ -179,7 +179,7 @@ class TestCells:
 
 
 class TestMistakes:
-    """mypy, which checks this file, reports an ignored error that is none."""
+    """mypy checks this file, and reports an `ignore` without an error."""
 
     def test_of_a_lab(self) -> None:
         with pytest.raises(SettingsError, match=r"Lab: profil: no such setting; did you mean profile\?"):
@@ -228,7 +228,7 @@ class TestMistakes:
 
 
 def keyword_types(model: type) -> dict[str, Any]:
-    """The types of a model's keys as keyword arguments. None, which stands for a key that is not given, is one too;
+    """Return the types of a model's keys as keyword arguments. None, for a key that is not passed, is one too;
     dataclasses have their own types.
     """
     if is_dataclass(model):
@@ -239,8 +239,8 @@ def keyword_types(model: type) -> dict[str, Any]:
 
 
 def keyword_type(kept: Any) -> Any:
-    """The type that a cell may give where a model keeps another: any iterable for a tuple, a mapping for a section, the
-    input type of a validator, and a text for a path.
+    """Return the type that a cell may pass where a model stores another: any iterable for a tuple, a mapping for a
+    section, the input type of a validator, and a text for a path.
     """
     origin, arguments = get_origin(kept), get_args(kept)
     if origin is Annotated:

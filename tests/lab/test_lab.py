@@ -1,4 +1,4 @@
-"""The lab's handle: life, clock, replay, and what it leaves behind."""
+"""The lab's handle: lifetime, clock, replay, and cleanup."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_device_activates_writes_and_reads() -> None:
         assert device.write_and_read({"message": "hi & bye"}, "message") == {"message": "hi & bye"}
 
 
-def test_a_poll_ends_when_the_virtual_clock_says_so() -> None:
+def test_a_poll_expires_by_the_virtual_clock() -> None:
     with Lab(seed=7) as lab:
         device = thermostat(lab).device("t-001").activate()
         poll = device.start_poll("message", timeout=30)
@@ -52,7 +52,7 @@ def test_a_poll_is_answered_by_a_write_in_the_same_instant() -> None:
         assert poll.result() == "now"
 
 
-def test_a_blocking_poll_on_a_virtual_clock_names_what_to_use_instead() -> None:
+def test_a_blocking_poll_on_a_virtual_clock_names_the_alternative() -> None:
     with Lab(seed=7) as lab:
         device = thermostat(lab).device("t-001").activate()
         with pytest.raises(LabError, match="start_poll"):
@@ -83,7 +83,7 @@ def test_calls_on_the_loops_own_thread_raise_at_once() -> None:
         assert "own loop" in lab.journal.frame().to_string()
 
 
-def test_a_closed_lab_says_so_and_closes_only_once() -> None:
+def test_a_closed_lab_is_an_error_and_closing_twice_is_not() -> None:
     lab = Lab(seed=1)
     lab.close()
     lab.close()
@@ -92,7 +92,7 @@ def test_a_closed_lab_says_so_and_closes_only_once() -> None:
     assert repr(lab) == "<lab: closed>"
 
 
-def test_a_wrong_setting_is_named_and_starts_nothing() -> None:
+def test_an_invalid_setting_is_an_error_and_starts_nothing() -> None:
     before = threading.active_count()
     with pytest.raises(SettingsError, match="profile"):
         Lab(profile="imaginary")  # type: ignore[arg-type]
@@ -135,8 +135,8 @@ async def test_settle_waits_for_the_calls_of_cells_too() -> None:
         assert isinstance(call.result(), str)
 
 
-def test_a_token_of_before_a_reset_speaks_for_nobody_after_it() -> None:
-    with Lab() as lab:  # under a seed the same story gives the same tokens again
+def test_a_token_from_before_a_reset_is_invalid_after_it() -> None:
+    with Lab() as lab:  # with a seed the same story gives the same tokens again
         user = lab.solution("acme").User
 
         def token_of(name: str) -> str:
@@ -149,11 +149,11 @@ def test_a_token_of_before_a_reset_speaks_for_nobody_after_it() -> None:
         of_ann = token_of("ann")
         lab.reset()
         of_ben = token_of("ben")
-        assert user.getCurrentUser(token=of_ben)["id"] == 1  # as Ann's was
+        assert user.getCurrentUser(token=of_ben)["id"] == 1  # the same as Ann's
         assert user.getCurrentUser(token=of_ann)["status"] == 401
 
 
-def test_sql_shows_and_does_not_change() -> None:
+def test_sql_reads_and_changes_nothing() -> None:
     with Lab(seed=1) as lab:
         thermostat(lab).device("t-1").activate().write(message="x")
         assert lab.sql("select alias, value from datapoint").values.tolist() == [["message", "x"]]
@@ -162,7 +162,7 @@ def test_sql_shows_and_does_not_change() -> None:
 
 
 def story(lab: Lab) -> str:
-    """Two devices, a poll, a day of time, a solution that counts."""
+    """Run a story: two devices, a poll, a day of time, a solution that counts."""
     product = thermostat(lab)
     solution = lab.solution("acme", products=[product])
     solution.on(
@@ -211,18 +211,18 @@ def descriptors() -> int:
 
 @pytest.mark.skipif(not FILES.is_dir(), reason="counts file descriptors in /proc")
 def unfinished() -> int:
-    """How many tasks there are in this process that are not done."""
+    """Return the number of unfinished tasks in this process."""
     return sum(isinstance(each, asyncio.Task) and not each.done() for each in gc.get_objects())
 
 
-def test_labs_leave_nothing_behind() -> None:
+def test_closed_labs_leave_nothing() -> None:
     def one_life(number: int) -> None:
         with Lab(seed=number, http_port=0) as lab:
             device = thermostat(lab).device("t-1").activate()
             device.write(message="x")
             device.start_poll("message")  # left open on purpose
 
-    one_life(0)  # what is imported and cached at first use is no leak
+    one_life(0)  # imports and caches of the first use are no leak
     gc.collect()
     threads, files, tasks = threading.active_count(), descriptors(), unfinished()
     for number in range(size(20, 200)):
@@ -233,7 +233,7 @@ def test_labs_leave_nothing_behind() -> None:
     assert unfinished() <= tasks  # a lab that other tests share may have some
 
 
-def test_polls_that_nobody_asked_for_and_an_unclosed_lab_end_with_the_process_without_noise() -> None:
+def test_pending_polls_and_an_unclosed_lab_end_with_the_process_without_output() -> None:
     script = (
         "from labkit import Lab; lab = Lab(seed=1); device = lab.product('p', resources={'m': 'string'})"
         ".device('d').activate(); device.start_poll('m', since='x'); device.start_poll('m'); lab.close();"
@@ -246,7 +246,7 @@ def test_polls_that_nobody_asked_for_and_an_unclosed_lab_end_with_the_process_wi
     assert ended.stderr == ""
 
 
-def test_handles_show_themselves() -> None:
+def test_representations_of_handles() -> None:
     with Lab(seed=1) as lab:
         product = thermostat(lab)
         device = product.device("t-1").activate()
@@ -261,7 +261,7 @@ def test_handles_show_themselves() -> None:
         assert solution.Keystore.get(key="nothing") == {}
 
 
-def test_a_seed_gives_nothing_twice_to_one_data_file(tmp_path: Path) -> None:
+def test_a_seed_repeats_no_identifier_in_one_data_file(tmp_path: Path) -> None:
     def secret(**settings: Any) -> str:
         with Lab(seed=7, **settings) as lab:
             user = lab.solution("acme", products=[]).User
@@ -272,5 +272,5 @@ def test_a_seed_gives_nothing_twice_to_one_data_file(tmp_path: Path) -> None:
 
     data = str(tmp_path / "lab.db")
     first, second, third = (secret(data=data) for _ in range(3))
-    assert first == secret()  # new data tell the same story again
+    assert first == secret()  # a new data file has the same story again
     assert len({first, second, third}) == 3

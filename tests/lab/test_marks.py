@@ -1,4 +1,4 @@
-"""What a run knows of the restarts, faults and releases of its lab."""
+"""Marks of a run: restarts, faults and releases of its lab."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -31,7 +31,7 @@ def fleet(lab: Lab) -> Fleet:
     return lab.product("thermostat", resources={"temperature": "number"}).fleet(2, Reports)
 
 
-def test_a_run_has_the_marks_of_its_time_and_keeps_them_after_a_reset(lab: Lab, fleet: Fleet) -> None:
+def test_a_run_has_the_marks_of_its_time_also_after_a_reset(lab: Lab, fleet: Fleet) -> None:
     lab.faults.add("POST /onep:v1/stack/alias", status=503, every=9)
     fleet.faults.add("platform restart", after=300, seconds=60)
     fleet.faults.add("drop before", every=50)
@@ -50,7 +50,7 @@ def test_a_run_has_the_marks_of_its_time_and_keeps_them_after_a_reset(lab: Lab, 
     assert first.frame().equals(first.frame())
 
 
-def test_a_fault_and_a_release_while_a_run_goes_on_are_marks_of_it(tmp_path: Path) -> None:
+def test_a_fault_and_a_release_during_a_run_are_marks_of_it(tmp_path: Path) -> None:
     with Lab(speed=60) as lab:
         thermostat = lab.product("thermostat", resources={"temperature": "number"})
         home = lab.solution("home", products=thermostat, path=tmp_path)
@@ -74,7 +74,7 @@ def test_a_fault_and_a_release_while_a_run_goes_on_are_marks_of_it(tmp_path: Pat
         assert run.rate == 60
 
 
-def test_a_run_whose_clock_changed_its_speed_has_no_rate() -> None:
+def test_a_run_during_which_the_clocks_rate_changed_has_no_rate() -> None:
     with Lab(speed=60) as lab:
         fleet = lab.product("thermostat", resources={"temperature": "number"}).fleet(1, Reports)
         run = fleet.start(every=1)

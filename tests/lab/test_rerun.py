@@ -1,4 +1,4 @@
-"""Cells that run again, folders that are edited, and what scripts log."""
+"""Cells that run again, folders that are edited, and logs of scripts."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def write(folder: Path, value: str) -> None:
 
 
 class TestProducts:
-    def test_the_same_settings_again_give_the_handle(self, lab: Lab) -> None:
+    def test_the_same_settings_return_the_same_handle(self, lab: Lab) -> None:
         first = lab.product("t", resources=RESOURCES, auth="token")
         assert lab.product("t", resources=RESOURCES) is first
         assert lab.product("t") is first
 
-    def test_other_settings_say_how_to_change_it(self, lab: Lab) -> None:
+    def test_other_settings_are_an_error_that_names_the_ways_to_change_it(self, lab: Lab) -> None:
         lab.product("t", resources=RESOURCES)
         with pytest.raises(
             SettingsError, match=r"'t' is there .*auth \('token' there, 'password' here\); change"
@@ -47,7 +47,7 @@ class TestProducts:
         assert "replace=True" in str(e.value)
         assert lab.product("t").settings.auth == "token"
 
-    def test_replace_gives_these_settings_alone_and_keeps_the_data(self, lab: Lab, folder: Path) -> None:
+    def test_replace_uses_only_the_new_settings_and_keeps_the_data(self, lab: Lab, folder: Path) -> None:
         other = lab.product("other", resources=RESOURCES)
         product = lab.product("t", resources=RESOURCES, self_registration=False, identities=["a"])
         device = product.device("a").activate()
@@ -64,7 +64,7 @@ class TestProducts:
 
 
 class TestSolutions:
-    def test_the_same_settings_again_give_the_handle(self, lab: Lab, folder: Path) -> None:
+    def test_the_same_settings_return_the_same_handle(self, lab: Lab, folder: Path) -> None:
         product = lab.product("t", resources=RESOURCES)
         first = lab.solution("acme", products=[product], path=folder)
         assert lab.solution("acme", products="t", path=str(folder)) is first
@@ -74,7 +74,7 @@ class TestSolutions:
         ):
             lab.solution("acme", path=folder)
 
-    def test_replace_gives_the_new_folder_and_keeps_what_services_keep(self, lab: Lab, folder: Path) -> None:
+    def test_replace_uses_the_new_folder_and_keeps_data_of_services(self, lab: Lab, folder: Path) -> None:
         acme, other = lab.solution("acme"), lab.solution("other")
         for each in (acme, other):
             each.route("GET", "/cell", lua="return 1")
@@ -85,7 +85,7 @@ class TestSolutions:
         assert other.get("/cell").status_code == 200
         assert acme.Keystore.get(key="a") == {"value": "kept"}
 
-    def test_a_wrong_replacement_changes_nothing(self, lab: Lab, folder: Path) -> None:
+    def test_an_invalid_replacement_changes_nothing(self, lab: Lab, folder: Path) -> None:
         acme = lab.solution("acme", path=folder)
         for wrong in (
             {"products": ["nothing"]},
@@ -114,7 +114,7 @@ class TestSolutions:
         lab.settle()
         assert "device datapoint" in set(linked.logs["run"])
 
-    def test_a_folder_that_is_wrong_is_told_and_changes_nothing(self, lab: Lab, folder: Path) -> None:
+    def test_an_invalid_folder_is_an_error_and_changes_nothing(self, lab: Lab, folder: Path) -> None:
         acme = lab.solution("acme", path=folder)
         write(folder, "")
         with pytest.raises(SettingsError, match=r"endpoints/n.lua"):
@@ -123,7 +123,7 @@ class TestSolutions:
         write(folder, "3")
         assert acme.reload().get("/n").json() == {"n": 3}
 
-    def test_runs_under_way_end_as_they_began(self, lab: Lab, folder: Path) -> None:
+    def test_runs_in_progress_end_with_the_code_that_they_began_with(self, lab: Lab, folder: Path) -> None:
         begun, go_on = threading.Event(), threading.Event()
 
         def wait(**others: object) -> str:
@@ -145,7 +145,7 @@ class TestSolutions:
         thread.join()
         assert answers == [{"n": "done"}]
 
-    def test_what_its_author_ought_to_know_is_a_warning_of_the_cell(self, lab: Lab, folder: Path) -> None:
+    def test_mistakes_in_a_folder_are_warnings_in_the_cell(self, lab: Lab, folder: Path) -> None:
         (folder / "modules").mkdir()
         (folder / "modules" / "broken.lua").write_text('error("not today")')
         with pytest.warns(LabWarning, match="solution 'acme': modules failed at set-up: .*not today") as seen:
@@ -156,7 +156,7 @@ class TestSolutions:
         (folder / "modules" / "broken.lua").write_text("return {}")
         acme.reload()
 
-    def test_of_a_settings_file_too(self, folder: Path) -> None:
+    def test_mistakes_in_a_settings_file_are_warnings_too(self, folder: Path) -> None:
         (folder / "modules").mkdir()
         (folder / "modules" / "broken.lua").write_text('error("not today")')
         config = folder / "lab.yaml"
@@ -166,7 +166,7 @@ class TestSolutions:
 
 
 class TestProviders:
-    def test_who_is_there_as_given_stays(self, lab: Lab) -> None:
+    def test_people_and_applications_can_be_declared_again(self, lab: Lab) -> None:
         ann = {"id": "ann", "name": "Ann"}
         shop = {"client_id": "shop", "client_secret": "s", "redirect": "https://shop.example/"}
         provider = lab.provider("acme", people=[ann], applications=[shop])
@@ -184,7 +184,7 @@ class TestProviders:
 
 
 class TestLogs:
-    def test_show_what_was_printed_and_how_runs_ended(self, lab: Lab, folder: Path) -> None:
+    def test_logs_have_printed_texts_and_ends_of_runs(self, lab: Lab, folder: Path) -> None:
         acme, other = lab.solution("acme", path=folder), lab.solution("other", path=folder)
         acme.route("GET", "/fails", lua='log.warn("careful")\nerror("no good")')
         assert acme.logs.empty
@@ -206,7 +206,7 @@ class TestLogs:
 
 class TestPaths:
     @pytest.mark.parametrize("where", [".", "notebooks"])
-    def test_those_of_the_readme_work_where_kernels_start(
+    def test_paths_of_the_readme_work_in_every_folder_where_kernels_start(
         self, lab: Lab, monkeypatch: pytest.MonkeyPatch, where: str
     ) -> None:
         monkeypatch.chdir(Path(__file__).parents[2] / where)

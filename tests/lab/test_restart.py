@@ -1,4 +1,4 @@
-"""A power cut of the platform: what is under way is lost, what is stored is not, and the world around goes on."""
+"""Power cuts of the platform: work in progress is lost, stored data is not, and the outside world runs on."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def devices(lab: Lab) -> tuple[Device, Device]:
 
 
 def waits(lab: Lab) -> threading.Event:
-    """A service that no script gets an answer from; set once one has called it."""
+    """Add a service that never answers; return an event that is set once it is called."""
     called = threading.Event()
 
     async def wait() -> None:
@@ -56,7 +56,7 @@ def waits(lab: Lab) -> threading.Event:
     return called
 
 
-def test_what_is_stored_stays_and_what_is_under_way_is_lost(lab: Lab) -> None:
+def test_stored_data_remains_and_work_in_progress_is_lost(lab: Lab) -> None:
     device, other = devices(lab)
     called = waits(lab)
     solution = lab.solution("acme", products=["thermostat", "lamp"])
@@ -72,7 +72,7 @@ def test_what_is_stored_stays_and_what_is_under_way_is_lost(lab: Lab) -> None:
     began.result()
 
     lab.restart()
-    lab.settle()  # nothing of before is under way
+    lab.settle()  # no work from before is in progress
     for poll in polls:
         with pytest.raises(Exception, match=r"disconnected|closed|reset|without"):
             poll.result()
@@ -102,7 +102,7 @@ def test_a_poll_after_it_misses_nothing(lab: Lab) -> None:
     assert [each.actor for each in lab.journal.frame().itertuples() if each.kind == "restart"] == ["platform"]
 
 
-def test_it_refuses_connections_for_a_while_of_lab_time(lab: Lab) -> None:
+def test_connections_are_refused_while_the_platform_is_down(lab: Lab) -> None:
     device, _ = devices(lab)
     device.write(text="before")
     now = lab.clock.now
@@ -124,7 +124,7 @@ def port(lab: Lab) -> tuple[str, int]:
     return lab.address.host, lab.address.https_port
 
 
-def test_a_python_handler_calls_nothing_after_it() -> None:
+def test_a_python_handler_can_call_no_service_after_it() -> None:
     begun, go_on, ended = threading.Event(), threading.Event(), threading.Event()
     seen: list[str] = []
     with Lab() as lab:
@@ -152,7 +152,7 @@ def test_a_python_handler_calls_nothing_after_it() -> None:
         assert solution.Keystore.get(key="late") == {}
 
 
-def test_a_python_handler_that_waits_for_a_service_is_woken() -> None:
+def test_a_python_handler_that_waits_for_a_service_is_ended() -> None:
     ended = threading.Event()
     seen: list[str] = []
     with Lab() as lab:
@@ -175,7 +175,7 @@ def test_a_python_handler_that_waits_for_a_service_is_woken() -> None:
         lab.settle()
 
 
-def test_down_for_ever_is_no_obstacle_to_other_ends(lab: Lab) -> None:
+def test_a_lab_that_is_down_for_ever_can_be_reset_and_closed(lab: Lab) -> None:
     device, _ = devices(lab)
     lab.restart(down=1000)
     lab.restart(down=2000)
@@ -185,12 +185,12 @@ def test_down_for_ever_is_no_obstacle_to_other_ends(lab: Lab) -> None:
     lab.restart()
     device.write(text="up")
     lab.restart(down=1000)
-    lab.reset()  # forgets that too
+    lab.reset()  # which forgets that too
     device.activate()
     lab.restart(down=1000)
 
 
-def test_what_scripts_configured_stays(lab: Lab) -> None:
+def test_parameters_set_by_scripts_remain(lab: Lab) -> None:
     solution = lab.solution("acme", services={"Email": {"subject": "set"}})
     solution.Config.setParameters(service="Email", parameters={"text": "by a script"})
     lab.restart()
@@ -198,7 +198,7 @@ def test_what_scripts_configured_stays(lab: Lab) -> None:
     assert left == {"subject": "set", "text": "by a script"}
 
 
-def test_a_wrong_time_is_named_and_changes_nothing(lab: Lab) -> None:
+def test_an_invalid_duration_is_an_error_and_changes_nothing(lab: Lab) -> None:
     for wrong in (-1, "soon", True):
         with pytest.raises(LabError, match="down"):
             lab.restart(down=wrong)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Whatever a client sends to the wrong place, or in the wrong form, the journal keeps no secret of it."""
+"""Secrets that clients send in the wrong place, or in the wrong form: the journal stores none."""
 
 import json
 import socket
@@ -38,8 +38,8 @@ def solution(lab: Lab) -> Solution:
     return made
 
 
-def told(lab: Lab, since: int) -> str:
-    """All that the journal says of what came after `since` records."""
+def journal_text(lab: Lab, since: int) -> str:
+    """Return all texts of the journal after its first `since` records."""
     frame = lab.journal.frame().iloc[since:]
     assert len(frame) >= 1
     return json.dumps(frame.reset_index(drop=True).astype(str).to_dict())
@@ -71,16 +71,16 @@ def test_no_operation_shows_a_secret(
 ) -> None:
     since = len(lab.journal.frame())
     solution.call("User", operation, parameters)
-    assert SECRET.lower() not in told(lab, since).lower()
+    assert SECRET.lower() not in journal_text(lab, since).lower()
 
 
-def test_a_script_still_gets_what_the_provider_said(lab: Lab, solution: Solution) -> None:
+def test_a_script_still_gets_the_providers_error(lab: Lab, solution: Solution) -> None:
     given = {"consumer": "google", "error": "access_denied", "error_description": "Ann said no"}
     assert (
         "google refuses (access_denied): Ann said no."
         in solution.call("User", "getSocialToken", given)["error"]
     )
-    assert "google refuses: access_denied." in told(lab, len(lab.journal.frame()) - 1)
+    assert "google refuses: access_denied." in journal_text(lab, len(lab.journal.frame()) - 1)
 
 
 @cases(
@@ -105,7 +105,7 @@ def test_no_provider_shows_a_secret(lab: Lab, solution: Solution, target: str) -
         client.sendall(f"GET {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
         while client.recv(65536):
             pass
-    assert SECRET not in told(lab, since)
+    assert SECRET not in journal_text(lab, since)
 
 
 @cases(

@@ -1,4 +1,4 @@
-"""Services that a lab does not have: functions and classes that stand in for them."""
+"""Functions and classes that replace services which a lab does not have."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ def acme(lab: Lab) -> Solution:
 
 
 class Weather(Service):
-    """A class needs no more than its operations."""
+    """A class that defines only operations."""
 
     name = "Weather"
 
     @operation
     async def forecast(self, caller: Caller, place: str, days: int = 1) -> list[str]:
-        """What it will be like."""
+        """Return a forecast."""
         return [f"rain in {place} for {caller.solution}"] * days
 
 
-def test_lua_python_and_cells_call_it_and_the_journal_tells(lab: Lab, acme: Solution) -> None:
+def test_lua_python_and_cells_can_call_it_and_the_journal_records_it(lab: Lab, acme: Solution) -> None:
     sent: list[dict[str, Any]] = []
     threads: set[str] = set()
 
@@ -118,8 +118,8 @@ def test_a_call_of_a_known_service_crosses_to_the_labs_thread_once(
     assert len(crossings) == 1
 
 
-def test_what_a_handle_shows_follows_each_change(lab: Lab, acme: Solution) -> None:
-    """Also one that another solution makes: what it publishes is a service of its subscribers."""
+def test_a_handle_shows_the_current_operations(lab: Lab, acme: Solution) -> None:
+    """Also a change by another solution: its publication is a service of its subscribers."""
     lights = lab.solution("lights")
     lights.publish(operations=[{"name": "switch"}])
     subscription = acme.subscribe(lights)
@@ -137,7 +137,7 @@ def test_what_a_handle_shows_follows_each_change(lab: Lab, acme: Solution) -> No
     assert str(inspect.signature(acme.Twilio.call)) == "(*, number: Any)"
 
 
-def test_a_class_of_service_is_one(lab: Lab, acme: Solution) -> None:
+def test_a_class_can_be_a_service(lab: Lab, acme: Solution) -> None:
     lab.service(Weather)
     acme.route("GET", "/w", lua='return Weather.forecast({place = "Oslo", days = 2})')
     assert acme.get("/w").json() == ["rain in Oslo for acme"] * 2
@@ -160,7 +160,7 @@ def test_errors_are_objects(lab: Lab, acme: Solution) -> None:
     assert acme.get("/").json() == [402, "pay first", 500]
 
 
-def test_a_cell_that_runs_again_replaces_it_but_not_the_platforms_own(lab: Lab, acme: Solution) -> None:
+def test_a_cell_that_runs_again_replaces_it_but_no_service_of_the_platform(lab: Lab, acme: Solution) -> None:
     for number in (1, 2):
         lab.service("Twilio", postMessage=lambda number=number: number)
         assert acme.Twilio.postMessage() == number
@@ -174,7 +174,7 @@ def test_a_cell_that_runs_again_replaces_it_but_not_the_platforms_own(lab: Lab, 
             lab.service(wrong)  # type: ignore[arg-type]
 
 
-def test_it_can_be_taken_out(lab: Lab, acme: Solution) -> None:
+def test_it_can_be_removed(lab: Lab, acme: Solution) -> None:
     added = lab.service("Twilio", postMessage=lambda: 1)
     assert acme.Twilio.postMessage() == 1
     added.remove()
@@ -185,7 +185,7 @@ def test_it_can_be_taken_out(lab: Lab, acme: Solution) -> None:
         added.remove()
 
 
-def test_two_labs_have_their_own(lab: Lab, acme: Solution) -> None:
+def test_two_labs_have_separate_services(lab: Lab, acme: Solution) -> None:
     with Lab(seed=7) as other:
         lab.service("Twilio", postMessage=lambda: "here")
         assert "Twilio" not in dir(other.solution("acme"))
@@ -194,7 +194,7 @@ def test_two_labs_have_their_own(lab: Lab, acme: Solution) -> None:
         assert other.solution("acme").Twilio.postMessage() == "there"
 
 
-def test_a_function_that_blocks_holds_nobody_else(lab: Lab, acme: Solution) -> None:
+def test_a_blocking_function_does_not_delay_others(lab: Lab, acme: Solution) -> None:
     go_on = threading.Event()
 
     def wait() -> str:

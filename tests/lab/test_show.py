@@ -1,4 +1,4 @@
-"""How records look as a DataFrame."""
+"""Records as a DataFrame."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_a_frame_has_a_row_for_each_record() -> None:
     assert frame.detail.iloc[0] == detail
 
 
-def test_a_frame_of_nothing_has_its_columns() -> None:
+def test_an_empty_frame_has_its_columns() -> None:
     frame = of_entries([])
     assert frame.empty
     assert "summary" in frame

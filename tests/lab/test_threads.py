@@ -1,4 +1,4 @@
-"""Several threads at one lab: what they ask for runs on the platform's thread, and what they get is theirs."""
+"""Several threads that use one lab: their calls run on the platform's thread, and each gets its own results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.sizes import size
 RESOURCES = {"message": "string"}
 
 
-def test_nothing_of_the_platform_is_touched_by_another_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_other_thread_accesses_the_platform(monkeypatch: pytest.MonkeyPatch) -> None:
     threads: dict[str, set[str]] = {}
 
     def watched(owner: type[Any], name: str) -> None:

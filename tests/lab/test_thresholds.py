@@ -1,4 +1,4 @@
-"""Thresholds: what they may say, and what crosses them."""
+"""Thresholds: their syntax, and the measures that exceed them."""
 
 import pytest
 
@@ -68,14 +68,14 @@ def test_a_threshold_is_crossed_or_not(text: str, shown: str | None) -> None:
         ("latency>1s", "requests, rate, errors, errors KIND, failed, sent, acknowledged, stored, "),
     ],
 )
-def test_a_wrong_threshold_is_named(text: str, said: str) -> None:
+def test_an_invalid_threshold_is_an_error_with_the_reason(text: str, said: str) -> None:
     with pytest.raises(LabError) as raised:
         Threshold.of(text)
     assert said in str(raised.value)
     assert "\n" not in str(raised.value)
 
 
-def test_what_was_not_measured_crosses_each_threshold() -> None:
+def test_a_measure_without_values_exceeds_each_threshold() -> None:
     nothing = Measured(Latency(), Latency(), {}, {"requests": Counted(0), "errors": Counted(0, 0)})
     for text in ("p99>250ms", "sending p50<1h", "errors>1%", "errors 503>1%"):
         crossed = Threshold.of(text).crossed(nothing)
@@ -84,13 +84,13 @@ def test_what_was_not_measured_crosses_each_threshold() -> None:
     assert Threshold.of("errors>0").crossed(nothing) is None
 
 
-def test_accounts_have_to_be_kept() -> None:
+def test_thresholds_of_accounts_need_accounts() -> None:
     for name in ACCOUNTS:
         with pytest.raises(LabError, match=f"{name} takes --accounts"):
             Threshold.of(f"{name}>0", accounts=False)
 
 
-def test_each_measure_that_is_listed_has_a_value() -> None:
+def test_each_listed_measure_has_a_value() -> None:
     for name in DURATIONS:
         assert Threshold.of(f"{name}>0s").crossed(MEASURED) is not None
     for name in {*COUNTS, *ACCOUNTS} - {"errors KIND"}:

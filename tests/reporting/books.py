@@ -20,7 +20,7 @@ PARAMETERS = "parameters"
 
 
 def notebook(*cells: str, kernel: str = "python3") -> Any:
-    """Cells of code, or of text where they begin with `#`; one that begins with `# parameters` is tagged so."""
+    """Return a notebook of code cells, or of text if they begin with `#`; `# parameters` tags a cell of parameters."""
     made = nbformat.v4.new_notebook(metadata={"kernelspec": {"name": kernel, "display_name": "x"}})
     for source in cells:
         if source.startswith("# parameters\n"):
@@ -33,14 +33,14 @@ def notebook(*cells: str, kernel: str = "python3") -> Any:
 
 
 def written(path: Path, *cells: str, **options: Any) -> Path:
-    """A notebook as a file."""
+    """Write a notebook as a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     nbformat.write(notebook(*cells, **options), path)
     return path
 
 
 class SharedServer(KernelServer):
-    """The server of kernels that all tests share, as a run has one of its own. address: where it is."""
+    """The kernel server that all tests share, while a run has one of its own. address: its socket."""
 
     def __init__(self, address: str) -> None:
         self.address = address
@@ -65,7 +65,7 @@ async def _nothing(target: Target) -> None:
 
 
 def small() -> Coverage:
-    """Two parts: a `must` with two checks and a mutant, a `choice` with a check, a `must` without any."""
+    """Return a coverage of two parts: a `must` with two checks and a mutant, a `choice`, an unchecked `must`."""
     statements = {
         reference: Statement(reference, "Document <1>", "Section & more", reference[-1], f"gist {reference}")
         for reference in ("1/a/1", "1/a/2")

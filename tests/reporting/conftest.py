@@ -1,4 +1,4 @@
-"""What the tests of reporting share: one server of kernels, since each would import for seconds."""
+"""Fixture: one kernel server for all tests of reporting, since each would take seconds to import."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PATIENCE = 60.0  # seconds of real time
 
 @pytest.fixture(scope="session")
 def kernel_server() -> Iterator[str]:
-    """The address of a server of kernels that is ready: that of the notebooks where they are compared too."""
+    """The address of a running kernel server, the same as for the comparison of notebooks."""
     if not AVAILABLE:
         yield ""
     elif address := os.environ.get(provisioner.ADDRESS):

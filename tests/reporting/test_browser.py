@@ -1,4 +1,4 @@
-"""A real browser opens the pages, and their own policy stops nothing: there is nothing from outside, and no script."""
+"""The pages of reports in a real browser: their content security policy blocks nothing, and they load nothing."""
 
 from pathlib import Path
 
@@ -10,11 +10,11 @@ from labkit.reporting.run_notebook import NotebookRun
 from tests.chromium import Tab, browser, needs_chromium
 from tests.reporting.test_html import made, run
 
-pytestmark = [needs_chromium, pytest.mark.xdist_group("chromium")]  # they share a browser
+pytestmark = [needs_chromium, pytest.mark.xdist_group("chromium")]  # these tests share a browser
 
 
 async def log_entries(tab: Tab, page: str, folder: Path) -> list[str]:
-    """What the browser has said about pages on its console, once it has shown all of this one."""
+    """Return the browser's log entries, after all of this page was shown."""
     file = folder / "page.html"
     file.write_text(page)
     await tab.goto(file.as_uri())
@@ -22,9 +22,7 @@ async def log_entries(tab: Tab, page: str, folder: Path) -> list[str]:
     return await tab.log_entries()
 
 
-async def test_the_pages_ask_for_nothing_and_what_they_must_not_do_would_show(
-    tmp_path: Path, chromium_port: int
-) -> None:
+async def test_the_pages_load_nothing_and_a_violation_would_show(tmp_path: Path, chromium_port: int) -> None:
     async with browser(chromium_port) as tab:
         for page in (html.report_page(made(run())), html.notebook_page(run("x = 1"))):
             assert await log_entries(tab, page, tmp_path) == []
@@ -36,7 +34,7 @@ async def test_the_pages_ask_for_nothing_and_what_they_must_not_do_would_show(
 
 # ---- narrow screens and paper
 
-WORD = "x" * 300  # what cannot be broken at a space
+WORD = "x" * 300  # a word without a break
 CUT = """JSON.stringify([...document.querySelectorAll('body *')].filter(each => {
     const style = getComputedStyle(each)
     const clips = [style.overflowX, style.overflowY].some(value => value !== 'visible')
@@ -48,7 +46,7 @@ HIDDEN = """JSON.stringify([...document.querySelectorAll('.req')].filter(
 
 
 def wide() -> NotebookRun:
-    """A notebook whose output is wider than any page."""
+    """A notebook with an output wider than any page."""
     book = run(f"value = '{WORD}'")
     row = "".join(f"<td>{WORD[:40]}</td>" for _ in range(9))
     book.notebook.cells[-1].outputs = [
@@ -79,7 +77,7 @@ async def test_they_fit_a_screen_of_400_pixels(pages: list[str], chromium_port: 
             assert await tab.evaluate("document.documentElement.scrollWidth") <= 400, page
 
 
-async def test_nothing_is_cut_or_folded_on_paper(pages: list[str], chromium_port: int) -> None:
+async def test_nothing_is_cut_or_folded_in_print(pages: list[str], chromium_port: int) -> None:
     async with browser(chromium_port) as tab:
         for page in pages:
             await tab.size(1000)

@@ -1,4 +1,4 @@
-"""What explains others stands before them."""
+"""Order of problems: the cause precedes its consequences."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def names(*verdicts: Verdict) -> list[str]:
     return [each.verdict.check for each in problems(verdicts, FAILING, PARTS)]
 
 
-def test_what_others_rely_on_comes_first_and_models_and_broken_checks_last() -> None:
+def test_checks_that_others_rely_on_come_first_and_models_and_broken_checks_last() -> None:
     found = names(
         verdict("broken/one", "DEV-TLS-1", "broken", reason="oops"),
         verdict("keep/one", "DEV-KEEP-1", "failed", reason="a"),
@@ -27,14 +27,14 @@ def test_what_others_rely_on_comes_first_and_models_and_broken_checks_last() -> 
     assert found == ["time/one", "time/two", "time/model", "keep/one", "poll/one", "broken/one"]
 
 
-def test_a_check_that_was_not_reached_stands_with_its_cause() -> None:
+def test_a_check_that_was_not_reached_is_grouped_with_its_cause() -> None:
     left_out = verdict("poll/one", "DEV-POLL-1", "not reached", cause="DEV-TIME-1")
     failed = verdict("time/one", "DEV-TIME-1", "failed", reason="the time")
     [problem] = problems([left_out, failed], FAILING, PARTS)
     assert (problem.verdict, problem.left_out) == (failed, (left_out,))
 
 
-def test_where_no_check_of_the_cause_failed_one_stands_for_the_rest() -> None:
+def test_without_a_failed_check_of_the_cause_one_consequence_represents_the_others() -> None:
     first, second = (
         verdict(name, "DEV-POLL-1", "not reached", cause="DEV-TIME-1") for name in ("a/a", "a/b")
     )
@@ -42,7 +42,7 @@ def test_where_no_check_of_the_cause_failed_one_stands_for_the_rest() -> None:
     assert (problem.verdict, problem.left_out) == (first, (second,))
 
 
-def test_the_same_answer_to_the_same_request_is_one_problem() -> None:
+def test_equal_answers_to_equal_requests_are_one_problem() -> None:
     def refused(check: str, requirement: str, path: str, status: str = "500") -> Verdict:
         text = f"POST {path}\nAccept: */*\n\nHTTP {status}"
         return verdict(

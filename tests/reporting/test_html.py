@@ -1,4 +1,4 @@
-"""The pages: all of what happened, nothing from outside, nothing taken for markup."""
+"""HTML pages of reports: complete, without external resources, and escaped."""
 
 import re
 from dataclasses import replace
@@ -19,7 +19,7 @@ PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgG
 
 
 class Page(HTMLParser):
-    """What a page loads, links to, and can be linked at; and whether its elements are closed in order."""
+    """Parser that records what a page loads, its links and anchors, and whether its elements are closed in order."""
 
     VOID = frozenset({"meta", "input", "br", "img", "hr", "col"})
 
@@ -53,7 +53,7 @@ class Page(HTMLParser):
 
 
 def offline(text: str) -> Page:
-    """The page, once it is sure that it needs nothing but itself."""
+    """Parse a page, which must not load anything."""
     page = Page(text)
     assert not page.open
     assert not page.tags & {"script", "link", "iframe", "object", "embed", "base"}
@@ -90,12 +90,12 @@ def run(*cells: str, error: CellError | None = None) -> NotebookRun:
 
 
 class TestTheReport:
-    def test_it_needs_nothing_from_outside(self) -> None:
+    def test_it_loads_nothing_from_outside(self) -> None:
         page = offline(html.report_page(made(run())))
         assert {"AA-ONE-1", "AA-ONE-2", "AA-TWO-1", "AA-ONE", "AA-TWO"} <= set(page.ids)
         assert {"01_book.html", "verdicts.json", "junit.xml", "#AA-ONE-1"} <= set(page.links)
 
-    def test_it_says_when_of_what_and_how_long(self) -> None:
+    def test_it_has_date_target_and_duration(self) -> None:
         whole = replace(
             made(run()), began=1_795_300_000.0, seconds=41.6, address="192.0.2.7:8443", strict=True
         )
@@ -107,13 +107,13 @@ class TestTheReport:
             assert shown in text, shown
         assert "the lab itself" in html.report_page(made(run()))
 
-    def test_a_problem_shows_the_sentence_of_its_requirements(self) -> None:
+    def test_a_problem_has_the_sentences_of_its_requirements(self) -> None:
         text = html.report_page(made(run()))
         problems = text[text.index('id="problems"') : text.index('id="notebooks"')]
         assert "It answers &lt; 1 s | always." in problems
         assert "It answers politely." in problems
 
-    def test_a_failing_check_shows_expected_actual_and_the_exchange(self) -> None:
+    def test_a_failed_check_has_expected_actual_and_the_exchange(self) -> None:
         text = html.report_page(made(run()))
         problems = text[text.index('id="problems"') : text.index('id="notebooks"')]
         for shown in (
@@ -127,7 +127,7 @@ class TestTheReport:
             assert shown in (text if shown == "1 problem" else problems), shown
         assert "<script" not in text
 
-    def test_a_check_that_two_areas_of_a_notebook_show_is_counted_once(self) -> None:
+    def test_a_check_in_two_areas_of_a_notebook_is_counted_once(self) -> None:
         book = run("first", "second")
         areas = verdict("one/first", "AA-ONE-1"), verdict("one/first", "AA-ONE-1", "failed")
         for cell, each in zip(book.notebook.cells[1:], areas, strict=True):
@@ -145,7 +145,7 @@ class TestTheReport:
         for shown in ("1 problem", "cell 4", "1 / &lt;0&gt;", "Error: &lt;bad&gt;"):
             assert shown in text
 
-    def test_without_problems_it_says_so(self) -> None:
+    def test_a_report_without_problems(self) -> None:
         text = html.report_page(made(run(), failing=False))
         assert "Nothing failed" in text
         assert 'id="problems"' not in text
@@ -163,7 +163,7 @@ class TestTheReport:
 
 
 class TestAPage:
-    def test_it_shows_text_code_and_outputs_and_needs_nothing_from_outside(self) -> None:
+    def test_it_has_text_code_and_outputs_and_loads_nothing_from_outside(self) -> None:
         book = run("## Part\n\nSome *text*.", "value = '<i>'")
         book.notebook.cells[-1].outputs = [
             nbformat.v4.new_output("stream", name="stdout", text="said <this>\n"),
@@ -179,7 +179,7 @@ class TestAPage:
         for shown in ("<em>text</em>", "&lt;i&gt;", "said &lt;this&gt;", "<td>1</td>"):
             assert shown in text
 
-    def test_a_cell_that_raised_is_linked_from_the_top(self) -> None:
+    def test_a_cell_that_raised_is_linked_at_the_top(self) -> None:
         book = run("1 / 0", error=CellError(1, "1 / 0", "ZeroDivisionError: <x>", ""))
         trace = ["\x1b[31mZeroDivisionError\x1b[39m: <x>"]
         book.notebook.cells[-1].outputs = [
@@ -191,7 +191,7 @@ class TestAPage:
         assert "\x1b" not in text
         assert "ZeroDivisionError: &lt;x&gt;" in text
 
-    def test_rendering_leaves_the_notebook_as_it_was(self) -> None:
+    def test_rendering_does_not_change_the_notebook(self) -> None:
         book = run("x = 1")
         before = nbformat.writes(book.notebook)
         html.notebook_page(book)

@@ -1,4 +1,4 @@
-"""JUnit XML as CI servers read it."""
+"""JUnit XML of a report, as CI servers read it."""
 
 from pathlib import Path
 from xml.etree import ElementTree
@@ -41,7 +41,7 @@ def test_every_outcome_has_its_own_element() -> None:
     assert "GET /" in failure.text
 
 
-def test_choices_that_differ_are_failures_where_that_is_asked_for() -> None:
+def test_differing_choices_are_failures_on_request() -> None:
     root = ElementTree.fromstring(junit(VERDICTS, RUNS, strict=True))
     assert root.get("failures") == "2"
     assert [each.get("message") for each in root.iter("failure")] == [
@@ -50,7 +50,7 @@ def test_choices_that_differ_are_failures_where_that_is_asked_for() -> None:
     ]
 
 
-def test_it_says_when_and_how_long() -> None:
+def test_it_has_time_and_duration() -> None:
     root = ElementTree.fromstring(junit(VERDICTS, RUNS, began=1_795_300_000.0, seconds=41.5))
     assert (root.get("timestamp"), root.get("time")) == ("2026-11-21T22:26:40", "41.500")
     assert {each.get("timestamp") for each in root} == {"2026-11-21T22:26:40"}

@@ -1,4 +1,4 @@
-"""Kernels that are forked from one process are what Jupyter would have started: each on its own, and none is left."""
+"""Kernels forked from one server process: isolated like those that Jupyter starts, and none outlives its server."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.reporting.books import written
 
 pytestmark = [
     pytest.mark.skipif(not AVAILABLE, reason="the system has no fork"),
-    pytest.mark.xdist_group("kernel-server"),  # it takes a while to be there
+    pytest.mark.xdist_group("kernel-server"),  # its start takes a while
 ]
 WHO = "import os\nprint(os.getpid(), os.getsid(0), os.getpgid(0), os.getppid())"
 
@@ -45,12 +45,12 @@ def is_there(pid: int) -> bool:
 
 @pytest.fixture(autouse=True)
 def no_other_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where notebooks are compared too, their kernels have a server, which the tests here must not meet."""
+    """Hide the server that the comparison of notebooks uses for its kernels."""
     monkeypatch.delenv(provisioner.ADDRESS, raising=False)
 
 
 class Specs(KernelSpecManager):
-    """One kernel, which the server forks."""
+    """Kernel specs with one kernel, which the server forks."""
 
     def __init__(self, address: str) -> None:
         super().__init__()
@@ -62,7 +62,7 @@ class Specs(KernelSpecManager):
 
 
 class Kernel:
-    """A kernel, and what it answers."""
+    """A kernel and its client."""
 
     def __init__(self, server: str, folder: Path) -> None:
         self.manager = KernelManager(kernel_spec_manager=Specs(server))
@@ -111,7 +111,7 @@ def test_the_server_has_one_thread(kernels: tuple[Kernel, Kernel]) -> None:
     assert len(list(Path(f"/proc/{server_pid(kernels[0])}/task").iterdir())) == 1
 
 
-def test_each_is_a_process_and_a_session_with_an_environment_a_folder_and_chance_of_its_own(
+def test_each_is_a_process_and_session_with_its_own_environment_folder_and_random_state(
     kernels: tuple[Kernel, Kernel], tmp_path: Path
 ) -> None:
     for kernel, name in zip(kernels, "ab", strict=True):
@@ -129,17 +129,17 @@ def test_each_is_a_process_and_a_session_with_an_environment_a_folder_and_chance
     assert os.environ.get("OWN_2") is None
 
 
-def test_an_interrupt_reaches_what_a_cell_does_and_no_other_kernel(kernels: tuple[Kernel, Kernel]) -> None:
+def test_an_interrupt_reaches_the_running_cell_and_no_other_kernel(kernels: tuple[Kernel, Kernel]) -> None:
     kernel, other = kernels
     waits = "import time\nprint('now', flush=True)\ntime.sleep(600)"
-    kernel.client.execute(waits, stop_on_error=False)  # else what is asked for next is aborted with it
+    kernel.client.execute(waits, stop_on_error=False)  # otherwise the next request is aborted too
     until(lambda: kernel.client.get_iopub_msg(timeout=60)["content"].get("text", "").startswith("now"))
     kernel.manager.interrupt_kernel()
     until(lambda: kernel.client.get_iopub_msg(timeout=60)["content"].get("ename") == "KeyboardInterrupt")
     assert kernel.ask("print(1)") == other.ask("print(1)") == "1"
 
 
-def test_it_ends_when_it_is_asked_to_with_what_is_to_be_done_at_its_end(
+def test_it_ends_on_request_and_runs_its_exit_handlers(
     kernels: tuple[Kernel, Kernel], tmp_path: Path
 ) -> None:
     kernel, other = kernels
@@ -151,7 +151,7 @@ def test_it_ends_when_it_is_asked_to_with_what_is_to_be_done_at_its_end(
     assert other.ask("print(1)") == "1"
 
 
-def test_a_kernel_that_dies_is_told_by_its_code(kernels: tuple[Kernel, Kernel]) -> None:
+def test_a_kernel_that_dies_is_reported_with_its_exit_code(kernels: tuple[Kernel, Kernel]) -> None:
     kernel, other = kernels
     process = kernel.manager.provisioner.process  # type: ignore[union-attr]
     assert process.poll() is None
@@ -163,10 +163,10 @@ def test_a_kernel_that_dies_is_told_by_its_code(kernels: tuple[Kernel, Kernel]) 
     killed = other.manager.provisioner.process  # type: ignore[union-attr]
     killed.kill()
     assert killed.wait(60) == -signal.SIGKILL
-    killed.kill()  # it has ended: nobody else gets the signal
+    killed.kill()  # it has ended, so that no other process gets the signal
 
 
-def test_a_kernel_that_nobody_waits_for_any_more_is_killed(kernel_server: str, tmp_path: Path) -> None:
+def test_a_kernel_whose_client_has_gone_is_killed(kernel_server: str, tmp_path: Path) -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     kernel = start(kernel_server, ["-f", str(tmp_path / "k.json")], os.environ, str(tmp_path), [nothing] * 3)
     os.close(nothing)
@@ -200,7 +200,7 @@ print(sys.flags, sys.warnoptions, sys.stdin.closed)
 
 @pytest.fixture(scope="module")
 def runs(kernel_server: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[NotebookRun, NotebookRun]:
-    """A notebook in a forked kernel, and in one of its own."""
+    """A notebook that ran in a forked kernel, and in one that Jupyter started."""
     path = written(
         tmp_path_factory.mktemp("runs") / "a.ipynb", "# parameters\nseed = 7", WHERE, SETTINGS, "1 / 0"
     )
@@ -209,7 +209,7 @@ def runs(kernel_server: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[
         return run_notebook(path, server=kernel_server), run_notebook(path)
 
 
-def test_a_notebook_runs_as_without_a_server_and_there_a_kernel_starts_by_itself(
+def test_a_notebook_runs_as_without_a_server(
     runs: tuple[NotebookRun, NotebookRun],
 ) -> None:
     [parent, *rest], [me, *same] = (
@@ -224,7 +224,7 @@ def test_a_notebook_runs_as_without_a_server_and_there_a_kernel_starts_by_itself
     assert forked.source == "1 / 0"
 
 
-def test_libraries_that_were_there_before_the_fork_are_set_as_in_a_kernel_of_its_own(
+def test_libraries_imported_before_the_fork_are_configured_as_in_a_new_kernel(
     runs: tuple[NotebookRun, NotebookRun],
 ) -> None:
     forked, alone = (code_cells(each.notebook)[2].outputs[0].text.splitlines() for each in runs)
@@ -232,10 +232,10 @@ def test_libraries_that_were_there_before_the_fork_are_set_as_in_a_kernel_of_its
     assert forked == alone
 
 
-def test_where_a_server_was_killed_a_kernel_starts_by_itself(tmp_path: Path) -> None:
+def test_without_a_server_that_was_killed_jupyter_starts_the_kernel(tmp_path: Path) -> None:
     path = written(tmp_path / "a.ipynb", WHO)
     left = tmp_path / "nowhere"
-    left.write_text("", encoding="utf-8")  # what a server left that was killed
+    left.write_text("", encoding="utf-8")  # socket of a server that was killed
     run = run_notebook(path, server=str(left))
     assert run.error is None
     assert code_cells(run.notebook)[-1].outputs[0].text.split()[3] == str(os.getpid())

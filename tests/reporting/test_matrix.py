@@ -1,4 +1,4 @@
-"""The matrix of requirements, and the file that git keeps of it."""
+"""The matrix of requirements, and its file in the repository."""
 
 from dataclasses import replace
 
@@ -29,11 +29,11 @@ def states(*verdicts: tuple[str, Outcome]) -> dict[str, str]:
         ("not reached", "failed", "failed"),
     ],
 )
-def test_a_requirement_is_as_its_worst_check(first: Outcome, second: Outcome, state: str) -> None:
+def test_a_requirement_has_the_state_of_its_worst_check(first: Outcome, second: Outcome, state: str) -> None:
     assert states(("one/first", first), ("one/second", second))["AA-ONE-1"] == state
 
 
-def test_a_model_that_did_not_reach_a_requirement_leaves_it_to_its_other_checks() -> None:
+def test_a_model_that_did_not_reach_a_requirement_does_not_count() -> None:
     catalogue, first = small().catalogue, next(each for each in small().checks if each.name == "one/first")
     model = replace(first, name="one/second", model=Model((), lambda: None, lambda *_: None))  # type: ignore[arg-type,return-value]
     coverage = cover(catalogue, [first, model], [])
@@ -46,20 +46,20 @@ def test_a_model_that_did_not_reach_a_requirement_leaves_it_to_its_other_checks(
     assert state(unreached) == "not reached"
 
 
-def test_what_did_not_run_and_what_has_no_check_is_said() -> None:
+def test_requirements_without_a_run_or_a_check_are_marked() -> None:
     assert states(("one/first", "passed")) == {
         "AA-ONE-1": "passed", "AA-ONE-2": "not run", "AA-TWO-1": "no check"
     }  # fmt: skip
 
 
-def test_a_check_that_two_notebooks_ran_counts_once_with_the_worst() -> None:
+def test_a_check_of_two_notebooks_counts_once_with_the_worst_outcome() -> None:
     good, bad = verdict("a/b", "AA-ONE-1"), verdict("a/b", "AA-ONE-1", "failed", reason="second time")
     other = verdict("a/c", "AA-ONE-1", "skipped")
     assert matrix.merged([good, other, bad]) == [bad, other]
     assert matrix.merged([bad, good]) == [bad]
 
 
-def test_the_file_has_a_line_for_each_requirement_and_nothing_of_this_run() -> None:
+def test_the_file_has_a_line_per_requirement_and_nothing_specific_to_a_run() -> None:
     coverage = small()
     verdicts = [
         verdict("one/first", "AA-ONE-1"),

@@ -1,4 +1,4 @@
-"""The helpers that notebooks call."""
+"""Helper functions of notebooks."""
 
 import json
 from pathlib import Path
@@ -23,7 +23,7 @@ from tests.reporting.books import verdict
 AREA = "DEV-TIME"
 
 
-def test_the_checks_of_a_part_run_against_a_lab_of_their_own() -> None:
+def test_the_checks_of_a_part_run_on_a_lab_of_their_own() -> None:
     shown = notebook.verdicts(AREA, seed=7)
     own = [each.name for each in all_checks() if any(id.startswith(AREA) for id in each.requirements)]
     assert sorted(each.check for each in shown) == sorted(own)
@@ -34,7 +34,7 @@ def test_the_checks_of_a_part_run_against_a_lab_of_their_own() -> None:
     assert order == sorted(order)
 
 
-def test_only_narrows_it_further_and_a_misspelt_prefix_is_an_error() -> None:
+def test_only_narrows_the_selection_and_a_misspelt_prefix_is_an_error() -> None:
     assert not notebook.verdicts("KEY", only=AREA)
     assert {each.requirements for each in notebook.verdicts("DEV", only="DEV-TIME-1")} == {("DEV-TIME-1",)}
     with pytest.raises(UnknownRequirementError):
@@ -63,7 +63,7 @@ def test_the_same_checks_run_against_a_platform_elsewhere(tmp_path: Path) -> Non
     assert all(each.reason == "no clock" for each in shown if each.outcome == "skipped")
 
 
-def test_a_chart_gives_back_what_it_drew(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_chart_returns_its_figure(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[object] = []
     monkeypatch.setattr("IPython.display.display", drawn.append)
     frame = pd.DataFrame({"a": [1, 2], "b": [3, 4]}, index=["x", "y"])
@@ -78,7 +78,7 @@ def test_a_chart_gives_back_what_it_drew(monkeypatch: pytest.MonkeyPatch) -> Non
     assert len(drawn) == 6
 
 
-def test_a_matrix_and_a_sequence_give_back_what_they_drew(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_matrix_and_a_sequence_return_their_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[object] = []
     monkeypatch.setattr("IPython.display.display", drawn.append)
     who = pd.DataFrame({"GET door": [True, False], "PUT door": [False, False]}, index=["ann", "ben"])
@@ -91,7 +91,7 @@ def test_a_matrix_and_a_sequence_give_back_what_they_drew(monkeypatch: pytest.Mo
 
 
 class Drawn(NamedTuple):
-    """A chart as it was drawn: where its ticks are, and the boxes of its labels, in pixels."""
+    """A chart as drawn: positions of its ticks, and the boxes of its labels, in pixels."""
 
     axes: Axes
 
@@ -121,7 +121,11 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Drawn]:
             "2026-01-01 00:11",
             "10min",
             142,
-            ["Thu 01 Jan", *(f"{hour:02}:00" for hour in range(3, 24, 3)), "Fri 02 Jan"],  # midnights by date
+            [
+                "Thu 01 Jan",
+                *(f"{hour:02}:00" for hour in range(3, 24, 3)),
+                "Fri 02 Jan",
+            ],  # midnights as dates
         ),
         ("2026-01-02", "6h", 13, ["Fri 02 Jan", "Sat 03 Jan", "Sun 04 Jan", "Mon 05 Jan"]),
     ],
@@ -162,7 +166,7 @@ def test_labels_of_arrows_cross_no_line(drawn: list[Drawn]) -> None:
     assert not [(box.x0, x, box.x1) for box in labels for x in lines if box.x0 <= x <= box.x1]
 
 
-def test_what_passed_is_folded() -> None:
+def test_passed_checks_are_folded() -> None:
     shown = Verdicts([verdict("a/b", "AA-ONE-1"), verdict("a/c", "AA-ONE-2", "failed", reason="status")])
     text = shown._repr_mimebundle_()[0]["text/html"]
     above, _, folded = text.partition("<details><summary>1 passed</summary>")

@@ -1,4 +1,4 @@
-"""The notebooks of this project: their shape, and stored outputs that are the same wherever they are written."""
+"""The notebooks of this project: their form, and reproducible stored outputs."""
 
 import json
 import re
@@ -27,7 +27,7 @@ VOLATILE = {
 
 
 def texts(notebook: NotebookNode) -> str:
-    """All that a notebook's outputs say, without pictures."""
+    """Return all texts of a notebook's outputs, without pictures."""
     outputs = [output for cell in code_cells(notebook) for output in cell.outputs]
     shown = [output.get("text", "") for output in outputs]
     shown += [text for each in outputs for kind, text in each.get("data", {}).items() if "image" not in kind]
@@ -36,7 +36,7 @@ def texts(notebook: NotebookNode) -> str:
 
 @pytest.mark.parametrize("path", COMMITTED, ids=lambda path: path.stem)
 class TestCommitted:
-    def test_it_says_what_it_shows_and_has_parameters(self, path: Path) -> None:
+    def test_it_has_an_introduction_and_parameters(self, path: Path) -> None:
         book = read(path)
         assert re.match(r"\d\d_[a-z_]+$", path.stem)
         assert book.cells[0].cell_type == "markdown"
@@ -46,7 +46,7 @@ class TestCommitted:
         assert {"target", "seed"} <= set(parameters)
         assert parameters["target"] == "lab"
 
-    def test_its_outputs_are_those_of_a_whole_run(self, path: Path) -> None:
+    def test_its_outputs_are_of_a_complete_run(self, path: Path) -> None:
         cells = code_cells(read(path))
         assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
         assert not [output for cell in cells for output in cell.outputs if output.output_type == "error"]
@@ -65,16 +65,16 @@ class TestCommitted:
         assert not re.search(r"\]\(https?:|<(img|a|script|link)\b", text)
 
 
-def test_the_conformance_notebook_leaves_no_area_out() -> None:
+def test_the_conformance_notebook_has_all_areas() -> None:
     source = "\n".join(cell.source for cell in code_cells(read(FOLDER / "90_conformance.ipynb")))
     played = set(re.findall(r'verdicts\("([A-Z]+)"', source))
     assert played == {each.requirement.area for each in coverage()}
 
 
-# --- writing them anew --------------------------------------------------------------------------------------
+# --- writing outputs ----------------------------------------------------------------------------------------
 
 
-def test_outputs_are_written_in_place_and_the_same_each_time(tmp_path: Path) -> None:
+def test_outputs_are_written_in_place_and_reproducible(tmp_path: Path) -> None:
     path = written(
         tmp_path / "a.ipynb",
         "# Title",
@@ -107,7 +107,7 @@ def test_outputs_are_written_in_place_and_the_same_each_time(tmp_path: Path) -> 
     )
 
 
-def test_a_notebook_that_raises_stays_as_it_was(tmp_path: Path) -> None:
+def test_a_notebook_that_raises_is_not_changed(tmp_path: Path) -> None:
     path = written(tmp_path / "a.ipynb", "1 / 0")
     before = path.read_bytes()
     with pytest.raises(NotebookError, match=r"a\.ipynb: cell 1: ZeroDivisionError"):
@@ -115,10 +115,10 @@ def test_a_notebook_that_raises_stays_as_it_was(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_help_and_a_wrong_name_run_nothing(tmp_path: Path) -> None:
-    told = CliRunner().invoke(main, ["--help"])
-    assert told.exit_code == 0
-    assert "store their outputs in place" in told.output
+def test_help_and_an_unknown_name_run_nothing(tmp_path: Path) -> None:
+    result = CliRunner().invoke(main, ["--help"])
+    assert result.exit_code == 0
+    assert "store their outputs in place" in result.output
     wrong = CliRunner().invoke(main, [str(tmp_path / "nope.ipynb")])
     assert wrong.exit_code == 2
     assert "nope.ipynb' does not exist" in wrong.output

@@ -1,4 +1,4 @@
-"""Parameters are read from the tagged cell, and a wrong one is an error before anything runs."""
+"""Parameters of notebooks: declared in a tagged cell, and validated before anything runs."""
 
 import pytest
 
@@ -16,7 +16,7 @@ class TestDeclared:
         )
         assert declared(book, "b") == {"seed": 7, "who": "me", "low": -1.5, "names": ["a"]}
 
-    def test_a_notebook_without_such_a_cell_has_none(self) -> None:
+    def test_a_notebook_without_a_tagged_cell_has_none(self) -> None:
         assert declared(notebook("seed = 7"), "b") == {}
 
     @cases(
@@ -33,7 +33,7 @@ class TestDeclared:
         with pytest.raises(ParameterError, match=said):
             declared(notebook(f"# parameters\n{source}"), "b.ipynb")
 
-    def test_two_such_cells_are_refused(self) -> None:
+    def test_two_tagged_cells_are_refused(self) -> None:
         with pytest.raises(ParameterError, match="2 cells"):
             declared(notebook("# parameters\na = 1", "# parameters\nb = 1"), "b")
 
@@ -52,7 +52,7 @@ class TestChecked:
             {"limit": 3},
         ],
     )
-    def test_a_value_of_the_default_s_type_is_taken(self, given: dict[str, object]) -> None:
+    def test_a_value_of_the_defaults_type_is_accepted(self, given: dict[str, object]) -> None:
         assert checked(given, DEFAULTS, "b") == given
 
     @cases(
@@ -72,11 +72,11 @@ class TestChecked:
         with pytest.raises(ParameterError, match=f"b: parameter '{name}' wants"):
             checked(given, DEFAULTS, "b")
 
-    def test_a_misspelt_one_is_refused_with_the_names_there_are(self) -> None:
+    def test_a_misspelt_name_is_refused_with_the_existing_ones(self) -> None:
         with pytest.raises(ParameterError, match="unknown parameter 'sede'; there are: seed, target"):
             checked({"sede": 8}, {"seed": 7, "target": "lab"}, "b")
 
-    def test_a_notebook_without_parameters_says_so(self) -> None:
+    def test_a_notebook_without_parameters_refuses_any(self) -> None:
         with pytest.raises(ParameterError, match="it has none"):
             checked({"seed": 8}, {}, "b")
 
@@ -94,9 +94,9 @@ class TestConverted:
             ("3", None, 3),
         ],
     )
-    def test_text_becomes_the_default_s_type(self, text: str, default: object, value: object) -> None:
+    def test_text_is_converted_to_the_defaults_type(self, text: str, default: object, value: object) -> None:
         assert converted(text, default, "p") == value
 
-    def test_text_that_is_none_is_refused(self) -> None:
+    def test_text_of_another_type_is_refused(self) -> None:
         with pytest.raises(ParameterError, match="'seed' wants int; 'seven' is none"):
             converted("seven", 7, "seed")

@@ -1,4 +1,4 @@
-"""A whole run: which notebooks get what, what is left behind, and how it ends."""
+"""Complete report runs: parameters of notebooks, files written, and exit status."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def labkit(*arguments: object) -> Result:
 
 @pytest.fixture
 def play(monkeypatch: pytest.MonkeyPatch, kernel_server: str) -> list[dict[str, Any]]:
-    """Checks are not played but have the outcomes that a test puts here: [{check: verdict}, …], one for each run."""
+    """Stub of the checks' run, with the verdicts that a test sets: [{check: verdict}, …], one for each run."""
     prepared: list[dict[str, Any]] = []
 
     def played(checks: Any, target: str, seed: int, progress: Any, server: None) -> list[Any]:
@@ -53,7 +53,7 @@ def play(monkeypatch: pytest.MonkeyPatch, kernel_server: str) -> list[dict[str, 
 
 @pytest.fixture
 def two(tmp_path: Path) -> Path:
-    """Two notebooks, of which one knows all parameters and the other the seed and one of its own."""
+    """Two notebooks: one has all parameters, the other the seed and one of its own."""
     written(tmp_path / "notebooks" / "01_a.ipynb", "# parameters\nseed = 7\nhours = 1.5", "seed")
     written(tmp_path / "notebooks" / "90_b.ipynb", KNOWS_ALL, "seed")
     return tmp_path / "notebooks"
@@ -63,24 +63,24 @@ class TestThePlan:
     def plan(self, folder: Path, given: dict[str, Any], **texts: str) -> dict[str, dict[str, Any]]:
         return {path.stem: parameters for path, parameters in report.plan(folder, given, texts)}
 
-    def test_each_gets_what_it_knows(self, two: Path) -> None:
+    def test_each_notebook_gets_the_parameters_that_it_has(self, two: Path) -> None:
         assert self.plan(two, {"seed": 8, "target": "x.json"}) == {
             "01_a": {"seed": 8}, "90_b": {"seed": 8, "target": "x.json"}
         }  # fmt: skip
 
-    def test_what_was_typed_gets_the_type_of_the_default(self, two: Path) -> None:
+    def test_text_is_converted_to_the_type_of_the_default(self, two: Path) -> None:
         assert self.plan(two, {}, hours="2", seed="9") == {
             "01_a": {"hours": 2, "seed": 9},
             "90_b": {"seed": 9},
         }
 
-    def test_a_parameter_may_be_for_one_notebook_alone(self, two: Path) -> None:
+    def test_a_parameter_may_be_for_one_notebook_only(self, two: Path) -> None:
         assert self.plan(two, {}, **{"90_b.seed": "9", "seed": "8", "01_a.hours": "3"}) == {
             "01_a": {"seed": 8, "hours": 3},
             "90_b": {"seed": 9},
         }
 
-    def test_a_notebook_that_is_not_there_or_does_not_know_it_is_an_error(self, two: Path) -> None:
+    def test_an_unknown_notebook_or_parameter_is_an_error(self, two: Path) -> None:
         with pytest.raises(
             ParameterError, match=r"'02_x\.seed': there is no notebook '02_x'; .*: 01_a, 90_b"
         ):
@@ -92,10 +92,10 @@ class TestThePlan:
         with pytest.raises(ParameterError, match=r"parameter 'hours' wants float; 'abc' is none"):
             self.plan(two, {"only": "DEV"}, **{"01_a.hours": "abc"})
 
-    def test_only_leaves_out_those_that_do_not_know_it(self, two: Path) -> None:
+    def test_only_excludes_notebooks_without_that_parameter(self, two: Path) -> None:
         assert self.plan(two, {"only": "DEV", "seed": 8}) == {"90_b": {"only": "DEV", "seed": 8}}
 
-    def test_a_misspelt_parameter_is_an_error_that_names_what_there_is(self, two: Path) -> None:
+    def test_a_misspelt_parameter_is_an_error_with_the_existing_ones(self, two: Path) -> None:
         with pytest.raises(ParameterError, match="'sede'; the notebooks know: hours, only, seed, target"):
             self.plan(two, {}, sede="8")
 
@@ -121,7 +121,7 @@ class TestAtATerminal:
             (["--target", "nowhere.json"], "target: cannot be read"),
         ],
     )
-    def test_a_mistake_is_one_line_and_nothing_runs(self, two: Path, arguments: list[str], said: str) -> None:
+    def test_an_error_is_one_line_and_nothing_runs(self, two: Path, arguments: list[str], said: str) -> None:
         result = labkit("--notebooks", two, *arguments)
         assert result.exit_code == 1
         [line] = result.stderr.splitlines()
@@ -129,7 +129,9 @@ class TestAtATerminal:
         assert said in line
         assert not (two.parent / "reports").exists()
 
-    def test_a_good_run_leaves_every_file_and_status_0(self, tmp_path: Path, play: list[Any]) -> None:
+    def test_a_run_without_problems_writes_every_file_and_has_status_0(
+        self, tmp_path: Path, play: list[Any]
+    ) -> None:
         known = coverage()
         play.append({})
         folder = tmp_path / "notebooks"
@@ -158,9 +160,7 @@ class TestAtATerminal:
         assert "report" in result.stderr  # the progress bar has a label
         assert "2/2 notebooks" in result.stderr
 
-    def test_a_parameter_of_one_notebook_gives_what_papermill_gives(
-        self, tmp_path: Path, play: list[Any]
-    ) -> None:
+    def test_a_notebook_runs_as_with_papermill(self, tmp_path: Path, play: list[Any]) -> None:
         play.append({})
         folder, by_hand = tmp_path / "notebooks", tmp_path / "by_hand.ipynb"
         first = written(
@@ -184,7 +184,7 @@ class TestAtATerminal:
         finally:
             ensure_event_loop().close()
 
-    def test_a_notebook_shows_the_verdicts_of_the_one_run(self, tmp_path: Path, play: list[Any]) -> None:
+    def test_a_notebook_shows_the_verdicts_of_the_shared_run(self, tmp_path: Path, play: list[Any]) -> None:
         first = coverage().below("DEV-TIME").checks[0]
         play.append({first.name: verdict(first.name, "DEV-TIME-1", "warned", reason="only a report says so")})
         folder, output = tmp_path / "notebooks", tmp_path / "out"
@@ -194,7 +194,7 @@ class TestAtATerminal:
         assert [each.check for each in shown] == [each.name for each in coverage().below("DEV-TIME").checks]
         assert [each.reason for each in shown if each.outcome == "warned"] == ["only a report says so"]
 
-    def test_under_only_the_totals_are_those_of_the_selection(self, tmp_path: Path, play: list[Any]) -> None:
+    def test_with_only_the_totals_are_of_the_selection(self, tmp_path: Path, play: list[Any]) -> None:
         play.append({})
         folder, output = tmp_path / "notebooks", tmp_path / "out"
         written(folder / "90_b.ipynb", KNOWS_ALL, SHOWS)
@@ -209,7 +209,7 @@ class TestAtATerminal:
         assert "DEV-ALIAS-1" not in page
         assert not (tmp_path / "reports").exists()
 
-    def test_choices_count_where_that_is_asked_for(self, tmp_path: Path, play: list[Any]) -> None:
+    def test_choices_count_as_failures_on_request(self, tmp_path: Path, play: list[Any]) -> None:
         first = coverage().below("DEV-TIME").checks[0]
         differs = verdict(first.name, "DEV-TIME-1", "warned", reason="status", expected="200", actual="204")
         play += [{first.name: differs}, {first.name: differs}]
@@ -222,7 +222,7 @@ class TestAtATerminal:
         assert f"warned DEV-TIME-1  {first.name}: status: expected 200, got 204" in result.stderr
         assert "1 problem" in (output / "report.html").read_text()
 
-    def test_a_failing_check_and_a_raising_notebook_are_told_a_line_each(
+    def test_a_failed_check_and_a_notebook_that_raised_have_a_line_each(
         self, tmp_path: Path, play: list[Any]
     ) -> None:
         [check, *_] = coverage().checks
@@ -249,16 +249,16 @@ class TestAtATerminal:
         assert (output / "01_a.ipynb").exists()
 
 
-class TestTheEnd:
+class TestOutcome:
     def made(self, *verdicts: Any, error: Any = None) -> report.Report:
         run = NotebookRun(Path("01_a.ipynb"), notebook("# A"), error)
         return report.Report({}, (run,), verdicts, small())
 
-    def test_no_check_is_no_success(self) -> None:
+    def test_a_run_without_checks_fails(self) -> None:
         assert not self.made().good
         assert self.made().problems() == ["no check ran"]
 
-    def test_a_choice_that_differs_is_no_failure(self) -> None:
+    def test_a_differing_choice_is_no_failure(self) -> None:
         made = self.made(
             verdict("two/other", "AA-ONE-2", "warned"), verdict("one/first", "AA-ONE-1", "skipped")
         )

@@ -1,4 +1,4 @@
-"""One notebook: in this interpreter, in its own folder, with checked parameters, saved whatever happens."""
+"""Run of one notebook: in this interpreter, in its own folder, with validated parameters, and always saved."""
 
 import sys
 from pathlib import Path
@@ -14,7 +14,7 @@ PRINT = (
 )
 
 
-def test_it_runs_here_with_what_was_given_whatever_kernels_there_are(
+def test_it_runs_in_this_interpreter_with_its_parameters(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "none"))
@@ -33,13 +33,13 @@ def test_it_runs_here_with_what_was_given_whatever_kernels_there_are(
     assert (run.name, run.title) == ("a {b}", "A title")
     [output] = code_cells(run.notebook)[-1].outputs
     assert output.text.splitlines() == [sys.executable, str(tmp_path), "8", "True"]
-    assert len(cells) == 3  # that of the parameters, what was given, and the one that tells
+    assert len(cells) == 3  # cells: declared parameters, injected parameters, and the one with the output
     assert read(tmp_path / "out" / "a.ipynb") == run.notebook
     assert "papermill" not in (tmp_path / "out" / "a.ipynb").read_text()
     assert path.read_bytes() == before
 
 
-def test_what_is_printed_is_one_output_however_it_came(tmp_path: Path, kernel_server: str) -> None:
+def test_printed_text_is_one_output(tmp_path: Path, kernel_server: str) -> None:
     slowly = "import time\nfor n in range(3):\n    print(n, flush=True)\n    time.sleep(0.3)"
     run = run_notebook(written(tmp_path / "a.ipynb", slowly), server=kernel_server)
     [output] = code_cells(run.notebook)[-1].outputs
@@ -55,7 +55,7 @@ def test_an_unknown_parameter_is_an_error_before_anything_runs(tmp_path: Path) -
     assert not (tmp_path / "out.ipynb").exists()
 
 
-def test_a_cell_that_raises_is_told_and_what_there_is_is_saved(tmp_path: Path, kernel_server: str) -> None:
+def test_a_cell_that_raises_is_reported_and_the_notebook_saved(tmp_path: Path, kernel_server: str) -> None:
     path = written(
         tmp_path / "a.ipynb", "# Title", "print('before')", "# text", "x = 0\n1 / x", "print('after')"
     )
@@ -69,10 +69,10 @@ def test_a_cell_that_raises_is_told_and_what_there_is_is_saved(tmp_path: Path, k
     assert first.outputs[0].text == "before\n"
     assert second.outputs[0].ename == "ZeroDivisionError"
     assert third.outputs == []
-    assert len(run.notebook.cells) == 5  # papermill's own notes on the error are gone
+    assert len(run.notebook.cells) == 5  # papermill's own notes on the error are removed
 
 
-def test_a_kernel_that_dies_is_told_with_what_it_said(tmp_path: Path, kernel_server: str) -> None:
+def test_a_kernel_that_dies_is_reported_with_its_output(tmp_path: Path, kernel_server: str) -> None:
     dying = "import os\nos.write(2, b'last words')\nos._exit(3)"
     run = run_notebook(
         written(tmp_path / "a.ipynb", "print('before')", dying), tmp_path / "out.ipynb", server=kernel_server
@@ -109,7 +109,7 @@ dashboard
 """
 
 
-def test_of_a_live_view_the_picture_of_its_last_state_stays(tmp_path: Path, kernel_server: str) -> None:
+def test_a_live_view_is_saved_as_a_picture_of_its_last_state(tmp_path: Path, kernel_server: str) -> None:
     shown = "import IPython.display\nIPython.display.Image(dashboard._picture())"
     path = written(tmp_path / "a.ipynb", FLEET, "fleet.run(minutes=10).summary", shown, "lab.close()")
     run = run_notebook(path, tmp_path / "out.ipynb", server=kernel_server)

@@ -1,4 +1,4 @@
-"""Notebooks run while checks are played: they wait where they want verdicts, and end where a run ends early."""
+"""Runs of notebooks during the checks: they wait for the verdicts, and end when the run ends early."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Play = Callable[[Callable[[object], object]], object]
 
 @pytest.fixture
 def planned(tmp_path: Path) -> list[tuple[Path, dict[str, Any]]]:
-    """More notebooks than run at once; each says that it has begun, then asks for the verdicts."""
+    """More notebooks than may run at once; each marks its begin, then waits for the verdicts."""
     os.mkfifo(tmp_path / "begun")
     paths = [
         written(tmp_path / f"{number}.ipynb", PARAMETERS, BEGUN, ASKS, GOES_ON) for number in range(MANY)
@@ -41,11 +41,11 @@ def all_begin(folder: Path) -> None:
             assert pipe.read(1) == b"x"
 
 
-def test_those_that_wait_for_the_verdicts_make_room_for_others(
+def test_notebooks_that_wait_for_the_verdicts_let_others_run(
     planned: list[tuple[Path, dict[str, Any]]], tmp_path: Path, kernel_server: str
 ) -> None:
     def play(progress: Callable[[object], object]) -> None:
-        all_begin(tmp_path)  # it would not return if as many as run at once kept the others from it
+        all_begin(tmp_path)  # it would not return if the waiting notebooks kept others from starting
         (tmp_path / "verdicts").write_text("the verdicts")
         progress(None)
 
@@ -58,7 +58,7 @@ def test_those_that_wait_for_the_verdicts_make_room_for_others(
     assert all((tmp_path / "out" / f"{run.name}.html").exists() for run in runs)
 
 
-def test_where_checks_cannot_be_played_no_notebook_goes_on(
+def test_if_the_checks_cannot_run_no_notebook_continues(
     planned: list[tuple[Path, dict[str, Any]]], tmp_path: Path, kernel_server: str
 ) -> None:
     def play(progress: Callable[[object], object]) -> None:

@@ -1,4 +1,4 @@
-"""The table of verdicts, and how a report finds it in a notebook."""
+"""The table of verdicts, and its data in a notebook's output."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def notebook(*tables: Verdicts) -> Any:
 
 
 class TestTheTable:
-    def test_text_shows_each_check_and_why_it_failed(self) -> None:
+    def test_text_has_each_check_and_the_reason_of_a_failure(self) -> None:
         assert repr(Verdicts([PASSED, FAILED, SKIPPED], "AA")).splitlines() == [
             "AA: 3 checks, 1 passed, 1 failed, 1 skipped",
             "  ✓ AA-ONE-1  title of one/first",
@@ -43,13 +43,13 @@ class TestTheTable:
             "  – AA-TWO-1  title of two/other: no clock",
         ]
 
-    def test_html_shows_the_exchange_and_takes_nothing_for_markup(self) -> None:
+    def test_html_has_the_exchange_and_is_escaped(self) -> None:
         html = output(Verdicts([PASSED, FAILED]))["data"]["text/html"]
         assert "&lt;204&gt;" in html
         assert "<204>" not in html
         assert "<pre>GET /x\n\nHTTP 500</pre>" in html
 
-    def test_of_many_requirements_the_first_are_named(self) -> None:
+    def test_many_requirements_are_shortened(self) -> None:
         of_twelve, of_thirteen = (
             verdict("m/model", " ".join(f"AA-ONE-{n}" for n in range(1, count + 1))) for count in (12, 13)
         )
@@ -59,7 +59,7 @@ class TestTheTable:
         assert shown._html().count("AA-ONE-12") == 2
         assert collected(notebook(shown)) == [of_twelve, of_thirteen]
 
-    def test_durations_do_not_show(self) -> None:
+    def test_durations_are_omitted(self) -> None:
         slow = Verdict.from_dict({**PASSED.as_dict(), "seconds": 9.75})
         assert output(Verdicts([slow]))["data"] == output(Verdicts([PASSED]))["data"]
 
@@ -79,7 +79,7 @@ class TestTheTable:
 
 
 class TestCollected:
-    def test_what_was_shown_comes_back_whole(self) -> None:
+    def test_shown_verdicts_are_read_back_completely(self) -> None:
         assert collected(notebook(Verdicts([PASSED, FAILED]), Verdicts([SKIPPED]))) == [
             PASSED,
             FAILED,

@@ -1,4 +1,4 @@
-"""Solutions with a small service of its own, served over plain HTTP."""
+"""Solutions with a small service, served over plain HTTP."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.context import Entry, make_context, open_database
 
 
 class Store(Service):
-    """Keeps values, a store for each solution."""
+    """A service that stores values, separately for each solution."""
 
     name: ClassVar[str] = "Store"
 
@@ -40,13 +40,13 @@ class Store(Service):
 
     @operation
     async def put(self, caller: Caller, key: str, value: Any) -> dict[str, object]:
-        """Keep a value."""
+        """Store a value."""
         self.values[caller.solution, key] = value
         return {}
 
     @operation
     async def get(self, caller: Caller, key: str) -> dict[str, object]:
-        """The value kept; 404 where there is none."""
+        """Return the stored value; 404 if there is none."""
         if (caller.solution, key) not in self.values:
             raise ServiceError(404, f"no {key}")
         return {"value": self.values[caller.solution, key]}
@@ -59,13 +59,13 @@ class Store(Service):
 
     @operation
     async def send(self, caller: Caller, to: str, from_: str = "") -> dict[str, object]:
-        """What was given."""
+        """Return the arguments."""
         return {"to": to, "from": from_}
 
 
 @dataclass
 class SolutionRig:
-    """Everything that a test may look at."""
+    """The solutions of a test, with all parts that it may inspect."""
 
     context: Context
     solutions: Solutions
@@ -110,7 +110,7 @@ class SolutionRig:
 async def handle(
     solution: Solution, service: str, event: str, argument: Any, **concerns: Any
 ) -> HandlerOutcome | None:
-    """What a solution's handler of an event does with it; None where there is no handler."""
+    """Run a solution's handler of an event and return its outcome; None if there is no handler."""
     registration = solution.find(service, event, concerns.pop("product", None))
     return (
         None
@@ -123,7 +123,7 @@ async def handle(
 async def solution_rig(
     more: Callable[[Context], Service] | None = None, clock: Clock | None = None, **guard: Any
 ) -> AsyncIterator[SolutionRig]:
-    """Solutions with a Store, and one more service if need be, on a context of their own."""
+    """Provide solutions with a Store, and optionally another service, on a context of their own."""
     context = make_context(clock=clock, guard=guard)
     open_database(context)
     store = Store()

@@ -1,4 +1,4 @@
-"""A solution folder is a boundary: whatever resolves outside of it is refused by name."""
+"""The boundary of a solution folder: a file that resolves outside of it is refused by name."""
 
 import json
 import os
@@ -16,7 +16,7 @@ SECRET = "not of this folder"
 
 
 def place(root: Path, files: dict[str, str], links: dict[str, str]) -> Path:
-    """A folder `root/own` with `files` and `links`, beside files that it must not reach."""
+    """Create a folder `root/own` with `files` and `links`, beside files that it must not reach."""
     for name in ("more/a.lua", "more/a.css", "more/solution.yaml", "more/cors.yaml", "a.lua", "a.yaml"):
         file = root / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -81,7 +81,7 @@ OUTSIDE = "leads outside of the solution folder, to "
         ({}, {"assets/deep/more": "../../../more"}, f"assets/deep/more: {OUTSIDE}"),
     ],
 )  # fmt: skip
-def test_what_is_outside_is_refused(
+def test_a_file_outside_is_refused(
     tmp_path: Path, files: dict[str, str], links: dict[str, str], words: str
 ) -> None:
     root = fresh(tmp_path)
@@ -93,7 +93,7 @@ def test_what_is_outside_is_refused(
     assert SECRET not in str(error.value)
 
 
-def test_the_folder_itself_and_what_stays_inside_may_be_links(tmp_path: Path) -> None:
+def test_links_that_stay_inside_and_a_linked_folder_are_accepted(tmp_path: Path) -> None:
     own = place(
         tmp_path,
         {"lib/m.lua": "m = 1", "assets/a.css": "a", "pages/index.html": "<p>", "solution.yaml": PROJECT + (

@@ -1,7 +1,7 @@
-"""While a script computes, everybody else goes on being answered.
+"""Requests are answered while a script computes.
 
-Platform and clients share one thread, and time is that thread's CPU time: what else the machine does lengthens
-neither, so the figures are those of the platform alone. Python's collector waits meanwhile.
+Platform and clients share one thread, and times are that thread's CPU time, which other load of the machine does
+not lengthen, so the figures are the platform's alone. Python's garbage collector is off meanwhile.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from labkit.platform import Platform
 from labkit.settings import Guard, LabSettings, ProductSettings, Resource, SolutionSettings
 
-LONGEST = 0.25  # seconds that a run may keep others waiting
-CPU = 0.3  # seconds that a run may compute: its turns are twenty times shorter
+LONGEST = 0.25  # seconds that a run may delay others
+CPU = 0.3  # seconds that a run may compute: its slices are twenty times shorter
 SPIN = "while true do end"
 STUBBORN = "while true do pcall(function() while true do end end) end"
 STRINGS = "while true do local t = {} for i = 1, 2e4 do t[i] = ('a,b,c'):gsub(',', ';') end end"
 
 
 class Loopback(AbstractResolver):
-    """Every name is this machine."""
+    """Resolver that resolves every name to this machine."""
 
     async def resolve(self, host: str, port: int = 0, family: int = 0) -> list[ResolveResult]:
         return [
@@ -40,7 +40,7 @@ class Loopback(AbstractResolver):
 
 
 class Client:
-    """Asks one product and two solutions."""
+    """Client of one product and two solutions."""
 
     def __init__(self, session: ClientSession, port: int) -> None:
         self._session = session
@@ -76,7 +76,7 @@ async def client() -> AsyncIterator[Client]:
 
 
 @pytest.mark.parametrize("busy", [["spin"], ["strings"], ["spin", "stubborn"]])
-async def test_honest_requests_are_answered_while_a_script_computes(client: Client, busy: list[str]) -> None:
+async def test_requests_are_answered_while_a_script_computes(client: Client, busy: list[str]) -> None:
     status, token = await client.ask(
         "POST", "t.m2", "/provision/activate", data={"id": "a", "vendor": "t", "model": "t"}
     )
@@ -97,7 +97,7 @@ async def test_honest_requests_are_answered_while_a_script_computes(client: Clie
         before = time.thread_time()
         assert await client.ask(method, host, path, **options) == expected
         waited.append(time.thread_time() - before)
-    assert time.thread_time() - began > 0.95 * CPU * len(busy)  # so long they computed
+    assert time.thread_time() - began > 0.95 * CPU * len(busy)  # the scripts computed for that long
     assert all("guard.script_cpu" in text and status == 504 for status, text in [await run for run in runs])
     assert max(waited) < LONGEST
     assert len(waited) > CPU * len(busy) / LONGEST

@@ -1,4 +1,4 @@
-"""Which pages of other origins may talk to a solution."""
+"""CORS: origins whose pages may use a solution."""
 
 from typing import Any
 

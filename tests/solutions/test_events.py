@@ -1,4 +1,4 @@
-"""Which handler an event means, and the names of its argument."""
+"""Selection of the handler of an event, and the names of its argument."""
 
 from labkit.core.activity import Activity
 from labkit.core.clock import Clock

@@ -1,4 +1,4 @@
-"""Solution folders: what each rule of the layout makes of a folder, and how mistakes are named."""
+"""Solution folders: each rule of the layout, and the errors of mistakes."""
 
 import json
 from pathlib import Path
@@ -22,7 +22,7 @@ def folder(root: Path, files: dict[str, str]) -> SolutionFolder:
 
 
 def fresh(folder: Path) -> Path:
-    """An empty folder in another."""
+    """Return an empty folder inside another."""
     return Path(mkdtemp(dir=folder))
 
 
@@ -54,7 +54,7 @@ def test_endpoint_headers(tmp_path: Path, text: str, expected: list[tuple[str, s
     assert routes(folder(tmp_path, {"endpoints/any/name.lua": text})) == expected
 
 
-def test_an_endpoints_script_runs_from_its_header_to_the_next(tmp_path: Path) -> None:
+def test_an_endpoints_script_extends_from_its_header_to_the_next(tmp_path: Path) -> None:
     text = "-- ignored\n--#ENDPOINT GET /a\nreturn 1\n\n--#ENDPOINT GET /b\nreturn 2"
     first, second = folder(tmp_path, {"endpoints/x.lua": text}).endpoints
     assert (first.script.where, first.script.source) == (
@@ -67,7 +67,7 @@ def test_an_endpoints_script_runs_from_its_header_to_the_next(tmp_path: Path) ->
     )
 
 
-def test_tags_stand_right_below_the_header(tmp_path: Path) -> None:
+def test_tags_are_directly_below_the_header(tmp_path: Path) -> None:
     text = """--#ENDPOINT GET /a
 --#SECURITY bearer
 --#RATELIMIT 10
@@ -107,7 +107,7 @@ def test_events(tmp_path: Path, name: str, text: str, expected: list[tuple[str, 
     assert handlers(folder(fresh(tmp_path), {f"services/{name}": text})) == expected
 
 
-def test_modules_are_named_by_their_place(tmp_path: Path) -> None:
+def test_modules_are_named_by_their_path(tmp_path: Path) -> None:
     found = folder(tmp_path, {"modules/util.lua": "1", "modules/lib/deep/a.lua": "2", "modules/t.x.lua": "3"})
     assert {name: script.file for name, script in found.modules.items()} == {
         "util": "modules/util.lua",
@@ -140,7 +140,7 @@ def test_without_a_project_file_the_default_folders_apply(tmp_path: Path) -> Non
     assert found.cors.origin is True
 
 
-def test_a_section_that_is_absent_means_that_its_files_are_ignored(tmp_path: Path) -> None:
+def test_files_of_an_absent_section_are_ignored(tmp_path: Path) -> None:
     files = {"endpoints/a.lua": "--#ENDPOINT GET /a", "services/user_account.lua": "", "modules/m.lua": ""}
     found = folder(tmp_path, {**files, "solution.yaml": PROJECT + "services:\n"})
     assert (routes(found), found.modules) == ([], {})
@@ -167,7 +167,7 @@ def test_include_and_exclude(tmp_path: Path, section: str, chosen: list[str]) ->
     assert {path for _, path, _ in routes(found)} == {f"/{name}" for name in chosen}
 
 
-def test_a_project_file_may_choose_places(tmp_path: Path) -> None:
+def test_a_project_file_may_set_folders(tmp_path: Path) -> None:
     files = {
         "my-platform.yaml": PROJECT
         + "routes: {location: web, cors: my-cors.yaml}\ninit_script: ./first.lua\n"
@@ -186,14 +186,14 @@ def test_a_project_file_may_choose_places(tmp_path: Path) -> None:
     assert sorted(found.assets) == ["/", "/css/a.css", "/home.html"]
 
 
-def test_of_several_project_files_the_first_wins_with_a_warning(tmp_path: Path) -> None:
+def test_the_first_of_several_project_files_is_used_with_a_warning(tmp_path: Path) -> None:
     found = folder(
         tmp_path, {"b.yaml": PROJECT + "endpoints:", "a.yaml": PROJECT + "odd: 1", "c.yaml": "x: 1"}
     )
     assert found.warnings == ["b.yaml: ignored, a.yaml comes first", "a.yaml: odd: unknown key, ignored"]
 
 
-def test_a_misspelt_section_is_told_with_what_was_meant(tmp_path: Path) -> None:
+def test_a_misspelt_section_is_an_error_with_a_suggestion(tmp_path: Path) -> None:
     found = folder(tmp_path, {"solution.yaml": PROJECT + "endpoint: {location: web}\nservices: {}\nzzz: 1"})
     assert found.warnings == [
         "solution.yaml: endpoint: unknown key, ignored; did you mean endpoints?",
@@ -204,7 +204,7 @@ def test_a_misspelt_section_is_told_with_what_was_meant(tmp_path: Path) -> None:
 @cases(
     "foreign",
     [
-        "a: [1",  # broken
+        "a: [1",  # broken YAML
         "Resources: !Ref Bucket",  # another program's tags
         "a: 1\n---\nb: 2",  # several documents
         "a: 1\na: 2",
@@ -261,7 +261,7 @@ def test_later_folders_add_to_earlier_ones(tmp_path: Path) -> None:
         ("assets/a.css", "/a.css is "),
     ],
 )
-def test_what_stands_in_two_folders_is_an_error(tmp_path: Path, name: str, words: str) -> None:
+def test_a_definition_in_two_folders_is_an_error(tmp_path: Path, name: str, words: str) -> None:
     for each in "12":
         folder(tmp_path / each, {name: ""})
     with pytest.raises(SettingsError, match=words) as error:
@@ -311,7 +311,7 @@ def test_older_project_files(tmp_path: Path, older: dict[str, object]) -> None:
     assert found.cors.origin is True
 
 
-def test_an_older_project_file_may_leave_nearly_all_out(tmp_path: Path) -> None:
+def test_an_older_project_file_may_omit_nearly_all(tmp_path: Path) -> None:
     found = folder(tmp_path, {"Solutionfile.json": '{"custom_api": "a.lua"}', "a.lua": "--#ENDPOINT GET /a"})
     assert routes(found) == [("GET", "/a", "application/json")]
     assert found.assets == {}
@@ -355,7 +355,7 @@ def test_an_older_project_file_may_leave_nearly_all_out(tmp_path: Path) -> None:
         ({"Solutionfile.json": '{"routes": "no.lua"}'}, "no.lua: cannot be read"),
     ],
 )
-def test_mistakes_are_named_with_their_place(tmp_path: Path, files: dict[str, str], words: str) -> None:
+def test_mistakes_are_errors_with_their_place(tmp_path: Path, files: dict[str, str], words: str) -> None:
     root = fresh(tmp_path)
     with pytest.raises(SettingsError) as error:
         folder(root, files)
@@ -363,13 +363,13 @@ def test_mistakes_are_named_with_their_place(tmp_path: Path, files: dict[str, st
     assert words in str(error.value)
 
 
-def test_a_file_that_is_not_utf8_is_named(tmp_path: Path) -> None:
+def test_a_file_that_is_not_utf8_is_an_error_with_its_name(tmp_path: Path) -> None:
     (tmp_path / "endpoints").mkdir()
     (tmp_path / "endpoints/a.lua").write_bytes(b"\xff")
     with pytest.raises(SettingsError, match=r"endpoints/a\.lua: cannot be read"):
         read(tmp_path)
 
 
-def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="no such folder"):
         read(tmp_path / "nothing")

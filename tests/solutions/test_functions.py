@@ -1,4 +1,4 @@
-"""Python functions as handlers: what they get, where they run, and how they end."""
+"""Python functions as handlers: arguments, threads, and ends."""
 
 import asyncio
 import inspect
@@ -36,7 +36,7 @@ async def test_a_sync_function_blocks_in_a_thread() -> None:
         assert result[1].startswith("labkit-handler")
 
 
-async def test_the_decorator_gives_the_function_back() -> None:
+async def test_the_decorator_returns_the_function() -> None:
     async with solution_rig() as lab:
         solution = await lab.add()
 
@@ -57,7 +57,7 @@ async def test_the_decorator_gives_the_function_back() -> None:
 
 
 @pytest.mark.parametrize("name", ["message", "request2"])
-async def test_a_function_that_asks_for_more_is_refused_when_registered(name: str) -> None:
+async def test_a_function_with_an_unknown_parameter_is_refused_when_registered(name: str) -> None:
     async with solution_rig() as lab:
         solution = await lab.add()
         scope: dict[str, Any] = {}
@@ -69,7 +69,7 @@ async def test_a_function_that_asks_for_more_is_refused_when_registered(name: st
         )
 
 
-async def test_what_has_a_default_is_left_alone() -> None:
+async def test_a_parameter_with_a_default_is_not_passed() -> None:
     async with solution_rig() as lab:
 
         def handler(request: Any, colour: str = "red", *more: Any, **others: Any) -> Any:
@@ -154,7 +154,7 @@ async def test_blocking_services_refuse_the_loops_own_thread() -> None:
             kept[0].Store.get(key="k")
 
 
-async def test_threads_are_bounded_and_gone_afterwards() -> None:
+async def test_threads_are_limited_and_end_with_the_lab() -> None:
     begun: asyncio.Queue[str] = asyncio.Queue()
     loop = asyncio.get_running_loop()
     async with solution_rig() as lab:
@@ -173,7 +173,7 @@ async def test_threads_are_bounded_and_gone_afterwards() -> None:
     assert not [each for each in threading.enumerate() if each.name.startswith("labkit-handler")]
 
 
-async def test_a_handler_that_outlives_its_lab_gets_no_services() -> None:
+async def test_a_handler_that_outlives_its_lab_can_call_no_service() -> None:
     loop = asyncio.get_running_loop()
     entered, leave = asyncio.Event(), threading.Event()
     seen: list[str] = []
@@ -212,7 +212,7 @@ async def test_an_object_with_an_async_call_counts_as_async() -> None:
         assert (await (await lab.get("/a")).json())["status"] == 404
 
 
-async def test_a_function_that_never_ends_does_not_hold_up_closing() -> None:
+async def test_a_function_that_never_ends_does_not_delay_closing() -> None:
     leave = threading.Event()
     loop = asyncio.get_running_loop()
     entered = asyncio.Event()

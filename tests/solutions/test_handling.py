@@ -1,11 +1,11 @@
-"""Events: which handler runs, what it gets, and how it ends."""
+"""Handling of events: selected handlers, arguments, and outcomes."""
 
 from tests.solutions.rig import handle, solution_rig
 
 DATA = {"alias": "temperature", "value": [1_767_225_600, "21.5"], "pid": "thermostat"}
 
 
-async def test_events_compare_with_letter_case() -> None:
+async def test_events_are_case_sensitive() -> None:
     async with solution_rig() as lab:
         solution = await lab.add()
         solution.on("user", "account", lambda: 1)
@@ -14,7 +14,7 @@ async def test_events_compare_with_letter_case() -> None:
         assert lab.records("script") == []
 
 
-async def test_the_event_has_its_fixed_name_and_event() -> None:
+async def test_a_handler_gets_the_event_under_both_names_and_a_context() -> None:
     async with solution_rig() as lab:
         solution = await lab.add()
         solution.on(
@@ -33,7 +33,7 @@ async def test_the_event_has_its_fixed_name_and_event() -> None:
         )
 
 
-async def test_nothing_returned_is_204() -> None:
+async def test_no_result_is_204() -> None:
     async with solution_rig() as lab:
         solution = await lab.add()
         solution.on("user", "account", lambda: None)

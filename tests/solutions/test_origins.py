@@ -1,4 +1,4 @@
-"""Which handler may take another's place unasked: the same text, and a function of the same name."""
+"""Replacement of handlers without replace=True: by the same text, or a function of the same name."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def function(function: Callable[..., Any]) -> Origin:
         (function(print), function(len), False),
     ],
 )
-def test_what_is_the_same(present: Origin, given: Origin, same: bool) -> None:
+def test_equal_origins(present: Origin, given: Origin, same: bool) -> None:
     assert given.is_same(present) is present.is_same(given) is same
 
 
@@ -73,7 +73,7 @@ def folder(root: Path, files: dict[str, str]) -> Path:
     return root
 
 
-def test_the_error_names_the_handler_that_is_there(tmp_path: Path) -> None:
+def test_the_error_has_the_place_of_the_existing_handler(tmp_path: Path) -> None:
     files = {"endpoints/a.lua": "--#ENDPOINT GET /a\nreturn 1", "services/user_account.lua": "return 1"}
     with Lab(seed=1) as lab:
         solution = lab.solution("acme", path=folder(tmp_path, files))
@@ -97,12 +97,12 @@ def test_the_error_names_the_handler_that_is_there(tmp_path: Path) -> None:
         assert solution.get("/a").text == "2"
 
 
-def test_over_a_reload_a_cell_keeps_what_it_replaced_and_meets_what_is_new(tmp_path: Path) -> None:
+def test_after_a_reload_a_cells_replacements_remain_and_new_handlers_are_conflicts(tmp_path: Path) -> None:
     files = {"endpoints/a.lua": "--#ENDPOINT GET /a\nreturn 'folder'"}
     with Lab(seed=1) as lab:
         solution = lab.solution("acme", path=folder(tmp_path, files))
         solution.route("GET", "/a", made(1), replace=True)
-        solution.route("GET", "/a", made(2))  # the same again: it goes on replacing
+        solution.route("GET", "/a", made(2))  # the same again: it continues to replace
         solution.route("GET", "/b", made(3))
         assert [solution.reload().get(path).text for path in ("/a", "/b")] == ["2", "3"]
         folder(tmp_path, {"endpoints/b.lua": "--#ENDPOINT GET /b\nreturn 'folder'"})

@@ -1,4 +1,4 @@
-"""What handlers see of requests: parameters, headers and bodies."""
+"""Requests as handlers receive them: parameters, headers and bodies."""
 
 import contextlib
 from typing import Any
@@ -17,19 +17,19 @@ JSON, FORM, TEXT = "application/json", "application/x-www-form-urlencoded", "tex
 @cases(
     ("data", "expected", "declared", "body"),
     [
-        # no body is an empty table, whatever the route takes
+        # no body is an empty table, for any type of route
         (b"", JSON, None, {}),
-        # JSON, when it is declared or when nothing is
+        # JSON, if declared or if nothing is declared
         (b'{"a": [1, 2.5, null, true]}', JSON, JSON, {"a": [1, 2.5, None, True]}),
         (b'{"a": 1}', JSON, "Application/JSON; charset=utf-8", {"a": 1}),
         (b'\xef\xbb\xbf{"a": 1}', JSON, JSON, {"a": 1}),
         (b"{}", JSON, JSON, {}),
-        # a table in JSON is taken by a JSON route even when it says it is something else
+        # a JSON route accepts a table in JSON even with another declared type
         (b' {"a": 1}', JSON, FORM, {"a": 1}),
-        # forms, where the route takes them
+        # forms, if the route accepts them
         (b"a=1&b=x+y&b=%C3%A9", FORM, FORM, {"a": "1", "b": ["x y", "é"]}),
         (b"a=1", FORM, None, {"a": "1"}),
-        # everything else is text
+        # any other body is text
         (b"\xff\x00", TEXT, TEXT, b"\xff\x00"),
     ],
 )
@@ -46,7 +46,7 @@ def test_bodies(data: bytes, expected: str, declared: str | None, body: Any) -> 
         (b"9" * 10_000, JSON, JSON),
     ],
 )
-def test_a_body_that_is_not_what_it_is_declared_to_be(
+def test_a_body_that_is_not_of_its_declared_type_is_refused(
     data: bytes, expected: str, declared: str | None
 ) -> None:
     with pytest.raises(HttpError) as refused:

@@ -1,4 +1,4 @@
-"""What a handler's outcome becomes on the wire."""
+"""Conversion of a handler's outcome to an HTTP response."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from labkit.solutions.response import ReplyError, encode
 TEXT, JSON = "text/plain; charset=utf-8", "application/json"
 
 
-def test_a_table_that_holds_itself_is_an_error() -> None:
+def test_a_table_that_contains_itself_is_an_error() -> None:
     endless: list[Any] = []
     endless.append(endless)
     with pytest.raises(ReplyError):

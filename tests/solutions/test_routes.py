@@ -1,4 +1,4 @@
-"""Which route a method and a path mean."""
+"""Selection of a route by method and path."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -79,14 +79,14 @@ def test_matching(method: str, path: str, where: str, parameters: dict[str, str]
         ("get", "/user/me", ["DELETE", "GET", "HEAD"]),
     ],
 )
-def test_what_does_not_match(method: str, path: str, allowed: list[str]) -> None:
+def test_paths_and_methods_without_a_route(method: str, path: str, allowed: list[str]) -> None:
     match = TABLE.match(method, path)
     assert match.route is None
     assert match.allowed == allowed
 
 
 @cases("second", ["GET /a/{b}", "GET /a/{other}", "GET /a/{b}/"])
-def test_the_same_route_twice_names_both_places(second: str) -> None:
+def test_an_equal_route_is_an_error_with_both_places(second: str) -> None:
     table = routes("GET /a/{b}")
     with pytest.raises(SettingsError) as error:
         table.add(route(second, where="endpoints/b.lua:3"))
@@ -117,5 +117,5 @@ def test_wrong_routes(method: str, path: str, words: str) -> None:
         Routes().add(Route(method, path, Nothing()))
 
 
-def test_iterating_gives_every_route() -> None:
+def test_iterating_returns_every_route() -> None:
     assert len(list(TABLE)) == 12

@@ -1,4 +1,4 @@
-"""Solutions in Lua: folders and cells, requests, events, modules, and what two solutions share (nothing)."""
+"""Solutions in Lua: folders and cells, requests, events, modules, and isolation of two solutions."""
 
 import asyncio
 from pathlib import Path
@@ -26,7 +26,7 @@ async def answer(lab: SolutionRig, path: str = "/a", id: str = "acme", **options
 
 
 async def run(lua: str, **options: Any) -> tuple[int, Any]:
-    """What a route that is this script answers."""
+    """Return the answer of a route with this script."""
     async with solution_rig() as lab:
         (await lab.add(environment={"COLOUR": "red"})).route("GET", "/a", lua=lua)
         return await answer(lab, **options)
@@ -71,11 +71,11 @@ async def test_a_script_answers(lua: str, expected: tuple[int, Any] | None) -> N
         ("response.headers['X A'] = 'b'", "response.headers: 'X A' is not the name of a header"),
     ],
 )
-async def test_what_is_wrong_with_a_response_is_said_in_lua_s_words(lua: str, error: str) -> None:
+async def test_an_invalid_response_is_an_error_in_lua_terms(lua: str, error: str) -> None:
     assert await run(lua) == (500, {"error": error})
 
 
-async def test_an_empty_list_where_a_script_says_so() -> None:
+async def test_an_empty_list_can_be_marked_by_a_script() -> None:
     lua = "return {a = setmetatable({}, {__type = 'slice'}), b = {}, c = json.parse('[]')}"
     assert await run(lua) == (200, {"a": [], "b": {}, "c": []})
 
@@ -108,7 +108,7 @@ FOLDER = {
 }
 
 
-async def test_what_fails_at_set_up_is_a_warning(tmp_path: Path) -> None:
+async def test_a_failed_set_up_script_is_a_warning(tmp_path: Path) -> None:
     files = {
         "init.lua": "\nlocal x = nil\nx.y = 1\n",
         "solution.yaml": "formatversion: 1.0.0\ninfo: {name: x}\nendpoint:\ninit_script: init.lua\n",
@@ -212,7 +212,7 @@ async def test_two_solutions_share_no_globals() -> None:
         ({"endpoints/a.lua": "--#ENDPOINT GET /a/x{b}"}, "endpoints/a.lua:1: /a/x{b}"),
     ],
 )
-async def test_a_folder_with_mistakes_is_refused_with_their_place(
+async def test_an_invalid_folder_is_refused_with_the_place(
     tmp_path: Path, files: dict[str, str], words: str
 ) -> None:
     async with solution_rig() as lab:
@@ -221,7 +221,7 @@ async def test_a_folder_with_mistakes_is_refused_with_their_place(
         assert str(error.value).startswith(f"{tmp_path}: ")
         assert words in str(error.value)
         assert "acme" not in lab.context.solutions
-        await lab.add(id="acme")  # neither its name nor its domain is taken
+        await lab.add(id="acme")  # its name and its domain are still available
 
 
 async def test_a_script_of_a_cell_that_does_not_compile() -> None:
@@ -233,7 +233,7 @@ async def test_a_script_of_a_cell_that_does_not_compile() -> None:
             solution.on("user", "account", lua="x = =")
 
 
-async def test_a_module_that_fails_is_told_by_the_journal_and_every_answer(tmp_path: Path) -> None:
+async def test_a_failing_module_is_reported_by_the_journal_and_every_answer(tmp_path: Path) -> None:
     files = {"modules/m.lua": "error('no module today')", "endpoints/a.lua": "--#ENDPOINT GET /a\nreturn 1"}
     async with solution_rig() as lab:
         await lab.add(path=folder(tmp_path, files))

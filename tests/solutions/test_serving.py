@@ -1,4 +1,4 @@
-"""The way of a request through a solution, over HTTP."""
+"""Requests to solutions over HTTP, from the routes to the journal."""
 
 import asyncio
 import io
@@ -19,7 +19,7 @@ def echo(request: Any) -> dict[str, Any]:
     return dict(request.table())
 
 
-async def test_each_request_has_an_id_of_its_own() -> None:
+async def test_each_request_has_its_own_id() -> None:
     async with solution_rig() as lab:
         solution = await lab.add()
         solution.route("GET", "/", lambda request, context: [request.request_id, context["tracking_id"]])
@@ -40,7 +40,7 @@ async def test_each_request_has_an_id_of_its_own() -> None:
         ("GET", "/a?x=%FF", 400, None, None),
     ],
 )
-async def test_what_no_route_answers(
+async def test_requests_without_a_route(
     method: str, path: str, status: int, allow: str | None, body: dict[str, str] | None
 ) -> None:
     async with solution_rig() as lab:
@@ -117,7 +117,7 @@ async def test_the_journal_links_request_script_and_call() -> None:
         assert (call.summary, call.status) == ("Store.get", 404)
 
 
-async def test_what_a_script_says_of_origins_stays() -> None:
+async def test_cors_headers_of_a_script_are_kept() -> None:
     async with solution_rig() as lab:
 
         def own(response: Any) -> None:

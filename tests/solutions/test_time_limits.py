@@ -1,4 +1,4 @@
-"""A run of a handler that does not end is ended, in whichever language; what it leaves in the journal has a bound."""
+"""Time limits of handlers in all languages, and a limit of their journal records."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_function_that_waits_for_ever_is_ended(acme: Solution, function: Calla
     assert MESSAGE in text
 
 
-def test_threads_that_do_not_end_are_replaced_and_call_nothing_more(lab: Lab, acme: Solution) -> None:
+def test_threads_that_do_not_end_are_replaced_and_can_call_no_service(lab: Lab, acme: Solution) -> None:
     release, refused = threading.Event(), []
 
     def stuck(services: Any) -> None:
@@ -128,7 +128,7 @@ def test_a_handler_of_an_operation_is_ended(lab: Lab, language: str) -> None:
     assert (answer["status"], MESSAGE in answer["error"]) == (504, True)
 
 
-def test_what_lab_time_holds_does_not_count(lab: Lab, acme: Solution) -> None:
+def test_delays_in_lab_time_do_not_count(lab: Lab, acme: Solution) -> None:
     lab.faults.add("Keystore.get", delay=10)
     acme.route("GET", "/held", lua="return Keystore.get{key = 'k'} and 'done'")
     begun = lab.begin(acme.get, "/held")
@@ -137,7 +137,7 @@ def test_what_lab_time_holds_does_not_count(lab: Lab, acme: Solution) -> None:
     assert begun.result().text == "done"
 
 
-def test_an_error_of_the_handlers_own_is_no_time_limit(acme: Solution) -> None:
+def test_a_timeout_error_of_the_handler_itself_is_no_time_limit(acme: Solution) -> None:
     async def late() -> None:
         async with asyncio.timeout(0.01):
             await asyncio.sleep(1)
@@ -150,7 +150,9 @@ def test_an_error_of_the_handlers_own_is_no_time_limit(acme: Solution) -> None:
 # ---- the journal
 
 
-def test_a_run_leaves_so_many_records_and_one_that_counts_the_rest(lab: Lab, acme: Solution) -> None:
+def test_a_run_leaves_a_limited_number_of_records_and_one_with_the_count_of_the_rest(
+    lab: Lab, acme: Solution
+) -> None:
     acme.route("GET", "/many", lua="for i = 1, 200 do Keystore.get{key = 'k'} print(i) end return 'done'")
     lab.journal.clear()
     assert get(acme, "/many") == (200, "done")

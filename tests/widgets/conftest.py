@@ -8,7 +8,7 @@ from labkit.widgets import charts
 
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
-    """The figures that charts have shown, instead of showing them."""
+    """The figures of charts, which are recorded instead of shown."""
     found: list[Figure] = []
 
     def show(figure: Figure) -> None:

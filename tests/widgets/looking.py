@@ -1,4 +1,4 @@
-"""What stands on widgets, without a front end."""
+"""Texts and buttons of widgets, read without a front end."""
 
 import re
 from typing import Any
@@ -7,7 +7,7 @@ from labkit.widgets.fleet_dashboard import FleetDashboard
 
 
 def buttons(dashboard: FleetDashboard) -> dict[str, Any]:
-    """The buttons by what stands on them, and those of the devices that failed."""
+    """Return the buttons by their labels, including the buttons of failed devices."""
     found: dict[str, Any] = {}
 
     def look(widget: Any) -> None:
@@ -21,7 +21,7 @@ def buttons(dashboard: FleetDashboard) -> dict[str, Any]:
 
 
 def words(widget: Any) -> str:
-    """All that a widget's texts say, without the marks of HTML."""
+    """Return all texts of a widget, without HTML tags."""
     value = getattr(widget, "value", "")
     text = value if isinstance(value, str) else ""
     text = re.sub(r"<style>.*?</style>|<[^>]+>", " ", text, flags=re.DOTALL)
@@ -29,5 +29,5 @@ def words(widget: Any) -> str:
 
 
 def everything(widget: Any) -> list[Any]:
-    """A widget and all within it."""
+    """Yield a widget and all widgets inside it."""
     return [widget, *(found for each in getattr(widget, "children", ()) for found in everything(each))]

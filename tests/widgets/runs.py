@@ -1,4 +1,4 @@
-"""Frames such as runs give, of few rows."""
+"""Frames of runs, with few rows."""
 
 import pandas as pd
 
@@ -8,7 +8,7 @@ START = 1_767_225_600.0  # 2026-01-01T00:00:00Z
 
 
 def ticks(count: int = 4, every: float = 900) -> pd.DataFrame:
-    """A frame as a run gives it: in the third interval nothing is answered and 3 requests fail."""
+    """Return a run's frame: in the third interval no request is answered and 3 fail."""
     made = []
     for number in range(count):
         silent = number == 2

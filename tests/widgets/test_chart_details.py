@@ -1,4 +1,4 @@
-"""Details of charts: axes, marks of what happened to the lab, series told apart, little and strange data."""
+"""Details of charts: axes, marks of the lab, colours of series, small and unusual data."""
 
 import itertools
 from collections.abc import Callable
@@ -37,7 +37,7 @@ def test_latency_has_a_logarithmic_axis_from_power_to_power_of_ten(drawn: list[F
     assert np.isnan(np.asarray(p50.get_ydata(), dtype=float)).tolist() == [False, True, False]
 
 
-def test_latencies_of_nothing_lie_at_zero_below_the_powers_of_ten(drawn: list[Figure]) -> None:
+def test_latencies_of_zero_are_below_the_powers_of_ten(drawn: list[Figure]) -> None:
     for shown in (latencies([0.0], [0.0, 30.0]), latencies([0.0], [0.0])):
         charts.latency_chart(shown)
         axes = drawn[-1].axes[0]
@@ -46,7 +46,7 @@ def test_latencies_of_nothing_lie_at_zero_below_the_powers_of_ten(drawn: list[Fi
         assert axes.get_ylim()[0] < 0
 
 
-def test_one_of_a_count_does_not_fill_the_picture(drawn: list[Figure]) -> None:
+def test_a_bar_of_one_does_not_fill_the_picture(drawn: list[Figure]) -> None:
     charts.errors_chart(ticks().assign(**{"error 503": [0, 1, 0, 0]}))
     charts.histogram_chart(requests().iloc[:1])
     charts.losses_chart(losses_of("t-1").assign(lost=1, doubled=0, reordered=0))
@@ -79,7 +79,7 @@ def marked(figure: Figure) -> list[tuple[str, float]]:
 @pytest.mark.parametrize(
     "draw", [*TICK_CHARTS, charts.raster_chart, charts.series_chart], ids=lambda draw: draw.__name__
 )
-def test_marks_stand_on_each_chart_over_time_and_none_on_another(
+def test_marks_are_on_each_chart_over_time_and_on_no_other(
     draw: Callable[..., pd.DataFrame], drawn: list[Figure]
 ) -> None:
     shown = requests() if draw is charts.raster_chart else ticks()
@@ -101,7 +101,7 @@ def test_marks_stand_on_each_chart_over_time_and_none_on_another(
     assert {"restart: 60 s down", "3 faults", "release: fw-1.2.bin"} <= set(names)
 
 
-def test_marks_stand_in_the_hours_of_a_heat_map(drawn: list[Figure]) -> None:
+def test_marks_are_in_the_hours_of_a_heat_map(drawn: list[Figure]) -> None:
     shown = ticks()
     shown.attrs["marks"] = MARKS
     charts.hours_chart(shown)
@@ -112,7 +112,7 @@ def test_marks_stand_in_the_hours_of_a_heat_map(drawn: list[Figure]) -> None:
     ]
 
 
-def test_charts_say_which_time_they_show(drawn: list[Figure]) -> None:
+def test_charts_name_their_time(drawn: list[Figure]) -> None:
     for rate, said in (
         (None, ""),
         (0, ", virtual clock"),
@@ -136,9 +136,7 @@ def test_series_of_one_quantity_have_one_colour_and_a_row_each(drawn: list[Figur
     assert all(upper.y1 < lower.y0 for upper, lower in itertools.pairwise(rows))
 
 
-def test_lines_of_one_colour_are_told_apart_by_shade(
-    drawn: list[Figure], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lines_of_one_colour_differ_in_shade(drawn: list[Figure], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drawing, "show", drawn.append)
     drawing.chart(ticks()[["p50", "p90", "p99"]], title="Shades", kind="step", colours=["#3b7dd8"] * 3)
     axes = drawn[-1].axes[0]
@@ -153,12 +151,12 @@ def test_marks_of_answered_and_failed_requests_do_not_overlap(drawn: list[Figure
         figure = drawn[-1]
         axes = figure.axes[0]
         answered, failed = [line for line in axes.lines if len(line.get_xdata()) > 1]  # type: ignore[arg-type]
-        assert (answered.get_marker(), failed.get_marker()) == (2, 3)  # one goes up from the middle, one down
+        assert (answered.get_marker(), failed.get_marker()) == (2, 3)  # upwards and downwards from the middle
         low, high = (axes.transData.transform((0, row))[1] for row in (2, 1))
         assert 2 * answered.get_markersize() <= max((high - low) * 72 / figure.dpi, 1.0) + 0.01
 
 
-def test_intervals_longer_than_an_hour_fill_each_of_their_hours() -> None:
+def test_an_interval_longer_than_an_hour_is_distributed_over_its_hours() -> None:
     shown = charts.hours_chart(ticks(4, every=2.5 * 3600))
     assert shown.notna().sum(axis="columns").tolist() == [10]
     assert shown.sum().sum() == pytest.approx(ticks()["requests"].sum())
@@ -166,7 +164,7 @@ def test_intervals_longer_than_an_hour_fill_each_of_their_hours() -> None:
     assert charts.hours_chart(ticks(4, every=7200), "sleeping").max().max() == 8
 
 
-def test_characters_that_no_font_has_are_shown_as_code_points(drawn: list[Figure]) -> None:
+def test_characters_without_a_font_are_shown_as_code_points(drawn: list[Figure]) -> None:
     assert drawing.drawable("ä→é") == "ä→é"
     assert drawing.drawable("t\U000f0000") == "t\\U000f0000"  # of private use: in no font
     charts.losses_chart(losses_of("\U000f0000"), title="Of \U000f0000")
@@ -175,7 +173,7 @@ def test_characters_that_no_font_has_are_shown_as_code_points(drawn: list[Figure
     assert axes.get_yticklabels()[0].get_text() == "\\U000f0000"
 
 
-def test_an_overview_names_what_there_is_nothing_of(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_overview_names_empty_charts(monkeypatch: pytest.MonkeyPatch) -> None:
     titles: list[list[str]] = []
 
     def png(figure: Figure) -> bytes:

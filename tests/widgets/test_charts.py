@@ -1,4 +1,4 @@
-"""Charts of a run: the numbers that they give back, what they draw, and pictures where little is known."""
+"""Charts of a run: the returned numbers, the picture, and cases with little data."""
 
 import io
 from collections.abc import Callable
@@ -35,7 +35,7 @@ class TestOverTime:
         assert shown["p50"].iloc[0] == pytest.approx(0.2, rel=0.001)
         assert shown.isna().all(axis=1).tolist() == [False, False, True, False]
 
-    def test_a_rate_is_of_lab_seconds(self) -> None:
+    def test_a_rate_is_per_lab_second(self) -> None:
         made = ticks()
         made["requests"] *= 10
         assert charts.rate_chart(made)["requests per second"].tolist() == [1.0, 2.0, 0.0, 4.0]
@@ -43,7 +43,7 @@ class TestOverTime:
     @pytest.mark.parametrize(
         ("requests", "unit", "most"), [(360, "minute", 24.0), (4, "hour", 16.0), (0, "second", 0.0)]
     )
-    def test_a_rate_below_one_is_of_a_longer_time(
+    def test_a_rate_below_one_has_a_longer_unit(
         self, requests: int, unit: str, most: float, drawn: list[Figure]
     ) -> None:
         made = ticks().assign(requests=requests)
@@ -53,7 +53,7 @@ class TestOverTime:
         assert axes.get_title(loc="left") == f"Requests per {unit}"
         assert axes.lines[0].get_ydata().max() == most  # type: ignore[union-attr]
 
-    def test_errors_and_states_are_those_that_there_were(self) -> None:
+    def test_errors_and_states_are_those_of_the_run(self) -> None:
         assert charts.errors_chart(ticks()).to_dict("list") == {"503": [0, 0, 3, 0]}
         states = charts.states_chart(ticks())
         assert {name: states[name].tolist() for name in states} == {
@@ -66,7 +66,7 @@ class TestOverTime:
         charts.latency_chart(ticks(13, every=5))
         [figure] = drawn
         labels = [each.get_text() for each in figure.axes[0].get_xticklabels()]
-        assert labels[:3] == ["00:00:00", "00:00:10", "00:00:20"]  # from where the first interval began
+        assert labels[:3] == ["00:00:00", "00:00:10", "00:00:20"]  # the beginning of the first interval
 
     def test_the_same_frame_gives_the_same_picture(self) -> None:
         picture = charts.overview(ticks(), "a run")
@@ -75,10 +75,10 @@ class TestOverTime:
         assert picture.startswith(b"\x89PNG")
         assert b"matplotlib" not in picture.lower()
 
-    def test_of_nothing_there_is_a_picture_too(self) -> None:
+    def test_an_empty_run_has_a_picture(self) -> None:
         assert charts.overview(ticks().iloc[:0]).startswith(b"\x89PNG")
 
-    def test_of_one_interval_there_are_bars(self, drawn: list[Figure]) -> None:
+    def test_a_run_of_one_interval_has_bars(self, drawn: list[Figure]) -> None:
         one = ticks().iloc[2:3]
         charts.states_chart(one)
         charts.errors_chart(one)
@@ -94,13 +94,13 @@ class TestOverTime:
 
 
 class TestOfRequests:
-    def test_a_histogram_has_round_bounds_and_no_hole(self) -> None:
+    def test_a_histogram_has_round_bounds_and_no_gap(self) -> None:
         shown = charts.histogram_chart(requests())["requests"]
         assert shown.to_dict() == {
             "0.005": 1, "0.01": 0, "0.02": 1, "0.05": 1, "0.1": 0, "0.2": 0, "0.5": 0, "1": 0, "2": 1
         }  # fmt: skip
 
-    def test_after_zero_a_histogram_leaves_out_what_is_empty(self, drawn: list[Figure]) -> None:
+    def test_a_histogram_omits_empty_bins_after_zero(self, drawn: list[Figure]) -> None:
         virtual = requests().assign(latency=[0, 0, 0, 2.5, 2.5])
         assert charts.histogram_chart(virtual)["requests"].to_dict() == {"0": 3, "2": 0, "5": 2}
         near = requests().assign(latency=[0, 0, 0, 0.0000005, 0.0000015])
@@ -110,7 +110,7 @@ class TestOfRequests:
         labels = [each.get_text() for each in drawn[-1].axes[0].get_xticklabels()]
         assert labels == ["1e-05", "0.0001", "0.001", "0.01", "0.1", "1"]
 
-    def test_a_raster_counts_what_failed(self) -> None:
+    def test_a_raster_counts_failures(self) -> None:
         shown = charts.raster_chart(requests())
         assert shown.to_dict("index") == {
             "t-1": {"requests": 3, "failed": 2},
@@ -122,29 +122,29 @@ class TestOfRequests:
         charts.raster_chart(pd.concat([one.assign(identity=f"t-{n:03}") for n in range(200)]))
         axes = drawn[-1].axes[0]
         assert axes.get_ylabel() == "device, by name"
-        assert axes.get_ylim() == (200.5, 0.5)  # as devices count, from 1
+        assert axes.get_ylim() == (200.5, 0.5)  # devices count from 1
         assert {1, 200} <= set(axes.lines[0].get_ydata())  # type: ignore[arg-type]
         charts.raster_chart(requests())
         assert [each.get_text() for each in drawn[-1].axes[0].get_yticklabels()] == ["t-1", "t-2"]
 
 
 class TestByHour:
-    def test_a_tick_belongs_to_the_hour_that_it_ends(self) -> None:
+    def test_a_tick_belongs_to_the_hour_in_which_it_ends(self) -> None:
         shown = charts.hours_chart(ticks())
         assert shown.loc["Thu 01 Jan", 0] == 90 + 180 + 360
         assert shown.count(axis="columns").tolist() == [1]
 
-    def test_of_percentiles_the_largest_counts(self) -> None:
+    def test_the_largest_percentile_of_an_hour_is_shown(self) -> None:
         assert charts.hours_chart(ticks(), "p99").loc["Thu 01 Jan", 0] == pytest.approx(0.4, rel=0.001)
 
-    def test_a_row_a_day_in_their_order(self) -> None:
+    def test_days_are_rows_in_order(self) -> None:
         shown = charts.hours_chart(requests().assign(one=1), "one")
         assert list(shown.index) == ["Thu 01 Jan", "Fri 02 Jan"]
         assert shown[[0, 1]].to_numpy().tolist()[0] == [3, 1]
         assert shown.loc["Fri 02 Jan", 1] == 1
 
 
-def test_losses_name_the_devices_that_have_some(drawn: list[Figure]) -> None:
+def test_losses_are_shown_by_device(drawn: list[Figure]) -> None:
     index = pd.MultiIndex.from_product([["t-1", "t-2"], [1, 2]], names=["device", "epoch"])
     losses = pd.DataFrame({"sent": 9, "lost": [0, 2, 0, 0], "doubled": [1, 0, 0, 0]}, index=index)
     shown = charts.losses_chart(losses)
@@ -156,21 +156,21 @@ def test_losses_name_the_devices_that_have_some(drawn: list[Figure]) -> None:
 NAMES = ("$\\foo$", "$a_$b", "$x$", "00000000-0000-4000-8000-000000000001", "ä" * 256)
 
 
-def test_a_name_is_no_formula_and_a_long_one_loses_its_middle(drawn: list[Figure]) -> None:
+def test_a_name_is_no_formula_and_a_long_one_is_shortened_in_the_middle(drawn: list[Figure]) -> None:
     charts.losses_chart(losses_of(*NAMES))
     charts.raster_chart(pd.concat([requests().assign(identity=each) for each in NAMES]))
     wanted = {"$\\foo$", "$a_$b", "$x$", "00000000-000…00000000001", "ä" * 12 + "…" + "ä" * 11}
     for figure in drawn:
         axes = figure.axes[0]
         labels = axes.get_yticklabels()
-        # What is drawn, and whether it is a formula: nothing of matplotlib's that is public tells both.
+        # The drawn text, and whether it is a formula: no public function of matplotlib returns both.
         read = [each._preprocess_math(each.get_text()) for each in labels]  # type: ignore[attr-defined]
         assert dict(read) == dict.fromkeys(wanted, False)
         assert axes.get_window_extent().width > 0.6 * figure.bbox.width
         assert drawing.png(figure).startswith(b"\x89PNG")
 
 
-def test_a_legend_lies_on_no_title(drawn: list[Figure]) -> None:
+def test_a_legend_covers_no_title(drawn: list[Figure]) -> None:
     for title in ("Messages that went astray", "Messages that went astray between the devices and handlers"):
         charts.losses_chart(losses_of(*NAMES), title=title)
         figure = drawn.pop()
@@ -197,13 +197,13 @@ def test_a_legend_lies_on_no_title(drawn: list[Figure]) -> None:
         (lambda: charts.losses_chart(ticks()), r"a table of accounts \(run.losses\)"),
     ],
 )  # fmt: skip
-def test_another_frame_or_column_is_said(draw: Callable[[], object], said: str) -> None:
+def test_a_frame_without_the_needed_column_is_an_error(draw: Callable[[], object], said: str) -> None:
     with pytest.raises(LabError, match=said):
         draw()
 
 
 @pytest.mark.parametrize("draw", [*TICK_CHARTS, *REQUEST_CHARTS], ids=lambda draw: draw.__name__)
-def test_nothing_and_little_give_a_picture(
+def test_empty_and_small_frames_have_a_picture(
     draw: Callable[[pd.DataFrame], pd.DataFrame], drawn: list[Figure]
 ) -> None:
     whole = requests() if draw in REQUEST_CHARTS else ticks()
@@ -222,17 +222,17 @@ def test_no_legend_covers_a_picture(drawn: list[Figure]) -> None:
         assert legend.get_window_extent().y0 >= axes.get_window_extent().y1 - 1
 
 
-# --- the first interval, and what is odd
+# --- the first interval, and unusual data
 
 
 def red(picture: bytes) -> int:
-    """How many points have the colour of errors."""
+    """Return the number of points in the colour of errors."""
     image = plt.imread(io.BytesIO(picture))
     return int((abs(image[..., :3] - matplotlib.colors.to_rgb(charts.FAILED)).sum(axis=-1) < 0.02).sum())
 
 
 def failing(count: int, **attrs: float) -> pd.DataFrame:
-    """All that goes wrong does so in the first interval."""
+    """Return a frame whose errors are all in the first interval."""
     made = [
         Tick(
             START + 3600 * (number + 1), {"running": 5}, 40, {} if number else {"503": 40}, Latency.of([0.1])
@@ -255,12 +255,12 @@ def test_the_first_interval_is_drawn(shown: pd.DataFrame, drawn: list[Figure]) -
 
 
 @pytest.mark.parametrize("count", [1, 2, 6])
-def test_the_first_interval_is_as_long_as_it_was(count: int, drawn: list[Figure]) -> None:
+def test_the_first_interval_has_its_real_length(count: int, drawn: list[Figure]) -> None:
     shown = failing(count, began=START + 1800, every=3600)  # half of one
     charts.rate_chart(shown)
     rates = charts.rates(shown)["requests per second"].tolist()
     assert rates == pytest.approx([40 / 1800] + [40 / 3600] * (count - 1))
-    later = failing(count, began=START - 9 * 3600, every=3600)  # rows of a run that has lasted
+    later = failing(count, began=START - 9 * 3600, every=3600)  # rows of a longer run
     assert charts.rates(later)["requests per second"].iloc[0] == pytest.approx(40 / 3600)
     begin = matplotlib.dates.num2date(drawn[0].axes[0].get_xlim()[0])
     assert begin <= pd.Timestamp(START + 1800, unit="s", tz="UTC")
@@ -278,7 +278,7 @@ def test_many_kinds_of_errors_leave_room_for_the_picture(drawn: list[Figure]) ->
     assert names == ["status 504", "status 505", "status 506", "status 507", "status 508", "5 other kinds"]
 
 
-def test_a_name_with_an_underscore_is_in_the_key_and_one_with_a_dollar_is_no_formula(
+def test_names_with_underscores_are_in_the_legend_and_with_dollars_are_no_formula(
     drawn: list[Figure],
 ) -> None:
     charts.errors_chart(ticks().assign(**{"error _x": 1, "error $x_1$": 1}))
@@ -295,7 +295,7 @@ def test_latencies_of_hours_are_in_the_histogram_and_in_the_frame() -> None:
     assert made["max"].iloc[0] == pytest.approx(7200, rel=0.001)
 
 
-def test_hours_are_of_utc_and_a_scale_fits_what_is_shown(drawn: list[Figure]) -> None:
+def test_hours_are_in_utc_and_a_scale_fits_the_shown_values(drawn: list[Figure]) -> None:
     shown = ticks()
     assert charts.hours_chart(shown.tz_convert("Asia/Kolkata")).equals(charts.hours_chart(shown))
     for values, scale in (([0, 0, 0, 0], (0, 1)), ([-20.0, -5, -7, -9], (-20, -5)), ([1, 2, 3, 4], (0, 4))):
@@ -308,7 +308,7 @@ def test_hours_are_of_utc_and_a_scale_fits_what_is_shown(drawn: list[Figure]) ->
     assert means.max().max() == 8  # and not four times as many
 
 
-def test_a_thousand_devices_with_losses_are_the_forty_with_most(drawn: list[Figure]) -> None:
+def test_of_a_thousand_devices_with_losses_the_forty_with_most_are_shown(drawn: list[Figure]) -> None:
     losses = losses_of(*(f"t-{n:04}" for n in range(1000)))
     losses["lost"] = range(1, 1001)
     assert len(charts.losses_chart(losses)) == 1000
@@ -326,7 +326,7 @@ def test_a_latency_between_gaps_is_a_point(drawn: list[Figure]) -> None:
     assert [int(pd.Series(line.get_ydata()).notna().sum()) for line in points] == [30] * 3
 
 
-def test_numbers_that_never_arrived_are_shown_whoever_knew_of_it(drawn: list[Figure]) -> None:
+def test_numbers_that_never_arrived_are_shown_from_all_accounts(drawn: list[Figure]) -> None:
     losses = losses_of("t-1", "t-2").assign(lost=0, doubled=0, reordered=0, unanswered=[5, 3], arrived=[1, 3])
     shown = charts.losses_chart(losses)
     assert shown.to_dict("index") == {
@@ -335,25 +335,25 @@ def test_numbers_that_never_arrived_are_shown_whoever_knew_of_it(drawn: list[Fig
     assert "neither answered nor handled" not in charts.losses_chart(losses.assign(lost=2, arrived=[5, 3]))
 
 
-def test_a_histogram_is_of_what_a_run_counts_as_latency() -> None:
+def test_a_histogram_has_the_latencies_that_the_run_counts() -> None:
     shown = requests().assign(action=["write", "poll", "write", "write", "write"])
     assert (
         charts.histogram_chart(shown)["requests"].sum() == 3
-    )  # not the poll, and not the one without an answer
+    )  # without polls and requests without an answer
 
 
-def test_a_summary_that_there_is_not_is_named() -> None:
+def test_an_unknown_summary_is_an_error() -> None:
     with pytest.raises(LabError, match=r"summary: expected one of sum, mean, .*, not 'wat'"):
         charts.hours_chart(ticks(), summary="wat")
 
 
-def test_a_second_has_ticks_within_it(drawn: list[Figure]) -> None:
+def test_a_run_of_a_second_has_ticks_within_it(drawn: list[Figure]) -> None:
     charts.latency_chart(ticks(10, every=0.1))
     labels = [each.get_text() for each in drawn[0].axes[0].get_xticklabels()]
     assert {"00:00:00.0", "00:00:00.2", "00:00:01.0"} <= set(labels)
 
 
-def test_the_first_mark_of_a_raster_lies_off_the_axis(drawn: list[Figure]) -> None:
+def test_the_first_mark_of_a_raster_is_off_the_axis(drawn: list[Figure]) -> None:
     charts.raster_chart(requests())
     [axes] = drawn[0].axes
     low, high = axes.get_xlim()

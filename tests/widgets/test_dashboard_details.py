@@ -1,4 +1,4 @@
-"""What dashboards say of losses, marks, reasons, failures and time, and what they leave out."""
+"""Details of dashboards: losses, marks, reasons, failures and time."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from labkit.lab.fleet import Fleet
 from labkit.widgets import overview, panels
 from tests.widgets.looking import everything, words
 
-# bqplot's own, when it is first imported
+# warnings of bqplot's own import
 pytestmark = pytest.mark.filterwarnings("ignore:metadata .* was set from the constructor:DeprecationWarning")
 
 
@@ -46,7 +46,7 @@ def fleet(lab: Lab) -> Fleet:
 
 
 def figures(dashboard: Any) -> dict[str, Any]:
-    """The live figures by the first word of their titles."""
+    """Return the live figures by the first word of their titles."""
     return {
         each.title.split()[0].strip(","): each
         for each in everything(dashboard.widget)
@@ -55,7 +55,7 @@ def figures(dashboard: Any) -> dict[str, Any]:
 
 
 def titles(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, list[str]]]:
-    """The heading of each picture that is drawn, and the titles of its charts."""
+    """The heading of each drawn picture, and the titles of its charts."""
     found: list[tuple[str, list[str]]] = []
 
     def png(figure: matplotlib.figure.Figure) -> bytes:
@@ -68,7 +68,7 @@ def titles(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, list[str]]]:
 
 
 class TestOfAFleet:
-    def test_it_shows_what_was_lost_and_by_which_devices(
+    def test_it_shows_losses_and_their_devices(
         self, lab: Lab, fleet: Fleet, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         pictures = titles(monkeypatch)
@@ -88,16 +88,14 @@ class TestOfAFleet:
         assert pictures[-1][1] == ["Devices by state", "Requests per minute", "Latency"]
         assert "none: errors by kind" in pictures[-1][0]
 
-    def test_its_pictures_have_marks_and_nothing_that_a_browser_cannot_draw(
-        self, lab: Lab, fleet: Fleet
-    ) -> None:
+    def test_its_pictures_have_marks_and_only_finite_numbers(self, lab: Lab, fleet: Fleet) -> None:
         fleet.faults.add("platform restart", after=600, seconds=60)
         dashboard = fleet.dashboard()
         run = fleet.run(minutes=20, every=30)
         dashboard.refresh()
         shown = figures(dashboard)
         assert set(shown) == {"Devices", "Requests", "Latency", "Errors"}
-        assert run.frame()["p50"].isna().any()  # most intervals are without a request
+        assert run.frame()["p50"].isna().any()  # most intervals have no request
         for figure in shown.values():
             lines, marks = figure.marks
             assert marks.visible
@@ -107,12 +105,12 @@ class TestOfAFleet:
             assert not lines.visible or np.isfinite(np.asarray(lines.y, dtype=float)).all()
         assert "00:10:00 restart: 60 s down" in words(dashboard.widget)
 
-    def test_a_run_that_failed_is_told_from_one_that_ended(
+    def test_a_failed_run_differs_from_an_ended_one(
         self, lab: Lab, fleet: Fleet, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         pictures = titles(monkeypatch)
         dashboard = fleet.dashboard()
-        home = lab.solution("home", products="thermostat")  # it has no route that tells accounts
+        home = lab.solution("home", products="thermostat")  # it has no route that returns accounts
         with pytest.raises(LabError, match="GET /accounts"):
             fleet.run(minutes=10, accounts=home)
         dashboard.refresh()
@@ -122,14 +120,14 @@ class TestOfAFleet:
         dashboard._picture()
         assert "LabError: accounts: " in pictures[-1][0]
 
-    def test_errors_have_the_words_of_their_status(self, lab: Lab, fleet: Fleet) -> None:
+    def test_errors_have_the_text_of_their_status(self, lab: Lab, fleet: Fleet) -> None:
         lab.faults.add("POST /onep:v1/stack/alias", status=503)
         dashboard = fleet.dashboard()
         fleet.run(minutes=10)
         dashboard.refresh()
         assert "503 Service Unavailable" in words(dashboard.widget)
 
-    def test_devices_that_failed_are_in_the_picture(self, lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_failed_devices_are_in_the_picture(self, lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
         pictures = titles(monkeypatch)
         fleet = lab.product("others", resources={"count": "integer"}).fleet(9, Breaking)
         dashboard = fleet.dashboard()
@@ -137,11 +135,11 @@ class TestOfAFleet:
         dashboard.refresh()
         assert "9 devices failed, see below" in words(dashboard.widget)
         dashboard._picture()
-        assert re.search(r"9 failed: (o-00\d, ){5}o-00\d …", pictures[-1][0])  # they began in one moment
+        assert re.search(r"9 failed: (o-00\d, ){5}o-00\d …", pictures[-1][0])  # they began at one moment
 
 
 class TestOfALab:
-    def test_what_a_fault_refused_is_told_by_what_the_fault_does(self, lab: Lab, fleet: Fleet) -> None:
+    def test_refusals_by_a_fault_are_named_after_its_effect(self, lab: Lab, fleet: Fleet) -> None:
         lab.faults.add("POST /onep:v1/stack/alias", status=503, first=2)
         lab.faults.add("POST /onep:v1/stack/alias", cut="before", first=1, name="dead line")
         dashboard = lab.dashboard()
@@ -153,7 +151,7 @@ class TestOfALab:
         assert "fault 1" not in shown
         assert "3 refused" in shown
 
-    def test_runs_that_failed_are_seen_with_their_error(
+    def test_failed_runs_are_shown_with_their_error(
         self, lab: Lab, fleet: Fleet, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         pictures = titles(monkeypatch)
@@ -173,9 +171,9 @@ class TestOfALab:
         [scripts] = [
             each for each in everything(dashboard.widget) if getattr(each, "title", "") == "Script runs"
         ]
-        assert scripts.marks[0].colors[1] == "#d64545"  # at the bottom, where one among many is seen
+        assert scripts.marks[0].colors[1] == "#d64545"  # at the bottom, where one of many is visible
 
-    def test_it_says_which_time_it_shows_and_what_happened_to_the_lab(self, lab: Lab) -> None:
+    def test_it_names_its_time_and_has_the_marks_of_the_lab(self, lab: Lab) -> None:
         product = lab.product("thermostat", resources={"count": "integer"})
         dashboard = lab.dashboard()
         product.device("t-1").activate()
@@ -190,7 +188,7 @@ class TestOfALab:
         assert "fw-2.bin" not in words(dashboard.widget)
 
 
-def test_a_curve_is_cut_at_its_gaps() -> None:
+def test_a_curve_is_interrupted_at_gaps() -> None:
     x, nan = np.arange(6), float("nan")
     parts = panels.pieces(x, np.array([nan, 1.0, 2.0, nan, 3.0, nan]))
     assert [(list(x), list(y)) for x, y in parts] == [([1, 2], [1.0, 2.0]), ([4], [3.0])]

@@ -1,4 +1,4 @@
-"""Dashboards of a fleet and of a lab: what they show and what their controls do; no front end is needed for that."""
+"""Dashboards of a fleet and of a lab: contents and controls, without a front end."""
 
 import asyncio
 import inspect
@@ -26,7 +26,7 @@ from labkit.widgets.tally import BINS, Tally
 from labkit.widgets.updates import Updates
 from tests.widgets.looking import buttons, everything, words
 
-# bqplot's own, when it is first imported
+# warnings of bqplot's own import
 pytestmark = pytest.mark.filterwarnings("ignore:metadata .* was set from the constructor:DeprecationWarning")
 
 
@@ -69,7 +69,7 @@ def going(run: Run) -> Going:
 
 
 class TestOfAFleet:
-    def test_it_shows_a_run_that_a_cell_made(self, fleet: Fleet) -> None:
+    def test_it_shows_a_run_that_a_cell_started(self, fleet: Fleet) -> None:
         dashboard = fleet.dashboard()
         assert "3 devices of thermostat not begun" in words(dashboard.widget)
         assert not buttons(dashboard)["Start"].disabled
@@ -90,7 +90,7 @@ class TestOfAFleet:
         lines = [mark for each in everything(dashboard.widget) for mark in getattr(each, "marks", ())]
         assert [(mark.visible, mark.x.shape[-1]) for mark in lines[:3:2]] == [(True, 2)] * 2
 
-    def test_its_buttons_start_pause_go_on_and_stop(self) -> None:
+    def test_its_buttons_start_pause_resume_and_stop(self) -> None:
         with Lab(speed=600) as lab:
             fleet = lab.product("thermostat", resources={"temperature": "number"}).fleet(3, Reporter)
             dashboard = fleet.dashboard(days=30)
@@ -111,7 +111,7 @@ class TestOfAFleet:
             assert fleet.last is not run
             buttons(dashboard)["Stop"].click()
 
-    def test_the_rate_of_lab_time_is_set(self) -> None:
+    def test_the_rate_of_lab_time_can_be_set(self) -> None:
         with Lab(speed=60) as lab:
             fleet = lab.product("thermostat", resources={"temperature": "number"}).fleet(1, Reporter)
             dashboard = fleet.dashboard()
@@ -122,7 +122,7 @@ class TestOfAFleet:
             rate.value = 3600.0
             assert lab.clock.rate == 3600
 
-    def test_the_rate_of_arrivals_is_set_while_a_run_has_one(self) -> None:
+    def test_the_rate_of_arrivals_can_be_set_while_a_run_has_one(self) -> None:
         with Lab(speed=1200) as lab:
             product = lab.product("thermostat", resources={"temperature": "number"})
             fleet = product.fleet(20, Arriving)
@@ -153,13 +153,13 @@ class TestOfAFleet:
             assert run.arrivals == 4.0
             assert enough.wait(60)
             run.stop()
-            # those that each device waited for already came at the old rate
+            # the arrival that each device waited for still has the old rate
             before, after = sum(rates[1.0][12:24]), sum(rates[4.0][12:24])
             assert after > 2 * before > 0
             with pytest.raises(LabError, match="expected a factor above 0"):
                 run.scale_arrivals(0)
 
-    def test_one_that_is_closed_watches_no_longer(self, lab: Lab, fleet: Fleet) -> None:
+    def test_a_closed_dashboard_watches_no_longer(self, lab: Lab, fleet: Fleet) -> None:
         for dashboard in (fleet.dashboard(), lab.dashboard()):
             before = words(dashboard.widget)
             dashboard.close()
@@ -168,7 +168,7 @@ class TestOfAFleet:
             dashboard.refresh()
             assert words(dashboard.widget) == before
 
-    def test_faults_are_put_on_the_platform_and_taken_out(self, lab: Lab, fleet: Fleet) -> None:
+    def test_faults_can_be_added_and_removed(self, lab: Lab, fleet: Fleet) -> None:
         lab.faults.add("GET /timestamp", status=500, name="mine")
         dashboard = fleet.dashboard()
         kind, every = (
@@ -191,12 +191,12 @@ class TestOfAFleet:
         [rate] = [each for each in dashboard.widget.children[2].children if each.description == "lab time"]
         assert (rate.disabled, rate.options) == (True, (("as fast as it goes", 0.0),))
 
-    def test_what_a_control_cannot_do_is_said(self, fleet: Fleet) -> None:
-        dashboard = fleet.dashboard()  # for how long?
+    def test_an_impossible_action_is_reported(self, fleet: Fleet) -> None:
+        dashboard = fleet.dashboard()  # a run needs a duration
         buttons(dashboard)["Start"].click()
         assert "this clock stands still: say for how long" in words(dashboard.widget)
 
-    def test_any_mistake_of_a_control_is_said(self, fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_any_error_of_a_control_is_reported(self, fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
         def start(**_: object) -> None:
             raise TypeError("it <broke>")
 
@@ -223,17 +223,17 @@ class TestOfAFleet:
             ({"workers": 1.5}, "workers: expected a number of processes, not 1.5"),
         ],
     )
-    def test_a_run_that_cannot_be_is_said_when_it_is_made(
+    def test_an_impossible_run_is_an_error_at_its_creation(
         self, fleet: Fleet, how: dict[str, Any], said: str
     ) -> None:
         with pytest.raises(LabError, match=said):
             fleet.dashboard(**how)
 
-    def test_it_takes_what_a_run_takes(self) -> None:
+    def test_it_accepts_the_arguments_of_a_run(self) -> None:
         known = set(inspect.signature(Fleet.start).parameters) - {"self"}
         assert {each.name for each in fields(RunOptions)} == known
 
-    def test_a_device_that_failed_leads_to_its_journal(self, fleet: Fleet) -> None:
+    def test_a_failed_device_links_to_its_journal(self, fleet: Fleet) -> None:
         dashboard = fleet.dashboard()
         fleet.run(minutes=10)
         dashboard.refresh()
@@ -273,7 +273,7 @@ class TestOfALab:
         assert "credentials are missing" in shown
         assert "home to ann@example.com: wet" in shown
 
-    def test_it_begins_anew_with_the_lab(self, lab: Lab) -> None:
+    def test_it_restarts_with_a_reset_of_the_lab(self, lab: Lab) -> None:
         sensors = lab.product("sensors", resources={"water": "number"})
         dashboard = lab.dashboard()
         with pytest.raises(DeviceError):
@@ -292,7 +292,7 @@ class TestOfALab:
         monkeypatch.setattr(Updates, "ask_after", lambda self, seconds: asked.append(seconds))
         dashboard = lab.dashboard()
         dashboard.refresh()
-        assert asked  # it looks again, as long as the lab lives
+        assert asked  # it refreshes as long as the lab is open
         asked.clear()
         lab.close()
         dashboard.refresh()
@@ -308,7 +308,7 @@ class Record:
 
 
 class TestTheTally:
-    def test_intervals_grow_with_the_time_that_they_span_and_lose_nothing(self) -> None:
+    def test_intervals_become_longer_with_time_and_lose_nothing(self) -> None:
         tally = Tally()
         for number in range(5000):
             tally.record(Record(1_767_225_600 + 60 * number))
@@ -317,7 +317,7 @@ class TestTheTally:
         assert BINS / 2 <= len(frame) <= BINS
         assert frame.index.to_series().diff().dropna().nunique() == 1
 
-    def test_reasons_are_bounded(self) -> None:
+    def test_reasons_are_limited(self) -> None:
         tally = Tally()
         for number in range(1000):
             tally.record(Record(number, status=401, reason=f"{number} " + "x" * 500))
@@ -328,7 +328,7 @@ class TestTheTally:
 
 
 class TestUpdates:
-    async def test_many_asks_of_other_threads_are_one_refresh_on_the_loop(self) -> None:
+    async def test_many_requests_of_other_threads_are_one_refresh_on_the_loop(self) -> None:
         here = threading.get_ident()
         seen: list[int] = []
         refreshed = asyncio.Event()
@@ -369,7 +369,7 @@ class TestTheOutput:
         return found
 
     @pytest.mark.parametrize("kind", [FleetDashboard, LabDashboard])
-    def test_it_carries_a_picture_that_is_renewed_at_the_end_and_alone_after_the_lab(
+    def test_it_has_a_picture_that_is_renewed_at_the_end_and_remains_after_the_lab(
         self, lab: Lab, fleet: Fleet, sent: list[tuple[str, dict[str, Any]]], kind: type
     ) -> None:
         dashboard = fleet.dashboard() if kind is FleetDashboard else lab.dashboard()
@@ -379,7 +379,7 @@ class TestTheOutput:
         assert set(first) == {VIEW, "image/png", "text/plain"}
         fleet.run(minutes=10)
         dashboard.refresh()
-        dashboard._output.update()  # what the end of a cell does
+        dashboard._output.update()  # as at the end of a cell
         how, second = sent[-1]
         assert how == "update_display"
         assert second["image/png"] != first["image/png"]
@@ -392,7 +392,7 @@ class TestTheOutput:
         dashboard._output.update()
         assert len(sent) == count
 
-    def test_without_jupyter_it_says_what_it_takes(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_without_jupyter_it_names_the_extra(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("labkit.widgets.output.NEEDED", ("IPython", "no_such_library"))
         with pytest.raises(LabError, match=r"takes no_such_library: pip install 'labkit\[lab\]'"):
             check_jupyter()

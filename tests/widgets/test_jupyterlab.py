@@ -1,4 +1,4 @@
-"""The dashboard of the notebook 20_live_fleet in JupyterLab: a real browser presses Start and sees numbers move."""
+"""The dashboard of the notebook 20_live_fleet in JupyterLab: a real browser presses Start and sees numbers change."""
 
 import asyncio
 import json
@@ -20,8 +20,8 @@ from tests.chromium import Tab, browser, needs_chromium
 pytestmark = [needs_chromium, pytest.mark.timeout(900)]
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
-OURS = ("JUPYTER_", "JPY_", "PYDEVD_")  # a notebook that tests this, or is tested beside it, sets some
-PATIENCE = 240.0  # seconds of real time: a guard, since a busy machine may take long
+OURS = ("JUPYTER_", "JPY_", "PYDEVD_")  # environment variables that a notebook around this test may set
+PATIENCE = 240.0  # seconds of real time: only a guard, since a busy machine may take long
 OPTIONS = (
     "--no-browser --allow-root --ServerApp.port=0 --ServerApp.token=token --LabApp.expose_app_in_browser=True "
     "--LabApp.news_url=None --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate "
@@ -50,10 +50,10 @@ DRAWN = "document.querySelectorAll('.bqplot path.line[d]').length"
 
 
 async def until(tab: Tab, expression: str, wanted: str = "value") -> None:
-    """Return once an expression is true; `wanted` is one more, of its `value`."""
+    """Return once an expression is true; `wanted` is a further expression, of its `value`."""
     found: Any = None
     try:
-        async with asyncio.timeout(PATIENCE):  # it is another process: there is nothing to be told by
+        async with asyncio.timeout(PATIENCE):  # another process, which sends no notification
             while True:
                 found = await tab.evaluate(
                     f"(async () => {{ const value = await {expression}; return [{wanted}, value] }})()"
@@ -77,7 +77,7 @@ async def _answers(session: aiohttp.ClientSession, url: str) -> bool:
 
 @asynccontextmanager
 async def jupyterlab(folder: Path) -> AsyncIterator[str]:
-    """JupyterLab over a folder: its URL. All that it keeps goes there, too."""
+    """Provide JupyterLab over a folder, which also has all of its files; return its URL."""
     kept = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR", "MPLCONFIGDIR")
     own = {name: str(folder / "var" / name.lower()) for name in kept}
     own["PYTHONPATH"] = str(NOTEBOOKS.parent)
@@ -122,7 +122,7 @@ async def tab(tmp_path: Path, chromium_port: int) -> AsyncIterator[Tab]:
         yield tab
 
 
-async def test_start_makes_numbers_move(tab: Tab, tmp_path: Path) -> None:
+async def test_start_changes_numbers(tab: Tab, tmp_path: Path) -> None:
     await until(tab, STATE, "value === 'not begun'")
     await until(tab, PRESS % "Start")
     await until(tab, NUMBER % "requests", "value > 0")
@@ -131,8 +131,8 @@ async def test_start_makes_numbers_move(tab: Tab, tmp_path: Path) -> None:
     await until(tab, DRAWN, "value > 0")
     picture = tmp_path / "dashboard.png"
     picture.write_bytes(await tab.screenshot())
-    assert picture.stat().st_size > 20_000  # a page with nothing on it is smaller
-    await until(tab, NUMBER % "requests", "value > 30")  # by then there were intervals without any
+    assert picture.stat().st_size > 20_000  # a page without content is smaller
+    await until(tab, NUMBER % "requests", "value > 30")  # by then some intervals had no requests
     await tab.size(640)  # all figures are drawn anew
     await until(tab, PRESS % "Stop")
     await until(tab, STATE, "value === 'ended'")

@@ -1,4 +1,4 @@
-"""Dashboards follow what happens elsewhere: in cells, in the lab, and where no cell ends."""
+"""Dashboards follow changes made in cells, in the lab, and after the end of a cell."""
 
 import asyncio
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from labkit.lab.fleet import Fleet
 from labkit.widgets import lab_dashboard
 from tests.widgets.looking import buttons, everything, words
 
-# bqplot's own, when it is first imported
+# warnings of bqplot's own import
 pytestmark = pytest.mark.filterwarnings("ignore:metadata .* was set from the constructor:DeprecationWarning")
 
 
@@ -46,7 +46,7 @@ def lines(dashboard: Any) -> list[Any]:
 
 
 def folded(dashboard: Any) -> list[bool]:
-    """Whether each panel is folded."""
+    """Return whether each panel is folded."""
     boxes = [
         each
         for each in everything(dashboard.widget)
@@ -55,7 +55,7 @@ def folded(dashboard: Any) -> list[bool]:
     return ["labkit-folded" in box._dom_classes for box in boxes]
 
 
-def test_a_latency_of_nothing_is_a_line(lab: Lab) -> None:
+def test_a_latency_of_zero_is_a_line(lab: Lab) -> None:
     fleet = fleet_of(lab, Reports)
     dashboard = fleet.dashboard()
     fleet.run(hours=1)
@@ -65,7 +65,7 @@ def test_a_latency_of_nothing_is_a_line(lab: Lab) -> None:
     assert "nothing yet of: errors by kind" in words(dashboard.widget)
 
 
-def test_panels_are_folded_until_they_show_something_and_have_the_times_of_this_run(lab: Lab) -> None:
+def test_panels_are_folded_while_empty_and_have_the_times_of_their_run(lab: Lab) -> None:
     fleet = fleet_of(lab, Reports)
     dashboard = fleet.dashboard()
     assert folded(dashboard) == [True] * 4
@@ -78,7 +78,7 @@ def test_panels_are_folded_until_they_show_something_and_have_the_times_of_this_
         assert times[0][0].astype("datetime64[s]").astype(int) >= run.began
 
 
-def test_a_trace_goes_with_its_run(lab: Lab) -> None:
+def test_a_trace_is_removed_with_its_run(lab: Lab) -> None:
     fleet = fleet_of(lab, Breaks)
     dashboard = fleet.dashboard()
     fleet.run(minutes=5)
@@ -90,7 +90,7 @@ def test_a_trace_goes_with_its_run(lab: Lab) -> None:
     assert "Traceback" not in words(dashboard.widget)
 
 
-def test_faults_have_names_and_are_gone_when_the_lab_took_them_out(lab: Lab) -> None:
+def test_faults_have_names_and_disappear_when_the_lab_removes_them(lab: Lab) -> None:
     dashboard = fleet_of(lab, Reports).dashboard()
     for _ in range(2):
         buttons(dashboard)["Add fault"].click()
@@ -104,7 +104,7 @@ def test_faults_have_names_and_are_gone_when_the_lab_took_them_out(lab: Lab) -> 
     assert "faults:" not in words(dashboard.widget)
 
 
-def test_the_rate_of_lab_time_is_as_a_cell_has_set_it() -> None:
+def test_the_rate_of_lab_time_is_the_one_set_by_a_cell() -> None:
     with Lab(speed=60) as lab:
         dashboard = fleet_of(lab, Reports).dashboard()
         [rate] = [
@@ -116,7 +116,7 @@ def test_the_rate_of_lab_time_is_as_a_cell_has_set_it() -> None:
             assert (rate.value, lab.clock.rate) == (factor, factor)
 
 
-def test_who_stops_a_run_that_is_paused_can_not_resume_it() -> None:
+def test_a_paused_run_that_is_stopped_cannot_be_resumed() -> None:
     with Lab(speed=60) as lab:
         dashboard = fleet_of(lab, Reports).dashboard(days=1)
         for button in ("Start", "Pause", "Stop"):
@@ -124,7 +124,7 @@ def test_who_stops_a_run_that_is_paused_can_not_resume_it() -> None:
         assert "Resume" not in buttons(dashboard)
 
 
-async def test_the_picture_of_a_lab_is_drawn_anew_once_it_is_quiet(
+async def test_the_picture_of_a_lab_is_renewed_once_it_is_idle(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[dict[str, Any]] = []

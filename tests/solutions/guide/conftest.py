@@ -1,4 +1,4 @@
-"""One lab for all tests of the solution of the guides: each test makes people of its own."""
+"""Fixtures: one lab for all tests of the solution of the guides, in which each test creates its own people."""
 
 from collections.abc import Iterator
 
@@ -19,5 +19,5 @@ def guide() -> Iterator[Guide]:
 
 @pytest.fixture(scope="package")
 def ann(guide: Guide) -> Person:
-    """Somebody whom no test changes: hashing a password takes time."""
+    """A person whom no test changes, since hashing a password takes time."""
     return guide.person()

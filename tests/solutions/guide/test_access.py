@@ -10,7 +10,7 @@ DISMISS = {"method": "DELETE", "end_point": "api/devices/{sn}/readers"}
 
 
 def keeper(guide: Guide, sn: str) -> Person:
-    """Somebody whom the developer of the solution made the keeper of a device."""
+    """Create a person with the role of keeper of a device, assigned by the solution's developer."""
     person = guide.member()
     parameters = [{"name": "sn", "value": sn}]
     roles = [{"role_id": "keeper", "parameters": parameters}]
@@ -18,19 +18,19 @@ def keeper(guide: Guide, sn: str) -> Person:
     return person
 
 
-def name(caller: Person, sn: str, reader: str) -> httpx.Response:
-    """Name a reader of a device."""
+def add_reader(caller: Person, sn: str, reader: str) -> httpx.Response:
+    """Add a reader of a device."""
     url = caller.guide.url(f"/api/devices/{sn}/readers")
     return caller.browser.request("PUT", url, json={"email": reader})
 
 
-def dismiss(caller: Person, sn: str, reader: str) -> httpx.Response:
-    """Dismiss a reader of a device."""
+def remove_reader(caller: Person, sn: str, reader: str) -> httpx.Response:
+    """Remove a reader of a device."""
     url = caller.guide.url(f"/api/devices/{sn}/readers")
     return caller.browser.request("DELETE", url, params={"email": reader})
 
 
-def test_the_set_up_makes_permissions_and_roles_and_may_run_again(guide: Guide) -> None:
+def test_set_up_creates_permissions_and_roles_and_may_run_again(guide: Guide) -> None:
     solution = guide.lab.solution("guarded", path=FOLDER)
     parameter = [{"name": "sn"}]
     roles = [
@@ -44,17 +44,17 @@ def test_the_set_up_makes_permissions_and_roles_and_may_run_again(guide: Guide) 
         assert solution.User.listRolePerms(role_id="keeper") == [SEE, READERS, DISMISS]
 
 
-def test_dismissing_from_one_device_leaves_the_others(guide: Guide) -> None:
+def test_removing_a_reader_of_one_device_leaves_the_others(guide: Guide) -> None:
     reader = guide.member()
     bosses = {sn: keeper(guide, sn) for sn in ("B1", "B2")}
     for sn, boss in bosses.items():
-        assert name(boss, sn, reader.email).status_code == 200
-    assert dismiss(bosses["B1"], "B1", reader.email).status_code == 200
+        assert add_reader(boss, sn, reader.email).status_code == 200
+    assert remove_reader(bosses["B1"], "B1", reader.email).status_code == 200
     refused(reader.get("/api/devices/B1"), 403)
     assert reader.get("/api/devices/B2").status_code == 200
 
 
-def test_only_the_number_in_the_path_counts(guide: Guide) -> None:
+def test_only_the_number_in_the_path_selects_the_device(guide: Guide) -> None:
     boss = keeper(guide, "E1")
     for path in ("not-a-value", "a::b", "%E9%9F%B3", "x" * 101, "E2?sn=E1", "E1%2f", "e1"):
         refused(boss.get(f"/api/devices/{path}"), 403)

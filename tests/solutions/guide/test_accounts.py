@@ -1,4 +1,4 @@
-"""Signing up, activating, and a new password for who forgot the old one."""
+"""Sign-up, activation, and password reset."""
 
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -18,12 +18,12 @@ class TestSignUp:
 
 class TestResetPassword:
     def forgotten(self, guide: Guide, email: str | None = None) -> tuple[str, str]:
-        """Somebody who forgot the password: their address, and the token that they were sent."""
+        """Request a reset for a person; return the address and the mailed token."""
         email = email or guide.person().email
         assert guide.visitor().post("/api/forgotten", email=email).status_code == 200
         return email, guide.link(email).partition("?rt=")[2]
 
-    def test_a_refused_password_does_not_lengthen_the_life_of_the_token(self, guide: Guide) -> None:
+    def test_a_refused_password_does_not_extend_the_lifetime_of_the_token(self, guide: Guide) -> None:
         _, token = self.forgotten(guide)
         guide.lab.clock.advance(seconds=LIFETIME - 1)
         refused(guide.visitor().post("/api/resetPassword", resetToken=token, password="short"), 400)
@@ -31,7 +31,7 @@ class TestResetPassword:
         answer = guide.visitor().post("/api/resetPassword", resetToken=token, password="long enough")
         refused(answer, 400, "unknown")
 
-    def test_of_many_who_come_with_one_token_at_once_one_sets_the_password(self, guide: Guide) -> None:
+    def test_of_concurrent_requests_with_one_token_one_sets_the_password(self, guide: Guide) -> None:
         email, token = self.forgotten(guide)
         passwords = [f"password {each}" for each in range(4)]
 
@@ -45,14 +45,16 @@ class TestResetPassword:
         login = {"email": email, "password": passwords[statuses.index(200)]}
         assert guide.visitor().post("/api/session/login", **login).status_code == 303
 
-    def test_each_token_is_another_and_no_record_shows_one(self, guide: Guide, ann: Person) -> None:
+    def test_all_tokens_differ_and_no_record_shows_one(self, guide: Guide, ann: Person) -> None:
         one, other = self.forgotten(guide, ann.email)[1], self.forgotten(guide, ann.email)[1]
         assert one != other
         shown = guide.lab.journal.canonical()
         for token in (one, other):
             assert token not in shown
 
-    def test_of_all_tokens_of_a_person_at_once_one_sets_the_password(self, guide: Guide) -> None:
+    def test_of_concurrent_requests_with_all_tokens_of_a_person_one_sets_the_password(
+        self, guide: Guide
+    ) -> None:
         email, first = self.forgotten(guide)
         tokens = [first, *(self.forgotten(guide, email)[1] for _ in range(3))]
 
@@ -67,7 +69,7 @@ class TestResetPassword:
         assert guide.visitor().post("/api/session/login", **login).status_code == 303
 
 
-class TestThePageOfTheLink:
+class TestPageOfTheLink:
     def test_asks_for_the_new_password(self, guide: Guide, ann: Person) -> None:
         guide.visitor().post("/api/forgotten", email=ann.email)
         page = guide.visitor().follow_mail(ann.email)
@@ -76,7 +78,7 @@ class TestThePageOfTheLink:
         assert 'type="password"' in page.text
         assert '"/api/resetPassword"' in page.text
 
-    def test_is_the_same_whatever_the_token_and_needs_nothing_from_outside(self, guide: Guide) -> None:
+    def test_is_independent_of_the_token_and_loads_nothing_from_outside(self, guide: Guide) -> None:
         page = guide.visitor().get('/reset?rt="><script>alert(1)</script>')
         assert page.text == guide.visitor().get("/reset").text
         assert not re.search(r"(src|href)=|https?://", page.text)

@@ -1,4 +1,4 @@
-"""The solution as an OAuth provider: the page that asks, the code, and the token endpoint."""
+"""The solution of the guides as an OAuth provider: consent page, codes, and the token endpoint."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ ACCESS_LIFETIME = 1_296_000  # seconds
 
 @pytest.fixture(scope="module")
 def bob(guide: Guide) -> Person:
-    """Somebody who approves; a test that moves the clock makes a person of its own."""
+    """A user who approves; a test that moves the clock creates another one."""
     return guide.member()
 
 
 @dataclass
 class App:
-    """A client of the solution, which belongs to one of its people."""
+    """Client of the solution, owned by one of its users."""
 
     guide: Guide
     id: int
@@ -36,13 +36,13 @@ class App:
         return urlencode(request | other)
 
     def code(self, person: Person, **other: str) -> str:
-        """The code that a person's approval gives."""
+        """Return the code of a person's approval."""
         approved = approve(person, f"/oauth/authorize?{self.query(**other)}")
         assert approved.status_code == 303, approved.text
         return parse_qs(urlsplit(approved.headers["Location"]).query)["code"][0]
 
     def tokens(self, **fields: object) -> httpx.Response:
-        """Ask the token endpoint."""
+        """Request the token endpoint."""
         given = {"client_id": self.id, "client_secret": self.secret, **fields}
         return self.guide.solution.post("/oauth/token", data=given)
 
@@ -65,7 +65,7 @@ def approve(person: Visitor, path: str) -> httpx.Response:
 
 
 def refused(answer: httpx.Response, status: int, error: str) -> None:
-    """RFC 6749, section 5.2."""
+    """Assert an error answer of RFC 6749, section 5.2."""
     assert (answer.status_code, answer.json()["error"]) == (status, error)
     assert answer.json()["error_description"]
     assert answer.headers["Cache-Control"] == "no-store"
@@ -78,14 +78,14 @@ class TestAuthorize:
         assert answer.status_code == 303
         assert re.fullmatch(re.escape(REDIRECT) + r"\?code=[^&]+", answer.headers["Location"])
 
-    def test_the_state_comes_back_as_it_was(self, guide: Guide, bob: Person) -> None:
+    def test_the_state_is_returned_unchanged(self, guide: Guide, bob: Person) -> None:
         client = app(guide, f"{REDIRECT}?tenant=7")
         state = "a b&code=évil#%"
         answer = approve(bob, f"/oauth/authorize?{client.query(state=state)}")
         query = parse_qs(urlsplit(answer.headers["Location"]).query)
         assert (query["tenant"], query["state"], len(query["code"])) == (["7"], [state], 1)
 
-    def test_the_page_shows_what_is_asked_and_hides_no_markup(self, guide: Guide, bob: Person) -> None:
+    def test_the_page_shows_the_request_and_is_escaped(self, guide: Guide, bob: Person) -> None:
         client = app(guide)
         answer = bob.get(f"/oauth/authorize?{client.query(scope='<script>alert(1)</script>')}")
         assert "<script>" not in answer.text
@@ -95,13 +95,15 @@ class TestAuthorize:
         assert answer.headers["Cache-Control"] == "no-store"
         assert not re.search(r"(src|href)=", answer.text)
 
-    def test_only_who_is_logged_in_is_asked(self, guide: Guide) -> None:
+    def test_without_a_login_the_page_redirects_to_it(self, guide: Guide) -> None:
         assert guide.visitor().get(f"/oauth/authorize?{app(guide).query()}").status_code == 401
         answer = guide.visitor().browser.post(guide.url("/oauth/authorize"), data={"asked": "x"})
         assert answer.status_code == 401
 
     @cases("dropped", ["client_id", "redirect_uri", "response_type"])
-    def test_a_request_must_be_whole_and_unambiguous(self, guide: Guide, bob: Person, dropped: str) -> None:
+    def test_a_request_must_be_complete_and_unambiguous(
+        self, guide: Guide, bob: Person, dropped: str
+    ) -> None:
         pairs = dict(part.split("=") for part in app(guide).query().split("&"))
         twice = "&".join(f"{name}={value}" for name, value in [*pairs.items(), (dropped, "x")])
         once = "&".join(f"{name}={value}" for name, value in pairs.items() if name != dropped)
@@ -109,12 +111,14 @@ class TestAuthorize:
             assert bob.get(f"/oauth/authorize?{query}").status_code == 400
 
     @cases("other", [{"redirect_uri": f"{REDIRECT}/"}, {"response_type": "token"}, {"client_id": "9999"}])
-    def test_a_wrong_request_leads_nowhere(self, guide: Guide, bob: Person, other: dict[str, str]) -> None:
+    def test_an_invalid_request_is_not_redirected(
+        self, guide: Guide, bob: Person, other: dict[str, str]
+    ) -> None:
         answer = approve(bob, f"/oauth/authorize?{app(guide).query(**other)}")
         assert 400 <= answer.status_code < 500
         assert "Location" not in answer.headers
 
-    def test_a_form_made_for_someone_else_approves_nothing(self, guide: Guide) -> None:
+    def test_another_users_form_cannot_approve(self, guide: Guide) -> None:
         attacker, victim, client = guide.member(), guide.member(), app(guide)
         attacker.get(f"/oauth/authorize?{client.query()}")
         fields = attacker.browser.forms[0].fields
@@ -122,7 +126,7 @@ class TestAuthorize:
             answer = victim.browser.post(guide.url("/oauth/authorize"), data=forged, follow=False)
             assert (answer.status_code, "Location" in answer.headers) == (400, False)
 
-    def test_the_path_that_the_platform_gives_leads_to_the_page(self, guide: Guide, bob: Person) -> None:
+    def test_the_redirect_path_of_the_platform_leads_to_the_page(self, guide: Guide, bob: Person) -> None:
         client = app(guide)
         path = guide.solution.User.getOauthClientRedirectPath(client_id=client.id)
         page = bob.browser.get(guide.url(path))
@@ -132,7 +136,7 @@ class TestAuthorize:
 
 
 class TestToken:
-    def test_gives_a_token_set_for_a_code(self, guide: Guide, bob: Person) -> None:
+    def test_returns_a_token_set_for_a_code(self, guide: Guide, bob: Person) -> None:
         client = app(guide)
         answer = client.exchange(client.code(bob))
         assert (answer.status_code, answer.headers["Cache-Control"]) == (200, "no-store")
@@ -141,13 +145,13 @@ class TestToken:
         assert (tokens["expires_in"], tokens["token_type"]) == (ACCESS_LIFETIME, "Bearer")
         assert bob.id == guide.solution.User.getCurrentUser(token=tokens["access_token"])["id"]
 
-    def test_takes_json_too(self, guide: Guide, bob: Person) -> None:
+    def test_accepts_json_too(self, guide: Guide, bob: Person) -> None:
         client = app(guide)
         fields = {"grant_type": "authorization_code", "code": client.code(bob)}
         given = {**fields, "client_id": client.id, "client_secret": client.secret, "redirect_uri": REDIRECT}
         assert guide.solution.post("/oauth/token", json=given).status_code == 200
 
-    def test_a_refresh_token_gives_the_next_set(self, guide: Guide, bob: Person) -> None:
+    def test_a_refresh_token_returns_the_next_set(self, guide: Guide, bob: Person) -> None:
         client = app(guide)
         first = client.exchange(client.code(bob)).json()
         second = client.tokens(grant_type="refresh_token", refresh_token=first["refresh_token"])
@@ -155,7 +159,7 @@ class TestToken:
         again = client.tokens(grant_type="refresh_token", refresh_token=first["refresh_token"])
         refused(again, 400, "invalid_grant")
 
-    def test_refusals_are_those_of_rfc_6749(self, guide: Guide, bob: Person) -> None:
+    def test_refusals_follow_rfc_6749(self, guide: Guide, bob: Person) -> None:
         client = app(guide)
         code = client.code(bob)
         refused(client.exchange(code, client_secret="wrong"), 401, "invalid_client")
@@ -168,7 +172,7 @@ class TestToken:
             "invalid_request",
         )
 
-    def test_a_code_is_good_once(self, guide: Guide, bob: Person) -> None:
+    def test_a_code_is_valid_once(self, guide: Guide, bob: Person) -> None:
         client = app(guide)
         code = client.code(bob)
         tokens = client.exchange(code).json()

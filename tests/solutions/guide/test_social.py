@@ -1,4 +1,4 @@
-"""Logging in with an identity provider: the OAuth 2 and the OAuth 1 endpoints, by a browser."""
+"""Logins with identity providers: the OAuth 2 and OAuth 1 endpoints, in a browser."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ SCOPES = {"google": ["profile", "email"], "github": ["user"]}
 
 @pytest.fixture(scope="module")
 def providers(guide: Guide) -> dict[str, Provider]:
-    """Set up as document 2 says: an application registered at each provider, and its social."""
+    """Providers set up as in document 2: a registered application at each, and its social."""
     found = {}
     for name in ("google", "github", "twitter"):
         found[name] = provider = guide.lab.provider(name)
         path = f"/social/{name}/handle" if name == "twitter" else f"/social/handle/{name}"
         app = provider.register(guide.url(path))
         provider.people.add("ann", name="Ann Lee", email="ann@example.org")
-        scope = {"scope": SCOPES[name]} if name in SCOPES else {}  # none for OAuth 1
+        scope = {"scope": SCOPES[name]} if name in SCOPES else {}  # no scopes for OAuth 1
         made = guide.solution.User.createSocial(
             consumer=name,
             redirect=guide.url(path),
@@ -33,23 +33,23 @@ def providers(guide: Guide) -> dict[str, Provider]:
 
 
 class TestOAuth2:
-    def test_a_login_where_the_provider_asks(self, guide: Guide, providers: dict[str, Provider]) -> None:
+    def test_a_login_with_a_consent_page(self, guide: Guide, providers: dict[str, Provider]) -> None:
         answer = providers["github"].login(guide.url("/social/handle/github/loginurl"), as_="ann")
         assert (answer.status_code, answer.url.path) == (200, "/social/handle/github")
         assert answer.headers["Content-Type"] == "application/json"
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
         assert (answer.json()["name"], answer.json()["email"]) == ("Ann Lee", "ann@example.org")
 
-    def test_who_says_no_is_told_so(self, guide: Guide, providers: dict[str, Provider]) -> None:
+    def test_a_denial_is_reported(self, guide: Guide, providers: dict[str, Provider]) -> None:
         url = guide.url("/social/handle/google/loginurl")
         refused(providers["google"].login(url, as_="ann", approve=False), 400, "denied")
 
-    def test_a_callback_is_good_once(self, guide: Guide, providers: dict[str, Provider]) -> None:
+    def test_a_callback_is_valid_once(self, guide: Guide, providers: dict[str, Provider]) -> None:
         answer = providers["google"].login(guide.url("/social/handle/google/loginurl"), as_="ann")
         assert answer.status_code == 200
         refused(guide.visitor().get(f"{answer.url.path}?{answer.url.query.decode()}"), 400)
 
-    def test_a_provider_that_is_down_is_told(self, guide: Guide, providers: dict[str, Provider]) -> None:
+    def test_a_provider_that_is_down_is_reported(self, guide: Guide, providers: dict[str, Provider]) -> None:
         providers["google"].fault("down", "token")
         answer = providers["google"].login(guide.url("/social/handle/google/loginurl"), as_="ann")
         refused(answer, 500, "inaccessible")
@@ -58,14 +58,14 @@ class TestOAuth2:
     def test_an_unknown_consumer_is_404(self, guide: Guide, path: str) -> None:
         refused(guide.visitor().get(path.format("unheard-of")), 404)
 
-    def test_a_callback_without_anything_is_400(self, guide: Guide, providers: dict[str, Provider]) -> None:
+    def test_a_callback_without_parameters_is_400(self, guide: Guide, providers: dict[str, Provider]) -> None:
         refused(guide.visitor().get("/social/handle/google"), 400)
         query = "consumer=twitter&consumer=github&code=x&state=y&access_token=z"
         refused(guide.visitor().get(f"/social/handle/google?{query}"), 400)
 
 
 class TestOAuth1:
-    def test_who_says_no_is_told_so(self, guide: Guide, providers: dict[str, Provider]) -> None:
+    def test_a_denial_is_reported(self, guide: Guide, providers: dict[str, Provider]) -> None:
         answer = providers["twitter"].login(guide.url("/twitter/login"), as_="ann", approve=False)
         refused(answer, 400)
 
@@ -74,7 +74,9 @@ class TestOAuth1:
         refused(answer, 404, "not a provider of OAuth 1")
         assert "Set-Cookie" not in answer.headers
 
-    def test_its_login_begins_nowhere_else(self, guide: Guide, providers: dict[str, Provider]) -> None:
+    def test_its_login_begins_only_at_its_own_endpoint(
+        self, guide: Guide, providers: dict[str, Provider]
+    ) -> None:
         answer = guide.visitor().get("/social/handle/twitter/loginurl")
         refused(answer, 404, "begin at /<consumer>/login")
         assert "Location" not in answer.headers

@@ -1,4 +1,4 @@
-"""What records show of one person's way through the solution."""
+"""Journal records of one person's use of the solution."""
 
 from tests.solutions.guide.visitors import PASSWORD, Guide
 
@@ -7,7 +7,7 @@ def test_no_record_shows_a_password_a_code_or_a_token(guide: Guide) -> None:
     person = guide.member()
     code = guide.link(person.email).rpartition("/")[2]
     assert len(code) == 40
-    person.get(f"/api/verfiy/{code}")  # a path that is not there
+    person.get(f"/api/verfiy/{code}")  # an unknown path
     person.get(f"/api/verify/%{ord(code[0]):02x}{code[1:]}")
     sid = person.sid
     person.post("/api/forgotten", email=person.email)

@@ -1,4 +1,4 @@
-"""The solution of the guides in a lab, and the people who use it by HTTPS alone."""
+"""The solution of the guides in a lab, and its users, who only use HTTPS."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ class Guide:
         return self.solution.url(path)
 
     def visitor(self) -> Visitor:
-        """Somebody who has no cookies."""
+        """Return a visitor without cookies."""
         return Visitor(self, self.lab.browser())
 
     def email(self) -> str:
-        """An address that nobody used before."""
+        """Return an unused address."""
         return f"person{next(self._count)}@example.com"
 
     def person(self) -> Person:
-        """Somebody with an active account, who is not logged in."""
+        """Return a person with an active account, not logged in."""
         visitor, email = self.visitor(), self.email()
         answer = visitor.post("/api/user/signup", email=email, name="Ann", password=PASSWORD)
         assert answer.status_code == 200, answer.text
@@ -45,19 +45,19 @@ class Guide:
         return Person(self, visitor.browser, email)
 
     def member(self) -> Person:
-        """Somebody who is logged in."""
+        """Return a person who is logged in."""
         person = self.person()
         assert person.log_in().status_code == 303
         return person
 
     def link(self, email: str) -> str:
-        """The link of the newest mail to an address."""
+        """Return the link of the newest mail to an address."""
         return self.lab.mailbox.find(to=email)[-1].links[-1]
 
 
 @dataclass
 class Visitor:
-    """Somebody with a browser, which follows no redirects here unless told to."""
+    """A visitor with a browser, which follows redirects only on request."""
 
     guide: Guide
     browser: Browser
@@ -76,7 +76,7 @@ class Visitor:
 
 @dataclass
 class Person(Visitor):
-    """Somebody with an active account."""
+    """A person with an active account."""
 
     email: str
 
@@ -85,17 +85,17 @@ class Person(Visitor):
 
     @property
     def id(self) -> int:
-        """Their id in the solution; they must be logged in."""
+        """Return the person's id in the solution; requires a login."""
         return int(self.get("/api/session/user").json()["id"])
 
     @property
     def sid(self) -> str:
-        """The user token that their browser holds."""
+        """Return the user token in the browser's cookie."""
         return self.browser.cookies.get("sid") or ""
 
 
 def refused(answer: httpx.Response, status: int, text: str = "") -> None:
-    """The answer must be a refusal: this status, and JSON with a message that holds `text`."""
+    """Assert that an answer is a refusal: this status, and JSON with a message that contains `text`."""
     assert answer.status_code == status, answer.text
     assert answer.headers["Content-Type"] == "application/json"
     assert text in answer.json()["message"]

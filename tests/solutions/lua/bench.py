@@ -1,4 +1,4 @@
-"""A LuaHost on a table, with all that it said and asked for written down."""
+"""A LuaHost on a workbench: its logs and service calls are recorded."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Service = Callable[[str, str, Any, Any], Awaitable[Any]]
 
 
 class Bench:
-    """host: under test; time: its lab seconds.
+    """host: the tested one; time: its lab seconds.
 
     calls: (service, operation, parameters, context) of each; logs: (level, text, context) of each.
     """
@@ -42,10 +42,10 @@ class Bench:
         return {"value": parameters["value"]} if "value" in parameters else {}
 
     async def result(self, source: str, **arguments: Any) -> LuaResult:
-        """What a script gives, with its arguments by name."""
+        """Return the result of a script with keyword arguments."""
         function = self.host.load("script", source, list(arguments), file="script.lua")
         return await self.host.run(function, *arguments.values(), context="context")
 
     async def value(self, source: str, **arguments: Any) -> Any:
-        """The value that a script returns."""
+        """Return the value that a script returns."""
         return (await self.result(source, **arguments)).value

@@ -1,6 +1,6 @@
-"""Scripts that want to hang, to fill the memory or to break out of their limits: (name, source, what may end them).
+"""Scripts that try to hang, fill the memory or escape their limits: (name, source, possible ends).
 
-What may end them: limits, `error` for a plain error, `ends` for a plain end.
+Possible ends: limits, `error` for a plain error, `ends` for a regular end.
 """
 
 LOOPS = {
@@ -89,11 +89,11 @@ METAMETHODS = {
     ),
 }
 
-# A script that knows where the stack ends can go where a look at the clock has no room.
+# A script that knows the end of the stack can get to where a check of the clock has no room.
 FIND_END = "local n = 0 local function f() n = n + 1 f() n = n end pcall(f) "
 DEEP = "local function deep(k, g) if k == 0 then while true do g() end end deep(k - 1, g) return k end "
 ALL = "while true do for d = n - 60, n + 20 do pcall(deep, d, %s) end end"
-# And it can get there at once, before the next look is due, by passing thousands of arguments on.
+# It can also get there at once, before the next check, by passing thousands of arguments on.
 FILL = (
     "local t, there = {} for i = 1, 7500 do t[i] = i end"
     " local function fill(n, ...) if n == 0 then there = true while true do end end return (fill(n - 1, ...)) end"
@@ -247,7 +247,7 @@ MEMORY = {
     "collector out of step": ("collectgarbage('setpause', 1e9) local t while true do t = {} end", "cpu"),
 }
 
-# What is slow with much data: it is put together with service calls in between.
+# Operations that are slow on much data, which is assembled with service calls in between.
 LIST = "t = {} for i = 1, 5e5 do t[i] = i if i % 5000 == 0 then Keystore.get{} end end "
 MAP = "m = {} for i = 1, 2 ^ 17 do m['k' .. i] = i if i % 2000 == 0 then Keystore.get{} end end "
 MUCH = {

@@ -1,4 +1,4 @@
-"""Runs have their globals, modules and random numbers to themselves, and leave them to later runs."""
+"""Environments of runs: each has its own globals, modules and random numbers, and later runs reuse them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MIXED = "x = n Foo.wait{} local seen = x x = nil return seen"
 
 
 class Gate:
-    """A service that answers once it is opened."""
+    """A service whose calls wait until a test opens it."""
 
     def __init__(self) -> None:
         self._open = asyncio.Event()
@@ -34,8 +34,8 @@ class Gate:
             await self._open.wait()
         return {}
 
-    async def held(self, count: int) -> None:
-        """Wait until so many calls wait."""
+    async def wait_for_count(self, count: int) -> None:
+        """Wait until `count` calls are waiting."""
         async with self.arrived:
             await self.arrived.wait_for(lambda: self.waiting >= count)
 
@@ -44,20 +44,20 @@ class Gate:
 
 
 async def overlapping(bench: Bench, gate: Gate, count: int, source: str = MIXED) -> list[Any]:
-    """What runs of one script give that all wait at the same time."""
+    """Return the results of concurrent runs of one script, which all wait at the same time."""
     function = bench.host.load("f", source, ["n"], publish=False)
     runs = [asyncio.create_task(bench.host.run(function, n)) for n in range(count)]
-    await gate.held(count)
+    await gate.wait_for_count(count)
     gate.open()
     return [result.value for result in await asyncio.gather(*runs)]
 
 
-async def test_globals_do_not_change_under_a_run_that_waits() -> None:
+async def test_globals_of_a_waiting_run_do_not_change() -> None:
     gate = Gate()
     assert await overlapping(Bench(service=gate), gate, 20) == list(range(20))
 
 
-async def test_locals_of_modules_neither() -> None:
+async def test_locals_of_modules_do_not_change_either() -> None:
     gate = Gate()
     modules = {
         "m": "local kept local M = {} function M.set(v) kept = v end function M.get() return kept end return M"
@@ -67,13 +67,13 @@ async def test_locals_of_modules_neither() -> None:
     assert await overlapping(bench, gate, 10, source) == list(range(10))
 
 
-async def test_runs_that_do_not_overlap_share_globals() -> None:
+async def test_runs_in_sequence_share_globals() -> None:
     bench = Bench()
     function = bench.host.load("f", "count = (count or 0) + 1 Foo.bar{} return count", publish=False)
     assert [(await bench.host.run(function)).value for _ in range(5)] == [1, 2, 3, 4, 5]
 
 
-async def test_after_runs_that_overlapped_the_oldest_environment_is_used_again() -> None:
+async def test_after_concurrent_runs_the_oldest_environment_is_reused() -> None:
     gate = Gate()
     bench = Bench(service=gate)
     await bench.value("owner = 'first'")
@@ -90,12 +90,12 @@ async def test_modules_run_again_in_each_environment_with_their_calls() -> None:
     assert [call[1] for call in bench.calls].count("loaded") == 5
 
 
-async def test_runs_beyond_the_bound_wait_in_order_and_make_no_environment() -> None:
+async def test_runs_beyond_the_limit_wait_in_order_and_create_no_environment() -> None:
     gate = Gate()
     bench = Bench(service=gate, limits=LuaLimits(runs=3))
     function = bench.host.load("f", "print(n) Foo.wait{} return n", ["n"], publish=False)
     runs = [asyncio.create_task(bench.host.run(function, n)) for n in range(20)]
-    await gate.held(3)
+    await gate.wait_for_count(3)
     for _ in range(20):
         await asyncio.sleep(0)
     assert (gate.waiting, bench.host._environments._made) == (3, 3)
@@ -105,12 +105,12 @@ async def test_runs_beyond_the_bound_wait_in_order_and_make_no_environment() -> 
     assert bench.host._environments._made == 3
 
 
-async def test_one_that_waits_for_its_turn_can_leave() -> None:
+async def test_a_waiting_run_can_be_cancelled() -> None:
     gate = Gate()
     bench = Bench(service=gate, limits=LuaLimits(runs=1))
     function = bench.host.load("f", "Foo.wait{} return n", ["n"], publish=False)
     runs = [asyncio.create_task(bench.host.run(function, n)) for n in range(3)]
-    await gate.held(1)
+    await gate.wait_for_count(1)
     runs[0].cancel()  # it has a turn
     runs[1].cancel()  # it waits for one
     gate.open()
@@ -118,9 +118,9 @@ async def test_one_that_waits_for_its_turn_can_leave() -> None:
     assert await bench.value("return 'free'") == "free"
 
 
-async def test_a_run_within_another_never_waits_for_what_that_holds() -> None:
+async def test_a_nested_run_never_waits_for_a_turn_that_its_caller_has() -> None:
     async def nested(_service: str, _operation: str, parameters: Any, _context: Any) -> Any:
-        """As a call of another solution does, which calls this one again, some of it in tasks and threads."""
+        """Make a nested call like another solution that calls this one again, partly in tasks and threads."""
         left = parameters["left"]
         if not left:
             return {"depth": 0}
@@ -153,7 +153,7 @@ async def test_few_idle_environments_are_kept() -> None:
     assert alive() == before + KEPT
 
 
-async def test_a_dropped_environment_is_freed_without_the_collector() -> None:
+async def test_a_dropped_environment_is_freed_without_the_garbage_collector() -> None:
     gate = Gate()
     bench = Bench(service=gate)
     made: list[weakref.ref[Any]] = []
@@ -168,12 +168,14 @@ async def test_a_dropped_environment_is_freed_without_the_collector() -> None:
     gc.disable()
     try:
         await overlapping(bench, gate, 3 * KEPT)
-        assert sum(reference() is not None for reference in made) == KEPT - 1  # and the first, made before
+        assert (
+            sum(reference() is not None for reference in made) == KEPT - 1
+        )  # and the first one, created before
     finally:
         gc.enable()
 
 
-async def test_a_script_that_is_loaded_later_is_in_all_of_them() -> None:
+async def test_a_script_loaded_later_is_in_all_environments() -> None:
     gate = Gate()
     bench = Bench(service=gate)
     await overlapping(bench, gate, KEPT)
@@ -187,19 +189,19 @@ async def test_a_script_that_is_loaded_later_is_in_all_of_them() -> None:
     )
 
 
-async def test_a_run_that_waits_keeps_what_was_unloaded_meanwhile() -> None:
+async def test_a_waiting_run_keeps_scripts_that_are_unloaded() -> None:
     gate = Gate()
     bench = Bench(service=gate)
     helper = bench.host.load("helper", "return 'there'")
     run = asyncio.create_task(bench.value("Foo.wait{} return helper()"))
-    await gate.held(1)
+    await gate.wait_for_count(1)
     bench.host.unload(helper)
     gate.open()
     assert await run == "there"
     assert await bench.value("return type(rawget(_G, 'helper'))") == "nil"
 
 
-async def test_what_does_not_compile_changes_nothing() -> None:
+async def test_a_script_that_does_not_compile_changes_nothing() -> None:
     bench = Bench(modules={"m": "M = 1"})
     await bench.value("kept = 1")
     with pytest.raises(LuaSyntaxError):
@@ -211,20 +213,20 @@ async def test_what_does_not_compile_changes_nothing() -> None:
     assert await bench.value("return {kept, M}") == [1, 1]
 
 
-async def test_memory_is_each_one_s() -> None:
-    """Eight runs that hold 5 MiB each, with 8 MiB for one."""
+async def test_the_memory_limit_is_per_run() -> None:
+    """Eight runs of 5 MiB each, with a limit of 8 MiB per run."""
     gate = Gate()
     bench = Bench(service=gate, limits=LuaLimits(memory_bytes=8 * 2**20))
     source = "local t = {} for i = 1, 50 do t[i] = ('x'):rep(1e5) .. i .. n end Foo.wait{} return #t"
     assert await overlapping(bench, gate, 8, source) == [50] * 8
 
 
-async def test_one_that_ran_out_of_memory_does_not_touch_others() -> None:
+async def test_a_run_out_of_memory_does_not_affect_others() -> None:
     gate = Gate()
     bench = Bench(service=gate, limits=LuaLimits(memory_bytes=4 * 2**20))
     await bench.value("owner = 'first'")
     waiting = asyncio.create_task(bench.value("Foo.wait{} return owner"))
-    await gate.held(1)
+    await gate.wait_for_count(1)
     with pytest.raises(LuaLimitError, match="memory limit"):
         await bench.value("kept = {} for i = 1, 1e6 do kept[i] = ('x'):rep(1000) .. i end")
     gate.open()
@@ -245,10 +247,10 @@ class TestNested:
         inner = bench.host.load("inner", source, ["n"], publish=False)
         return bench
 
-    async def test_it_has_an_environment_of_its_own(self) -> None:
+    async def test_it_has_its_own_environment(self) -> None:
         assert await self.bench().value("return Foo.run{n = 12}") == "121110987654321end"
 
-    async def test_at_once(self) -> None:
+    async def test_concurrent_nested_runs(self) -> None:
         bench = self.bench()
         function = bench.host.load("outer", "return Foo.run{n = 5}", publish=False)
         results = await asyncio.gather(*(bench.host.run(function) for _ in range(5)))
@@ -256,17 +258,17 @@ class TestNested:
 
 
 class TestEnds:
-    async def test_a_cancelled_run_gives_its_environment_back(self) -> None:
+    async def test_a_cancelled_run_returns_its_environment(self) -> None:
         gate = Gate()
         bench = Bench(service=gate)
         run = asyncio.create_task(bench.value("mine = 1 Foo.wait{} mine = 2"))
-        await gate.held(1)
+        await gate.wait_for_count(1)
         run.cancel()
         with pytest.raises(asyncio.CancelledError):
             await run
         assert await bench.value("return mine") == 1
 
-    async def test_so_does_one_that_a_service_ends(self) -> None:
+    async def test_a_run_ended_by_a_service_returns_its_environment(self) -> None:
         async def broken(*_: object) -> object:
             raise ZeroDivisionError
 
@@ -276,12 +278,12 @@ class TestEnds:
                 await bench.value("n = (n or 0) + 1 Foo.bar{}")
         assert await bench.value("return n") == 3
 
-    async def test_clear_forgets_globals_and_lets_runs_end(self) -> None:
+    async def test_clear_drops_globals_and_lets_runs_end(self) -> None:
         gate = Gate()
         bench = Bench(service=gate, modules={"m": "M = 'module'"})
         await bench.value("kept = 1")
         run = asyncio.create_task(bench.value("mine = kept Foo.wait{} return mine"))
-        await gate.held(1)
+        await gate.wait_for_count(1)
         bench.host.clear()
         assert await bench.value("return {type(kept), type(mine), M}") == ["nil", "nil", "module"]
         gate.open()
@@ -292,7 +294,7 @@ class TestEnds:
         gate = Gate()
         bench = Bench(service=gate)
         runs = [asyncio.create_task(bench.value("Foo.wait{} print('on')")) for _ in range(3)]
-        await gate.held(3)
+        await gate.wait_for_count(3)
         bench.host.close()
         gate.open()
         results = await asyncio.gather(*runs, return_exceptions=True)
@@ -303,14 +305,14 @@ class TestEnds:
 class TestRandom:
     DRAW = "math.randomseed(1) local t = {} for i = 1, 100 do t[i] = math.random() end return t"
 
-    async def test_a_seed_gives_each_run_of_a_script_a_stream_of_its_own(self) -> None:
+    async def test_a_seed_gives_each_run_of_a_script_its_own_stream(self) -> None:
         first, again = Bench(random_seed=7), Bench(random_seed=7)
         one = [await first.value(self.DRAW) for _ in range(3)]
         assert [await again.value(self.DRAW) for _ in range(3)] == one
         assert len({number for numbers in one for number in numbers}) == 300
         assert await Bench(random_seed=8).value(self.DRAW) not in one
 
-    async def test_other_scripts_and_overlaps_do_not_disturb_it(self) -> None:
+    async def test_other_scripts_and_concurrent_runs_do_not_affect_it(self) -> None:
         async def draw(source: str, others: int) -> list[Any]:
             gate = Gate()
             bench = Bench(service=gate)
@@ -318,7 +320,7 @@ class TestRandom:
                 "other", "Foo.wait{} return math.random()", file="other.lua", publish=False
             )
             runs = [asyncio.create_task(bench.host.run(other)) for _ in range(others)]
-            await gate.held(others)
+            await gate.wait_for_count(others)
             values = [await bench.value(source) for _ in range(2)]
             gate.open()
             await asyncio.gather(*runs)
@@ -326,13 +328,13 @@ class TestRandom:
 
         assert await draw(self.DRAW, 0) == await draw(self.DRAW, 5)
 
-    async def test_clear_begins_the_streams_anew(self) -> None:
+    async def test_clear_restarts_the_streams(self) -> None:
         bench = Bench(random_seed=7)
         story = [await bench.value(self.DRAW) for _ in range(2)]
         bench.host.clear()
         assert [await bench.value(self.DRAW) for _ in range(2)] == story
 
-    async def test_without_a_seed_nothing_comes_again(self) -> None:
+    async def test_without_a_seed_no_number_repeats(self) -> None:
         seen = [tuple(await Bench(random_seed=None).value(self.DRAW)) for _ in range(3)]
         assert len({number for numbers in seen for number in numbers}) == 300
 
@@ -353,7 +355,7 @@ class TestRandom:
         assert 0 <= low < 0.01
         assert 0.99 < high < 1
         assert len(counts) == 6
-        assert all(800 < count < 1200 for count in counts)  # 1000, with a deviation of 29
+        assert all(800 < count < 1200 for count in counts)  # 1000, with a standard deviation of 29
 
     @cases(
         ("call", "reason"),

@@ -1,4 +1,4 @@
-"""Loading and running scripts: arguments, results, shared globals, modules, errors with their place."""
+"""Loading and running scripts: arguments, results, shared globals, modules, and errors with their place."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def test_arguments_and_the_value() -> None:
     assert 0 < result.cpu_seconds < 0.2
 
 
-async def test_nothing_returned_is_none_and_only_the_first_value_counts() -> None:
+async def test_no_result_is_none_and_only_the_first_value_counts() -> None:
     bench = Bench()
     assert await bench.value("") is None
     assert await bench.value("return") is None
@@ -40,7 +40,7 @@ async def test_a_missing_argument_is_nil() -> None:
 
 
 class TestReadback:
-    """An endpoint's response: fields set in it, or a new table in its place."""
+    """The response of an endpoint: fields set by the script, or a new table in its place."""
 
     @cases(
         ("source", "value", "response"),
@@ -68,7 +68,7 @@ class TestReadback:
         result = await bench.host.run(function, 1, 2)
         assert (result.value, result.readback) == (0, {"a": 2, "b": 1})
 
-    async def test_each_run_has_its_own(self) -> None:
+    async def test_each_run_has_its_own_response(self) -> None:
         async def slow(*_: object) -> object:
             await asyncio.sleep(0)
             return {}
@@ -109,7 +109,7 @@ async def test_solutions_share_nothing() -> None:
     assert await two.value("return tostring(leak) .. tostring(string.leak)") == "nilnil"
 
 
-async def test_a_script_that_was_unloaded() -> None:
+async def test_an_unloaded_script_is_gone() -> None:
     bench = Bench()
     function = bench.host.load("f", "return 1")
     bench.host.unload(function)
@@ -128,7 +128,7 @@ async def test_a_script_loaded_again_replaces_the_global() -> None:
 
 
 @cases("name", ["a b", "a-b", "1a", "", "a)end--", "a\n"])
-def test_names_that_are_none(name: str) -> None:
+def test_invalid_names_are_refused(name: str) -> None:
     host = Bench().host
     with pytest.raises(LabError, match="cannot be a name"):
         host.load(name, "")
@@ -141,7 +141,7 @@ def test_names_that_are_none(name: str) -> None:
 
 
 class TestErrors:
-    """Texts carry the script and its line as the author counts it."""
+    """Errors have the script and the author's line number."""
 
     async def test_runtime_error(self) -> None:
         with pytest.raises(LuaError) as caught:
@@ -176,12 +176,12 @@ class TestErrors:
                 "local function g() return nil + 1 end\n\nreturn g()",
                 "f:7: attempt to perform arithmetic on a nil value",
             ),
-            ("\nreturn error('boom')", "boom"),  # Lua itself does not know which line called it
+            ("\nreturn error('boom')", "boom"),  # Lua itself does not know the calling line
             ("local function g()\n return error('boom')\nend\nreturn g()", "boom"),
             ("return Keystore.get(1, 2)", "arguments must be a table"),
         ],
     )
-    async def test_a_tail_call_is_told_with_its_own_line_or_none(
+    async def test_an_error_in_a_tail_call_has_its_own_line_or_none(
         self, readback: tuple[str, ...], source: str, text: str
     ) -> None:
         bench = Bench()
@@ -240,7 +240,7 @@ class TestErrors:
 
 
 class TestModules:
-    """Old style: a global table. New style: a table returned, taken with require."""
+    """Modules: the old style sets a global table, the new one returns a table for require."""
 
     async def test_both_styles(self) -> None:
         modules = {
@@ -265,21 +265,21 @@ class TestModules:
         assert [(await bench.host.run(function)).value for _ in range(5)] == ["v"] * 5
         assert len(bench.calls) == 1
 
-    async def test_what_require_gives(self) -> None:
+    async def test_the_result_of_require(self) -> None:
         bench = Bench(modules={"deep.named": "named = 5", "nothing": "", "no": "return false"})
         source = "return {require('deep.named'), require('nothing'), require('no')}"
         assert await bench.value(source) == [5, True, False]
 
-    async def test_require_of_what_is_not_there(self) -> None:
+    async def test_require_of_an_unknown_module(self) -> None:
         with pytest.raises(LuaError, match=r"^script\.lua:1: module 'x' not found$"):
             await Bench().value("local x = require('x') return x")
 
-    async def test_a_loop(self) -> None:
+    async def test_a_cycle(self) -> None:
         bench = Bench(modules={"a": "require('b')", "b": "require('a')"})
         with pytest.raises(LuaError, match=r"modules require one another in a loop: 'a'"):
             await bench.value("return 1")
 
-    async def test_an_error_in_a_module_is_the_run_s_and_the_next_run_tries_again(self) -> None:
+    async def test_an_error_in_a_module_ends_the_run_and_the_next_run_tries_again(self) -> None:
         bench = Bench(modules={"a": "tries = (tries or 0) + 1 if tries < 3 then error('not yet') end"})
         for _ in range(2):
             with pytest.raises(LuaError, match=r"^modules/a\.lua:1: not yet$"):
@@ -297,12 +297,12 @@ class TestModules:
         bench.host.add_module("b", "return 3")
         assert await bench.value("return {A, require('b')}") == [2, 3]
 
-    async def test_what_the_module_is_given(self) -> None:
+    async def test_the_arguments_of_a_module(self) -> None:
         assert await Bench(modules={"a.b": "name = ..."}).value("return name") == "a.b"
 
 
 class TestClose:
-    async def test_a_closed_host_says_so(self) -> None:
+    async def test_a_closed_host_raises(self) -> None:
         bench = Bench()
         function = bench.host.load("f", "")
         bench.host.close()
@@ -312,7 +312,7 @@ class TestClose:
         with pytest.raises(LabError, match="closed"):
             bench.host.load("g", "")
 
-    async def test_a_run_that_waits_ends_once_it_is_answered(self) -> None:
+    async def test_a_waiting_run_ends_with_its_answer(self) -> None:
         answer = asyncio.get_running_loop().create_future()
 
         async def wait(*_: object) -> object:
@@ -339,7 +339,7 @@ class TestClose:
         assert alive() == before
 
 
-async def test_what_write_log_raises_comes_out_and_harms_nobody() -> None:
+async def test_an_exception_of_write_log_is_raised_and_affects_no_other_run() -> None:
     bench = Bench()
 
     def broken(*_: object) -> None:
@@ -351,13 +351,13 @@ async def test_what_write_log_raises_comes_out_and_harms_nobody() -> None:
     assert await bench.value("return 1") == 1
 
 
-def test_the_package_does_not_load_luajit_before_it_is_used() -> None:
+def test_luajit_is_loaded_at_first_use() -> None:
     code = "import sys, labkit.solutions.lua; sys.exit(any('lupa' in name for name in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_the_allocator_s_limit_works_on_this_lupa() -> None:
-    """Everything about memory rests on it, and lupa's documentation says that 64-bit LuaJIT has none."""
+    """All memory limits rely on it, and lupa's documentation says that 64-bit LuaJIT has none."""
     lupa = luajit()
 
     lua = lupa.LuaRuntime(max_memory=0)

@@ -1,4 +1,4 @@
-"""What scripts find besides Lua itself, and standard functions that are labkit's own."""
+"""Globals of scripts beyond Lua's own, and standard functions that labkit replaces."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from tests.solutions.lua.bench import Bench
 
 
 class TestTime:
-    """os runs on lab time, in UTC."""
+    """os uses lab time, in UTC."""
 
-    async def test_time_is_the_lab_s(self) -> None:
+    async def test_time_is_lab_time(self) -> None:
         bench = Bench()
         function = bench.host.load("f", "return {os.time(), os.clock(), os.date('!%H:%M:%S')}")
         assert (await bench.host.run(function)).value == [1_700_000_000, 0, "22:13:20"]
@@ -58,7 +58,7 @@ class TestTime:
 
     @given(st.integers(-11_676_096_000, 29_348_352_000))
     def test_time_of_any_date(self, seconds: int) -> None:
-        """Of the years 1600 to 2900."""
+        """For the years 1600 to 2900."""
         moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
         bench = Bench()
         source = "return {os.time(t), os.date('!%Y-%m-%d %H:%M:%S', os.time(t))}"
@@ -112,7 +112,7 @@ class TestPrintAndLog:
         await bench.value(source)
         assert bench.logs == [("print", text, "context")]
 
-    async def test_tables_without_a_form_in_json_have_their_address(self) -> None:
+    async def test_tables_that_json_cannot_represent_have_their_address(self) -> None:
         bench = Bench()
         await bench.value("print({print}, print)")
         assert bench.logs[0][1].startswith("table: 0x")
@@ -131,7 +131,7 @@ class TestPrintAndLog:
         await bench.value("print(('x'):rep(11)) print(('y'):rep(10))")
         assert [text for _, text, _ in bench.logs] == ["x" * 10 + "…", "y" * 10]
 
-    async def test_tostring_that_gives_no_text(self) -> None:
+    async def test_tostring_that_returns_no_text(self) -> None:
         with pytest.raises(LuaError, match="'tostring' must return a string"):
             await Bench().value("print(setmetatable({}, {__tostring = function() return 1 end}))")
 
@@ -162,7 +162,7 @@ class TestSeed:
     async def test_any_seed(self, seed: int) -> None:
         assert 0 <= await Bench(random_seed=seed).value("return math.random()") < 1
 
-    async def test_pairs_goes_in_order_of_the_keys(self) -> None:
+    async def test_pairs_is_in_order_of_the_keys(self) -> None:
         source = """
             local t, seen = {[10] = 1, [2] = 1, [-1.5] = 1, zebra = 1, apple = 1, [true] = 1}
             seen = {}
@@ -186,7 +186,7 @@ class TestSeed:
         assert await Bench(random_seed=random_seed).value(source) == [50]
 
     @pytest.mark.parametrize("random_seed", [None, 7])
-    async def test_pairs_of_what_is_no_table(self, random_seed: int | None) -> None:
+    async def test_pairs_of_other_values_than_tables(self, random_seed: int | None) -> None:
         with pytest.raises(LuaError) as caught:
             await Bench(random_seed=random_seed).value("for k in pairs(nil) do end")
         assert caught.value.message == "script.lua:1: bad argument #1 to 'pairs' (table expected, got nil)"
@@ -211,8 +211,8 @@ class TestTables:
         assert self.sorted(values, "table.sort(x)") == sorted(values)
 
     @given(st.lists(st.integers(0, 5), max_size=100), st.sampled_from(ORDERS))
-    def test_sort_as_lua_does_it(self, values: list[int], less: str) -> None:
-        """Equal items come out in the same order, and an order that contradicts itself is the same error."""
+    def test_sort_equals_luas(self, values: list[int], less: str) -> None:
+        """Equal items have the same order, and a contradictory comparison raises the same error."""
         pairs = [[value, at] for at, value in enumerate(values)]
         source = f"""
             local ok, problem = pcall(table.sort, x, {less})
@@ -280,11 +280,11 @@ class TestTables:
             await Bench().value(f"local x = {source}")
         assert caught.value.message == f"script.lua:1: {reason}"
 
-    async def test_sort_of_what_cannot_be_compared(self) -> None:
+    async def test_sort_of_values_that_cannot_be_compared(self) -> None:
         with pytest.raises(LuaError, match="attempt to compare"):
             await Bench().value("table.sort({1, 'x'})")
 
-    async def test_a_text_that_is_larger_than_the_memory_at_hand(self) -> None:
+    async def test_a_text_larger_than_the_available_memory(self) -> None:
         source = """
             local t = {}
             for i = 1, 100 do t[i] = ('x'):rep(50000) end

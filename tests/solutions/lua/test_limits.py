@@ -1,4 +1,4 @@
-"""Scripts that want to hang or to fill the memory: each ends within its budget, and harms nobody.
+"""Limits of scripts that hang or fill the memory: each ends within its limits, and affects no other.
 
 Time is CPU time of the thread, so that a busy machine does not fail a test.
 """
@@ -18,11 +18,11 @@ from tests.solutions.lua.bench import Bench
 from tests.solutions.lua.hostile import SCRIPTS
 
 CPU = size(20, 200) / 1000
-OVER = 0.15  # seconds that a script may keep the loop beyond its share of 0.02: so others wait 0.25 at most
+OVER = 0.15  # seconds that a script may block the loop beyond its share of 0.02: so others wait 0.25 at most
 
 
 async def outcome(host: LuaHost, source: str) -> str:
-    """How a script ended."""
+    """Return how a script ended."""
     try:
         await host.run(host.load("hostile", source))
     except LuaLimitError as error:
@@ -33,7 +33,7 @@ async def outcome(host: LuaHost, source: str) -> str:
 
 
 class Stopwatch:
-    """A service that starts a clock anew at every call."""
+    """A service that restarts a clock at every call."""
 
     began = 0.0
 
@@ -51,19 +51,19 @@ class Stopwatch:
 @pytest.mark.parametrize("name", SCRIPTS)
 async def test_hostile(name: str) -> None:
     source, expected = SCRIPTS[name]
-    # It takes a while to get to the end of a stack; and what ends by itself is not to be cut off on a busy machine.
+    # Reaching the end of a stack takes time; and a regular end must not be cut off on a busy machine.
     cpu = max(CPU, 0.1 if "cpu" not in expected.split() else 0.05 if name.startswith("stack") else 0)
     watch = Stopwatch()
     bench = Bench(limits=LuaLimits(cpu_seconds=cpu), service=watch)
     source_of_good = "local t = {} for i = 1, 100 do t[i] = i end return #t + Keystore.get{value = 1}.value"
     good = bench.host.load("good", source_of_good, publish=False)
     times = []
-    for _ in range(2):  # once more with what the first left behind
+    for _ in range(2):  # once more with the state that the first run left
         watch.start()
         assert await outcome(bench.host, source) in expected.split()
         times.append(watch.read())
-    assert min(times) < max(cpu, 0.05) + OVER  # even CPU time is longer on a machine that is busy
-    if name != "metamethods: index of globals":  # these belong to the solution, which has spoilt them
+    assert min(times) < max(cpu, 0.05) + OVER  # on a busy machine even CPU time is longer
+    if name != "metamethods: index of globals":  # these belong to the solution, which has corrupted them
         assert (await bench.host.run(good)).value == 101
 
 
@@ -84,7 +84,7 @@ async def test_the_limit_counts_between_two_service_calls() -> None:
     assert result.cpu_seconds > 0.1
 
 
-async def test_what_is_said_and_where() -> None:
+async def test_the_error_has_reason_and_place() -> None:
     bench = Bench(limits=LuaLimits(cpu_seconds=0.01))
     with pytest.raises(LuaLimitError) as caught:
         await bench.value("local function spin()\n  while true do end\nend\nspin()")
@@ -92,7 +92,7 @@ async def test_what_is_said_and_where() -> None:
     assert "script.lua:2: in function 'spin'" in caught.value.traceback
 
 
-async def test_many_coroutines_one_after_the_other_are_no_bomb() -> None:
+async def test_many_successive_coroutines_are_allowed() -> None:
     bench = Bench(limits=LuaLimits(coroutines=100, cpu_seconds=1))
     source = "local n = 0 for i = 1, 5000 do n = n + coroutine.wrap(function() return 1 end)() end return n"
     assert await bench.value(source) == 5000
@@ -110,7 +110,7 @@ class TestMemory:
         end
     """
 
-    async def test_globals_that_fill_it_are_given_up(self) -> None:
+    async def test_globals_that_fill_the_memory_are_dropped(self) -> None:
         bench = Bench(
             limits=self.LIMITS, modules={"m": "Module = {loaded = (rawget(_G, 'Module') and 2 or 1)}"}
         )
@@ -121,7 +121,7 @@ class TestMemory:
         assert level == "error"
         assert text.startswith("the scripts were started anew, without their globals: these held ")
 
-    async def test_runs_that_wait_go_on_with_what_they_have(self) -> None:
+    async def test_waiting_runs_continue_with_their_memory(self) -> None:
         gate = asyncio.Event()
 
         async def wait(*_: object) -> object:
@@ -136,7 +136,7 @@ class TestMemory:
         gate.set()
         assert await run == 6
 
-    async def test_garbage_is_not_held_against_a_script(self) -> None:
+    async def test_garbage_does_not_count(self) -> None:
         bench = Bench(limits=self.LIMITS)
         for _ in range(10):
             assert (
@@ -161,7 +161,7 @@ class TestMemory:
             "return to_json(from_json('[1,{\"a\":null}]'))",
         ],
     )
-    async def test_nothing_worse_than_an_error_when_it_is_short(self, then: str, spare: int) -> None:
+    async def test_too_little_memory_is_only_an_error(self, then: str, spare: int) -> None:
         """An allocation that failed outside of a protected call would end the process."""
         bench = Bench(limits=self.LIMITS, service=self.large)
         source = f"local spare = ('s'):rep({spare}) {self.FILL} spare = nil {then}"
@@ -176,13 +176,13 @@ class TestMemory:
         return {"value": "x" * 100_000, "list": [{} for _ in range(1000)]}
 
 
-def test_what_is_documented_as_the_default() -> None:
+def test_the_documented_defaults() -> None:
     limits = LuaLimits()
     assert (limits.cpu_seconds, limits.cpu_total_seconds, limits.memory_bytes) == (2.0, 10.0, 64 * 2**20)
 
 
 @pytest.mark.parametrize("small", [False, True])
-async def test_what_runs_before_left_takes_no_memory_from_the_next(small: bool) -> None:
+async def test_garbage_of_earlier_runs_does_not_count_for_the_next(small: bool) -> None:
     argument: list[object] = [[] for _ in range(80_000)] if small else [{"a": [n]} for n in range(20_000)]
     bench = Bench(limits=LuaLimits(memory_bytes=8 * 2**20))
     function = bench.host.load("f", "return #a", ["a"])

@@ -1,4 +1,4 @@
-"""string.find, match, gmatch and gsub: labkit's own matcher must agree with LuaJIT's in everything but time."""
+"""string.find, match, gmatch and gsub: labkit's own matcher equals LuaJIT's in everything but time."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ replacements = st.sampled_from(["", "x", "<%0>", "%1", "%1-%2", "%%", "a%", "%9"
 
 
 def table() -> str:
-    """Lua that puts FUNCTIONS into a table."""
+    """Return Lua code of a table of FUNCTIONS."""
     functions = (f"[{name!r}] = function(s, p, r, at) return {code} end" for name, code in FUNCTIONS.items())
     return f"functions = {{{','.join(functions)}}}"
 
 
 @cache
 def native() -> Any:
-    """LuaJIT's own string library, and nothing of labkit."""
+    """Return LuaJIT's own string library, without labkit."""
     lua = luajit().LuaRuntime(encoding="latin-1")
     source = "function(name, s, p, r, at) return functions[name](s, p, r, at) end"
     functions = ",".join(
@@ -95,7 +95,7 @@ ALONE = {
     "pattern.linear = light and is_linear(items)": "pattern.linear = false",
     "pattern.tail = light and is_tail(items)": "",
 }
-VARIANTS = {  # what is replaced in cost.lua
+VARIANTS = {  # functions that are replaced in cost.lua
     "as it is: most go to the native functions": {},
     "where the pattern allows any length": NONE,
     "one place at a time where the pattern allows it": ALONE,
@@ -117,21 +117,21 @@ class TestAgainstTheNativeOnes:
         self.check(variant, "find", s, p, "", None)
 
     def check(self, variant: str, name: str, s: str, p: str, r: str, at: int | None) -> None:
-        expected, found, again = (  # again: by what the first call found out about the pattern
+        expected, found, again = (  # again, with the parsed pattern that the first call cached
             re.sub(r"string:\S* ?\S*:\d+: ", "string:", functions(name, latin(s), latin(p), latin(r), at))
             for functions in (native(), library(variant), library(variant))
         )
         assert again == found
         if found.startswith("false") and ("pattern" in found or "capture" in found):
-            # A malformed pattern is refused at once, even where matching would have ended before it got there,
-            # or found another fault first.
+            # A malformed pattern is refused at once, even if matching would end before its error,
+            # or find another error first.
             assert not expected.startswith("false") or "pattern" in expected or "capture" in expected
         else:
             assert found == expected
 
 
 def state(variant: str) -> Any:
-    """A Lua state of its own with the parts of the prelude that make `mine`, and nothing else."""
+    """Return a Lua state of its own with only the parts of the prelude that define `mine`."""
     lua = luajit().LuaRuntime(encoding="latin-1")
 
     def part(name: str) -> Any:
@@ -168,8 +168,8 @@ LINES = [
     "a;b,c",
     "x=1",
     "%41%42,1",
-] * 3000  # far more than any call may take unseen
-THROUGH = {  # a text from place to place, by what a search gives
+] * 3000  # far more than any call may run without a check
+THROUGH = {  # go through a text, from match to match
     "find": "local at, n, out = 1, 0, 0 while true do local from, to, a = string.find(s, p, at) if not from then break"
     " end n, out = n + 1, out + from + to + #tostring(a) at = math.max(to, from) + 1 end return n, out",
     "match": "local out = {} for at = -7, #s + 9, 997 do local a, b = string.match(s, p, at)"
@@ -197,13 +197,13 @@ class TestLongTexts:
             ",()",
         ],
     )
-    def test_from_match_to_match_as_the_native_ones(self, name: str, p: str) -> None:
+    def test_successive_matches_equal_the_native_ones(self, name: str, p: str) -> None:
         lua = state("as it is: most go to the native functions")
         of = lua.eval(f"function(string) return function(s, p) {THROUGH[name]} end end")
         given = "\n".join(LINES) + "\n", p
         assert of(lua.globals().mine)(*given) == of(lua.globals().string)(*given)
 
-    async def test_one_that_was_searched_takes_no_memory_from_the_next_run(self) -> None:
+    async def test_a_searched_text_uses_no_memory_of_the_next_run(self) -> None:
         bench = Bench(limits=LuaLimits(memory_bytes=18 * 2**20))
         for n in range(3):
             assert await bench.value(f"return (('x{n}'):rep(3.5e6):find('(.-)x', 2))") == 2
@@ -223,8 +223,8 @@ INSTRUCTIONS = """
 """
 
 
-class TestWhatTheyAdd:
-    """Time is mostly that of the instructions which run beside the native function, and these can be counted."""
+class TestCost:
+    """Their cost is mostly that of the instructions beside the native function, which can be counted."""
 
     @cases(
         ("call", "most"),
@@ -253,7 +253,7 @@ class TestWhatTheyAdd:
         assert (mine - native_ones) / 100 <= most
 
 
-class TestAsScriptsUseThem:
+class TestInScripts:
     @cases(
         ("source", "value"),
         [
@@ -299,7 +299,7 @@ class TestAsScriptsUseThem:
 
     @given(st.integers(0, size(1000, 4000)))
     def test_long_texts_with_common_patterns(self, length: int) -> None:
-        """These go through the matcher for their length, and end well within the limits."""
+        """These use labkit's matcher because of their length, and end well within the limits."""
         bench = Bench(limits=LuaLimits(cpu_seconds=2, pattern_steps=10_000_000))
         text = " " + "word " * length
         source = """

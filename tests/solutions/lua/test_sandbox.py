@@ -1,4 +1,4 @@
-"""What scripts cannot reach."""
+"""Sandbox of scripts: values and functions that they cannot reach."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GLOBALS = """
 """.split()
 
 
-async def test_these_globals_and_no_others() -> None:
+async def test_scripts_have_only_these_globals() -> None:
     assert await Bench().value(NAMES_OF % "_G") == GLOBALS
 
 
@@ -34,7 +34,7 @@ async def test_these_globals_and_no_others() -> None:
         ("json", "parse stringify"),
     ],
 )
-async def test_these_functions_and_no_others(library: str, names: str) -> None:
+async def test_a_library_has_only_these_functions(library: str, names: str) -> None:
     assert await Bench().value(NAMES_OF % library) == names.split()
 
 
@@ -42,18 +42,18 @@ async def test_these_functions_and_no_others(library: str, names: str) -> None:
     "name",
     "io debug package dofile loadfile jit ffi newproxy python module gcinfo arg part budget".split(),
 )
-async def test_gone(name: str) -> None:
+async def test_removed_functions_are_nil(name: str) -> None:
     assert await Bench().value(f"return type({name})") == "nil"
 
 
 @cases("name", ["ffi", "io", "debug", "jit", "string.buffer", "table.new", "package", "os", "_G"])
-async def test_require_gives_modules_of_the_solution_only(name: str) -> None:
+async def test_require_finds_only_modules_of_the_solution(name: str) -> None:
     with pytest.raises(LuaError, match="not found"):
         await Bench().value(f"return require('{name}')")
 
 
 class TestBytecode:
-    """Crafted bytecode escapes from any Lua."""
+    """Crafted bytecode could escape from any Lua."""
 
     @cases(
         "load",
@@ -66,7 +66,7 @@ class TestBytecode:
         ],
     )
     async def test_is_not_loaded(self, load: str) -> None:
-        """The code is what string.dump makes of an empty function."""
+        """The bytecode is string.dump of an empty function."""
         dumped = luajit().LuaRuntime(encoding=None).eval("string.dump(function() end)")
         source = f"i = 0 local chunk, problem = {load} return {{type(chunk), problem}}"
         assert await Bench().value(source, code=dumped) == ["nil", "attempt to load bytecode"]
@@ -112,7 +112,7 @@ class TestLoad:
 @cases(
     "source",
     [
-        # The global table of the host, by all ways known.
+        # The global table of the host, by all known ways.
         "return getmetatable(_G).__index.io == nil",
         "return (function() return io end)() == nil",
         "return coroutine.wrap(function() return io end)() == nil",
@@ -124,25 +124,25 @@ class TestLoad:
             " if not walk(k) or not walk(v) then return false end end return walk(getmetatable(t)) end"
             " return walk(_G) and walk(getmetatable('')) and walk(getmetatable(_G))"
         ),
-        # Texts: their metatable is a stand-in, their methods those of the sandbox.
+        # Texts: their metatable is a copy, their methods are the sandbox's.
         "return getmetatable('').__index == string",
         "getmetatable('').__index = nil return ('x'):upper() == 'X'",
         "return not pcall(setmetatable, 'x', {})",
         "return getmetatable('').__gc == nil and ('x').dump == nil",
-        # Things of Python are none: callables are plain functions, errors plain texts.
+        # No Python objects: callables are plain functions, errors plain texts.
         "return type(print) == 'function' and type(os.time) == 'function' and type(log.info) == 'function'",
         "return type(select(2, pcall(os.time, {}))) == 'string'",
-        # Numbers that are cdata have no library behind them.
+        # Numbers that are cdata have no library.
         "return not pcall(function() return (1LL).typeof end)",
         "return getmetatable(1LL) == 'ffi'",
         "return collectgarbage('stop') == 0 and collectgarbage('count') > 0",
     ],
 )
-async def test_ways_out(source: str) -> None:
+async def test_no_way_out(source: str) -> None:
     assert await Bench().value(source) is True
 
 
-async def test_no_userdata_is_in_reach() -> None:
+async def test_no_userdata_can_be_reached() -> None:
     source = """
         local seen, found = {}, {}
         local function walk(value, path)
@@ -166,7 +166,7 @@ async def test_no_userdata_is_in_reach() -> None:
 
 
 class TestSharedGlobals:
-    """What one script does to the globals, others of the solution see; the host does not mind."""
+    """Changes of globals by one script are visible to the solution's other scripts, not to the host."""
 
     @cases(
         "source",
@@ -183,7 +183,7 @@ class TestSharedGlobals:
             "for k in pairs(getmetatable(from_json('[]'))) do getmetatable(from_json('[]'))[k] = nil end",
         ],
     )
-    async def test_spoilt(self, source: str) -> None:
+    async def test_corrupted_globals_do_not_affect_the_host(self, source: str) -> None:
         bench = Bench(modules={"m": ""})
         good = bench.host.load(
             "good", "local r = Keystore.get{value = event} return r", ["event"], publish=False
@@ -194,8 +194,8 @@ class TestSharedGlobals:
         with pytest.raises(LuaError, match="bad:1"):
             await bench.host.run(bench.host.load("bad", "local x = nil + 1", publish=False))
 
-    async def test_names_that_were_not_declared(self) -> None:
-        """strict.lua and its like: services are found nevertheless."""
+    async def test_undeclared_names(self) -> None:
+        """Modules such as strict.lua: services are found nevertheless."""
         source = """
             setmetatable(_G, {
               __index = function(_, name) error("undeclared " .. name, 2) end,
@@ -214,7 +214,7 @@ class TestSharedGlobals:
 
 
 class TestEnvironmentsOfFunctions:
-    """getfenv and setfenv, as in Lua 5.1, but for the host's globals."""
+    """getfenv and setfenv equal Lua 5.1's, except for the host's globals."""
 
     @cases(
         ("source", "value"),
@@ -259,7 +259,7 @@ class TestEnvironmentsOfFunctions:
     async def test_as_in_lua(self, source: str, value: object) -> None:
         assert await Bench().value(source) == value
 
-    async def test_no_level_leads_to_the_host_s_globals(self) -> None:
+    async def test_no_level_returns_the_hosts_globals(self) -> None:
         source = """
             local function look(into)
               for level = 0, 60 do

@@ -1,4 +1,4 @@
-"""Scripts leave the loop to others."""
+"""Scheduling of scripts: they leave the loop to other tasks."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tests.solutions.lua.bench import Bench
 
 
 class Watch:
-    """Counts iterations of the loop, and the longest CPU time of one: a busy machine does not lengthen that.
+    """Counts iterations of the loop, and the longest CPU time of one, which a busy machine does not lengthen.
 
-    Python's collector does, by 0.1 s with all that a test run holds, so it waits meanwhile.
+    Python's garbage collector does, by 0.1 s with all objects of a test run, so it is off meanwhile.
     """
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ async def watch() -> AsyncIterator[Watch]:
     gc.enable()
 
 
-async def test_a_script_with_endless_ready_calls_leaves_the_loop_in_between(watch: Watch) -> None:
+async def test_a_script_with_endless_immediate_calls_yields_to_the_loop(watch: Watch) -> None:
     bench = Bench(limits=LuaLimits(cpu_total_seconds=0.15))
     with pytest.raises(
         LuaLimitError, match=r"CPU limit: 0\.1[5-9]. s in one run, more than 0\.15 s"
@@ -61,7 +61,7 @@ async def test_a_script_with_endless_ready_calls_leaves_the_loop_in_between(watc
     assert watch.iterations > 4
 
 
-async def test_many_busy_scripts_at_once_leave_the_loop_in_between(watch: Watch) -> None:
+async def test_many_busy_concurrent_scripts_yield_to_the_loop(watch: Watch) -> None:
     bench = Bench(limits=LuaLimits(cpu_seconds=0.05))
     function = bench.host.load("busy", "while true do end")
     results = await asyncio.gather(*(bench.host.run(function) for _ in range(8)), return_exceptions=True)
@@ -70,7 +70,7 @@ async def test_many_busy_scripts_at_once_leave_the_loop_in_between(watch: Watch)
     assert watch.longest < 0.05 + 0.05 + Scheduler.SHARE
 
 
-async def test_short_scripts_cost_no_next(watch: Watch) -> None:
+async def test_short_scripts_do_not_yield(watch: Watch) -> None:
     bench = Bench()
     function = bench.host.load("f", "return 1")
     before = watch.iterations
@@ -84,7 +84,7 @@ COUNT = "local n = 0 for i = 1, 5e6 do n = n + i % 7 end return n"
 
 
 class TestLongRuns:
-    """They are switched out in the middle, and go on later."""
+    """Long runs are interrupted, and continue later."""
 
     async def test_others_run_meanwhile(self, watch: Watch) -> None:
         bench = Bench()
@@ -102,8 +102,8 @@ class TestLongRuns:
         assert watch.longest < 0.1
         assert len({(await run).value for run in runs}) == 1
 
-    async def test_a_quick_run_does_not_wait_for_all_of_them(self, watch: Watch) -> None:
-        """Each iteration of the loop has one slice of one run that is long, or that was the last time."""
+    async def test_a_quick_run_does_not_wait_for_all_long_ones(self, watch: Watch) -> None:
+        """Each iteration of the loop runs one slice of one long run."""
         bench = Bench(limits=LuaLimits(cpu_seconds=0.05))
         spin = bench.host.load("spin", SPIN, publish=False)
         with pytest.raises(LuaLimitError):
@@ -118,7 +118,7 @@ class TestLongRuns:
         results = await asyncio.gather(*runs, return_exceptions=True)
         assert all(isinstance(result, LuaLimitError) for result in results)
 
-    async def test_its_limit_does_not_count_what_others_use(self) -> None:
+    async def test_its_limit_does_not_count_other_runs(self) -> None:
         bench = Bench(limits=LuaLimits(cpu_seconds=0.1))
         honest = bench.host.load(
             "honest", "for i = 1, 7.5e5 do local x = i % 7 end return 'done'", publish=False
@@ -131,7 +131,7 @@ class TestLongRuns:
         assert 0 < results[1].cpu_seconds < 0.1
         assert sum(isinstance(result, LuaLimitError) for result in results) == 4
 
-    async def test_it_has_its_globals_to_itself(self) -> None:
+    async def test_its_globals_are_its_own(self) -> None:
         bench = Bench()
         source = "mine = n for i = 1, 2e6 do local x = i % 7 end return mine"
         long = bench.host.load("long", source, ["n"], publish=False)
@@ -164,7 +164,7 @@ class TestLongRuns:
             "local function deep(n) if n > 0 then return 1 + deep(n - 1) end SPIN end deep(5000)",
         ],
     )
-    async def test_a_cancelled_one_ends_wherever_it_is(self, wrap: str, watch: Watch) -> None:
+    async def test_a_cancelled_run_ends_anywhere(self, wrap: str, watch: Watch) -> None:
         bench = Bench()
         spin = bench.host.load(
             "spin", "kept = 1 " + wrap.replace("SPIN", SPIN).replace(".x = 1", ".x()"), publish=False
@@ -180,7 +180,7 @@ class TestLongRuns:
         watch.stop()
         assert watch.longest < 0.1
 
-    async def test_close_ends_it(self) -> None:
+    async def test_close_ends_long_runs(self) -> None:
         bench = Bench()
         spin = bench.host.load("spin", SPIN)
         runs = [asyncio.create_task(bench.host.run(spin)) for _ in range(3)]
@@ -190,7 +190,7 @@ class TestLongRuns:
         results = await asyncio.gather(*runs, return_exceptions=True)
         assert [type(result) for result in results] == [LabError] * 3
 
-    async def test_clear_lets_it_end(self) -> None:
+    async def test_clear_lets_long_runs_end(self) -> None:
         bench = Bench()
         run = asyncio.create_task(bench.value("kept = 'mine' " + COUNT.replace("return n", "return kept")))
         for _ in range(5):
@@ -201,12 +201,12 @@ class TestLongRuns:
         assert await run == "mine"
         assert await bench.value("return type(kept)") == "nil"
 
-    async def test_an_error_comes_out_as_always(self) -> None:
+    async def test_an_error_is_raised_as_usual(self) -> None:
         bench = Bench()
         with pytest.raises(LuaError, match=r"^script\.lua:2: boom$"):
             await bench.value("for i = 1, 1e7 do local x = i % 7 end\nerror('boom')")
 
-    async def test_what_the_log_raises_too(self) -> None:
+    async def test_an_exception_of_the_log_is_raised_too(self) -> None:
         bench = Bench()
 
         def broken(*_: object) -> None:
@@ -216,11 +216,11 @@ class TestLongRuns:
         with pytest.raises(OSError, match="disk full"):
             await bench.value("for i = 1, 1e7 do local x = i % 7 end pcall(print, 'x')")
 
-    async def test_one_that_nobody_waits_for_any_more_is_freed(self) -> None:
+    async def test_a_long_run_without_a_waiting_caller_is_freed(self) -> None:
         bench = Bench()
         spin = bench.host.load("spin", "while true do pcall(function() while true do end end) end")
         run = bench.host.run(spin)
-        run.send(None)  # until it is switched out
+        run.send(None)  # until it is interrupted
         run.close()
         assert await bench.value("return 1") == 1
 
@@ -247,4 +247,4 @@ async def test_deep_recursion_beside_long_runs() -> None:
     assert [result.value for result in await asyncio.gather(*runs)] == [10, 1000, 7000, 90, 90]
 
 
-# --- so many at once ----------------------------------------------------------------------------------------
+# --- concurrent runs ----------------------------------------------------------------------------------------

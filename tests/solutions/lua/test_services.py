@@ -1,4 +1,4 @@
-"""Service calls: they look synchronous to the script, and are awaited."""
+"""Service calls: synchronous for the script, awaited by the host."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.cases import cases
 from tests.solutions.lua.bench import Bench
 
 
-async def test_a_call_and_what_it_is_given() -> None:
+async def test_a_call_and_its_arguments() -> None:
     bench = Bench()
     assert await bench.value("return Keystore.set{key = 'k', value = {1, 2}}") == {"value": [1, 2]}
     assert bench.calls == [("Keystore", "set", {"key": "k", "value": [1, 2]}, "context")]
@@ -33,14 +33,14 @@ async def test_a_call_and_what_it_is_given() -> None:
         ("User.a({x = 1}, 'ignored')", ("User", "a", {"x": 1})),
     ],
 )
-async def test_forms(source: str, call: tuple[Any, ...]) -> None:
+async def test_forms_of_a_call(source: str, call: tuple[Any, ...]) -> None:
     bench = Bench()
     await bench.value(source)
     assert bench.calls == [(*call, "context")]
 
 
 @cases("argument", ["'x'", "1", "true", "print", "false"])
-async def test_arguments_that_are_no_table(argument: str) -> None:
+async def test_arguments_that_are_no_table_are_errors(argument: str) -> None:
     bench = Bench()
     with pytest.raises(LuaError, match=r"^script\.lua:2: arguments must be a table$"):
         await bench.value(f"\nKeystore.get({argument})")
@@ -54,7 +54,7 @@ async def test_arguments_that_are_no_table(argument: str) -> None:
         ("{[{}] = 1}", "cannot encode a table with a key that is a table for Keystore.get"),
     ],
 )
-async def test_arguments_that_cannot_cross(argument: str, reason: str) -> None:
+async def test_arguments_that_cannot_be_converted_are_errors(argument: str, reason: str) -> None:
     with pytest.raises(LuaError) as caught:
         await Bench().value(f"Keystore.get({argument})")
     assert caught.value.message == f"script.lua:1: {reason}"
@@ -67,7 +67,7 @@ async def test_names_without_a_capital_are_nil() -> None:
     )
 
 
-async def test_a_global_of_that_name_wins() -> None:
+async def test_a_global_of_that_name_takes_precedence() -> None:
     assert (
         await Bench().value("Keystore = {get = function() return 'mine' end} return Keystore.get{}") == "mine"
     )
@@ -90,7 +90,7 @@ async def test_any_result(result: object) -> None:
     assert await Bench(service=answer).value("return A.b{}") == expected
 
 
-async def test_a_result_that_cannot_cross_is_an_error_the_script_may_catch() -> None:
+async def test_a_result_that_cannot_be_converted_is_an_error_that_a_script_may_catch() -> None:
     async def answer(*_: object) -> object:
         return object()
 
@@ -102,7 +102,7 @@ async def test_a_result_that_cannot_cross_is_an_error_the_script_may_catch() -> 
         await bench.value("Foo.bar{}")
 
 
-async def test_what_a_service_raises_ends_the_run() -> None:
+async def test_an_exception_of_a_service_ends_the_run() -> None:
     async def broken(*_: object) -> object:
         raise ZeroDivisionError("a fault of the platform")
 
@@ -113,7 +113,7 @@ async def test_what_a_service_raises_ends_the_run() -> None:
 
 
 class TestWaiting:
-    async def test_many_at_once(self) -> None:
+    async def test_many_concurrent_calls(self) -> None:
         gate, all_there = asyncio.Event(), asyncio.Event()
 
         async def wait(_service: str, _operation: str, parameters: Any, _context: Any) -> Any:
@@ -129,7 +129,7 @@ class TestWaiting:
         gate.set()
         assert [run.value for run in await asyncio.gather(*runs)] == [2 * n + 2000 * n for n in range(200)]
 
-    async def test_no_turn_of_the_loop_for_answers_that_are_ready(self) -> None:
+    async def test_immediate_answers_need_no_turn_of_the_loop(self) -> None:
         turns = 0
 
         def count() -> None:
@@ -155,7 +155,7 @@ class TestWaiting:
         assert [run.value for run in await asyncio.gather(*runs)] == [f"c{n}" for n in range(10)]
         assert sorted(bench.logs) == [("print", f"c{n}", f"c{n}") for n in range(10)]
 
-    async def test_a_cancelled_run_leaves_nothing(self) -> None:
+    async def test_a_cancelled_run_leaves_no_state(self) -> None:
         all_there = asyncio.Event()
 
         async def forever(*_: object) -> object:
@@ -172,7 +172,7 @@ class TestWaiting:
         await asyncio.gather(*runs, return_exceptions=True)
         assert all(run.cancelled() for run in runs)
         runtime = bench.host._environments.take().runtime
-        assert runtime.collect() < 2_500_000  # one such text is more
+        assert runtime.collect() < 2_500_000  # one more such text
 
     async def test_a_service_may_run_another_script(self) -> None:
         async def nested(_service: str, _operation: str, parameters: Any, _context: Any) -> Any:
@@ -184,7 +184,7 @@ class TestWaiting:
 
 
 class TestWhereACallMayHappen:
-    """Wherever a script calls a function, it may call a service."""
+    """A script may call a service wherever it may call a function."""
 
     @cases(
         "source",
@@ -221,7 +221,7 @@ class TestWhereACallMayHappen:
 
 
 class TestCoroutinesOfScripts:
-    async def test_a_call_passes_through_all_of_them(self) -> None:
+    async def test_a_call_passes_through_all_coroutines(self) -> None:
         async def slow(_service: str, _operation: str, parameters: Any, _context: Any) -> Any:
             await asyncio.sleep(0)
             return parameters["n"]
@@ -235,7 +235,7 @@ class TestCoroutinesOfScripts:
         """
         assert await Bench(service=slow).value(source) == 7
 
-    async def test_their_own_yields_stay_their_own(self) -> None:
+    async def test_a_coroutines_own_yields_are_unaffected(self) -> None:
         async def slow(_service: str, _operation: str, parameters: Any, _context: Any) -> Any:
             await asyncio.sleep(0)
             return parameters["n"]
@@ -258,7 +258,7 @@ class TestCoroutinesOfScripts:
         expected = ["a,1", "one,2", "suspended", "b,2", "end", "dead", "cannot resume dead coroutine"]
         assert await Bench(service=slow).value(source) == expected
 
-    async def test_one_that_waited_in_a_run_that_was_cancelled_cannot_be_resumed(self) -> None:
+    async def test_a_coroutine_of_a_cancelled_run_cannot_be_resumed(self) -> None:
         bench = Bench(service=lambda *_: asyncio.get_running_loop().create_future())
         source = "co = coroutine.create(function() return Foo.bar{} end) return {coroutine.resume(co)}"
         run = asyncio.create_task(bench.value(source))
@@ -302,8 +302,8 @@ class TestCoroutinesOfScripts:
     async def test_as_in_lua(self, source: str, value: object) -> None:
         assert await Bench().value(source) == value
 
-    async def test_too_many_inside_one_another(self) -> None:
-        """Each takes C stack, of which there is no more than the thread has."""
+    async def test_too_many_nested_coroutines(self) -> None:
+        """Each takes C stack, which is limited to the thread's."""
         source = """
             local function nest(n) return 1 + coroutine.wrap(nest_)() end
             nest_ = nest

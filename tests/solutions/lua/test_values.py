@@ -1,4 +1,4 @@
-"""Values that cross between Python and Lua, and JSON as scripts see it."""
+"""Conversion of values between Python and Lua, and JSON in scripts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def nested(leaves: st.SearchStrategy[Any], names: st.SearchStrategy[str] = texts
 
 
 def same(value: Any) -> Any:
-    """As Lua gives it back: whole numbers as int, no keys without a value, surrogates that stand for no byte lost."""
+    """Return a value as Lua returns it: whole numbers as int, no keys without a value, no unneeded surrogates."""
     if isinstance(value, float) and abs(value) <= 2**53 and value == math.floor(value):
         return int(value)
     if isinstance(value, str):
@@ -57,7 +57,7 @@ Values = Callable[..., Any]
 
 @pytest.fixture(scope="module")
 def value_of() -> Iterator[Values]:
-    """What a script gives, for all examples of a test: a host takes longer to make than they take."""
+    """Return the value of a script, on one host for all examples of a test, since creating a host takes longer."""
     bench = Bench()
     with asyncio.Runner() as runner:
         yield lambda source, **arguments: runner.run(bench.value(source, **arguments))
@@ -122,7 +122,7 @@ class TestFromPython:
     async def test_values(self, value: object, source: str, expected: object) -> None:
         assert await Bench().value(source, x=value) == expected
 
-    async def test_lists_carry_a_mark_and_objects_do_not(self) -> None:
+    async def test_lists_have_a_mark_and_objects_have_none(self) -> None:
         source = "return {getmetatable(x).__type, getmetatable(x[1]).__type, tostring(getmetatable(y)), tostring(x[1])}"
         assert await Bench().value(source, x=[[]], y={}) == ["slice", "slice", "nil", "[]"]
 
@@ -147,12 +147,12 @@ class TestFromPython:
             (lambda: None, "function has no form in Lua"),
         ],
     )
-    async def test_values_that_cannot_cross(self, value: object, reason: str) -> None:
+    async def test_values_that_cannot_be_converted_are_errors(self, value: object, reason: str) -> None:
         with pytest.raises(LuaError, match=f"^cannot hand the value to a script: {reason}$"):
             await Bench().value("return 1", x=value)
 
     @pytest.mark.parametrize("kind", [list, dict])
-    async def test_depth(self, kind: type) -> None:
+    async def test_too_deep_a_value_is_an_error(self, kind: type) -> None:
         def deep(levels: int) -> Any:
             value: Any = kind()
             for _ in range(levels - 1):
@@ -166,14 +166,14 @@ class TestFromPython:
         assert await bench.value("return x", x=[None, deep(99)]) == [None, deep(99)]
 
     @cases("first", [[], [None], ["\udcff"]])
-    async def test_a_value_that_holds_itself(self, first: list[Any]) -> None:
+    async def test_a_value_that_contains_itself_is_an_error(self, first: list[Any]) -> None:
         value = [*first]
         value.append(value)
         with pytest.raises(LuaError, match=r"^cannot hand the value to a script: "):
             await Bench().value("return 1", x=value)
 
     @pytest.mark.parametrize("levels", [101, 100_000])
-    async def test_depth_behind_what_goes_as_json(self, levels: int) -> None:
+    async def test_depth_of_values_sent_as_json(self, levels: int) -> None:
         value: list[Any] = []
         for _ in range(levels):
             value = [None, value]
@@ -229,7 +229,7 @@ class TestFromLua:
         assert value == expected
         assert type(value) is type(expected)
 
-    async def test_keys_come_in_order(self) -> None:
+    async def test_keys_are_in_order(self) -> None:
         names = [f"k{n}" for n in range(200)]
         source = "local t = {} for i = 199, 0, -1 do t['k' .. i] = i end return t"
         assert list(await Bench(random_seed=None).value(source)) == sorted(names)
@@ -249,12 +249,12 @@ class TestFromLua:
             ),
         ],
     )
-    async def test_values_that_cannot_cross(self, source: str, reason: str) -> None:
+    async def test_values_that_cannot_be_converted_are_errors(self, source: str, reason: str) -> None:
         with pytest.raises(LuaError) as caught:
             await Bench().value(source)
         assert caught.value.message == reason
 
-    async def test_as_deep_as_allowed(self) -> None:
+    async def test_the_maximal_depth_is_accepted(self) -> None:
         value = await Bench().value("local t = {} for i = 1, 99 do t = {t} end return t")
         for _ in range(99):
             value = value[0]
@@ -265,7 +265,7 @@ class TestFromLua:
         with pytest.raises(LuaError, match="cannot encode so large a value"):
             await bench.value("return {('x'):rep(1000)}")
 
-    async def test_metatables_are_not_asked(self) -> None:
+    async def test_metatables_are_ignored(self) -> None:
         source = """
             local function trap() error("asked") end
             local trapped = {__index = trap, __pairs = trap, __len = trap, __tostring = trap, __call = trap}
@@ -276,12 +276,12 @@ class TestFromLua:
 
 class TestJson:
     @given(nested(st.booleans() | numbers.filter(math.isfinite) | plain, plain))
-    def test_what_python_writes_can_be_read(self, value_of: Values, value: Any) -> None:
+    def test_json_of_python_can_be_read(self, value_of: Values, value: Any) -> None:
         for text in (json.dumps(value), json.dumps(value, ensure_ascii=False, indent=1)):
             assert value_of("return {from_json(x)}", x=text) == [same(value)]
 
     @given(nested(st.booleans() | numbers.filter(math.isfinite) | plain, plain))
-    def test_what_scripts_write_python_can_read(self, value_of: Values, value: Any) -> None:
+    def test_json_of_scripts_can_be_read_by_python(self, value_of: Values, value: Any) -> None:
         written = value_of("return to_json(x)", x=value)
         assert same(json.loads(written)) == same(value)
 
@@ -316,7 +316,7 @@ class TestJson:
             ("0 / 0", "cannot encode a number that is not finite"),
         ],
     )
-    async def test_what_cannot_be_written(self, source: str, reason: str) -> None:
+    async def test_a_value_that_json_cannot_represent_is_an_error(self, source: str, reason: str) -> None:
         script = f"local text, problem = to_json({source}) return {{tostring(text), problem}}"
         assert await Bench().value(script) == ["nil", reason]
 
@@ -344,15 +344,15 @@ class TestJson:
         [*"- 1. .5 1e +1 01 --1 NaN Infinity -Infinity nul tru 'a' [ { ] [1,] {a:1} {\"a\"} {\"a\":1,} [1]x".split(),
          "", " ", "1 1", "[1 2]", '{"a" 1}', '"', '"\n"', '"\\x"', '"\\u12g4"', "\x00"],
     )  # fmt: skip
-    async def test_what_is_not_json(self, text: str) -> None:
-        with pytest.raises(json.JSONDecodeError):  # the test's own check: not JSON by Python's reading either
+    async def test_invalid_json_is_an_error(self, text: str) -> None:
+        with pytest.raises(json.JSONDecodeError):  # the test's own check: Python's parser refuses it, too
             json.loads(text, parse_constant=lambda name: json.loads(""))
         value = await Bench().value("local v, problem = from_json(x) return {tostring(v), problem}", x=text)
         assert value[0] == "nil"
         assert value[1].startswith("invalid JSON: ")
 
     @cases("argument", ["nil", "1", "{}", "print"])
-    async def test_reading_what_is_no_text(self, argument: str) -> None:
+    async def test_reading_other_values_than_texts_is_an_error(self, argument: str) -> None:
         source = f"local v, problem = from_json({argument}) return {{tostring(v), problem:sub(1, 26)}}"
         assert await Bench().value(source) == [
             "nil",
@@ -362,7 +362,7 @@ class TestJson:
     async def kind(self, argument: str) -> str:
         return str(await Bench().value(f"return type({argument})"))
 
-    async def test_nesting_has_an_end(self) -> None:
+    async def test_nesting_is_limited(self) -> None:
         source = "local v, problem = from_json(('['):rep(n) .. (']'):rep(n)) return problem"
         assert await Bench().value(source, n=100) is None
         assert await Bench().value(source, n=101) == "invalid JSON: nested too deeply"
