@@ -1,8 +1,8 @@
-"""The one play of all checks in a session of tests, and of mutants, for all that show or judge what became of them.
+"""One run of all checks and mutants per session of tests, whose results all tests share.
 
-Whoever needs it first plays them; the others, on other workers, wait for it. That a check passes on a lab after mutants
-says two things at once: that it passes, and that none of them stays. What takes long to import is imported then: every
-session imports this.
+The first test that needs the results runs them; tests on other workers wait. A check that passes on a lab on which
+mutants were tried shows two things: that it passes, and that no mutant stays. Slow imports are inside functions,
+since every session imports this module.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from labkit.conformance.mutant import Mutant, Trial
     from labkit.conformance.verdict import Verdict
 
-MUTANTS = "test_every_mutant_is_noticed"  # a test for those of a part, or of an area
-PROCESSES = 5  # some wait now and then: a mutant that does not answer costs seconds, but no work
+MUTANTS = "test_every_mutant_is_noticed"  # name of the test that has the mutants of a part, or of an area, as parameter
+PROCESSES = 5  # some wait now and then: a mutant that does not answer costs seconds, but no CPU time
 FOLDER = "LABKIT_TESTS_PLAYED"  # the environment variable by which a session's workers find its folder
 
 
 def begin() -> None:
-    """Have a folder for this session and its workers."""
+    """Create a folder for this session and its workers."""
     os.environ[FOLDER] = mkdtemp(prefix="labkit-played-")
 
 
@@ -39,14 +39,14 @@ def end() -> None:
 
 
 def all_played(session: pytest.Session, server: ForkServer | None = None) -> Path:
-    """A verdicts.json of all checks, played if nobody has yet. server: one of PRELOAD that is there already.
+    """Return a verdicts.json of all checks, run if no test has yet. server: a running fork server of PRELOAD.
 
-    Where the session tests all mutants they are tried then, on the labs on which the checks are played after them.
+    If the session tests all mutants, they are tried first, on the labs on which the checks run afterwards.
     """
     folder = Path(os.environ[FOLDER])
     file = folder / "verdicts.json"
     with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # until it is closed
+        fcntl.flock(lock, fcntl.LOCK_EX)  # until the file is closed
         if not file.exists():
             verdicts, trials = _all(tests_all_mutants(session), server)
             played = {
@@ -60,14 +60,14 @@ def all_played(session: pytest.Session, server: ForkServer | None = None) -> Pat
 
 
 def tests_all_mutants(session: pytest.Session) -> bool:
-    """Has the session the tests of all mutants?"""
+    """Return whether the session has the tests of all mutants."""
     from labkit.conformance.rows import all_mutants
 
     return len(tested_mutants(session)) == len(all_mutants())
 
 
 def tested_mutants(session: pytest.Session) -> list[Mutant]:
-    """The mutants that the session has tests of."""
+    """Return the mutants that the session has tests of."""
     found: list[Mutant] = []
     for item in session.items:
         if getattr(item, "originalname", "") == MUTANTS:
@@ -76,7 +76,7 @@ def tested_mutants(session: pytest.Session) -> list[Mutant]:
 
 
 def trials_of(session: pytest.Session, server: ForkServer) -> list[Trial]:
-    """The trials of the mutants that the session has tests of."""
+    """Return the trials of the mutants that the session has tests of."""
     from labkit.conformance.mutant import Trial
     from tests.conformance.mutation import try_all
 
@@ -88,7 +88,7 @@ def trials_of(session: pytest.Session, server: ForkServer) -> list[Trial]:
 def verdicts_of(
     checks: Sequence[Check], session: pytest.Session, server: ForkServer | None = None
 ) -> dict[str, Verdict]:
-    """The verdicts of checks, by name: of the one play where all are wanted, else these alone are played."""
+    """Return the verdicts of checks, by name: from the shared run if all are requested, otherwise only these run."""
     from labkit.conformance.check import all_checks
     from labkit.reporting.verdicts import read_verdicts
 
@@ -115,7 +115,7 @@ def _all(with_mutants: bool, server: ForkServer | None) -> tuple[list[Verdict], 
 
     if with_mutants:
         trials += try_all(all_mutants(), PROCESSES, server, all_checks(), note)
-    # A mutant that spoiled its lab is told by its own test, and not by those of the checks that fell there.
+    # A mutant that damaged its lab fails its own test, not the tests of checks that failed on that lab.
     rest = {
         each.check: each for each in _play([each for each in all_checks() if each.name not in passed], server)
     }

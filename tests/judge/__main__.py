@@ -1,4 +1,4 @@
-"""Judge the checks by faults that a mutation tool puts into the code: python -m tests.judge."""
+"""Command that judges the checks by mutants of the code: python -m tests.judge."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ def main(
     file: Path | None,
     kept: Path,
 ) -> None:
-    """Put faults into the code that serves, one at a time, and see whether the checks notice.
+    """Put mutants into the serving code, one at a time, and print the ones that the checks do not notice.
 
-    A fault counts as noticed where a check fails or hangs; where one only warns or breaks, that is counted apart.
-    Prints each fault that was not noticed as a diff, a table by folder, and what is left out. First the checks are
-    played on what has no fault, and once more to see which lines each runs: a minute or two, unless no source has
+    A mutant is noticed if a check fails or hangs; one for which a check only warns or breaks is counted separately.
+    Prints a diff of each unnoticed mutant, a table by folder, and the folders that are left out. First the checks run
+    without a mutant, and once more to record the lines that each runs: a minute or two, unless no source has
     changed since.
     """
     began = time.monotonic()
@@ -105,7 +105,7 @@ def main(
 
 @contextmanager
 def _writer(file: Path | None) -> Iterator[Callable[[Trial], object]]:
-    """Writes a line of JSON for each trial, at once: whoever interrupts a run has what it found."""
+    """Provide a function that writes each trial as a line of JSON at once, so that an interrupted run keeps them."""
     if file is None:
         yield lambda trial: None
         return
@@ -143,7 +143,7 @@ def _named(folder: str, ids: Sequence[str]) -> Iterator[Mutation]:
 
 
 def table(rows: Sequence[Figures]) -> str:
-    """The figures by folder, as text."""
+    """Return the figures by folder as text."""
     head = f"{'folder':12}{'mutants':>9}{'killed':>9}{'timeouts':>10}{'warned':>8}{'broken':>8}{'equivalent':>12}"
     lines = [f"{head}{'survivors':>11}{'% not failed':>14}"]
     lines += [

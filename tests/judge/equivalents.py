@@ -1,4 +1,4 @@
-"""Mutants that change nothing that anybody could see, each with the reason (equivalent.toml).
+"""Equivalent mutants: they change nothing that a client could notice; equivalent.toml has the reason for each.
 
 Equivalent means: no difference over HTTPS, in events, mails or results of calls. Texts for people, the journal, speed
 and memory do not count.
@@ -19,7 +19,7 @@ LIST = Path(__file__).with_name("equivalent.toml")
 
 @cache
 def equivalents() -> Mapping[Key, str]:
-    """All that are known, in the order of the file, each with its reason."""
+    """Return all equivalent mutants in the order of the file, with their reasons."""
     found: dict[Key, str] = {}
     for folder, entries in tomllib.loads(LIST.read_text(encoding="utf-8")).items():
         for each in entries:
@@ -32,7 +32,7 @@ def equivalents() -> Mapping[Key, str]:
 
 
 def outdated() -> list[Key]:
-    """The entries that name no mutation: where its code has changed, the reason has to be thought over."""
+    """Return the entries that match no mutation: their code has changed, so that the reason has to be checked again."""
     return [key for key in equivalents() if key not in _keys(key.operator, key.module)]
 
 
@@ -42,5 +42,5 @@ def _keys(operator: str, module: str) -> Set[Key]:
 
 
 def reason_of(mutation: Mutation) -> str | None:
-    """Why a mutation is equivalent; None where it is not known to be."""
+    """Return the reason why a mutation is equivalent; None if it is not known to be."""
     return equivalents().get(mutation.key)

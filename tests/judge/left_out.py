@@ -1,4 +1,4 @@
-"""What a mutation tool must not touch: what is there for readers and type checkers rather than to serve."""
+"""Code that the mutation tool leaves out: it is for readers and type checkers, and does not serve."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 Position = tuple[int, int]  # a line, from 1, and a column, from 0, in characters
 _OF_TYPES = ("TypeVar", "ParamSpec", "NewType", "TypeAliasType")
-_OF_COLUMNS = ("info", "index")  # of SQLAlchemy's: for those who read the tables, and for speed
+_OF_COLUMNS = ("info", "index")  # columns of SQLAlchemy's tables: for readers of the tables, and for speed
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """From one position up to another, which is no longer part of it."""
+    """Part of a source, from one position up to another, which it does not include."""
 
     start: Position
     end: Position
@@ -23,9 +23,9 @@ class Span:
 
 
 def left_out(source: str) -> list[Span]:
-    """Annotations, decorators, docstrings, `__all__`, `if TYPE_CHECKING`, aliases of types, overloads, `cast`s.
+    """Return annotations, decorators, docstrings, `__all__`, `if TYPE_CHECKING`, type aliases, overloads, `cast`s.
 
-    Of the columns of tables `info`, `index` and `nullable=False`, which refuses what no code of ours writes.
+    Of the columns of tables also `info`, `index` and `nullable=False`, which refuses values that labkit never writes.
     """
     lines = source.splitlines(keepends=True)
     tree = ast.parse(source)
@@ -63,10 +63,10 @@ def _of_node(node: ast.AST) -> Iterator[ast.AST]:
     if isinstance(node, ast.Call) and _named(node.func) in _OF_TYPES:
         yield node
     if isinstance(node, ast.Call) and _named(node.func) == "Column":
-        yield from (each.value for each in node.keywords if _is_told_of_a_column(each))
+        yield from (each.value for each in node.keywords if _is_about_a_column(each))
 
 
-def _is_told_of_a_column(keyword: ast.keyword) -> bool:
+def _is_about_a_column(keyword: ast.keyword) -> bool:
     never = isinstance(keyword.value, ast.Constant) and keyword.value.value is False
     return keyword.arg in _OF_COLUMNS or (keyword.arg == "nullable" and never)
 
@@ -80,7 +80,7 @@ def _is_camel(name: str) -> bool:
 
 
 def _is_type(node: ast.expr) -> bool:
-    """Could it be a type, such as `Mapping[str, int] | None`?"""
+    """Return whether a node may be a type, such as `Mapping[str, int] | None`."""
     kinds = (ast.Name, ast.Attribute, ast.Subscript, ast.Tuple, ast.List, ast.BinOp, ast.BitOr, ast.Load)
     return all(
         isinstance(each, kinds)
@@ -96,6 +96,6 @@ def _span(node: ast.AST, lines: list[str]) -> Span:
 
 
 def position_of(node: ast.AST, lines: list[str], *, end: bool = False) -> Position:
-    """Where a node begins, or ends: Python counts the bytes of a line, and cosmic-ray its characters."""
+    """Return the beginning or end of a node: Python counts the bytes of a line, and cosmic-ray its characters."""
     line, column = (node.end_lineno, node.end_col_offset) if end else (node.lineno, node.col_offset)  # type: ignore[attr-defined]
     return line, len(lines[line - 1].encode()[:column].decode())

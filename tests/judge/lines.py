@@ -1,8 +1,8 @@
-"""Which checks run which lines, recorded once for a state of the sources.
+"""Record of the lines that each check runs, made once for each state of the sources.
 
-A mutant that changes a line can be noticed by those that run it alone, so no other is played. What runs at import or
-when a lab starts may change whatever comes later: then all are played, those that run the line themselves first. Models
-are slow, but find more than others: they come after some.
+Only the checks that run a changed line can notice its mutant, so only these run. Code that runs at import or
+at the start of a lab may affect all checks: then all run, those that run the line themselves first. Model checks
+are slow, but find more than others: they run after the quick ones.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from labkit.settings.notebooks import notebooks_folder
 from tests.judge.mutations import FOLDERS, Mutation, home
 from tests.judge.play import IMPORT, START
 
-SOON = 5.0  # seconds that those checks took unmutated which come before models
-LEAST = 30.0  # seconds of real time that a check has at least: what waits for a busy machine does not hang
-TIMES = 20  # the time that it took unmutated
+QUICK_SECONDS = 5.0  # seconds that the checks before models take without a mutant
+MIN_LIMIT = 30.0  # minimum of seconds of real time for a check, since the machine may be busy
+LIMIT_FACTOR = 20  # multiple of a check's time without a mutant, after which it counts as a hang
 Progress = Callable[[str], object]
 BEFORE = {IMPORT, START}
 Ran = dict[str, dict[str, list[str]]]
@@ -35,9 +35,9 @@ Ran = dict[str, dict[str, list[str]]]
 
 @dataclass(frozen=True)
 class Lines:
-    """What a play of the checks ran.
+    """Result of a recorded run of the checks.
 
-    seconds: of real time that each check took; models: those that come last; ran: by module and line the names of
+    seconds: of real time per check; models: names of model checks; ran: by module and line the names of
     checks, IMPORT and START.
     """
 
@@ -45,8 +45,8 @@ class Lines:
     models: list[str]
     ran: Ran
 
-    def of(self, checks: AbstractSet[str]) -> Lines:
-        """What these ran, and IMPORT and START."""
+    def restricted_to(self, checks: AbstractSet[str]) -> Lines:
+        """Return the record of these checks alone, with IMPORT and START."""
         wanted = checks | BEFORE
         seconds = {name: each for name, each in self.seconds.items() if name in checks}
         ran = {
@@ -55,31 +55,31 @@ class Lines:
         }
         return Lines(seconds, [each for each in self.models if each in checks], ran)
 
-    def by(self, mutation: Mutation) -> set[str]:
-        """Who runs what a mutation changes: names of checks, IMPORT and START."""
+    def checks_running(self, mutation: Mutation) -> set[str]:
+        """Return the names of all checks that run a changed line, and IMPORT and START if they do."""
         lines = self.ran.get(mutation.module, {})
         return {name for line in mutation.lines for name in lines.get(str(line), [])}
 
     def is_later(self, mutation: Mutation, than: str) -> bool:
-        """Is it in a function that does not run yet at IMPORT, or at START?"""
+        """Return whether a mutation is in a function that does not run yet at IMPORT, or at START."""
         lines = self.ran.get(mutation.module, {})
         function = mutation.function
         return function is not None and not any(than in lines.get(str(line), []) for line in function.body)
 
     def checks_for(self, mutation: Mutation) -> list[tuple[str, float]]:
-        """The checks that may notice, in the order of playing them, each with its limit in seconds of real time."""
-        by = self.by(mutation)
-        own = self._ordered(by - BEFORE, mutation.module)
-        rest = self._ordered(self.seconds.keys() - by, mutation.module) if BEFORE & by else []
+        """Return the checks that may notice, in order, each with its time limit in seconds of real time."""
+        running = self.checks_running(mutation)
+        own = self._ordered(running - BEFORE, mutation.module)
+        rest = self._ordered(self.seconds.keys() - running, mutation.module) if BEFORE & running else []
         models = [each for each in own if each in self.models]
         others = [each for each in [*own, *rest] if each not in self.models]
         ends = accumulate(self.seconds[each] for each in others)
-        soon = sum(end <= SOON for end in ends)
+        soon = sum(end <= QUICK_SECONDS for end in ends)
         chosen = [*others[:soon], *models, *others[soon:]]
-        return [(each, max(LEAST, TIMES * self.seconds[each])) for each in chosen]
+        return [(each, max(MIN_LIMIT, LIMIT_FACTOR * self.seconds[each])) for each in chosen]
 
     def _ordered(self, names: AbstractSet[str], module: str) -> list[str]:
-        """Those first that are mostly about this module, then the quick ones."""
+        """Return names of checks, first the ones mostly about this module, then the quick ones."""
         mine = self._per_module.get(module, Counter())
         return sorted(
             names & self.seconds.keys(),
@@ -107,10 +107,10 @@ def recorded(
     keep: Path | None = None,
     progress: Progress = lambda name: None,
 ) -> Lines:
-    """Play the checks on what is not mutated: once plainly, which is the baseline, and once to see what they run.
+    """Run the checks without a mutant: once plainly, which is the baseline, and once to record the lines that they run.
 
-    keep: a file; what it says is taken, as long as what is judged is the same, and for each check as long as its file
-    is. Raises LabkitError where the baseline does not pass.
+    keep: a file that stores the record; it is reused while the judged sources are unchanged, and per check while the
+    check's file is. Raises LabkitError if the baseline does not pass.
     """
     digest, files = _digest(), _files(checks)
     kept, old = Lines({}, [], {}), dict[str, str]()
@@ -120,19 +120,21 @@ def recorded(
             kept, old = Lines(**data["lines"]), data["files"]
     anew = [each.name for each in checks if files[each.name] != old.get(each.name)]
     if not anew:
-        return kept.of({each.name for each in checks})
+        return kept.restricted_to({each.name for each in checks})
     seconds = kept.seconds | dict(_baseline(anew, server, progress))
     models = [each.name for each in checks if each.model is not None]
-    lines = Lines(seconds, models, _merged(kept.of(files.keys() - {*anew}).ran, _ran(anew, server, progress)))
+    lines = Lines(
+        seconds, models, _merged(kept.restricted_to(files.keys() - {*anew}).ran, _ran(anew, server, progress))
+    )
     if keep is not None:
         keep.parent.mkdir(parents=True, exist_ok=True)
         data = {"digest": digest, "files": files, "lines": asdict(lines)}
         keep.write_text(json.dumps(data), encoding="utf-8")
-    return lines.of({each.name for each in checks})
+    return lines.restricted_to({each.name for each in checks})
 
 
 def _merged(one: Ran, other: Ran) -> Ran:
-    """Both, by module and line."""
+    """Return both records merged, by module and line."""
     return {
         module: {
             line: sorted({*one.get(module, {}).get(line, []), *other.get(module, {}).get(line, [])})
@@ -183,7 +185,7 @@ def _ran(names: Sequence[str], server: ForkServer, progress: Progress) -> Ran:
 
 
 def _digest() -> str:
-    """Of all that a play depends on, except the checks themselves."""
+    """Return a digest of all that a run depends on, except the checks themselves."""
     digest = hashlib.sha256()
     for folder in (home(), notebooks_folder() / "solutions"):
         for path in sorted(folder.rglob("*")):
@@ -195,7 +197,7 @@ def _digest() -> str:
 
 
 def _files(checks: Sequence[Check]) -> dict[str, str]:
-    """By the name of each check the digest of the file that it stands in."""
+    """Return the digest of its file by the name of each check."""
     found: dict[str, str] = {}
     for module in areas.modules("checks"):
         assert module.__file__ is not None

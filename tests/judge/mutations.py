@@ -1,8 +1,8 @@
-"""What a mutation tool would change in the code that serves, and the sample that is drawn of it.
+"""Mutations that cosmic-ray would make in the serving code, and the sample drawn from them.
 
-Each place of the code (a comparison, a number, a condition …) has the same chance, however many ways there are to
-change it: else the twelve others of each `+`, nearly all of which fail at once, would be most of a sample. The draw
-goes by a hash of the seed and of what a mutation says, so that a change of the code draws anew what it touches alone.
+Each place of the code (a comparison, a number, a condition …) has the same chance, whatever the number of ways to
+change it: otherwise the twelve replacements of each `+`, nearly all of which fail at once, would be most of a sample.
+The draw uses a hash of the seed and of the mutation's text, so that a change of the code affects only its own draws.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tests.judge.left_out import Position, Span, left_out
 from tests.judge.pieces import piece_of
 
 FOLDERS = ("core", "device_api", "devices", "edge", "providers", "services", "solutions")
-# Of the folders, what is left out, and why: all that shows there is nothing that a check could see.
+# Parts of the folders that are left out, with the reason: no check could notice a change there.
 LEFT_OUT: Mapping[str, str] = {
     "core/bars.py": "what a terminal shows",
     "core/copies.py": "lab.sql: for those who look into a lab, not for its clients",
@@ -40,12 +40,12 @@ LEFT_OUT: Mapping[str, str] = {
 }
 _PLAIN = {"name", "string", "newline", "endmarker", "fstring_start", "fstring_string", "fstring_end"}
 _BRACKETS = {"(", ")", "[", "]", "{", "}", ",", ".", ":", ";", "="}
-_NOT_USED = {"RemoveDecorator"}  # decorators are left out; what takes arguments is, too
+_NOT_USED = {"RemoveDecorator"}  # decorators are left out, so are operators that need arguments
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function or method: its qualified name, its first line (maybe that of a decorator), and its body's."""
+    """A function or method: its qualified name, its first line (of a decorator, if it has any), and its body's."""
 
     name: str
     line: int
@@ -53,11 +53,11 @@ class Function:
 
 
 class Key(NamedTuple):
-    """What tells a mutation from all others, wherever its line moves.
+    """Identity of a mutation, which does not depend on its line.
 
     module: its path in labkit, `device_api/alias.py`; function: the qualified name of the outermost function whose body
-    it is in, empty outside of all; operator: what cosmic-ray does; code: the piece that it changes (pieces.py); nth:
-    which of those that are the same in all this, from 0.
+    contains it, empty outside of all; operator: cosmic-ray's; code: the changed piece (pieces.py); nth: its number
+    among mutations that are equal in all this, from 0.
     """
 
     module: str
@@ -71,8 +71,8 @@ class Key(NamedTuple):
 class Mutation:
     """One change of one module.
 
-    occurrence: which of the operator's in the module, as cosmic-ray counts; at: line and column; lines: those of the
-    statement, or of the head of a compound one; function: whose body it is in, the outermost one.
+    occurrence: its number for the operator in the module, as cosmic-ray counts; at: line and column; lines: those of
+    the statement, or of the head of a compound one; function: the outermost one that contains it.
     """
 
     key: Key
@@ -91,11 +91,11 @@ class Mutation:
 
     @property
     def id(self) -> str:
-        """The same as long as what it changes stands in the same function."""
+        """An id that is stable while the changed code stays in the same function."""
         return _hash(*self.key)[:8]
 
     def mutated(self) -> str:
-        """The module's source with the change."""
+        """Return the module's source with the change."""
         from cosmic_ray.mutating import mutate_code
 
         found = mutate_code(source_of(self.module), operators()[self.operator](), self.occurrence)
@@ -106,7 +106,7 @@ class Mutation:
         return str(found)
 
     def diff(self) -> str:
-        """What changes, a line or two."""
+        """Return the change as a diff of a line or two."""
         compared = difflib.unified_diff(
             source_of(self.module).splitlines(), self.mutated().splitlines(), lineterm="", n=0
         )
@@ -115,19 +115,19 @@ class Mutation:
 
 
 def home() -> Path:
-    """The folder of labkit."""
+    """Return the folder of labkit."""
     return Path(str(files("labkit")))
 
 
 @cache
 def source_of(module: str) -> str:
-    """The source of a module."""
+    """Return the source of a module."""
     return (home() / module).read_text(encoding="utf-8")
 
 
 @cache
 def operators() -> dict[str, Any]:
-    """cosmic-ray's, by name. Raises LabkitError without cosmic-ray."""
+    """Return cosmic-ray's operators, by name. Raises LabkitError without cosmic-ray."""
     try:
         from cosmic_ray.operators.provider import OperatorProvider
     except ImportError:
@@ -138,20 +138,20 @@ def operators() -> dict[str, Any]:
 
 
 def modules_of(folder: str) -> list[str]:
-    """The modules of a folder."""
+    """Return the modules of a folder."""
     paths = sorted(path.relative_to(home()).as_posix() for path in (home() / folder).rglob("*.py"))
     return [each for each in paths if not each.startswith(tuple(LEFT_OUT))]
 
 
 @cache
 def mutations_of(module: str) -> tuple[Mutation, ...]:
-    """All that cosmic-ray would change in a module, without what is left out."""
+    """Return all mutations of a module by cosmic-ray, except the ones that are left out."""
     return tuple(each for name in operators() for each in mutations_by(name, module))
 
 
 @cache
 def mutations_by(operator: str, module: str) -> tuple[Mutation, ...]:
-    """What one of its operators would change there."""
+    """Return the mutations of a module by one operator."""
     read = _read(source_of(module))
     kind = operators()[operator]()
     found = []
@@ -170,7 +170,7 @@ def mutations_by(operator: str, module: str) -> tuple[Mutation, ...]:
 
 @dataclass(frozen=True)
 class _Source:
-    """What of a module's source is the same for all operators. nodes: what they look at."""
+    """The parsed source of a module, shared by all operators. nodes: the nodes that operators visit."""
 
     tree: ast.Module
     lines: list[str]
@@ -198,12 +198,12 @@ def _read(source: str) -> _Source:
 
 
 def _is_plain(node: Any) -> bool:
-    """A name, a text, a bracket and the like, which no operator changes: most of a tree, and time for each operator."""
+    """Return whether no operator changes a node, such as a name, text or bracket; these are skipped to save time."""
     return node.type in _PLAIN or (node.type == "operator" and node.value in _BRACKETS)
 
 
 def drawn(modules: Iterable[str], seed: int) -> Iterator[Mutation]:
-    """One mutation for each place of the modules, in the order of the draw."""
+    """Return one mutation for each place of the modules, in the order of the draw."""
     places: dict[tuple[str, Position], Mutation] = {}
     for module in modules:
         for each in mutations_of(module):
@@ -217,8 +217,8 @@ def _rank(mutation: Mutation, seed: int) -> str:
     return _hash(seed, *mutation.key)
 
 
-def _hash(*told: object) -> str:
-    return hashlib.sha256("\n".join(map(str, told)).encode()).hexdigest()
+def _hash(*parts: object) -> str:
+    return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()
 
 
 def _functions(body: Iterable[ast.stmt], above: str = "") -> Iterator[Function]:
@@ -231,9 +231,9 @@ def _functions(body: Iterable[ast.stmt], above: str = "") -> Iterator[Function]:
 
 
 def _statements(tree: ast.Module) -> dict[int, tuple[int, ...]]:
-    """For each line the lines of the innermost statement there; of a compound one those of its head."""
+    """Return, by line, the lines of the innermost statement there; for a compound one the lines of its head."""
     found: dict[int, tuple[int, ...]] = {}
-    for node in ast.walk(tree):  # outer ones come first
+    for node in ast.walk(tree):  # outer statements come first
         if not isinstance(node, ast.stmt | ast.ExceptHandler | ast.match_case):
             continue
         first = _first_line(node)

@@ -1,4 +1,4 @@
-"""The piece of code that a mutation changes, as a text that stays the same when lines move or are formatted anew."""
+"""The piece of code that a mutation changes, as text that is independent of its line and formatting."""
 
 from __future__ import annotations
 
@@ -9,15 +9,20 @@ from functools import cache
 from tests.judge.left_out import Position, position_of
 
 _Piece = ast.stmt | ast.ExceptHandler | ast.expr | ast.keyword
-_TOO_SMALL = (ast.Constant, ast.Name, ast.Starred, ast.Slice)  # what says too little, or is no code by itself
-_HEADS = ("test", "iter", "subject", "type")  # what a compound statement begins with
+_TOO_SMALL = (
+    ast.Constant,
+    ast.Name,
+    ast.Starred,
+    ast.Slice,
+)  # pieces that say too little, or are no code alone
+_HEADS = ("test", "iter", "subject", "type")  # heads of compound statements
 
 
 def piece_of(tree: ast.Module, lines: list[str], start: Position, end: Position) -> str:
     """Return the smallest expression or keyword argument around a change, larger than a name or a constant.
 
-    Where there is none it is the simple statement, or the expression at the head of a compound one. lines: of the
-    source; start, end: of what is changed.
+    If there is none it is the simple statement, or the expression at the head of a compound one. lines: of the
+    source; start, end: of the change.
     """
     path = [*_path(tree, lines, start, end)]
     node = [each for each in path if not isinstance(each, _TOO_SMALL)][-1]
@@ -29,14 +34,16 @@ def piece_of(tree: ast.Module, lines: list[str], start: Position, end: Position)
 
 @cache
 def normalized(code: str) -> str:
-    """Return a piece, however it is formatted, as `piece_of` returns it."""
+    """Return a piece of code in any formatting as `piece_of` returns it."""
     return ast.unparse(ast.parse(code))
 
 
 def _path(node: ast.AST, lines: list[str], start: Position, end: Position) -> Iterator[_Piece]:
     """Yield all possible pieces around a change, the outermost first. An f-string counts as a whole."""
     for child in ast.iter_child_nodes(node):
-        if not hasattr(child, "lineno"):  # such as a function's arguments, or the `for` of a comprehension
+        if not hasattr(
+            child, "lineno"
+        ):  # for example a function's arguments, or the `for` of a comprehension
             yield from _path(child, lines, start, end)
         elif position_of(child, lines) <= start and end <= position_of(child, lines, end=True):
             if isinstance(child, _Piece):

@@ -1,9 +1,9 @@
-"""One mutant in a process of its own (fork_server.py).
+"""Trial of one mutant in a process of its own (fork_server.py).
 
-A change of a function that has not run is put in place where all is imported, and where no start of a lab runs it, in a
-lab that is there already (warm.py): every object that is that function gets the changed code. Else labkit is forgotten
-and imported anew, the changed module from the changed source: then whatever imports it, keeps it or runs it has the
-mutant. So this module imports labkit in its functions alone.
+A change of a function that has not run yet is made in place after all imports, and if no start of a lab runs it, in
+the prepared lab (warm.py): every function object with that code gets the changed code. Otherwise labkit is removed
+and imported anew, the changed module from the changed source: then all modules that import, store or run it have the
+mutant. So this module imports labkit only inside functions.
 """
 
 from __future__ import annotations
@@ -24,27 +24,30 @@ if TYPE_CHECKING:
     from labkit.conformance.verdict import Verdict
 
 PRELOAD = __name__
-IMPORT, START = "import", "start"  # of labkit, and of a lab: they stand where a check's name would stand
-STARTING = 60.0  # seconds of real time to import and start; a check has its own limit
+IMPORT, START = (
+    "import",
+    "start",
+)  # names, in the place of a check's, for the import of labkit and the start of a lab
+STARTING = 60.0  # seconds of real time to import labkit and start a lab; a check has its own limit
 STEPS = 200  # commands of a model check
-OURS = ("labkit.", "tests.conformance.")  # what is imported anew with a mutant
-NOTICED = ("failed", "warned", "broken", "not reached")  # what says the most first
+REIMPORTED = ("labkit.", "tests.conformance.")  # packages that are imported anew with a mutant
+NOTICED = ("failed", "warned", "broken", "not reached")  # outcomes that notice a mutant, the clearest first
 Tell = Callable[[Any], None]
 
 
 def prepare() -> None:
-    """Have a lab for each process that is forked from this one, with all that it needs imported and used once."""
+    """Prepare the fork server's process: import and use all modules once, and start a lab for each forked process."""
     import_module("tests.conformance.warm").prepare()
 
 
 def forget() -> None:
-    """Have labkit imported anew, without what it imports from elsewhere, and what of the tests imports it."""
-    for name in [each for each in sys.modules if f"{each}.".startswith(OURS)]:
+    """Remove labkit and the tests' modules that import it, so that they are imported anew; other libraries stay."""
+    for name in [each for each in sys.modules if f"{each}.".startswith(REIMPORTED)]:
         del sys.modules[name]
 
 
 class Mutated(SourceFileLoader):
-    """Has one module loaded from a source that is handed in."""
+    """Import finder that loads one module from a given source."""
 
     def __init__(self, module: str, path: str, source: str) -> None:
         super().__init__(module, path)
@@ -62,7 +65,7 @@ class Mutated(SourceFileLoader):
 
 
 def changed(path: str, source: str, name: str, line: int) -> bool:
-    """Give a function of a file, wherever it is held, its code of a changed source; False if that cannot be."""
+    """Give a function of a file, wherever it is referenced, the code of a changed source; or return False."""
     code = next(
         (
             each
@@ -71,7 +74,7 @@ def changed(path: str, source: str, name: str, line: int) -> bool:
         ),
         None,
     )
-    gc.unfreeze()  # what was there before the fork is hidden else
+    gc.unfreeze()  # otherwise objects from before the fork are hidden
     functions = [
         each
         for each in gc.get_objects()
@@ -90,7 +93,7 @@ def changed(path: str, source: str, name: str, line: int) -> bool:
 
 
 def codes(code: CodeType) -> Iterator[CodeType]:
-    """The code, and all that it holds."""
+    """Yield a code object and all code objects inside it."""
     yield code
     for each in code.co_consts:
         if isinstance(each, CodeType):
@@ -101,14 +104,14 @@ def _is(code: CodeType, path: str, name: str, line: int) -> bool:
     return (code.co_filename, code.co_qualname, code.co_firstlineno) == (path, name, line)
 
 
-def attempt(given: dict[str, Any], tell: Tell) -> None:
-    """Play checks until one fails.
+def attempt(given: dict[str, Any], send: Tell) -> None:
+    """Run checks until one fails.
 
-    given: module, path and source of what is mutated (None to mutate nothing); function: qualified name and first line
-    of the function that is changed, unless labkit has to be imported with it; later: no start of a lab runs it; checks:
+    given: module, path and source of the mutant (None for no mutant); function: qualified name and first line
+    of the changed function, unless labkit has to be imported with it; later: no start of a lab runs it; checks:
     their names, with the seconds of real time after which each counts as a hang, which ends this process by SIGALRM;
-    first: stop at the first that fails. Tells {"incompetent": why} where labkit cannot be imported, {"began": name}
-    before each check and its verdict after it, and a failed START where the lab did not start.
+    first: stop at the first that fails. Sends {"incompetent": why} if labkit cannot be imported, {"began": name}
+    before each check and its verdict after it, and a failed START if the lab does not start.
     """
     signal.setitimer(signal.ITIMER_REAL, STARTING)
     if given["source"] is None or (
@@ -122,16 +125,16 @@ def attempt(given: dict[str, Any], tell: Tell) -> None:
         try:
             checks = _imported(given["module"])
         except Exception as error:  # noqa: BLE001 - whatever a mutant raises
-            tell({"incompetent": f"{type(error).__name__}: {error}"})
+            send({"incompetent": f"{type(error).__name__}: {error}"})
             return
     if given["later"]:
         target = import_module("tests.conformance.warm").take().target()
     else:
-        tell({"began": START})
+        send({"began": START})
         try:
             target = _target()
         except Exception as error:  # noqa: BLE001 - likewise
-            tell({"check": START, "outcome": "failed", "reason": f"{type(error).__name__}: {error}"})
+            send({"check": START, "outcome": "failed", "reason": f"{type(error).__name__}: {error}"})
             return
     noticed: list[Verdict] = []
 
@@ -139,23 +142,23 @@ def attempt(given: dict[str, Any], tell: Tell) -> None:
         for name, seconds in given["checks"]:
             if given["first"] and any(each.outcome == "failed" for each in noticed):
                 return
-            tell({"began": name})
+            send({"began": name})
             signal.setitimer(signal.ITIMER_REAL, seconds)
             yield checks[name]
 
     def note(verdict: Verdict) -> None:
         if verdict.outcome in NOTICED:
             noticed.append(verdict)
-        tell(verdict.as_dict())
+        send(verdict.as_dict())
 
     _run(chosen(), target, note)
     signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def record(given: dict[str, Any], tell: Tell) -> None:
-    """Play checks one after the other, and tell which lines of the modules each of them ran.
+def record(given: dict[str, Any], send: Tell) -> None:
+    """Run checks one after the other, and send the lines of the modules that each of them ran.
 
-    given: files: patterns of those that count; checks: names. Tells, for each file, {"file": path, "lines": {line:
+    given: files: patterns of the recorded files; checks: names. Sends, for each file, {"file": path, "lines": {line:
     [names]}}, IMPORT and START among them.
     """
     from coverage import Coverage
@@ -179,16 +182,16 @@ def record(given: dict[str, Any], tell: Tell) -> None:
             measured.switch_context(name)
             yield checks[name]
 
-    _run(chosen(), target, lambda verdict: tell(verdict.as_dict()))
+    _run(chosen(), target, lambda verdict: send(verdict.as_dict()))
     measured.stop()
     data = measured.get_data()
     for path in sorted(data.measured_files()):
         lines = {line: sorted({*names}) for line, names in data.contexts_by_lineno(path).items()}
-        tell({"file": path, "lines": lines})
+        send({"file": path, "lines": lines})
 
 
 def _imported(*modules: str) -> dict[str, Check]:
-    """Import all of it, the mutated module among it; the checks by name."""
+    """Import all modules, the mutated one among them; return the checks by name."""
     for name in ("labkit.conformance.runner", "labkit.lab.lab", "labkit.platform", *modules):
         import_module(name)
     from labkit.conformance.check import all_checks
@@ -197,7 +200,7 @@ def _imported(*modules: str) -> dict[str, Check]:
 
 
 def _small(check: Check) -> Check:
-    """A model check looks for a difference, and not for the shortest sequence."""
+    """Return a model check without the search for the shortest sequence; other checks unchanged."""
     if (model := check.model) is None:
         return check
     from dataclasses import replace

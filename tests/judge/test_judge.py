@@ -1,4 +1,4 @@
-"""The mutation tool with checks as judge: what it leaves out, what it draws, and that it judges rightly."""
+"""The mutation tool: code that it leaves out, its sample, and its verdicts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.judge import play
 from tests.judge.__main__ import main, table
 from tests.judge.equivalents import equivalents, outdated
 from tests.judge.left_out import left_out
-from tests.judge.lines import LEAST, Lines, recorded
+from tests.judge.lines import MIN_LIMIT, Lines, recorded
 from tests.judge.mutations import (
     FOLDERS,
     LEFT_OUT,
@@ -48,7 +48,7 @@ def one(**changes: Any) -> Mutation:
     return replace(mutation, **changes)
 
 
-# ---- what is left out
+# ---- code that is left out
 
 
 @pytest.mark.parametrize(
@@ -73,9 +73,7 @@ def one(**changes: Any) -> Mutation:
         "sqlalchemy.Column('secret', String, info={'secret': True, 'of': 1 + 2})",
     ],
 )
-def test_what_is_for_readers_and_type_checkers_is_left_out(
-    source: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_code_for_readers_and_type_checkers_is_left_out(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert found(source, monkeypatch) == []
 
 
@@ -95,7 +93,7 @@ def test_what_is_for_readers_and_type_checkers_is_left_out(
         "Row('name', nullable=False)",
     ],
 )
-def test_what_serves_is_not_left_out(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_serving_code_is_not_left_out(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(source.splitlines()) in {each.at[0] for each in found(source, monkeypatch)}
 
 
@@ -112,10 +110,10 @@ def test_columns_count_characters() -> None:
     assert (span.start, span.end) == ((1, 20), (1, 29))
 
 
-# ---- what is drawn
+# ---- the sample
 
 
-def test_the_draw_has_each_place_once_and_follows_the_seed() -> None:
+def test_the_sample_has_each_place_once_and_follows_the_seed() -> None:
     modules = [FORMS, "device_api/alias.py"]
     assert {*modules} <= {*modules_of("device_api")}
     first = [each.id for each in drawn(modules, 1)]
@@ -126,7 +124,7 @@ def test_the_draw_has_each_place_once_and_follows_the_seed() -> None:
     assert {*places} == {(each.module, each.at) for module in modules for each in mutations_of(module)}
 
 
-def test_a_mutation_stays_the_same_where_lines_move_and_are_formatted_anew(
+def test_a_mutations_id_does_not_depend_on_lines_and_formatting(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     before = found("def f(a, b):\n    return g(a == 'é', b + 1)\n", monkeypatch)
@@ -170,15 +168,15 @@ def test_a_mutation_stays_the_same_where_lines_move_and_are_formatted_anew(
         ("found = [a for a in rows if not a]", "ReplaceUnaryOperator_Delete_Not", ["not a"]),
     ],
 )
-def test_a_mutation_names_the_smallest_piece_that_it_changes(
+def test_a_mutation_has_the_smallest_piece_that_it_changes(
     source: str, operator: str, pieces: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keys = [each.key for each in found(source, monkeypatch) if each.operator == operator]
     assert [key.code for key in keys] == [normalized(each) for each in pieces]
-    assert len({*keys}) == len(keys)  # those alike are counted
+    assert len({*keys}) == len(keys)  # equal pieces are numbered
 
 
-def test_a_mutation_knows_its_statement_and_its_function(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mutation_has_its_statement_and_its_function(monkeypatch: pytest.MonkeyPatch) -> None:
     source = dedent("""\
         class C:
             limit = 1 + 2
@@ -202,7 +200,7 @@ def test_a_mutation_knows_its_statement_and_its_function(monkeypatch: pytest.Mon
     assert (function.name, function.line, function.body) == ("C.method", 4, range(6, 13))
 
 
-def test_what_is_left_out_is_there_and_has_a_reason() -> None:
+def test_folders_that_are_left_out_exist_and_have_a_reason() -> None:
     there = [each for folder in FOLDERS for each in modules_of(folder)]
     for path, reason in LEFT_OUT.items():
         assert (home() / path).exists()
@@ -212,7 +210,7 @@ def test_what_is_left_out_is_there_and_has_a_reason() -> None:
         assert len(modules_of(folder)) > 10
 
 
-def test_each_equivalent_is_a_mutant_and_has_a_reason() -> None:
+def test_each_equivalent_is_a_mutation_and_has_a_reason() -> None:
     assert outdated() == []
     assert [key for key, reason in equivalents().items() if not reason.endswith(".")] == []
 
@@ -224,7 +222,7 @@ def test_an_equivalent_whose_code_has_changed_is_outdated(monkeypatch: pytest.Mo
     assert outdated() == changed
 
 
-# ---- which checks are played
+# ---- the checks that run
 
 
 LINES = Lines(
@@ -238,19 +236,19 @@ LINES = Lines(
 )
 
 
-def test_those_that_run_the_line_are_played() -> None:
+def test_checks_that_run_the_line_are_selected() -> None:
     assert [name for name, _ in LINES.checks_for(one(lines=(1,)))] == ["b", "a", "model"]
     assert [name for name, _ in LINES.checks_for(one(lines=(1, 2)))] == ["b", "a", "model"]
-    assert LINES.checks_for(one(lines=(2,))) == [("b", LEAST)]
+    assert LINES.checks_for(one(lines=(2,))) == [("b", MIN_LIMIT)]
     assert LINES.checks_for(one(lines=(9,))) == []
 
 
-def test_what_runs_before_or_while_a_lab_starts_may_be_noticed_by_any() -> None:
+def test_for_code_that_runs_before_the_checks_all_checks_are_selected() -> None:
     assert [name for name, _ in LINES.checks_for(one(lines=(3,)))] == ["b", "c", "a", "d"]
     assert next(name for name, _ in LINES.checks_for(one(lines=(4,)))) == "c"
 
 
-def test_a_function_that_a_start_runs_is_imported_anew() -> None:
+def test_a_function_that_runs_at_the_start_needs_a_new_import() -> None:
     function = mutations_of(FORMS)[0].function
     assert function is not None
     assert LINES.is_later(one(function=replace(function, body=range(1, 3))), START)
@@ -259,11 +257,11 @@ def test_a_function_that_a_start_runs_is_imported_anew() -> None:
     assert not LINES.is_later(one(function=None), IMPORT)
 
 
-# ---- what a trial says
+# ---- outcome of a trial
 
 
 @pytest.mark.parametrize(
-    ("told", "error", "expected"),
+    ("messages", "error", "expected"),
     [
         ([{"check": "a", "outcome": "failed", "reason": "x"}], "", "killed"),
         ([{"check": "a", "outcome": "warned", "reason": "x"}], "", "warned"),
@@ -280,11 +278,11 @@ def test_a_function_that_a_start_runs_is_imported_anew() -> None:
         ([{"incompetent": "SyntaxError: x"}], "", "incompetent"),
     ],
 )
-def test_the_outcome_of_a_trial(told: list[dict[str, Any]], error: str, expected: str) -> None:
-    assert outcome(one(), told, Ended({}, error)).outcome == expected
+def test_the_outcome_of_a_trial(messages: list[dict[str, Any]], error: str, expected: str) -> None:
+    assert outcome(one(), messages, Ended({}, error)).outcome == expected
 
 
-def test_figures_leave_out_what_cannot_be_imported_and_what_is_equivalent() -> None:
+def test_figures_do_not_count_equivalent_mutants_and_failed_imports() -> None:
     outcomes = ["killed", "killed", "timeout", "warned", "broken", "survived", "equivalent", "incompetent"]
     row = figures("device_api", [Trial(one(), each) for each in outcomes])  # type: ignore[arg-type]
     assert (row.mutants, row.killed, row.timeouts, row.equivalent, row.survivors) == (7, 2, 1, 1, 1)
@@ -294,10 +292,10 @@ def test_figures_leave_out_what_cannot_be_imported_and_what_is_equivalent() -> N
     assert row.as_dict()["percent"] == 50.0
 
 
-# ---- how a function is changed in place
+# ---- changes of a function in place
 
 
-def test_a_function_is_changed_wherever_it_is_held(tmp_path: Path) -> None:
+def test_a_function_is_changed_wherever_it_is_referenced(tmp_path: Path) -> None:
     source = "def outer(n):\n    def inner():\n        return n + 1\n    return inner()\n"
     path = tmp_path / "held.py"
     names: dict[str, Any] = {}
@@ -320,15 +318,15 @@ CHECKS = [each for each in all_checks() if each.name.startswith("write/") and ea
 
 
 class Harmless(Mutation):
-    """Changes what nobody can see."""
+    """Mutation that no client can notice."""
 
     def mutated(self) -> str:
         tree = ast.parse(source_of(self.module))
         return f"{ast.unparse(tree)}\nNOBODY_ASKS = 1\n"
 
 
-def test_a_small_sample_is_judged_and_what_is_harmless_survives(server: ForkServer, lines: Lines) -> None:
-    """Some of the sample may survive the few checks that are played here, of which most fail or cannot be set up."""
+def test_a_small_sample_is_judged_and_a_harmless_mutant_survives(server: ForkServer, lines: Lines) -> None:
+    """Some of the sample may survive the few checks that run here, most of which fail or cannot be set up."""
     trials = judged(drawn([FORMS], 1), MANY, lines, server, processes=2)
     outcomes = Counter(each.outcome for each in trials)
     seen = [each for each in trials if each.outcome in ("killed", "broken")]
@@ -339,7 +337,7 @@ def test_a_small_sample_is_judged_and_what_is_harmless_survives(server: ForkServ
     harmless = Harmless(
         **{name: getattr(later, name) for name in Mutation.__slots__} | {"key": later.key._replace(nth=99)}
     )
-    anew = replace(later, function=None)  # imported anew, where the others are changed in place
+    anew = replace(later, function=None)  # imported anew, while the others are changed in place
     trials = list(try_all([anew, harmless], lines, server, processes=2))
     noticed, survived = sorted(trials, key=lambda each: each.outcome)
     assert noticed.mutation == anew
@@ -347,13 +345,13 @@ def test_a_small_sample_is_judged_and_what_is_harmless_survives(server: ForkServ
     assert (survived.outcome, survived.why) == ("survived", f"{len(lines.checks_for(later))} checks passed")
 
 
-def test_what_no_check_runs_survives_without_a_play(lines: Lines) -> None:
+def test_a_mutant_of_a_line_that_no_check_runs_survives_without_a_trial(lines: Lines) -> None:
     [trial] = try_all([one(lines=(10_000,))], lines, Silent([]))
     assert (trial.outcome, trial.why) == ("survived", "no check runs it, and no import or start of a lab")
 
 
 class Silent(ForkServer):
-    """A server that answers what it is given, without a process."""
+    """Stub of a fork server that sends given messages, without a process."""
 
     def __init__(self, messages: list[dict[str, Any]]) -> None:
         self.messages = messages
@@ -365,26 +363,26 @@ class Silent(ForkServer):
 
 
 @pytest.mark.parametrize("outcome", ["failed", "warned", "broken"])
-def test_nothing_is_judged_where_the_checks_do_not_pass_unmutated(outcome: str) -> None:
-    told = {"check": CHECKS[0].name, "outcome": outcome, "reason": "odd", "seconds": 1.0}
+def test_no_mutant_is_judged_if_the_checks_fail_without_one(outcome: str) -> None:
+    messages = {"check": CHECKS[0].name, "outcome": outcome, "reason": "odd", "seconds": 1.0}
     with pytest.raises(LabkitError, match=f"do not pass on what is not mutated: .*: {outcome}: odd"):
-        recorded(CHECKS[:1], Silent([told]))
+        recorded(CHECKS[:1], Silent([messages]))
 
 
-def test_what_checks_ran_is_kept_until_a_source_changes(tmp_path: Path) -> None:
-    told = {"check": CHECKS[0].name, "outcome": "passed", "reason": "", "seconds": 1.5}
+def test_the_record_is_reused_until_a_source_changes(tmp_path: Path) -> None:
+    messages = {"check": CHECKS[0].name, "outcome": "passed", "reason": "", "seconds": 1.5}
     keep = tmp_path / "new" / "lines.json"
-    first = recorded(CHECKS[:1], Silent([told]), keep)
+    first = recorded(CHECKS[:1], Silent([messages]), keep)
     assert first.seconds == {CHECKS[0].name: 1.5}
     assert recorded(CHECKS[:1], Silent([]), keep) == first
     kept = json.loads(keep.read_text())
     keep.write_text(json.dumps({**kept, "files": {CHECKS[0].name: "of another source"}}))
-    assert recorded(CHECKS[:1], Silent([{**told, "seconds": 2.5}]), keep).seconds == {CHECKS[0].name: 2.5}
+    assert recorded(CHECKS[:1], Silent([{**messages, "seconds": 2.5}]), keep).seconds == {CHECKS[0].name: 2.5}
     keep.write_text(json.dumps({**kept, "digest": "of other sources"}))
-    assert recorded(CHECKS[:1], Silent([{**told, "seconds": 3.5}]), keep).seconds == {CHECKS[0].name: 3.5}
+    assert recorded(CHECKS[:1], Silent([{**messages, "seconds": 3.5}]), keep).seconds == {CHECKS[0].name: 3.5}
 
 
-def test_the_command_tells_what_it_takes() -> None:
+def test_the_help_of_the_command() -> None:
     text = CliRunner().invoke(main, ["--help"]).output
     for name in ("--folder", "--sample", "--seed", "--only", "--json"):
         assert name in text

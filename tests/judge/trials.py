@@ -1,4 +1,4 @@
-"""All mutants of a sample, one after the other, each judged by the checks alone."""
+"""Trials of all mutants of a sample, one after the other, judged by the checks alone."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tests.judge.lines import Lines
 from tests.judge.mutations import Mutation, drawn, home, modules_of, source_of
 from tests.judge.play import IMPORT, NOTICED, START
 
-# warned, broken: no check failed, but one did this. A mutant counts as noticed where a check fails, or hangs.
+# warned, broken: no check failed, but one had this outcome. A mutant is noticed if a check fails, or hangs.
 Outcome = Literal["killed", "timeout", "warned", "broken", "survived", "equivalent", "incompetent"]
 ATTEMPT = "tests.judge.play:attempt"
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What became of a mutation. by: the check that noticed, or hung; why: what it says, or why nobody noticed."""
+    """Result of a mutant's trial. by: the check that noticed, or hung; why: its reason, or why no check noticed."""
 
     mutation: Mutation
     outcome: Outcome
@@ -28,7 +28,7 @@ class Trial:
     why: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain data, for JSON."""
+        """Return the trial as plain data, for JSON."""
         mutation = self.mutation
         return {
             "id": mutation.id,
@@ -43,7 +43,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Of a folder: how many mutants, and what became of them.
+    """Counts of a folder's mutants by the outcome of their trials.
 
     killed: a check failed; timeouts: one hung; warned, broken: none failed, but one warned, or broke; survivors: all
     passed.
@@ -60,17 +60,17 @@ class Figures:
 
     @property
     def percent(self) -> float:
-        """Of those that are not equivalent, the ones that no check fails."""
+        """Percentage of mutants that no check fails, equivalent ones excepted."""
         unnoticed = self.survivors + self.warned + self.broken
         return 100 * unnoticed / max(1, self.mutants - self.equivalent)
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain data, for JSON."""
+        """Return the figures as plain data, for JSON."""
         return {**asdict(self), "percent": round(self.percent, 1)}
 
 
 def figures(folder: str, trials: Iterable[Trial]) -> Figures:
-    """Count the trials of a folder; those that cannot be imported are none."""
+    """Count the trials of a folder; mutants that cannot be imported do not count."""
     outcomes: list[Outcome] = [
         each.outcome
         for each in trials
@@ -90,7 +90,7 @@ def judged(
     *,
     known: bool = True,
 ) -> list[Trial]:
-    """Judge so many of the mutations that come; one that cannot be imported is no trial, and the next one is drawn."""
+    """Try mutations until `count` are judged; one that cannot be imported does not count, and the next one is drawn."""
     found: list[Trial] = []
     counted = 0
     while missing := count - counted:
@@ -105,14 +105,14 @@ def judged(
 
 
 def sample(folder: str, seed: int) -> Iterator[Mutation]:
-    """The mutations of a folder, in the order of the draw."""
+    """Return the mutations of a folder, in the order of the draw."""
     return drawn(modules_of(folder), seed)
 
 
 def try_all(
     mutations: Sequence[Mutation], lines: Lines, server: ForkServer, processes: int = 1, *, known: bool = True
 ) -> Iterator[Trial]:
-    """Try each mutation, those that nobody can notice without a process. known: leave out those that are equivalent."""
+    """Try each mutation, without a process if no check can notice it. known: leave out equivalent ones."""
     waiting: dict[str, Mutation] = {}
     given = []
     for mutation in mutations:
@@ -121,13 +121,13 @@ def try_all(
         else:
             waiting[mutation.id] = mutation
             given.append(_given(mutation, lines))
-    told: dict[str, list[dict[str, Any]]] = {name: [] for name in waiting}
+    messages: dict[str, list[dict[str, Any]]] = {name: [] for name in waiting}
     for event in server.run(ATTEMPT, given, processes=processes):
         id = event.argument["id"]
         if isinstance(event, Ended):
-            yield outcome(waiting[id], told.pop(id), event)
+            yield outcome(waiting[id], messages.pop(id), event)
         else:
-            told[id].append(event.message)
+            messages[id].append(event.message)
 
 
 def _without_play(mutation: Mutation, lines: Lines, known: bool) -> Trial | None:
@@ -139,7 +139,7 @@ def _without_play(mutation: Mutation, lines: Lines, known: bool) -> Trial | None
         return Trial(mutation, "incompetent", why="it changes nothing")
     if known and (reason := reason_of(mutation)) is not None:
         return Trial(mutation, "equivalent", why=reason)
-    if not lines.by(mutation):
+    if not lines.checks_running(mutation):
         return Trial(mutation, "survived", why="no check runs it, and no import or start of a lab")
     return None
 
@@ -159,11 +159,11 @@ def _given(mutation: Mutation, lines: Lines) -> dict[str, Any]:
     }
 
 
-def outcome(mutation: Mutation, told: list[dict[str, Any]], ended: Ended[Any]) -> Trial:
-    """The trial of a mutation, from what its process told and how it ended."""
+def outcome(mutation: Mutation, messages: list[dict[str, Any]], ended: Ended[Any]) -> Trial:
+    """Return the trial of a mutation from the messages and the end of its process."""
     began, most = "", len(NOTICED)
     noticed: dict[str, Any] = {}
-    for each in told:
+    for each in messages:
         if "incompetent" in each:
             return Trial(mutation, "incompetent", why=each["incompetent"])
         began = each.get("began", began)
@@ -181,5 +181,5 @@ def outcome(mutation: Mutation, told: list[dict[str, Any]], ended: Ended[Any]) -
         return Trial(mutation, "broken", began, f"{ended.error}: {last}")
     if noticed and noticed["outcome"] == "broken":
         return Trial(mutation, "broken", noticed["check"], why)
-    played = sum("outcome" in each for each in told)
+    played = sum("outcome" in each for each in messages)
     return Trial(mutation, "survived", why=why or f"{played} checks passed")
