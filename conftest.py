@@ -1,4 +1,4 @@
-"""For tests and notebooks alike: which items stay together on a worker, and what the notebooks' kernels come from."""
+"""Pytest hooks for tests and notebooks: distribution of items over workers, and the server of notebook kernels."""
 
 import gc
 import os
@@ -13,15 +13,15 @@ from labkit.reporting.kernel_server import AVAILABLE, KernelServer
 from tests import played
 
 LONG = {"tests", "bench", "fleet", "lab", "reporting", "widgets"}  # folders of long tests
-TOGETHER = 20  # short tests of one file
-CHECKS = "test_a_local_lab_passes"  # one for each check
-UNPLAYED = 'played = ""'  # the parameter of a notebook that may name the verdicts of a play
+TOGETHER = 20  # short tests of one file that stay on one worker
+CHECKS = "test_a_local_lab_passes"  # name of the test that has each check as parameter
+UNPLAYED = 'played = ""'  # the parameter of a notebook for a file of verdicts
 SERVER = pytest.StashKey[KernelServer]()
 pytest_plugins = ["tests.guard"]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Have the checks played once for all, and the kernels of all notebooks forked from one process: each would
+    """Begin the shared run of the checks, and start the server that forks all notebook kernels, since each would
     import the same for seconds.
     """
     if not hasattr(config, "workerinput"):
@@ -36,7 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """End it."""
+    """End the shared run and the server."""
     if not hasattr(config, "workerinput"):
         played.end()
     server = config.stash.get(SERVER, None)
@@ -46,11 +46,11 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Say what stays together on a worker, and what comes first.
+    """Group the items that must run on one worker, and set the order.
 
     The cells of a notebook share a kernel. Long tests are spread one by one; short ones a few of a file at a time, for
-    xdist's own work grows with the square of the groups. The checks begin, and the notebooks end, which wait for their
-    verdicts: a worker that waits does nothing else.
+    xdist's own work grows with the square of the groups. The checks come first, and the notebooks, which wait for their
+    verdicts, last: a worker that waits does nothing else.
     """
     orders: dict[pytest.Item, int] = {}
     counts: Counter[Path] = Counter()
@@ -66,7 +66,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         elif path.suffix == ".ipynb":
             orders[item] = 4
             item.add_marker(pytest.mark.xdist_group(path.stem))
-            item.add_marker(pytest.mark.timeout(600))  # the first one may wait for all checks to be played
+            item.add_marker(pytest.mark.timeout(600))  # the first one may wait until all checks have run
         elif path.parent.name not in LONG and not item.get_closest_marker("xdist_group"):
             orders[item] = 3
             item.add_marker(pytest.mark.xdist_group(f"{path.with_suffix('')}-{counts[path] // TOGETHER}"))
@@ -76,8 +76,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Let nobody look for garbage in thousands of tests and in all that is imported: not meanwhile (it takes a fifth
-    of the time), and no test later (0.3 s each time).
+    """Keep the garbage collector from visiting thousands of tests and imports: not during collection (it takes a fifth
+    of the time), and not in tests (0.3 s each time).
     """
     gc.disable()
     try:
@@ -89,13 +89,13 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Hand a notebook the verdicts of the checks, as a report does, where the session has a test for each check.
+    """Give a notebook the verdicts of the checks, as a report does, if the session has a test for each check.
 
-    Else it plays those that it shows by itself.
+    Otherwise the notebook runs the checks that it shows.
     """
     cell = getattr(item, "cell", None)
     if cell is not None and UNPLAYED in cell.source:
-        from labkit.conformance.check import all_checks  # what a session without notebooks need not import
+        from labkit.conformance.check import all_checks  # a session without notebooks need not import it
 
         tested = sum(getattr(each, "originalname", "") == CHECKS for each in item.session.items)
         if tested == len(all_checks()):

@@ -17,13 +17,13 @@ INHERITED: dict[signal.Signals, Callable[[int, FrameType | None], Any] | signal.
     signal.SIGALRM: signal.SIG_DFL,
     signal.SIGCHLD: signal.SIG_DFL,
 }
-GRACE = 1.25  # times a test's limit: then its process ends
+GRACE = 1.25  # multiple of a test's time limit after which its process ends
 STDERR = pytest.StashKey[int]()
 LIMIT = pytest.StashKey[float]()
 
 
 class Settings(Protocol):
-    """Of pytest-timeout. timeout: seconds."""
+    """Settings of pytest-timeout. timeout: seconds."""
 
     timeout: float
 
@@ -36,10 +36,10 @@ def pytest_configure(config: pytest.Config) -> None:
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, handler)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, INHERITED)
-    config.stash[STDERR] = os.dup(2)  # pytest captures what is written to the other one
+    config.stash[STDERR] = os.dup(2)  # pytest captures writes to the other descriptor
 
 
-@pytest.hookimpl(tryfirst=True)  # pytest-timeout's own comes after it
+@pytest.hookimpl(tryfirst=True)  # pytest-timeout's own handler comes after it
 def pytest_timeout_set_timer(item: pytest.Item, settings: Settings) -> None:
     """End the process, with the stacks of all threads, where the exception of pytest-timeout does not end the test.
 

@@ -1,6 +1,6 @@
-"""`labkit` as a process of its own, forked from one that has imported it already: a start takes a second else.
+"""`labkit` as a separate process, forked from one that has imported it, since a start takes a second otherwise.
 
-It may be signalled and killed as any other; only what Python does at the very end of a process is left out.
+It can be signalled and killed like any other; only the exit handlers of Python are not run.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FORKS.set_forkserver_preload(
 
 
 class Served:
-    """A process that runs a verb of `labkit`, and what it prints. It has to be ended, or killed.
+    """A process that runs a command of `labkit`, and its output. It has to be ended, or killed.
 
     ignored: signals that it inherits as ignored.
     """
@@ -39,7 +39,7 @@ class Served:
 
     @property
     def returncode(self) -> int | None:
-        """As of `subprocess.Popen`: None while it runs, -9 where it was killed."""
+        """Return code as of `subprocess.Popen`: None while it runs, -9 if it was killed."""
         return self._process.exitcode
 
     @property
@@ -57,7 +57,7 @@ class Served:
         self._process.kill()
 
     def communicate(self) -> tuple[str, str]:
-        """Wait for its end; what it printed since it was last read, to standard output and to standard error."""
+        """Wait for its end; return its output since it was last read, of standard output and of standard error."""
         self._process.join(PATIENCE)
         assert self.returncode is not None, "it does not end"
         printed = tuple("" if each.closed else each.read() for each in (self.stdout, self.stderr))

@@ -1,10 +1,10 @@
-"""How much a test does: small by default, full with LABKIT_SIZE=full."""
+"""Size of tests: small by default, full with LABKIT_SIZE=full."""
 
 import os
 
 
 def size(small: int, full: int) -> int:
-    """The number of rounds, requests or examples to play; LABKIT_SIZE is read when called.
+    """Return the number of rounds, requests or examples to run; LABKIT_SIZE is read at the call.
 
     Raises ValueError if LABKIT_SIZE is neither `small` nor `full`.
     """

@@ -1,4 +1,4 @@
-"""What works, and what is refused in one line, where nothing but `pip install labkit` was installed."""
+"""A plain `pip install labkit`: features that work, and one-line errors of the others."""
 
 from __future__ import annotations
 
@@ -80,9 +80,9 @@ def labkit(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return run(f"from labkit.cli import main; main({list(arguments)!r})", folder)
 
 
-def test_a_lab_and_its_fleets_work_and_tables_are_refused_in_one_line(tmp_path: Path) -> None:
+def test_labs_and_fleets_work_and_tables_are_refused_in_one_line(tmp_path: Path) -> None:
     ended = run(STORY, tmp_path)
-    assert (ended.returncode, ended.stderr) == (0, "")  # with no progress bar, either
+    assert (ended.returncode, ended.stderr) == (0, "")  # without a progress bar, too
     tables, _, others = ended.stdout.partition("---\n")
     assert tables == "pandas is not installed: pip install 'labkit[tables]'\n" * 15
     *dashboards, workers = others.splitlines()
@@ -116,7 +116,7 @@ def test_a_fleet_at_a_terminal_prints_its_result(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_verb_says_in_one_line_what_it_lacks(tmp_path: Path, arguments: str, line: str) -> None:
+def test_a_command_names_missing_libraries_in_one_line(tmp_path: Path, arguments: str, line: str) -> None:
     more = "--config lab.yaml --product thermostat --hours 1" if arguments.startswith("fleet") else ""
     ended = labkit(tmp_path, *arguments.split(), *more.split())
     assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", f"labkit: {line}\n")

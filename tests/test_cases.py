@@ -1,4 +1,4 @@
-"""A table of cases plays all of them, and says which failed."""
+"""Tables of cases: all rows run, and failures name their rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from tests.cases import case, cases
 
 
-def test_every_case_is_played_with_the_same_fixtures_and_each_that_failed_is_named() -> None:
+def test_every_case_runs_with_the_same_fixtures_and_failures_are_named() -> None:
     played: list[tuple[object, ...]] = []
 
     @cases("a, b", [(1, 2), (3, 3), (4, 5)])
@@ -25,7 +25,7 @@ def test_every_case_is_played_with_the_same_fixtures_and_each_that_failed_is_nam
     assert played == [("s", *row, c) for row in ((1, 2), (3, 3), (4, 5)) for c in "xy"]
 
 
-async def test_so_it_is_where_it_awaits_and_several_that_failed_are_a_group() -> None:
+async def test_async_cases_and_several_failures_as_a_group() -> None:
     @cases(["a"], [[1], [2], [3]])
     async def by_list(a: list[int]) -> None:
         raise ValueError(a)
@@ -41,7 +41,7 @@ async def test_so_it_is_where_it_awaits_and_several_that_failed_are_a_group() ->
         await by_list()
 
 
-def test_none_and_such_as_the_test_does_not_know_are_mistakes() -> None:
+def test_no_cases_and_unknown_parameters_are_errors() -> None:
     with pytest.raises(ValueError, match="proves nothing"):
         cases("a", [])
     with pytest.raises(ValueError, match="test has no parameter b"):
@@ -50,7 +50,7 @@ def test_none_and_such_as_the_test_does_not_know_are_mistakes() -> None:
         def test(a: int) -> None: ...
 
 
-def test_a_case_by_itself_is_named_too() -> None:
+def test_a_single_case_is_named_too() -> None:
     with pytest.raises(ZeroDivisionError) as failed, case("by itself"):
         1 / 0  # noqa: B018 - it raises
     assert failed.value.__notes__ == ["case: by itself"]

@@ -1,4 +1,4 @@
-"""The processes of tests: independent of what they inherit, and no hang outlasts the time limit."""
+"""Processes of tests: independent of inherited signal settings, and ended by the time limit in any hang."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_hangs(hanging):
 
 
 def ignore_and_block() -> None:
-    """Do what a shell does for background jobs, and what a careless parent may do."""
+    """Ignore signals as a shell does for background jobs, and block them as a careless parent may do."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM):
         signal.signal(number, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT, signal.SIGALRM])
@@ -83,7 +83,7 @@ def run(folder: Path, test: str, *options: str) -> subprocess.CompletedProcess[s
     )
 
 
-def test_signals_that_are_inherited_as_ignored_or_blocked_work(tmp_path: Path) -> None:
+def test_signals_inherited_as_ignored_or_blocked_are_restored(tmp_path: Path) -> None:
     ran = run(tmp_path, IGNORES)
     assert ran.returncode == 0, ran.stdout
 

@@ -1,4 +1,4 @@
-"""A standing lab whose host's clock is set: what its devices, its journal and its log see of it."""
+"""Effects of setting the host's clock on a running lab: devices, journal and log."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BEGUN = 1_800_000_000.0
 
 
 class Host:
-    """The clocks of a host, moved by hand."""
+    """The clocks of a host, set by the test."""
 
     def __init__(self) -> None:
         self.wall = BEGUN
@@ -80,7 +80,7 @@ async def no_password(length: int) -> str:
 
 
 @pytest.mark.parametrize("rate", [1.0, 60.0, 0.0])
-async def test_lab_time_does_not_go_back_over_a_restart(tmp_path: Path, rate: float) -> None:
+async def test_lab_time_does_not_go_back_at_a_restart(tmp_path: Path, rate: float) -> None:
     host = Host()
     async with platform(host, tmp_path / "lab.db", rate) as lab:
         if rate:

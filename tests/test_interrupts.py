@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM end each verb cleanly, also where the process inherited SIGINT as ignored."""
+"""SIGINT and SIGTERM end each command cleanly, also if the process inherited SIGINT as ignored."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def config(tmp_path: Path) -> Path:
 
 @contextmanager
 def begun(*arguments: str | Path) -> Iterator[Served]:
-    """A process of a verb, with SIGINT ignored as a shell does for background jobs."""
+    """Start a command in a process that ignores SIGINT, as a shell's background job does."""
     process = Served(*map(str, arguments), ignored=[signal.SIGINT])
     try:
         yield process
@@ -57,7 +57,7 @@ def test_a_signal_ends_serve(config: Path, number: signal.Signals) -> None:
 
 @pytest.mark.parametrize("speed", [0, 1], ids=["virtual", "wall"])
 @pytest.mark.parametrize("number", SIGNALS)
-def test_a_signal_ends_a_fleet_with_its_outcome(config: Path, speed: int, number: signal.Signals) -> None:
+def test_a_signal_ends_a_fleet_with_its_results(config: Path, speed: int, number: signal.Signals) -> None:
     with begun(*FLEET, "--config", config, "--speed", str(speed)) as process:
         assert process.stdout.readline() == "begun\n"
         process.send_signal(number)
@@ -86,7 +86,7 @@ def test_a_signal_ends_a_fleet_against_a_target(config: Path, number: signal.Sig
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_signal_ends_a_report_and_all_its_processes(tmp_path: Path, number: signal.Signals) -> None:
     with begun("report", "--only", "DEV-TIME", "--output", tmp_path / "report") as process:
-        assert process.stderr.read(1)  # of its progress bar: it plays
+        assert process.stderr.read(1)  # text of its progress bar: the checks run
         children = psutil.Process(process.pid).children(recursive=True)
         assert children
         process.send_signal(number)
@@ -101,7 +101,7 @@ def test_a_signal_ends_a_report_and_all_its_processes(tmp_path: Path, number: si
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.xdist_group("dask")
 def test_sigterm_of_all_processes_ends_a_fleet_over_workers(config: Path) -> None:
-    """As a service manager sends it: to the workers, too."""
+    """As a service manager sends it: also to the workers."""
     options = ("--config", str(config), "--speed", "1", "--workers", "2")
     with subprocess.Popen(
         [sys.executable, "-m", "labkit", *FLEET, *options],
@@ -122,7 +122,7 @@ def test_sigterm_of_all_processes_ends_a_fleet_over_workers(config: Path) -> Non
     assert "Traceback" not in err
 
 
-def test_handlers_are_as_before_afterwards_and_other_threads_have_none() -> None:
+def test_handlers_are_restored_afterwards_and_other_threads_have_none() -> None:
     before = [signal.getsignal(each) for each in SIGNALS]
     for each in SIGNALS:
         with pytest.raises(KeyboardInterrupt), interruptible():

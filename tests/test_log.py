@@ -38,7 +38,7 @@ response.code = 404
 
 @contextmanager
 def serving(folder: Path, *options: str) -> Iterator[tuple[LabAddress, list[str]]]:
-    """A lab that is served, and the lines that it has lines once it has ended."""
+    """Provide a served lab, and a list that has the lines of its log once it has ended."""
     (folder / "acme" / "endpoints").mkdir(parents=True)
     (folder / "acme" / "endpoints" / "all.lua").write_text(MAIL)
     (folder / "acme" / "assets").mkdir()
@@ -56,7 +56,7 @@ def serving(folder: Path, *options: str) -> Iterator[tuple[LabAddress, list[str]
 
 
 async def play(address: LabAddress) -> None:
-    """What is refused, what fails, what nobody sees, and a mail."""
+    """Cause refusals, failures, requests without a problem, and a mail."""
     device = FlowClient(address, "thermostat.m2.lab.localhost")
     await device.request("GET", "/timestamp")
     await device.request("POST", "/provision/activate", content="id=t-1")
@@ -75,7 +75,7 @@ async def play(address: LabAddress) -> None:
         context.wrap_socket(connection, server_hostname="elsewhere.example")
 
 
-async def test_it_tells_each_refusal_failed_script_warning_and_mail(tmp_path: Path) -> None:
+async def test_it_has_each_refusal_failed_script_warning_and_mail(tmp_path: Path) -> None:
     with serving(tmp_path) as (address, lines):
         await play(address)
     patterns = [
@@ -94,7 +94,7 @@ async def test_it_tells_each_refusal_failed_script_warning_and_mail(tmp_path: Pa
     assert "0" * 40 not in "".join(lines)
 
 
-async def test_requests_are_told_where_that_is_asked_for_and_nothing_where_that_is(tmp_path: Path) -> None:
+async def test_requests_and_nothing_are_logged_on_request(tmp_path: Path) -> None:
     with serving(tmp_path / "a", "--log", "requests") as (address, lines):
         await play(address)
     assert [each for each in lines if each.endswith("200 thermostat GET /timestamp")]
@@ -112,7 +112,7 @@ async def test_requests_are_told_where_that_is_asked_for_and_nothing_where_that_
 
 
 class Stuck(io.StringIO):
-    """A stream that nobody reads until it is let go."""
+    """A stream whose reader blocks until it is released."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -128,7 +128,7 @@ def logged(stream: io.StringIO, amount: Amount = "problems") -> tuple[Log, Journ
     return Log(stream, amount).follow(journal, Mailbox(time.monotonic)), journal
 
 
-def test_nothing_in_a_line_forges_another_or_fills_the_memory() -> None:
+def test_a_line_is_escaped_and_limited() -> None:
     stream = io.StringIO()
     log, journal = logged(stream)
     with log:
@@ -138,7 +138,7 @@ def test_nothing_in_a_line_forges_another_or_fills_the_memory() -> None:
     assert len(lines) < LONGEST + 40
 
 
-def test_an_operation_that_broke_is_a_problem_and_one_that_refuses_is_none() -> None:
+def test_a_failing_operation_is_a_problem_and_a_refusing_one_is_none() -> None:
     stream = io.StringIO()
     log, journal = logged(stream)
     with log:
@@ -152,7 +152,7 @@ def test_an_operation_that_broke_is_a_problem_and_one_that_refuses_is_none() -> 
     assert stream.getvalue() == "2026-01-01 00:00:00 call 500 acme Shop.sell: Shop.sell: KeyError: 'x'\n"
 
 
-def test_what_a_handset_gets_is_told() -> None:
+def test_messages_to_handsets_are_logged() -> None:
     stream = io.StringIO()
     log, journal = logged(stream)
     with log:
@@ -160,7 +160,7 @@ def test_what_a_handset_gets_is_told() -> None:
     assert stream.getvalue() == "2026-01-01 00:00:00 delivery handset/+15550001 sms delivered\n"
 
 
-def test_a_reader_that_is_stuck_holds_nobody_up_and_what_was_left_out_is_counted() -> None:
+def test_a_blocked_reader_delays_nothing_and_dropped_lines_are_counted() -> None:
     stream = Stuck()
     log, journal = logged(stream)
     with log:
@@ -177,7 +177,7 @@ def test_a_reader_that_is_stuck_holds_nobody_up_and_what_was_left_out_is_counted
     assert left_out >= 498
 
 
-def test_a_stream_that_is_closed_ends_the_log_alone() -> None:
+def test_a_closed_stream_ends_only_the_log() -> None:
     stream = io.StringIO()
     log, journal = logged(stream)
     with log:
@@ -186,7 +186,7 @@ def test_a_stream_that_is_closed_ends_the_log_alone() -> None:
     journal.record_refusal("wrong host", "nobody hears this")
 
 
-def test_a_record_is_told_once_it_is_complete() -> None:
+def test_a_record_is_logged_once_it_is_complete() -> None:
     stream = io.StringIO()
     log, journal = logged(stream)
     with log:

@@ -1,7 +1,7 @@
-"""The longest of everything that a stranger may send, to each kind of host: no work on it is quadratic.
+"""Longest inputs of unauthenticated clients to each kind of host: no processing is quadratic.
 
-Measured is the CPU time of the longest turn of the event loop, in which nobody else is answered; the clients' own
-share in it only ever grows with the size.
+Measured is the CPU time of the longest turn of the event loop, during which no other request is answered; the
+clients' own share in it only ever grows with the size.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from labkit.solutions.cors import Cors
 
 PRODUCT, SOLUTION, PROVIDER = "t.m2.lab.localhost", "acme.apps.lab.localhost", "google.social.lab.localhost"
 LINE, HEAD, BODY, LARGE = 8_000, 60_000, 64 * 1024, 1024 * 1024
-ENOUGH = 0.4  # seconds of CPU in one turn: nobody may be kept waiting longer, whatever is sent
-LITTLE = 0.05  # what is never looked into
+MAX_TURN = 0.4  # seconds of CPU in one turn: the longest delay of others, for any input
+NEGLIGIBLE = 0.05  # a cost that is too small to be compared
 PATIENCE = 60
-GROWTH = 2.8  # between 2 for work that is linear and 4 for work that is quadratic
-FEW, MOST = 2, 12  # how often both sizes are tried before a cost that is not little counts as good, or as bad
+GROWTH = 2.8  # between 2 for linear work and 4 for quadratic work
+FEW, MOST = 2, 12  # number of measurements of both sizes before a larger cost is judged
 FORM, JSON = "application/x-www-form-urlencoded", "application/json"
 
 Make = Callable[[int], str]
@@ -37,7 +37,7 @@ Make = Callable[[int], str]
 
 @dataclass
 class Sent:
-    """A kind of request: where it goes, what grows, and how long that may become."""
+    """A kind of request: its target, the part that grows, and the maximal length of that part."""
 
     host: str
     path: str
@@ -71,7 +71,7 @@ def fill(unit: str) -> Make:
 
 
 def numbered(form: str) -> Make:
-    """Pairs or items that all differ."""
+    """Return pairs or items that all differ."""
     return lambda size: "".join(form.format(n) for n in range(size // len(form.format(size))))
 
 
@@ -151,7 +151,7 @@ KINDS = kinds()
 
 
 class Lab:
-    """A platform with one of each kind of host, and clients that speak HTTP by hand."""
+    """A platform with one of each kind of host, and clients that write HTTP by hand."""
 
     def __init__(self, platform: Platform) -> None:
         self.platform = platform
@@ -159,7 +159,7 @@ class Lab:
         self.token = ""
 
     async def ask(self, host: str, data: bytes) -> bytes:
-        """All that comes back."""
+        """Return all bytes of the answer."""
         port = self.platform.context.address.https_port
         async with asyncio.timeout(PATIENCE):
             reader, writer = await asyncio.open_connection(
@@ -171,7 +171,7 @@ class Lab:
         return answer
 
     async def cost(self, kind: Sent, size: int, longest: Callable[[], float]) -> float:
-        """Seconds of CPU in the longest turn of the loop while such a request is answered, and one beside it."""
+        """Return the CPU seconds of the longest turn of the loop during such a request and another one beside it."""
         data = kind.request(size, self.token)
         longest()
         answer, other = await asyncio.gather(self.ask(kind.host, data), self.ask(PRODUCT, TIMESTAMP))
@@ -186,7 +186,7 @@ TIMESTAMP = f"GET /timestamp HTTP/1.1\r\nHost: {PRODUCT}\r\nConnection: close\r\
 
 @pytest.fixture
 def longest(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], float]]:
-    """The CPU time of the longest turn of the event loop since it was asked last."""
+    """A function that returns the CPU time of the longest turn of the event loop since its last call."""
     found = 0.0
     run: Any = asyncio.Handle._run
 
@@ -202,7 +202,7 @@ def longest(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], float]]:
         return taken
 
     monkeypatch.setattr(asyncio.Handle, "_run", timed)
-    gc.disable()  # its turns are long, and nobody's doing
+    gc.disable()  # the collector makes turns long
     yield take
     gc.enable()
 
@@ -241,34 +241,34 @@ async def lab(tmp_path: Path) -> AsyncIterator[Lab]:
         yield made
 
 
-SIZE = 1_000_000  # of what has no size of its own
+SIZE = 1_000_000  # size of inputs without a limit of their own
 
 
 async def growth(cost: Callable[[int], Awaitable[float]], size: int) -> str:
-    """What is wrong with how a cost grows from half of a size to all of it, if anything.
+    """Return the problem of a cost's growth from half of a size to the whole, or None.
 
-    Others who use the machine make a cost larger, never smaller: of several, taken in turns, the least counts.
+    Load of the machine makes a cost larger, never smaller: of several measurements, in alternation, the least counts.
     """
     once = twice = float("inf")
     for tried in range(1, MOST + 1):
         twice = min(twice, await cost(size))
-        if twice <= LITTLE:
+        if twice <= NEGLIGIBLE:
             return ""
         once = min(once, await cost(size // 2))
-        if tried >= FEW and twice <= min(ENOUGH, GROWTH * once):
+        if tried >= FEW and twice <= min(MAX_TURN, GROWTH * once):
             return ""
     return f"{once:.3f} s, then {twice:.3f} s"
 
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("host", [PRODUCT, SOLUTION, PROVIDER])
-async def test_twice_as_much_takes_at_most_about_twice_as_long(
+async def test_twice_the_size_takes_at_most_about_twice_as_long(
     lab: Lab, longest: Callable[[], float], host: str
 ) -> None:
     found = {}
     for name, kind in KINDS.items():
         if kind.host == host:
-            await lab.cost(kind, 100, longest)  # what is made when it is first needed
+            await lab.cost(kind, 100, longest)  # objects created at first use
             found[name] = await growth(lambda size, kind=kind: lab.cost(kind, size, longest), kind.longest)  # type: ignore[misc]
     assert {name: wrong for name, wrong in found.items() if wrong} == {}
 
@@ -276,17 +276,15 @@ async def test_twice_as_much_takes_at_most_about_twice_as_long(
 @pytest.mark.parametrize(
     ("cost", "wrong"),
     [
-        (lambda size: ENOUGH * 0.9 * size / SIZE, False),
-        (lambda size: LITTLE * 1.1 * size / SIZE, False),
-        (lambda size: ENOUGH * 1.1 * size / SIZE, True),
-        (lambda size: ENOUGH * 0.5 * (size / SIZE) ** 2, True),
-        (lambda size: LITTLE * 0.9 * (size / SIZE) ** 2, False),
+        (lambda size: MAX_TURN * 0.9 * size / SIZE, False),
+        (lambda size: NEGLIGIBLE * 1.1 * size / SIZE, False),
+        (lambda size: MAX_TURN * 1.1 * size / SIZE, True),
+        (lambda size: MAX_TURN * 0.5 * (size / SIZE) ** 2, True),
+        (lambda size: NEGLIGIBLE * 0.9 * (size / SIZE) ** 2, False),
     ],
 )
-async def test_a_cost_that_others_add_to_is_judged_by_how_it_grows(
-    cost: Callable[[int], float], wrong: bool
-) -> None:
-    noise = itertools.cycle((1.7, 1.3, 1.0, 1.9, 1.0, 1.5, 1.2))  # other each time, for either size
+async def test_a_noisy_cost_is_judged_by_its_growth(cost: Callable[[int], float], wrong: bool) -> None:
+    noise = itertools.cycle((1.7, 1.3, 1.0, 1.9, 1.0, 1.5, 1.2))  # another one each time, for either size
 
     async def measured(size: int) -> float:
         return cost(size) * next(noise)
@@ -294,19 +292,19 @@ async def test_a_cost_that_others_add_to_is_judged_by_how_it_grows(
     assert bool(await growth(measured, SIZE)) == wrong
 
 
-CALLS = 50  # of functions, Python's and others', for each recorded point: from the form to the event
+CALLS = 50  # calls of functions, Python's and others', per recorded point: from the form to the event
 
 
 @pytest.mark.parametrize("format", ["text", "number"])
-async def test_a_record_of_many_points_does_little_for_each(lab: Lab, format: str) -> None:
-    """Calls can be counted, where times cannot be trusted: what holds the loop are these."""
+async def test_a_record_of_many_points_makes_few_calls_per_point(lab: Lab, format: str) -> None:
+    """Calls can be counted exactly, and they are what blocks the loop, while times are unreliable."""
     points = 2000
     kind = Sent(PRODUCT, "/onep:v1/stack/record", BODY, lambda size: f"alias={format}" + "".join(
         f"&{n}=1" for n in range(1, size)
     ))  # fmt: skip
     data, few = kind.request(points + 2, lab.token), kind.request(2, lab.token)
     counts = []
-    for each in (few, data, few, data):  # the first ones also make what is made once
+    for each in (few, data, few, data):  # the first ones also create what is created once
         counts.append(0)
 
         def count(_frame: object, event: str, _argument: object) -> None:

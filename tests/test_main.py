@@ -1,4 +1,4 @@
-"""The verbs, where Jupyter is not installed and by way of `python -m labkit`."""
+"""The command line without Jupyter, and `python -m labkit`."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ def test_python_m_labkit_is_labkit() -> None:
     assert shown.startswith("Usage: labkit list ")
 
 
-def test_a_report_without_jupyter_says_in_one_line_what_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_report_without_jupyter_names_the_extra_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extras, "find_spec", lambda name: None if name == "papermill" else find_spec(name))
     result = CliRunner().invoke(cli.main, ["report"])
     assert result.exit_code == 1

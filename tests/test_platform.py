@@ -1,4 +1,4 @@
-"""The whole platform: what a reset starts again, and how it is added to from outside."""
+"""The whole platform: resets, external services and hosts, and suspension."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Keystore.command{key = 'n', command = 'incr'}
 
 
 def story(lab: Lab) -> list[object]:
-    """Two devices, two solutions, time that passes, people, mail; all that anybody could see of it."""
+    """Run a story with two devices, two solutions, time, people, mail; return all that is visible of it."""
     thermostat, acme, other = lab.product("thermostat"), lab.solution("acme"), lab.solution("other")
     observed: list[object] = []
     for identity in ("a", "b"):
@@ -50,7 +50,7 @@ def story(lab: Lab) -> list[object]:
 
 
 @pytest.mark.parametrize("durable", [False, True])
-def test_a_seeded_story_after_a_reset_is_the_same_story(tmp_path: Path, durable: bool) -> None:
+def test_a_seeded_story_repeats_after_a_reset(tmp_path: Path, durable: bool) -> None:
     with Lab(seed=3, data=tmp_path / "lab.db" if durable else None) as lab:
         lab.product("thermostat", resources={"message": "string", "temperature": "number"})
         for name in ("acme", "other"):
@@ -64,7 +64,7 @@ def test_a_seeded_story_after_a_reset_is_the_same_story(tmp_path: Path, durable:
 
 
 class Counter(Service):
-    """Counts calls for each solution, and says so."""
+    """A service that counts calls per solution, and emits an event."""
 
     name: ClassVar[str] = "Counter"
     events: ClassVar[tuple[EventKind, ...]] = (EventKind("counter", "counted", ("count", "number")),)
@@ -85,7 +85,7 @@ class Counter(Service):
 
     @operation
     async def add(self, caller: Caller, amount: int = 1) -> dict[str, object]:
-        """Count, and raise `counted`."""
+        """Add to the count, and emit `counted`."""
         count = self.counts[caller.solution] = self.counts.get(caller.solution, 0) + amount
         self._context.events.emit(
             f"{caller.solution}/counter",
@@ -97,7 +97,7 @@ class Counter(Service):
 
 
 class Greeter(Site[SiteExchange]):
-    """A host that greets."""
+    """A host with a greeting."""
 
     async def answer(self, exchange: SiteExchange) -> web.StreamResponse:
         await exchange.acts_as()
@@ -106,7 +106,7 @@ class Greeter(Site[SiteExchange]):
         return web.Response(text=f"Hello {exchange.path} at {exchange.connection.host}")
 
 
-async def test_a_service_is_added_from_outside_and_lives_as_the_others_do() -> None:
+async def test_an_external_service_has_the_same_lifecycle() -> None:
     async with Platform(seed=1) as platform:
         for name in ("acme", "other"):
             solution = await platform.solutions.add(SolutionSettings(id=name))
@@ -115,7 +115,7 @@ async def test_a_service_is_added_from_outside_and_lives_as_the_others_do() -> N
         await platform.services.add(counter)
         assert counter.started
         heard: list[object] = []
-        # Declared by the service: the argument of a handler has these names.
+        # The service declares these names of a handler's argument.
         platform.solutions.get("acme").on(
             "counter", "counted", lambda count, number: heard.append((count, number))
         )
@@ -141,7 +141,7 @@ async def test_a_service_is_added_from_outside_and_lives_as_the_others_do() -> N
     assert not again.started
 
 
-async def test_a_host_is_added_from_outside_and_has_a_certificate() -> None:
+async def test_an_external_host_has_a_certificate() -> None:
     async with Platform() as platform:
         hosts = ("hello.lab.localhost", "shop.localhost")
         for host in hosts:
@@ -165,14 +165,14 @@ async def test_a_host_is_added_from_outside_and_has_a_certificate() -> None:
             await platform.add_product(ProductSettings(id="p", domain="shop.localhost"))
 
 
-async def test_what_cannot_start_leaves_nothing(tmp_path: Path) -> None:
+async def test_a_failed_start_leaves_nothing(tmp_path: Path) -> None:
     async with Platform() as platform:
         taken = platform.context.address.https_port
         other = Platform(LabSettings(https_port=taken, data=tmp_path / "lab.db"))
         with pytest.raises(SettingsError, match=r"^https_port: cannot listen"):
             await other.start()
         async with Platform(LabSettings(https_port=0, data=tmp_path / "lab.db")):
-            pass  # the data file was let go
+            pass  # the data file was released
 
 
 # ---- suspended, and resumed on another loop
@@ -187,7 +187,7 @@ SETTINGS = {
 LUA = "count = (count or 0) + 1 Keystore.set{key = 'n', value = count} return count"
 
 
-def test_a_suspended_platform_goes_on_with_what_it_held_on_another_loop() -> None:
+def test_a_suspended_platform_resumes_on_another_loop() -> None:
     rung: list[float] = []
 
     async def begin() -> Control:

@@ -1,4 +1,4 @@
-"""The project itself: what it needs, what its commands promise, how large its files and its import are."""
+"""The project: dependencies, commands, and the size of files and imports."""
 
 import ast
 import json
@@ -40,7 +40,7 @@ def python_files(*folders: str) -> list[Path]:
 
 
 def run(*command: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    # A make that runs this test hands down flags which would change the one that is run here.
+    # A make that runs this test passes flags down that would change the make that is run here.
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
     return subprocess.run(
         command, cwd=ROOT, env=inherited | environment, capture_output=True, text=True, check=False
@@ -61,7 +61,7 @@ def test_each_dependency_is_pinned_to_a_version_it_accepts() -> None:
     pinned = {canonicalize_name(pin.name): next(iter(pin.specifier)).version for pin in constraints()}
     declared = [*PROJECT["dependencies"], *(text for extra in EXTRAS.values() for text in extra)]
     for requirement in map(Requirement, declared):
-        if requirement.name == PROJECT["name"]:  # another extra
+        if requirement.name == PROJECT["name"]:  # a dependency of another extra
             assert requirement.extras <= EXTRAS.keys()
             continue
         assert pinned[canonicalize_name(requirement.name)] in requirement.specifier, requirement
@@ -78,11 +78,11 @@ def test_environment_yml_installs_what_the_makefile_installs() -> None:
     assert pip == INSTALL
     assert " ".join(INSTALL) in (ROOT / "Makefile").read_text().replace("'", "")
     assert set(EXTRAS) == {"lab", "tables", "test", "lint", "bench", "parquet"}
-    assert "labkit[tables]" in EXTRAS["lab"]  # so that the checkout has all but the needs of one option each
+    assert "labkit[tables]" in EXTRAS["lab"]  # so that a checkout has nearly all dependencies
 
 
 def declared(*extras: str) -> set[str]:
-    """The distributions that labkit asks for itself, with these extras and those that they include."""
+    """Return labkit's declared dependencies, with these extras and the ones that they include."""
     found = set()
     for text in [*PROJECT["dependencies"], *(text for extra in extras for text in EXTRAS[extra])]:
         requirement = Requirement(text)
@@ -93,7 +93,7 @@ def declared(*extras: str) -> set[str]:
     return found
 
 
-# Folders and files that may import what comes with an extra; before they do, somebody checks that it is installed.
+# Folders and files that may import libraries of an extra, since a check of its installation precedes them.
 IMPORTERS = {
     "lab": (
         *("reporting", "widgets", "bench/chart.py", "conformance/models"),
@@ -105,7 +105,7 @@ IMPORTERS = {
 
 
 def test_each_library_that_labkit_imports_is_declared() -> None:
-    """Elsewhere than there, what an extra brings is imported within `needs`, for types alone, or in a `try`."""
+    """Elsewhere, libraries of an extra are imported within `needs`, for types alone, or in a `try`."""
     undeclared, owners = set(), packages_distributions()
     for path in python_files("labkit"):
         extras = [
@@ -123,7 +123,7 @@ def test_each_library_that_labkit_imports_is_declared() -> None:
 
 
 def imports(node: ast.AST, extras: tuple[str, ...] = ()) -> Iterator[tuple[int, str, tuple[str, ...]]]:
-    """The line and the module of each import below a node, and the extras with which it is allowed there."""
+    """Yield the line and the module of each import below a node, and the extras that are allowed there."""
     if isinstance(node, ast.Import):
         yield from ((node.lineno, alias.name.partition(".")[0], extras) for alias in node.names)
     elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -155,7 +155,7 @@ def test_make_lists_every_command() -> None:
     ]
 
 
-def test_every_make_command_that_the_readme_names_exists() -> None:
+def test_every_make_command_in_the_readme_exists() -> None:
     named = set(re.findall(r"(?m)(?:^|`)make ([a-z]+)", (ROOT / "README.md").read_text()))
     assert {"report", "test"} <= named
     for command in named:
@@ -164,7 +164,7 @@ def test_every_make_command_that_the_readme_names_exists() -> None:
 
 @pytest.fixture
 def interpreter(tmp_path: Path) -> Path:
-    """A stand-in for a Python without venv: it runs this one, with ensurepip hidden."""
+    """A stub of a Python without venv: it runs this Python, with ensurepip hidden."""
     script = tmp_path / "python-without-venv"
     code = 'import sys; sys.modules["ensurepip"] = None; sys.executable = sys.argv[0]; exec(sys.argv[1])'
     script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -c \'{code}\' "$2"\n')
@@ -176,20 +176,20 @@ def find_python(*names: str | Path) -> subprocess.CompletedProcess[str]:
     return run("sh", ".ci/find-python", *names)
 
 
-def test_the_first_usable_python_is_taken(interpreter: Path) -> None:
+def test_the_first_usable_python_is_chosen(interpreter: Path) -> None:
     found = find_python("no-such-python", interpreter, sys.executable)
     assert (found.returncode, found.stderr) == (0, "")
     assert Path(found.stdout.strip()).samefile(sys.executable)
 
 
-def test_a_python_without_venv_gets_one_line_that_names_the_package(interpreter: Path) -> None:
+def test_a_python_without_venv_is_an_error_that_names_the_package(interpreter: Path) -> None:
     found = find_python(interpreter)
     assert (found.returncode, found.stdout) == (1, "")
     [line] = found.stderr.splitlines()
     assert "install the package python3-venv" in line
 
 
-def test_no_python_gets_one_line_that_names_the_versions() -> None:
+def test_no_python_is_an_error_that_names_the_versions() -> None:
     found = find_python("no-such-python", "false")
     assert (found.returncode, found.stdout) == (1, "")
     [line] = found.stderr.splitlines()

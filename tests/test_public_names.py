@@ -1,4 +1,4 @@
-"""Public names: the list, the documentation and the modules say the same, and no handle returns a private class."""
+"""Public names: the list, the documentation and the modules agree, and no handle returns a private class."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ import labkit
 from labkit.fleet import behaviours, shapes
 
 DOCUMENTED = re.compile(r"\b\w+\b")
-COMBINED = ("Sum", "Scaled", "Portion", "Delayed", "Dial", "Chance")  # shapes that operators and runs make
+COMBINED = ("Sum", "Scaled", "Portion", "Delayed", "Dial", "Chance")  # shapes that operators and runs create
 
 
-def test_the_list_is_sorted_and_each_name_is_there() -> None:
+def test_the_list_is_sorted_and_each_name_exists() -> None:
     assert labkit.__all__ == sorted(labkit.__all__)
     assert dir(labkit) == sorted([*labkit.__all__, "__version__"])
     for name in labkit.__all__:
@@ -28,14 +28,14 @@ def test_the_list_is_sorted_and_each_name_is_there() -> None:
         _ = labkit.Labb
 
 
-def test_the_documentation_names_them_all() -> None:
+def test_the_documentation_has_all_names() -> None:
     assert labkit.__doc__ is not None
     said = set(DOCUMENTED.findall(labkit.__doc__))
     assert [name for name in labkit.__all__ if name not in said] == []
 
 
 @pytest.mark.parametrize("name", labkit.__all__)
-def test_each_is_described_for_a_reader(name: str) -> None:
+def test_each_name_is_documented(name: str) -> None:
     doc = vars(getattr(labkit, name)).get("__doc__") if name != "operation" else labkit.operation.__doc__
     assert doc
     assert re.match(r"[A-Z`]", doc)
@@ -50,7 +50,7 @@ def test_the_shipped_behaviours_and_shapes_are_public() -> None:
 
 
 def test_errors_are_public() -> None:
-    """Also those that only some part raises: who catches one should not need to know where it is from."""
+    """Also errors that only one part raises: catching one should not require knowing its module."""
     families = {labkit.LabkitError, labkit.LabWarning}
     for name in ("labkit.core.errors", "labkit.fleet.device", "labkit.fleet.channel"):
         for found in vars(importlib.import_module(name)).values():
@@ -73,7 +73,7 @@ def test_what_public_methods_return_is_public() -> None:
 
 
 def _classes_of(package: str) -> set[str]:
-    """The names of classes that modules of a package define."""
+    """Return the names of classes that modules of a package define."""
     found = importlib.import_module(package)
     modules = [
         importlib.import_module(each.name) for each in pkgutil.walk_packages(found.__path__, f"{package}.")
@@ -98,7 +98,7 @@ def _returned(found: type) -> Iterator[type]:
 
 
 def _hints(annotated: Any) -> dict[str, Any]:
-    """Annotations with their meaning; those with a name that is imported for type checkers alone are left out."""
+    """Return the evaluated annotations; without names that are imported for type checkers only."""
     try:
         return typing.get_type_hints(annotated)
     except (NameError, TypeError):

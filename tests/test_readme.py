@@ -1,4 +1,4 @@
-"""The examples of the README, and the curl lines of the notebooks' folder, do what they show."""
+"""The examples of the README, and the curl lines of the notebooks' folder, have the results that they show."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 
 
-def test_the_first_result_is_what_it_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_result_is_as_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     failed, tried = doctest.testfile(
         str(ROOT / "README.md"), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE
@@ -27,7 +27,7 @@ def test_the_first_result_is_what_it_shows(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def steps(text: str) -> list[tuple[str, list[str]]]:
-    """(command, expected lines) of a curl session."""
+    """Return (command, expected lines) of a curl session."""
     [block] = re.findall(r"```console\n(.*?)```", text, re.DOTALL)
     found: list[tuple[str, list[str]]] = []
     for line in block.splitlines():
@@ -39,7 +39,7 @@ def steps(text: str) -> list[tuple[str, list[str]]]:
 
 
 @pytest.mark.skipif(not (shutil.which("curl") and shutil.which("openssl")), reason="needs curl and openssl")
-def test_every_curl_line_does_what_it_shows(tmp_path: Path) -> None:
+def test_every_curl_line_has_the_result_shown(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
     shutil.copytree(ROOT / "notebooks", tmp_path / "notebooks")
@@ -84,7 +84,7 @@ def test_every_curl_line_does_what_it_shows(tmp_path: Path) -> None:
     assert [line[20:] for line in log.splitlines()] == [line[20:] for line in shown_log.group(1).splitlines()]
 
 
-def test_every_package_is_listed_and_there() -> None:
+def test_every_package_is_listed_and_exists() -> None:
     listed = set(re.findall(r"^  (\w+(?:/|\.py))\s", README, re.MULTILINE))
     present = {f"{each.name}/" if each.is_dir() else each.name for each in (ROOT / "labkit").iterdir()}
     assert listed <= present

@@ -1,4 +1,4 @@
-"""`labkit serve` as its users meet it: a process of its own, which may be killed."""
+"""`labkit serve` as a separate process, which may be killed."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def serving(config: Path, log: str = "none") -> Iterator[tuple[Served, dict[str,
 
 
 def failing(*options: str) -> str:
-    """What it says where it cannot serve."""
+    """Return the error output of a server that cannot start."""
     process = Served("serve", *options)
     out, err = process.communicate()
     assert (process.returncode, out) == (1, "")
@@ -95,7 +95,7 @@ def virtual(ready: dict[str, object], identity: str) -> VirtualDevice:
 
 
 @pytest.mark.parametrize("name", [signal.SIGTERM, signal.SIGINT])
-def test_serve_says_when_it_is_ready_and_ends_cleanly(tmp_path: Path, name: signal.Signals) -> None:
+def test_serve_reports_when_it_is_ready_and_ends_cleanly(tmp_path: Path, name: signal.Signals) -> None:
     with serving(folder(tmp_path)) as (process, ready):
         assert ready["products"] == {
             "thermostat": f"https://thermostat.m2.lab.localhost:{ready['https_port']}"
@@ -111,7 +111,7 @@ def test_serve_says_when_it_is_ready_and_ends_cleanly(tmp_path: Path, name: sign
         assert process.returncode == 0
 
 
-def test_a_process_that_nothing_was_forked_for_ends_cleanly_too(tmp_path: Path) -> None:
+def test_a_process_that_was_not_forked_ends_cleanly_too(tmp_path: Path) -> None:
     """From the command to the end of the interpreter."""
     command = [sys.executable, "-W", "error", "-m", "labkit", "serve", "--config", str(folder(tmp_path))]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -122,18 +122,18 @@ def test_a_process_that_nothing_was_forked_for_ends_cleanly_too(tmp_path: Path) 
     assert (process.returncode, err) == (0, "")
 
 
-def test_a_wrong_file_is_one_line_and_no_traceback(tmp_path: Path) -> None:
+def test_an_invalid_file_is_one_line_without_a_traceback(tmp_path: Path) -> None:
     config = folder(tmp_path)
     config.write_text(config.read_text().replace("resources", "resorces"))
     assert failing("--config", str(config)) == "labkit: products[0].resorces: unknown key (line 7)\n"
 
 
-def test_a_ca_file_in_a_folder_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+def test_a_ca_file_in_a_missing_folder_is_one_line(tmp_path: Path) -> None:
     said = failing("--ca-file", str(tmp_path / "none" / "ca.pem"))
     assert said == f"labkit: --ca-file: {tmp_path}/none/ca.pem: No such file or directory\n"
 
 
-def test_the_verbs_summaries_are_whole() -> None:
+def test_the_summaries_of_commands_are_complete() -> None:
     text = CliRunner().invoke(main, ["--help"]).stdout
     for name, verb in main.commands.items():
         assert f"\n  {name} " in text
@@ -142,7 +142,7 @@ def test_the_verbs_summaries_are_whole() -> None:
     assert "..." not in text.partition("Commands:")[2]
 
 
-def test_a_taken_port_is_one_line(tmp_path: Path) -> None:
+def test_a_port_in_use_is_one_line(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         config = folder(tmp_path, taken.getsockname()[1])
         said = failing("--config", str(config))
@@ -150,8 +150,8 @@ def test_a_taken_port_is_one_line(tmp_path: Path) -> None:
     assert said.count("\n") == 1
 
 
-async def test_what_was_acknowledged_survives_kill_9(tmp_path: Path) -> None:
-    """Rounds of writers that are cut off; after each, every write answered 204 is there."""
+async def test_acknowledged_writes_survive_kill_9(tmp_path: Path) -> None:
+    """Rounds of writers that are killed; after each, every write answered 204 is stored."""
     import asyncio
 
     config = folder(tmp_path)
@@ -174,7 +174,7 @@ async def test_what_was_acknowledged_survives_kill_9(tmp_path: Path) -> None:
                 for n in range(begin, begin + 100_000):
                     try:
                         await device.write({"n": n})
-                    except httpx.TransportError:  # the process is gone
+                    except httpx.TransportError:  # the process has ended
                         return
                     acknowledged[device.identity] = n
                     if n - begin > 20:
@@ -200,7 +200,7 @@ async def test_what_was_acknowledged_survives_kill_9(tmp_path: Path) -> None:
 
 
 async def check_count(ready: dict[str, object], at_least: int) -> None:
-    """The solution's Keystore survived as well; events that were queued at the kill may be lost."""
+    """Check the solution's Keystore, which survives as well; events that were queued at the kill may be lost."""
     client = FlowClient(address(ready), "acme.apps.lab.localhost")
     counted = int((await client.request("GET", "/count")).json()["value"])
     await client.close()

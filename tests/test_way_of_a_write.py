@@ -1,4 +1,4 @@
-"""The way of a write through labkit is short, and the contributors' page shows it as it is."""
+"""The path of a write through labkit: its length is limited, and the contributors' page shows it."""
 
 from __future__ import annotations
 

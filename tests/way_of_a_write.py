@@ -1,4 +1,4 @@
-"""Way of one write, traced: from the bytes that a device sends over HTTPS to the first service call of a Lua handler.
+"""Trace of one write: from the bytes that a device sends over HTTPS to the first service call of a Lua handler.
 
 `python -m tests.way_of_a_write` draws it anew in tests/README.md.
 """
@@ -46,7 +46,9 @@ class Stack(NamedTuple):
 
 
 class Way(NamedTuple):
-    """stacks: from the connection's to that of the service call; into_lua: from the script's handler to LuaJIT."""
+    """The functions that a write passes. stacks: from the connection's to that of the service call; into_lua: from the
+    script's handler to LuaJIT.
+    """
 
     stacks: Sequence[tuple[Function, ...]]
     into_lua: tuple[Function, ...]
@@ -58,16 +60,16 @@ class Way(NamedTuple):
 
 
 class Tracer:
-    """Keeps the stack of each first call of some functions, while `tracing`."""
+    """Records the stack of the first call of each of some functions, while `tracing`."""
 
     def __init__(self, *watched: Callable[..., object]) -> None:
         self.stacks: dict[CodeType, Stack] = {}
         self._watched = {each.__code__ for each in watched}
-        self._scheduled_by: Stack | None = None  # of the callback that runs
+        self._scheduled_by: Stack | None = None  # the stack that scheduled the running callback
 
     @contextmanager
     def tracing(self) -> Iterator[None]:
-        """Trace what runs on the loop within."""
+        """Trace all functions that run on the loop in this context."""
         loop: Any = asyncio.get_running_loop()
         original = loop.call_soon
 
@@ -139,7 +141,7 @@ async def trace() -> Way:
 
 
 def picture(way: Way) -> str:
-    """The way as a Mermaid flow chart: an arrow is a call, a dotted one schedules a task or a callback."""
+    """Return the path as a Mermaid flow chart: an arrow is a call, a dotted one schedules a task or a callback."""
     lines = ["flowchart TD"]
     names: dict[Function, str] = {}
     for function in (*way.functions, *way.into_lua):
@@ -159,12 +161,12 @@ def picture(way: Way) -> str:
 
 
 def stored() -> str:
-    """The picture that the page has."""
+    """Return the picture in the page."""
     return PAGE.read_text().partition(BEGIN)[2].partition(END)[0]
 
 
 def main() -> None:
-    """Draw the way anew in the page."""
+    """Draw the path anew in the page."""
     before, _, rest = PAGE.read_text().partition(BEGIN)
     _, _, after = rest.partition(END)
     PAGE.write_text(before + BEGIN + picture(asyncio.run(trace())) + END + after)

@@ -244,7 +244,7 @@ def try_all(
             yield _no_trial(named[name], f"{event.error}: {last}") if event.error else trials.pop(name)
 
 
-def attempt(job: Job, tell: Callable[[Any], None]) -> None:
+def attempt(job: Job, send: Callable[[Any], None]) -> None:
     """Try mutants in this process, which cannot be used for anything else afterwards, and run checks without them."""
     mutants = [each for each in all_mutants() if each.name in job["mutants"]]
     verdicts: list[Verdict] = []
@@ -258,10 +258,10 @@ def attempt(job: Job, tell: Callable[[Any], None]) -> None:
     except Exception as error:  # noqa: BLE001 - it is reported for each of them
         trials = [_no_trial(each, f"{type(error).__name__}: {error}") for each in mutants]
     for trial in trials:
-        tell({"trial": trial.as_dict()})
+        send({"trial": trial.as_dict()})
     for verdict in verdicts:
         if verdict.check in job["checks"]:
-            tell({"verdict": verdict.as_dict()})
+            send({"verdict": verdict.as_dict()})
 
 
 def _no_trial(mutant: Mutant, reason: str) -> Trial:

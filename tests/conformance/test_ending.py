@@ -199,11 +199,11 @@ HANGING = """
 from labkit.conformance import check, processes, runner
 from labkit.device_api import content
 
-def play(argument, tell):
+def play(argument, send):
     "The last 10^18 bytes of a content, from a platform that does not stop at its beginning."
     content.requested_range = lambda exchange, size: (size - 10**18, size - 1)
     check.PATIENCE = runner.CLEANUP_SECONDS = 1.0
-    processes.play_job(argument, tell)
+    processes.play_job(argument, send)
 """
 
 

@@ -22,19 +22,19 @@ def prepare():
     prepared += 1
     print("ready")
 
-def state(argument, tell):
+def state(argument, send):
     seen.append(argument)
-    tell([prepared, seen, os.getpid()])
+    send([prepared, seen, os.getpid()])
 
-def talk(argument, tell):
+def talk(argument, send):
     for each in range(argument):
-        tell({"n": each, "text": "ä\\n" * 50_000})
+        send({"n": each, "text": "ä\\n" * 50_000})
 
-def read(argument, tell):
+def read(argument, send):
     print("printed")
-    tell(sys.stdin.read())
+    send(sys.stdin.read())
 
-def end(argument, tell):
+def end(argument, send):
     print("last words", flush=True)
     if argument == "raise":
         raise ValueError("no good")
@@ -43,14 +43,14 @@ def end(argument, tell):
     if argument == "crash":
         os.kill(os.getpid(), signal.SIGSEGV)
 
-def tick(argument, tell):
+def tick(argument, send):
     for each in range(argument):
         time.sleep(0.3)
-        tell(each)
+        send(each)
 
-def hang(argument, tell):
+def hang(argument, send):
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
-    tell([os.getpid(), child.pid])
+    send([os.getpid(), child.pid])
     time.sleep(600)
 """
 

@@ -277,7 +277,7 @@ def test_an_error_that_a_patch_raises_by_mistake_is_no_proof(
     assert re.match(rf"{where}:\d+ in broken: .*TypeError", trial.broken[0])
 
 
-def play_wrong(arguments: list[str], tell: Any) -> None:
+def play_wrong(arguments: list[str], send: Any) -> None:
     """Run a patch with a mistake, in a process of its own."""
     requirements, patches = arguments
 
@@ -294,7 +294,7 @@ def play_wrong(arguments: list[str], tell: Any) -> None:
         return broken
 
     vars(mutation)["OWN_FILES"] = (*mutation.OWN_FILES, "test_mutants")
-    tell(mutation.run_patch(mutant(requirements, patches)(wrong), warm.take()).as_dict())
+    send(mutation.run_patch(mutant(requirements, patches)(wrong), warm.take()).as_dict())
 
 
 # ---- replacement of functions
