@@ -11,7 +11,7 @@ from labkit.conformance import expect
 from labkit.conformance.check import check
 from labkit.conformance.jwts import decode
 from labkit.conformance.target import Target
-from labkit.conformance.user.jwt.checks import PEM, PKCS8, SECRET, build_token, pair, refuses, signs, verifies
+from labkit.conformance.user.jwt.checks import PEM, PKCS8, SECRET, mint, pair, refuses, signs, verifies
 from labkit.conformance.users import User
 
 LONGEST_KEY, LONGEST_TOKEN = 8192, 262_144  # characters
@@ -26,7 +26,7 @@ async def sizes_of_numbers(target: Target) -> None:
     found = decode(token)[1]
     user.same("whole numbers in the token", found["whole"], whole)
     user.same("others in the token", found["floats"], floats)
-    taken = await verifies(user, build_token({"whole": whole, "floats": floats}))
+    taken = await verifies(user, mint({"whole": whole, "floats": floats}))
     expect.equal("what is verified", [*taken["whole"], *taken["floats"]], [*whole, *floats], user.last)
 
 
@@ -40,9 +40,9 @@ async def bounds(target: Target) -> None:
         user.same("payload", taken, {"a": 1})
     for wrong in (f"{longest}k", {"base64": f"{bytes_of}AAAA"}):
         await user.refused("jwtSign", 400, key=wrong, payload={}, algorithm="HS256")
-        await user.refused("jwtVerify", 400, key=wrong, token=build_token({}), algorithms=["HS256"])
+        await user.refused("jwtVerify", 400, key=wrong, token=mint({}), algorithms=["HS256"])
     header = {"alg": "HS256", "typ": "JWT"}
-    spare = LONGEST_TOKEN - len(build_token({"a": ""}, header))
+    spare = LONGEST_TOKEN - len(mint({"a": ""}, header))
     fits = "x" * (spare * 3 // 4 - 2)
     token = await signs(user, {"a": fits}, key=SECRET)
     expect.true(
@@ -53,7 +53,7 @@ async def bounds(target: Target) -> None:
     user.same("payload", await verifies(user, token), {"a": fits})
     for more in ("x" * 12, "x" * LONGEST_TOKEN):
         await user.refused("jwtSign", 400, key=SECRET, payload={"a": fits + more}, algorithm="HS256")
-        await refuses(user, 400, build_token({"a": fits + more}, header))
+        await refuses(user, 400, mint({"a": fits + more}, header))
 
 
 @check("USR-JWT-10 USR-JWT-11", "keys of other kinds sign and verify nothing")
@@ -65,8 +65,8 @@ async def other_kinds(target: Target) -> None:
     shown = elliptic.public_key().public_bytes(PEM, form).decode()
     for key in (secret, shown):
         await user.refused("jwtSign", 400, key=key, payload={}, algorithm="RS256")
-        await refuses(user, 400, build_token({}, algorithm="RS256"), ["RS256"], key)
+        await refuses(user, 400, mint({}, algorithm="RS256"), ["RS256"], key)
     form_of_ssh = serialization.PublicFormat.OpenSSH
     ssh = pair().public_key().public_bytes(serialization.Encoding.OpenSSH, form_of_ssh).decode()
     await user.refused("jwtSign", 400, key=ssh, payload={}, algorithm="HS256")
-    await refuses(user, 400, build_token({}), ["HS256"], ssh)
+    await refuses(user, 400, mint({}), ["HS256"], ssh)
