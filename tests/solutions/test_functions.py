@@ -111,7 +111,7 @@ async def test_services_complete_and_document_themselves() -> None:
         (await lab.add()).route("GET", "/a", handler)
         assert (await lab.get("/a")).status == 200
     assert (seen["services"], seen["operations"]) == (["Store"], ["get", "put", "send", "wait"])
-    assert seen["doc"] == "The value kept; 404 where there is none."
+    assert seen["doc"] == "Return the stored value; 404 if there is none."
     assert seen["signatures"] == ["(*, to: str, from_: str = '')", "(*, key: str, value: Any)"]
     assert seen["sent"] == {"to": "a", "from": "b"}
     assert seen["probed"] == [False, False]
