@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from aiohttp import hdrs, web
 from aiohttp.http_exceptions import BadHttpMessage
+from aiohttp.http_parser import RawRequestMessage
 from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 from aiohttp.web_protocol import _ErrInfo
 
@@ -21,12 +22,14 @@ from labkit.context import Context
 from labkit.edge import limits
 from labkit.edge.errors import BodyLateError, WrongHostError
 from labkit.edge.framing import Chunked, Framing, Length, holds_whole_body
-from labkit.edge.handling import RequestLoop
+from labkit.edge.handling import RequestLoop, Serve
 from labkit.edge.handshake import explain
 from labkit.edge.hosts import wrong_host_in
 from labkit.edge.repeated import RepeatedHead
 from labkit.http.connection import unwatched
+from labkit.http.head import RequestHead
 
+Parsed = tuple[RawRequestMessage | _ErrInfo, StreamReader]  # what aiohttp's parser queues
 HEAD_END = b"\r\n\r\n"
 EMPTY_LINES = re.compile(rb"[\r\n]*")  # between requests they are no head (RFC 9112 2.2)
 BARE_END = b"\n\n"  # of a head whose line ends are wrong: no need to wait for more of it
@@ -59,10 +62,13 @@ class EdgeProtocol(RequestLoop):
         manager: web.Server,
         context: Context,
         keep: Callable[[asyncio.Task[None]], None],
-        peer_ip: str,
+        serve: Serve,
         *,
+        peer_ip: str,
+        max_body: int,
         loop: asyncio.AbstractEventLoop,
     ) -> None:
+        """keep: called with a task that has to end with the edge; serve: answers a request; max_body: see Edge."""
         super().__init__(
             manager,
             loop=loop,
@@ -77,7 +83,9 @@ class EdgeProtocol(RequestLoop):
         self._context = context
         self._guard = context.settings.guard
         self.peer_ip = peer_ip
-        self._keep = keep  # sees to it that a task ends with the edge
+        self._keep = keep
+        self._serve = serve
+        self._max_body = max_body
         self.host_header: str | None = None  # the last one that was found right
         self._head = bytearray()  # one that is not whole yet
         self._held = b""  # what cannot be fed to the parser yet
@@ -142,10 +150,22 @@ class EdgeProtocol(RequestLoop):
     # --- what comes in
 
     def data_received(self, data: bytes) -> None:
+        """Queue a request that repeats the last one's head; feed all other data to the parser."""
+        repeated = self.repeated.request(data)
+        incomplete = self._messages or self._head or self._held or self._body is not None
+        ending = self._fault_seen or self._close or self._force_close
+        if repeated is None or incomplete or ending:
+            self._parse(data)
+            return
+        if self._head_timer is not None:
+            self._forget_head()
+        self.queue(*repeated)
+
+    def _parse(self, data: bytes) -> None:
         """Feed the parser: a whole head, then the received part of its body, and so on.
 
         So a head that cannot be read is known from its beginning to its end, and costs no request before it.
-        Without data, aiohttp asks to go on with what was held back.
+        Without data, aiohttp asks to continue with the bytes that were held back.
         """
         if not data and not self._fault_seen:
             super().data_received(data)
@@ -199,11 +219,6 @@ class EdgeProtocol(RequestLoop):
             end = data.find(HEAD_END, at) + len(HEAD_END)
             if at + len(HEAD_END) <= end <= at + limits.HEAD:  # as nearly always
                 head, size = data[at:end], len(data) - end
-                known = None if self._messages else self.repeated.message(head, size)
-                if known is not None:
-                    self._forget_head()
-                    self.queue(known, data[end:])
-                    return len(data)
                 if size and holds_whole_body(head, size):
                     self._head_came(head, data[end:])
                     return len(data)
@@ -237,14 +252,16 @@ class EdgeProtocol(RequestLoop):
         if self._request_count == count:
             self._refuse(head, 400, "malformed request")
             return
-        message, payload = self._messages[-1]
+        message, payload = cast(Parsed, self._messages[-1])
         if isinstance(message, _ErrInfo):
             self._messages.pop()
             self._refuse(head, *limits.explain(message.exc, head))
             return
         self._forget_head()
+        parsed = RequestHead(message)
+        self._messages[-1] = (parsed, payload)
         if payload.is_eof():
-            self.repeated.keep(head, len(body), message)
+            self.repeated.keep(head, len(body), parsed)
             return
         if message.method == hdrs.METH_CONNECT:
             payload.feed_eof()  # no tunnel will be dug

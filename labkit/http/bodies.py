@@ -8,21 +8,21 @@ from aiohttp import web
 from aiohttp.http_exceptions import BadHttpMessage
 
 from labkit.http.error import HttpError
+from labkit.http.request import SiteRequest
 
-BODY = web.RequestKey("BODY", bytes)  # the key of a body that was read before
 CLOSE = {"Connection": "close"}  # the rest of the body is not read
 
 
-async def read_body(request: web.BaseRequest, limit: int, guard: float) -> bytes:
+async def read_body(request: SiteRequest, limit: int, guard: float) -> bytes:
     """Read the whole body. limit: bytes; guard: real seconds in which it has to arrive.
 
     Raises HttpError: 413 beyond the limit, 408 when it does not arrive in time, 400 when it breaks off.
     """
-    kept: bytes | None = request.get(BODY)
-    if kept is not None:
-        if len(kept) > limit:
+    whole = request.whole
+    if whole is not None:
+        if len(whole) > limit:
             raise HttpError(413, f"the body is larger than {limit} bytes", CLOSE)
-        return kept
+        return whole
     if (request.content_length or 0) > limit:
         raise HttpError(413, f"the body is larger than {limit} bytes", CLOSE)
     if not request.can_read_body:

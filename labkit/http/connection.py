@@ -21,7 +21,7 @@ class Deliveries(Protocol):
         """Mark the answers so far as received: the client has sent a further request or ended the connection."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Connection:
     """One connection of a client.
 
@@ -43,8 +43,8 @@ class Connection:
     ready: asyncio.Future[bool] | None = None
     failure: tuple[int, str] = (500, "internal error")
     id: str = ""
-    watch_input: Callable[[], None] = field(default=unwatched, compare=False, repr=False)
-    deliveries: Deliveries | None = field(default=None, compare=False, repr=False)
+    watch_input: Callable[[], None] = field(default=unwatched, repr=False)
+    deliveries: Deliveries | None = field(default=None, repr=False)
 
     def identify(self, identifiers: Identifiers, device: str) -> None:
         """Give the connection an id unless it has one.

@@ -14,6 +14,8 @@ from labkit.core.hiding import without_issued_in_path
 from labkit.core.journal import Journal, Record
 from labkit.http.connection import Connection
 from labkit.http.error import HttpError
+from labkit.http.reply import Answer
+from labkit.http.request import SiteRequest
 
 LEFT = "the connection ended before the answer"
 
@@ -52,7 +54,7 @@ class SiteExchange:
     context: SiteContext
     site: Site[Any]
     connection: Connection
-    request: web.BaseRequest
+    request: SiteRequest
     path: str
     raw_query: str
     _: KW_ONLY
@@ -126,7 +128,7 @@ class Site(Generic[E]):
         Runs also when no request arrives, and is not cancelled when the client leaves.
         """
 
-    def exchange(self, connection: Connection, request: web.BaseRequest) -> E:
+    def exchange(self, connection: Connection, request: SiteRequest) -> E:
         """Begin with a request: what is known of it before it is answered."""
         url = request.rel_url
         summary = f"{request.method} {without_issued_in_path(url.raw_path or '/')}"
@@ -135,16 +137,16 @@ class Site(Generic[E]):
         made = SiteExchange(self._context, self, connection, request, path, query, record=record)
         return cast(E, made)
 
-    def answer(self, exchange: E) -> Awaitable[web.StreamResponse]:
+    def answer(self, exchange: E) -> Awaitable[Answer]:
         """Answer a request. Raises HttpError where it is refused; calls `exchange.acts_as` before the work."""
         raise NotImplementedError(f"{type(self).__name__} has to say how it answers")
 
-    def refusal(self, exchange: E, error: HttpError) -> web.StreamResponse:
+    def refusal(self, exchange: E, error: HttpError) -> Answer:
         """Return the answer to a request that is refused."""
         return web.Response(status=error.status, text=error.reason, headers=error.headers)
 
     def complete(self, exchange: E, response: web.StreamResponse) -> None:
-        """Add to a response what every answer of the site has."""
+        """Add headers that every response of the site has. A `Reply` is sent as it is."""
 
 
 class HostTable:
