@@ -106,7 +106,7 @@ async def _options(exchange: Exchange, devices: Devices) -> Answer:
 
 
 def _allow(methods: Collection[str]) -> dict[str, str]:
-    """The header that names the methods of a path."""
+    """Return the Allow header of a path."""
     return {"Allow": ", ".join([*methods, *(["HEAD"] if "GET" in methods else []), "OPTIONS"])}
 
 

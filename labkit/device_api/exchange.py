@@ -22,9 +22,9 @@ CHARSET = re.compile(r';\s*charset\s*=\s*"?([^";\s]*)"?', re.IGNORECASE)
 
 @dataclass(slots=True)
 class Exchange(SiteExchange):
-    """A request to a product, read piece by piece as an endpoint needs it.
+    """Request to a product; its query and body are parsed when an endpoint needs them.
 
-    hold: once the device is known, says when what the request showed is no longer valid.
+    hold: set once the device is known; `hold.revoked` tells that the presented credential is no longer valid.
     """
 
     context: Context

@@ -1,4 +1,4 @@
-"""Responses on the wire: this file has every departure from the HTTP library's own framing.
+"""Answers of the device API on the wire, with every departure from the HTTP library's own framing.
 
 - A 204 carries `Content-Length: 0` where the profile says so (document 1, record, 4); RFC 9110 8.6 would not.
 - A download may carry Content-Length and Transfer-Encoding: chunked together (document 1, download; RFC 9112
@@ -38,7 +38,7 @@ def nothing(wire: Wire, status: int = 204, headers: Mapping[str, str] | None = N
 
 
 class Delivered(ReplyResponse):
-    """A 200 that calls `delivered` once its body was written completely to an open connection."""
+    """Response with status 200 that calls `delivered` once its body was written completely to an open connection."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class Delivered(ReplyResponse):
 
 
 class Download(web.StreamResponse):
-    """The body of a content item, framed as `wire.download_framing` says.
+    """Response with the body of a content item, framed as `wire.download_framing` says.
 
     A client of HTTP/1.0 does not understand chunks, so it gets a length (RFC 9112 6.1).
     """
@@ -73,11 +73,11 @@ class Download(web.StreamResponse):
 
     @property
     def size(self) -> int:
-        """Bytes of the body, whatever the framing."""
+        """Number of bytes of the body in any framing."""
         return self._size
 
     def break_off(self) -> None:
-        """Send half of the body alone, and cut the connection there."""
+        """Send only half of the body, then end the connection."""
         self._breaks_off = True
 
     async def _prepare_headers(self) -> None:

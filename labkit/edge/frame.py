@@ -1,4 +1,4 @@
-"""The frame around every site: a request's record in the journal, its faults, its refusal and its end."""
+"""Processing of a request that is the same at every site: its record in the journal, its faults and its refusal."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ class RequestLoop(web.RequestHandler):
         return keep_open
 
     def _request(self, head: RequestHead | _ErrInfo, body: StreamReader | bytes) -> SiteRequest:
-        """Return the request that is handled, of a malformed head one that says nothing."""
+        """Return the request object for a head; one without content for a malformed head."""
         if isinstance(head, _ErrInfo):
             head = RequestHead(ERROR)
         task = self._task_handler or asyncio.current_task()

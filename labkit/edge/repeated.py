@@ -12,8 +12,8 @@ SHORT = 1024  # bytes of a head that is kept
 class RepeatedHead:
     """Last head of a connection after which the parser was again at the beginning of a request.
 
-    The same bytes with a body of the same length mean the same then, and need not be parsed, at half of the cost of
-    reading a request.
+    The same bytes with a body of the same length need not be parsed again: parsing is half of the cost of reading a
+    request.
     """
 
     __slots__ = ("_bytes", "_head", "_size", "_start")

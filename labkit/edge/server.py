@@ -53,7 +53,7 @@ class EdgeServer(web.Server):
     # --- connections
 
     def connection_made(self, handler: web.RequestHandler, transport: asyncio.Transport) -> None:
-        """Called by aiohttp, after the handshake."""
+        """Register a connection; called by aiohttp after the handshake."""
         protocol = cast(EdgeProtocol, handler)
         super().connection_made(protocol, transport)
         self._transports[protocol] = transport
@@ -75,11 +75,11 @@ class EdgeServer(web.Server):
                 transport.abort()
 
     def __len__(self) -> int:
-        """How many connections are open."""
+        """Return the number of open connections."""
         return len(self._transports)
 
     async def stop(self) -> None:
-        """End all connections; requests in progress get a moment to finish."""
+        """End all connections; requests in progress get the grace time of the settings to finish."""
         for protocol in self._transports:
             protocol.close()
         await self._tasks.finish(self.context.settings.guard.grace)
@@ -171,7 +171,7 @@ class EdgeServer(web.Server):
     def _refused(self, protocol: EdgeProtocol, request: SiteRequest) -> web.Response | None:
         """Return the refusal of a request that is for no site or has a wrong head; None if it may go to its site.
 
-        A head without special fields is remembered and not judged again.
+        A head without special fields is checked once.
         """
         # Before all else, so that a client that names no host of the lab learns nothing.
         if wrong := self.wrong_host(protocol, request):
@@ -230,5 +230,5 @@ class EdgeServer(web.Server):
 
 
 def plain_ip(text: str) -> str:
-    """An IPv4 address as such, where a socket for IPv6 serves both (RFC 4291 2.5.5.2)."""
+    """Return an IPv4 address in its usual form, also from a socket that serves IPv6 and IPv4 (RFC 4291 2.5.5.2)."""
     return text.removeprefix("::ffff:") if "." in text else text

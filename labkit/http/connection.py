@@ -28,7 +28,8 @@ class Connection:
     host: the server name (SNI) in lower case; over plain HTTP the Host of the current request, empty before the
     first. tls: whether all requests have the same host, as over TLS and in memory. certificate: the client's, in DER;
     common_name: its first CommonName. ready: done once the site's `connected` has run; its result is whether that
-    succeeded; failure: otherwise, the status and text of the answer. id: empty until a device needs it.
+    succeeded; None after the first request that found it so; failure: otherwise, the status and text of the answer.
+    id: empty until a device needs it.
 
     watch_input: called by a handler that keeps a request waiting. Before, a client that closes its sending side
     after the request, as some do over plain HTTP, still gets its answer; from then on it counts as

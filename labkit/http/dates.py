@@ -6,7 +6,7 @@ from wsgiref.handlers import format_date_time
 
 
 class HttpDate:
-    """HTTP-dates of lab time; the last one is cached, because most requests of a second share it."""
+    """Formatter of HTTP-dates of lab time, which caches the last one, because most requests of a second share it."""
 
     def __init__(self) -> None:
         self._second = -1

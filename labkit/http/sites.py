@@ -44,7 +44,7 @@ class SiteContext(Protocol):
 
 @dataclass(slots=True)
 class SiteExchange:
-    """A request to a site, and what is known of it by now.
+    """State of a request to a site.
 
     path: decoded; raw_query: as it was sent; record: the journal's; identity: of the device that sent it, once it acts;
     field_values: returns the values of a field of the request, where faults have looked at it; answered: faults have
@@ -129,7 +129,7 @@ class Site(Generic[E]):
         """
 
     def exchange(self, connection: Connection, request: SiteRequest) -> E:
-        """Begin with a request: what is known of it before it is answered."""
+        """Return the initial state of a request."""
         url = request.rel_url
         summary = f"{request.method} {without_issued_in_path(url.raw_path or '/')}"
         record = self._context.journal.open("request", self.actor, summary)
