@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from aiohttp import web
-
 from labkit.device_api import emitted, forms, long_poll
 from labkit.device_api.authenticate import authenticate, require_still_authenticated
 from labkit.device_api.exchange import Exchange
@@ -13,9 +11,10 @@ from labkit.device_api.wire import FORM, nothing, reply
 from labkit.devices.devices import Devices
 from labkit.devices.state import Datapoint
 from labkit.http.error import HttpError
+from labkit.http.reply import Answer
 
 
-async def read(exchange: Exchange, devices: Devices) -> web.StreamResponse:
+async def read(exchange: Exchange, devices: Devices) -> Answer:
     """Answer GET: the newest values of the aliases in the query; with Request-Timeout a long poll."""
     device = await authenticate(exchange, devices.registry)
     aliases = queried_aliases(exchange)
@@ -29,7 +28,7 @@ async def read(exchange: Exchange, devices: Devices) -> web.StreamResponse:
     )
 
 
-async def write(exchange: Exchange, devices: Devices) -> web.StreamResponse:
+async def write(exchange: Exchange, devices: Devices) -> Answer:
     """Answer POST: store the pairs of the body; with aliases in the query, read those after all writes (hybrid)."""
     device = await authenticate(exchange, devices.registry)
     aliases = queried_aliases(exchange)
@@ -57,10 +56,12 @@ async def write(exchange: Exchange, devices: Devices) -> web.StreamResponse:
     return values_reply(exchange, found)
 
 
-def queried_aliases(exchange: Exchange) -> list[str]:
+def queried_aliases(exchange: Exchange) -> tuple[str, ...]:
     """Return the aliases in the query without duplicates, in order."""
-    pairs = exchange.query()
-    return list(dict.fromkeys([name for name, _ in pairs if name])) if pairs else []
+    head = exchange.request.head
+    if head.aliases is None:
+        head.aliases = tuple(dict.fromkeys(name for name, _ in exchange.query() if name))
+    return head.aliases
 
 
 def existing_aliases(exchange: Exchange, aliases: Iterable[str]) -> list[str]:
@@ -69,6 +70,6 @@ def existing_aliases(exchange: Exchange, aliases: Iterable[str]) -> list[str]:
     return [alias for alias in aliases if alias in resources]
 
 
-def values_reply(exchange: Exchange, found: list[tuple[str, str]]) -> web.StreamResponse:
+def values_reply(exchange: Exchange, found: list[tuple[str, str]]) -> Answer:
     """Return the reply with alias-value pairs; an empty one without pairs."""
     return reply(200, forms.encode(found), FORM) if found else nothing(exchange.context.wire)

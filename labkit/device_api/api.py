@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection
 from urllib.parse import unquote_to_bytes
 
-from aiohttp import web
-
 from labkit.context import Context
 from labkit.core.errors import SettingsError
 from labkit.device_api import alias, content, emitted, provision, record, timestamp
@@ -17,10 +15,12 @@ from labkit.devices.identities import identity_error
 from labkit.devices.products import PlatformProduct
 from labkit.http.connection import Connection
 from labkit.http.error import HttpError
+from labkit.http.reply import Answer
+from labkit.http.request import SiteRequest
 from labkit.http.sites import Site
 from labkit.settings import ProductSettings
 
-Endpoint = Callable[[Exchange, Devices], Awaitable[web.StreamResponse]]
+Endpoint = Callable[[Exchange, Devices], Awaitable[Answer]]
 
 ENDPOINTS: dict[str, dict[str, Endpoint]] = {
     "/provision/activate": {"POST": provision.activate},
@@ -66,9 +66,12 @@ class ProductSite(Site[Exchange]):
             cause = self._context.journal.record("connect", actor, "provisioned by certificate")
             emitted.provisioned(self._context, settings.id, connection, identity, cause)
 
-    def exchange(self, connection: Connection, request: web.BaseRequest) -> Exchange:
-        raw_path, _, raw_query = request.raw_path.partition("?")
-        path = raw_path if raw_path in ENDPOINTS else _path(raw_path)
+    def exchange(self, connection: Connection, request: SiteRequest) -> Exchange:
+        head = request.head
+        if head.target is None:
+            raw_path, _, query = request.raw_path.partition("?")
+            head.target = raw_path if raw_path in ENDPOINTS else _path(raw_path), query
+        path, raw_query = head.target
         return Exchange(
             self._context,
             self,
@@ -80,7 +83,7 @@ class ProductSite(Site[Exchange]):
             self._devices.registry,
         )
 
-    def answer(self, exchange: Exchange) -> Awaitable[web.StreamResponse]:
+    def answer(self, exchange: Exchange) -> Awaitable[Answer]:
         methods = ENDPOINTS.get(exchange.path)
         if methods is None:
             raise HttpError(404, "unknown path")
@@ -92,18 +95,18 @@ class ProductSite(Site[Exchange]):
             endpoint = _options
         return endpoint(exchange, self._devices)
 
-    def refusal(self, exchange: Exchange, error: HttpError) -> web.StreamResponse:
+    def refusal(self, exchange: Exchange, error: HttpError) -> Answer:
         """Return a short text/plain reason."""
         return reply(error.status, error.reason, TEXT, error.headers)
 
 
-async def _options(exchange: Exchange, devices: Devices) -> web.StreamResponse:
+async def _options(exchange: Exchange, devices: Devices) -> Answer:
     """Return the answer to OPTIONS: the methods of a path."""
     return nothing(exchange.context.wire, headers=_allow(ENDPOINTS[exchange.path]))
 
 
 def _allow(methods: Collection[str]) -> dict[str, str]:
-    """The header that names the methods of a path."""
+    """Return the Allow header of a path."""
     return {"Allow": ", ".join([*methods, *(["HEAD"] if "GET" in methods else []), "OPTIONS"])}
 
 

@@ -26,7 +26,6 @@ from dataclasses import dataclass
 from labkit.device_api.exchange import REVOKED, Exchange
 from labkit.devices.registry import DeviceRecord, Registry
 from labkit.http.error import HttpError
-from labkit.http.known import KnownHead
 from labkit.settings import Auth
 
 CHALLENGES = {
@@ -55,12 +54,11 @@ def presented_credential(exchange: Exchange) -> Credential | None:
     The listener asks every client for a certificate as soon as one product wants them, so a certificate is a
     credential only where its product does.
     """
-    settings = exchange.product.settings
-    known: KnownHead | None = getattr(exchange.request, "known", None)
-    read = None if known is None else known.credential
-    if read is not None and read[0] is settings:
-        kept: Credential = read[1]
-        return kept
+    settings, head = exchange.product.settings, exchange.request.head
+    known = head.credential
+    if known is not None and known[0] is settings:
+        credential: Credential = known[1]
+        return credential
     headers = exchange.request.headers
     found: list[Credential] = []
     for name in exchange.context.wire.token_headers:
@@ -73,8 +71,8 @@ def presented_credential(exchange: Exchange) -> Credential | None:
         found.append(Credential("certificate", connection.certificate, connection.common_name))
     if len(found) > 1:
         raise HttpError(400, "expected exactly one credential")
-    if known is not None and found:
-        known.credential = (settings, found[0])
+    if found:
+        head.credential = (settings, found[0])
     return found[0] if found else None
 
 

@@ -7,8 +7,6 @@ import io
 import re
 from collections.abc import AsyncIterator
 
-from aiohttp import web
-
 from labkit.core.errors import LabError
 from labkit.device_api.authenticate import authenticate, require_still_authenticated
 from labkit.device_api.exchange import Exchange
@@ -17,13 +15,14 @@ from labkit.devices.content import PIECE, ContentInfo
 from labkit.devices.devices import Devices
 from labkit.devices.registry import DeviceRecord
 from labkit.http.error import HttpError
+from labkit.http.reply import Answer
 
 # Possessive quantifiers (`+`) prevent backtracking, which is quadratic in the length of the header.
 RANGE = re.compile(r"bytes=\s*+([0-9]*+)\s*+-\s*+([0-9]*+)\s*+", re.IGNORECASE)
 BEYOND = 10**18  # a position beyond the end of any content
 
 
-async def download(exchange: Exchange, devices: Devices) -> web.StreamResponse:
+async def download(exchange: Exchange, devices: Devices) -> Answer:
     """Answer with the list without `id`, the meta fields with `info=true`, otherwise the content itself."""
     device = await authenticate(exchange, devices.registry)
     query = dict(exchange.query())
@@ -52,9 +51,7 @@ def info_line(item: ContentInfo) -> str:
     return line.getvalue()
 
 
-async def _send(
-    exchange: Exchange, devices: Devices, device: DeviceRecord, item: ContentInfo
-) -> web.StreamResponse:
+async def _send(exchange: Exchange, devices: Devices, device: DeviceRecord, item: ContentInfo) -> Answer:
     part = requested_range(exchange, item.size)
     first, last = part if part is not None else (0, item.size - 1)
     headers = {"Content-Type": item.type}

@@ -22,9 +22,9 @@ CHARSET = re.compile(r';\s*charset\s*=\s*"?([^";\s]*)"?', re.IGNORECASE)
 
 @dataclass(slots=True)
 class Exchange(SiteExchange):
-    """A request to a product, read piece by piece as an endpoint needs it.
+    """Request to a product; its query and body are parsed when an endpoint needs them.
 
-    hold: once the device is known, says when what the request showed is no longer valid.
+    hold: set once the device is known; `hold.revoked` tells that the presented credential is no longer valid.
     """
 
     context: Context
@@ -63,9 +63,15 @@ class Exchange(SiteExchange):
 
     async def form(self) -> list[tuple[str, str]]:
         """Return the pairs of the form body. Raises HttpError 400, 408, 413 or 415."""
-        self.expect_type(FORM)
+        head = self.request.head
+        if not head.is_form:
+            self.expect_type(FORM)
+            head.is_form = True
+        body = self.request.whole
+        if body is None or len(body) > BODY_LIMIT:
+            body = await self.body()
         try:
-            return forms.parse_body(await self.body())
+            return forms.parse_body(body)
         except ValueError as error:
             raise HttpError(400, f"body: {error}") from None
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection
+from typing import TypeVar
 from urllib.parse import quote, unquote_to_bytes
 
 PLAIN = re.compile(r"[A-Za-z0-9_.~-]*")
 SURROGATE = re.compile(r"[\ud800-\udfff]")  # how the HTTP parser represents bytes that are not UTF-8
 BROKEN_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
+
+Missing = TypeVar("Missing")
 
 
 def parse(text: str) -> list[tuple[str, str | None]]:
@@ -16,12 +19,7 @@ def parse(text: str) -> list[tuple[str, str | None]]:
 
     Raises ValueError with the reason for wrong percent-encoding or invalid UTF-8.
     """
-    pairs: list[tuple[str, str | None]] = []
-    for part in text.split("&"):
-        if part:
-            name, equals, value = part.partition("=")
-            pairs.append((decode(name), decode(value) if equals else None))
-    return pairs
+    return _pairs(text, None)
 
 
 def parse_body(body: bytes) -> list[tuple[str, str]]:
@@ -33,11 +31,23 @@ def parse_body(body: bytes) -> list[tuple[str, str]]:
         text = body.decode("utf-8")
     except UnicodeDecodeError:
         raise ValueError("the body is not valid UTF-8") from None
-    pairs = []
-    for name, value in parse(text):
+    pairs = _pairs(text, "")
+    for name, _ in pairs:
         if not name:
             raise ValueError("a pair has no name")
-        pairs.append((name, value or ""))
+    return pairs
+
+
+def _pairs(text: str, missing: Missing) -> list[tuple[str, str | Missing]]:
+    """Return the pairs of a form in order. missing: value of a pair without `=`. Raises ValueError."""
+    is_plain = "%" not in text and "+" not in text  # as nearly always: there is nothing to decode
+    pairs: list[tuple[str, str | Missing]] = []
+    for part in text.split("&"):
+        if part:
+            name, equals, value = part.partition("=")
+            if not is_plain:
+                name, value = decode(name), decode(value)
+            pairs.append((name, value if equals else missing))
     return pairs
 
 
@@ -55,8 +65,14 @@ def decode(text: str) -> str:
         raise ValueError("wrong percent-encoding: not valid UTF-8") from None
 
 
-def encode(pairs: Iterable[tuple[str, object]]) -> str:
+def encode(pairs: Collection[tuple[str, object]]) -> str:
     """Return `name=value` pairs joined by `&`; all but letters, digits and `_.-~` is percent-encoded."""
+    text = characters = ""
+    for name, value in pairs:
+        text += f"&{name}={value}"
+        characters += f"{name}{value}"
+    if PLAIN.fullmatch(characters):  # as nearly always: there is nothing to encode
+        return text[1:]
     return "&".join([f"{_quoted(name)}={_quoted(str(value))}" for name, value in pairs])
 
 

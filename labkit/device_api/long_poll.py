@@ -6,11 +6,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from functools import partial
-
-from aiohttp import web
 
 from labkit.device_api import forms
 from labkit.device_api.authenticate import require_still_authenticated
@@ -23,15 +22,14 @@ from labkit.devices.registry import DeviceRecord
 from labkit.devices.state import Stored
 from labkit.http.connection import Connection
 from labkit.http.error import HttpError
+from labkit.http.reply import Answer
 
 LONGEST = 300_000  # milliseconds
 LATEST_TIMESTAMP = 253_402_300_799  # 9999-12-31T23:59:59Z
 DIGITS = re.compile(r"[0-9]{1,12}")
 
 
-async def wait(
-    exchange: Exchange, devices: Devices, device: DeviceRecord, aliases: list[str]
-) -> web.StreamResponse:
+async def wait(exchange: Exchange, devices: Devices, device: DeviceRecord, aliases: Sequence[str]) -> Answer:
     """Answer 200 with the next datapoint, or 304 after Request-Timeout milliseconds of lab time.
 
     Raises HttpError 400, and 401 where the device loses its authorization while it waits.
@@ -64,7 +62,7 @@ async def wait(
     return nothing(exchange.context.wire, 304) if found is None else answer(exchange, devices, poll, found)
 
 
-def answer(exchange: Exchange, devices: Devices, poll: Poll, found: Stored) -> web.StreamResponse:
+def answer(exchange: Exchange, devices: Devices, poll: Poll, found: Stored) -> Answer:
     """Return a 200 reply with a datapoint, which is recorded as delivered once it is written."""
     alias, timestamp, value = found.point
     as_date = exchange.context.wire.last_modified == "http-date"

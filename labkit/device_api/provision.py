@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from aiohttp import web
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
@@ -14,11 +13,12 @@ from labkit.devices.devices import Devices
 from labkit.devices.identities import identity_error
 from labkit.devices.registry import SHORTEST_PASSWORD, DeviceRecord, Outcome
 from labkit.http.error import HttpError
+from labkit.http.reply import Answer
 
 PEM = "application/x-pem-file"
 
 
-async def activate(exchange: Exchange, devices: Devices) -> web.StreamResponse:
+async def activate(exchange: Exchange, devices: Devices) -> Answer:
     """Issue a device's first credential, or replace the one that it presents."""
     settings = exchange.product.settings
     credential = presented_credential(exchange)
@@ -43,7 +43,7 @@ async def activate(exchange: Exchange, devices: Devices) -> web.StreamResponse:
 
 async def set_password(
     exchange: Exchange, devices: Devices, identity: str, password: str, owner: DeviceRecord | None
-) -> web.StreamResponse:
+) -> Answer:
     """Store the password in the form. Raises HttpError 400 for one that is too short or cannot be sent."""
     if len(password) < SHORTEST_PASSWORD:
         raise HttpError(400, f"a password has at least {SHORTEST_PASSWORD} characters")
@@ -58,9 +58,7 @@ async def set_password(
     return nothing(exchange.context.wire)
 
 
-async def replace_certificate(
-    exchange: Exchange, devices: Devices, owner: DeviceRecord | None
-) -> web.StreamResponse:
+async def replace_certificate(exchange: Exchange, devices: Devices, owner: DeviceRecord | None) -> Answer:
     """Pin the certificate in the body, whose CN is the device's identity, in place of the presented one."""
     if owner is None:
         raise unauthorized(exchange, "a certificate is provisioned by connecting with it")

@@ -8,8 +8,6 @@ import re
 from decimal import Decimal
 from itertools import pairwise
 
-from aiohttp import web
-
 from labkit.device_api import emitted, forms
 from labkit.device_api.authenticate import authenticate, require_still_authenticated
 from labkit.device_api.exchange import Exchange
@@ -17,6 +15,7 @@ from labkit.device_api.wire import FORM, nothing, reply
 from labkit.devices.devices import Devices
 from labkit.devices.state import Datapoint
 from labkit.http.error import HttpError
+from labkit.http.reply import Answer
 
 DIGITS = 12  # of the whole seconds of a timestamp
 NUMBER = re.compile(r"-?[0-9]{1,12}(\.[0-9]{1,9})?")
@@ -27,7 +26,7 @@ FURTHEST_AHEAD = 60  # seconds
 Group = list[tuple[str, int, str]]  # timestamp as sent, in nanoseconds, value
 
 
-async def record(exchange: Exchange, devices: Devices) -> web.StreamResponse:
+async def record(exchange: Exchange, devices: Devices) -> Answer:
     """Store the points of each alias: 204, or 409 with the first clash of each alias and nothing stored."""
     device = await authenticate(exchange, devices.registry)
     given = grouped(await exchange.form())

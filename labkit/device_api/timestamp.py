@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from aiohttp import web
-
 from labkit.device_api.exchange import Exchange
 from labkit.device_api.wire import reply
 from labkit.devices.devices import Devices
+from labkit.http.reply import Answer
 
 
-async def timestamp(exchange: Exchange, devices: Devices) -> web.StreamResponse:
+async def timestamp(exchange: Exchange, devices: Devices) -> Answer:
     """Answer with lab time in whole Unix seconds; needs no authentication."""
     await exchange.acts_as()
     return reply(200, str(exchange.context.clock.seconds()))

@@ -29,9 +29,9 @@ class Certificates(Protocol):
 
 
 class Authority:
-    """Signs the certificates that the edge shows, with keys of one kind: a device that knows no other needs that.
+    """Authority that signs the edge's certificates, with keys of one kind, for devices that support no other.
 
-    `create()` makes one that lives as long as the lab; `load(folder)` one that outlives it.
+    `create()` makes one for the lifetime of the lab; `load(folder)` one that is stored.
     """
 
     def __init__(self, pair: KeyPair, kind: Kind = "ec") -> None:
@@ -46,9 +46,9 @@ class Authority:
 
     @classmethod
     def load(cls, folder: Path, kind: Kind = "ec") -> Authority:
-        """The authority kept in `folder` (ca.pem; ca.key, for its owner only); made if there is none.
+        """Return the authority stored in `folder` (ca.pem; ca.key, for its owner only); create it if there is none.
 
-        Raises SettingsError if what is there is no authority.
+        Raises SettingsError if the files are no authority.
         """
         certificate, key = FILES[kind]
         try:
@@ -78,7 +78,7 @@ class Authority:
         return [self.leaf(names)]
 
     def write_ca(self, path: Path) -> None:
-        """Write the authority's certificate, for clients to trust."""
+        """Write the authority's certificate to a file, for clients to trust."""
         path.write_bytes(self.ca_pem)
 
 
@@ -96,8 +96,8 @@ class Authorities:
 class OwnCertificate:
     """Certificate provided by the user; its names are not checked.
 
-    certificate: a PEM file, with those that it rests on behind it; key: None where it is in that file too.
-    Raises SettingsError where they cannot be used.
+    certificate: a PEM file, followed by its intermediate certificates; key: None if it is in that file too.
+    Raises SettingsError if they cannot be used.
     """
 
     def __init__(self, certificate: Path, key: Path | None = None) -> None:

@@ -1,4 +1,4 @@
-"""The frame around every site: a request's record in the journal, its faults, its refusal and its end."""
+"""Processing of a request that is the same at every site: its record in the journal, its faults and its refusal."""
 
 from __future__ import annotations
 
@@ -13,39 +13,38 @@ from labkit.faults import FaultAnswer
 from labkit.http.connection import Connection
 from labkit.http.cut import ConnectionCut
 from labkit.http.error import HttpError
+from labkit.http.reply import Answer, Reply, as_response
+from labkit.http.request import SiteRequest
 from labkit.http.sites import Site
 
 
-async def respond(
-    context: Context, site: Site[Any], connection: Connection, request: web.BaseRequest
-) -> web.StreamResponse:
-    """Return the answer of a site to a request; however that ends, the journal has its record.
+async def respond(context: Context, site: Site[Any], connection: Connection, request: SiteRequest) -> Answer:
+    """Return the answer of a site to a request, and complete the request's record in the journal in any case.
 
-    Raises ConnectionCut where there is no answer, and what the site raises beside HttpError.
+    Raises ConnectionCut where there is no answer, and every exception of the site but HttpError.
     """
     exchange = site.exchange(connection, request)
     try:
         try:
             if (faults := context.faults.requests) is not None:
                 await faults.given(exchange, context.settings.guard.body)
-            response: web.StreamResponse = await site.answer(exchange)
+            answer: Answer = await site.answer(exchange)
         except HttpError as refusal:
             exchange.add_detail(reason=refusal.reason)
-            response = site.refusal(exchange, refusal)
+            answer = site.refusal(exchange, refusal)
             if refusal.closes:
-                response.force_close()
+                answer = as_response(answer)
+                answer.force_close()
         except FaultAnswer as fault:
-            response = fault.response
-        site.complete(exchange, response)
+            answer = fault.response
+        if not isinstance(answer, Reply):
+            site.complete(exchange, answer)
         if (faults := context.faults.requests) is not None:
-            response = await faults.after(exchange, response)
+            answer = await faults.after(exchange, as_response(answer))
         record = exchange.record or exchange.identify()
-        record.status = response.status
-        size: int | None = getattr(
-            response, "size", None
-        )  # as a reply of the device API knows it, at less cost
-        record.size = response.content_length if size is None else size
-        return response
+        record.status = answer.status
+        record.size = answer.size if isinstance(answer, Reply) else body_size(answer)
+        return answer
     except ConnectionCut as cut:
         exchange.add_detail(reason=str(cut))
         raise
@@ -58,3 +57,12 @@ async def respond(
         raise
     finally:
         exchange.end()
+
+
+def body_size(response: web.StreamResponse) -> int | None:
+    """Return the number of bytes of a response's body, None if it is not known.
+
+    A download knows it in any framing.
+    """
+    size: int | None = getattr(response, "size", None)
+    return response.content_length if size is None else size

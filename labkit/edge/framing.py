@@ -1,6 +1,6 @@
 """Detection of the end of a request's body, which separates it from the next request (RFC 9112 6 and 7).
 
-What is wrong in a body is found by aiohttp's parser, which is fed the same bytes: here it only has no end.
+aiohttp's parser, which is fed the same bytes, detects malformed bodies: here these only have no end.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ ELSEWHERE = (b"transfer-encoding", b"upgrade", b"connect ")
 
 
 def holds_whole_body(head: bytes, size: int) -> bool:
-    """Are the `size` bytes that came with a whole head surely its body, and nothing else?
+    """Return whether the `size` bytes received with a complete head are certainly its whole body and nothing else.
 
-    As with most requests that have one: both can be fed at once then, at half the cost. A head that names two
-    lengths is refused by the parser whatever follows.
+    This holds for most requests with a body; head and body are then parsed in one step, at half the cost. A head with
+    two lengths is refused by the parser whatever follows.
     """
     head = head.lower()
     length = CONTENT_LENGTH.search(head)
@@ -31,7 +31,7 @@ class Framing(Protocol):
     done: bool
 
     def take(self, data: bytes, at: int) -> int:
-        """Where the body ends in `data`, which goes on with it at `at`; its end, where it does not."""
+        """Return the position in `data` up to which it belongs to the body. at: position where the body continues."""
 
 
 class Length:

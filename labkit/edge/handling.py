@@ -1,65 +1,49 @@
 """Sequential handling of a connection's requests in one task, in place of aiohttp's own loop.
 
 aiohttp starts a task for each request, which costs two iterations of the loop; here the task of the connection handles
-them all. What runs code of others in it (`solutions.functions`) gives that a task of its own.
+them all. Code of solutions runs in tasks of its own (`solutions.functions`).
 """
 
 from __future__ import annotations
 
 import asyncio
 import sys
-from typing import Any
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Any, cast
 
 from aiohttp import web
 from aiohttp.http_exceptions import BadHttpMessage
-from aiohttp.http_parser import RawRequestMessage
-from aiohttp.http_writer import StreamWriter
-from aiohttp.streams import EMPTY_PAYLOAD, EmptyStreamReader, StreamReader
+from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import ERROR, _ErrInfo
 
 from labkit.context import Context
 from labkit.edge import limits
 from labkit.edge.errors import BodyLateError, WrongHostError
 from labkit.http.connection import Connection
+from labkit.http.head import RequestHead
+from labkit.http.reply import Answer, Reply
+from labkit.http.request import SiteRequest
 
-
-class WholeBody(EmptyStreamReader):
-    """Body that has arrived completely: no flow to control, nothing to wait for."""
-
-    __slots__ = ("_body",)
-
-    def __init__(self, body: bytes) -> None:
-        super().__init__()
-        self._body = body
-
-    def at_eof(self) -> bool:
-        return not self._body
-
-    def read_nowait(self, n: int = -1) -> bytes:
-        body = self._body
-        taken, self._body = (body, b"") if n < 0 else (body[:n], body[n:])
-        return taken
-
-    async def read(self, n: int = -1) -> bytes:
-        return self.read_nowait(n)
-
-    async def readany(self) -> bytes:
-        return self.read_nowait()
+Serve = Callable[[Any, SiteRequest], Awaitable[Answer]]  # arguments: the connection's protocol, its request
+UNMADE = cast(Any, None)  # where aiohttp wants what most requests do not need
 
 
 class RequestLoop(web.RequestHandler):
     """Task that answers the requests queued by `data_received`, until the connection ends."""
 
-    __slots__ = ("_context", "connection", "next_has_begun")
+    __slots__ = ("_context", "_max_body", "_serve", "connection", "next_has_begun")
 
+    # A complete body is bytes, one that may be incomplete a reader.
+    _messages: deque[tuple[RequestHead | _ErrInfo, StreamReader | bytes]]  # type: ignore[assignment]
     _context: Context
+    _serve: Serve
+    _max_body: int
     connection: Connection
-    next_has_begun: (
-        bool  # when the last answer that matters was written, some of the next request was there already
-    )
+    next_has_begun: bool  # the next request had begun to arrive when the last tracked answer was written
 
     async def start(self) -> None:
-        """Called by aiohttp once for the connection."""
+        """Answer requests until the connection ends; called by aiohttp once."""
         try:
             while not self._force_close:
                 if not self._messages:
@@ -68,9 +52,12 @@ class RequestLoop(web.RequestHandler):
                         await self._waiter
                     finally:
                         self._waiter = None
-                message, payload = self._messages.popleft()
-                self._make_room()
-                if not await self._exchange(message, payload) or self._close or self._force_close:
+                head, body = self._messages.popleft()
+                if self._parser is not None:
+                    self._parser.message_consumed()
+                if self._buffer_paused and len(self._messages) <= self._msg_queue_resume_size:
+                    self._resume_reading_if_drained()
+                if not await self._exchange(head, body) or self._close or self._force_close:
                     break
                 self._await_next()
         except asyncio.CancelledError:
@@ -84,30 +71,31 @@ class RequestLoop(web.RequestHandler):
             if self.transport is not None:
                 self.transport.close()
 
-    def queue(self, message: RawRequestMessage, body: bytes) -> None:
+    def queue(self, head: RequestHead, body: bytes) -> None:
         """Queue a complete request whose head was parsed before."""
         self._request_count += 1
-        self._messages.append((message, WholeBody(body) if body else EMPTY_PAYLOAD))
+        self._messages.append((head, body))
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
     def answered(self) -> None:
-        """Called once the answer to a request is written."""
+        """Complete an exchange; called once the answer to a request is written."""
 
     def has_input(self) -> bool:
-        """Return whether something of a further request has arrived."""
+        """Return whether bytes of a further request have arrived."""
         return bool(self._messages)
 
     def client_ended(self) -> None:
-        """Called when the connection has ended without an error. Unless the server ended it, its client did, in order,
-        and so has received the answers.
+        """Confirm the answers if the client ended the connection; called when it has ended without an error.
+
+        A client that ends its connection in order has received the answers.
         """
         deliveries = self.connection.deliveries
         if deliveries is not None and not (self._force_close or self._close or self._task_handler is None):
             deliveries.confirm()
 
     def end(self, reason: str, detail: str) -> None:
-        """End the connection at once, without a byte more, and say why."""
+        """End the connection at once, without sending more, and record the reason."""
         raise NotImplementedError
 
     def handle_error(
@@ -127,7 +115,7 @@ class RequestLoop(web.RequestHandler):
         return self.unreadable(status, message or "malformed request")
 
     def unreadable(self, status: int, reason: str) -> web.Response:
-        """The answer to a request that no handler gets to see."""
+        """Record a request that is not passed to a site, and return the answer to it."""
         self._context.journal.record_refusal("request cannot be read", f"{status} {reason}")
         return limits.plain(status, reason)
 
@@ -138,42 +126,66 @@ class RequestLoop(web.RequestHandler):
         if isinstance(error, BaseException) and not isinstance(error, theirs):
             self._context.journal.record_error(error)
 
-    async def _exchange(self, message: RawRequestMessage | _ErrInfo, payload: StreamReader) -> bool:
+    async def _exchange(self, head: RequestHead | _ErrInfo, body: StreamReader | bytes) -> bool:
         """Answer a request, valid or malformed. Returns whether the connection can be used for the next one."""
-        assert self._request_factory is not None
-        assert self._request_handler is not None
-        fault = message if isinstance(message, _ErrInfo) else None
-        head = ERROR if isinstance(message, _ErrInfo) else message
-        task = self._task_handler or asyncio.current_task()
-        assert task is not None
-        request = self._request_factory(head, payload, self, StreamWriter(self, self._loop), task)
+        request = self._request(head, body)
         self._current_request = request
         try:
-            if fault is not None:
-                response = self.handle_error(request, fault.status, fault.exc, fault.message)
+            if isinstance(head, _ErrInfo):
+                answer: Answer = self.handle_error(request, head.status, head.exc, head.message)
             else:
-                response = await self._request_handler(request)
+                answer = await self._serve(self, request)
         except web.HTTPException as raised:
-            response = raised
+            answer = raised
         except Exception as error:  # noqa: BLE001  whatever it is, the client gets a 500
-            response = self.handle_error(request, 500, error)
+            answer = self.handle_error(request, 500, error)
         finally:
             self._current_request = None
             request._task = None  # type: ignore[assignment]  # it holds the request
         try:
-            await response.prepare(request)
-            await response.write_eof()
+            if isinstance(answer, Reply):
+                if self.transport is None or self.transport.is_closing():  # the client has left
+                    return False
+                self.transport.write(answer.encode(self.date()))
+                if self._paused:
+                    await self._drain_helper()
+                keep_open = True
+            else:
+                await answer.prepare(request)
+                await answer.write_eof()
+                keep_open = bool(answer.keep_alive)
         except ConnectionError:  # the client has left
             return False
         self.answered()
         if self.connection.deliveries is not None:
             self.next_has_begun = self.has_input()
-        if not payload.is_eof():
-            await self._linger(payload)
-        return bool(response.keep_alive)
+        if not isinstance(body, bytes) and not body.is_eof():
+            await self._linger(body)
+        return keep_open
+
+    def _request(self, head: RequestHead | _ErrInfo, body: StreamReader | bytes) -> SiteRequest:
+        """Return the request object for a head; one without content for a malformed head."""
+        if isinstance(head, _ErrInfo):
+            head = RequestHead(ERROR)
+        task = self._task_handler or asyncio.current_task()
+        assert task is not None
+        reader: Any = body
+        request = SiteRequest(
+            head.message, reader, self, UNMADE, task, self._loop, client_max_size=self._max_body
+        )
+        del request._payload_writer  # its class makes it when it is read
+        if isinstance(body, bytes):
+            request.whole = body
+            del request._payload  # so it is here
+        request.head, request.date = head, self.date
+        return request
+
+    def date(self) -> str:
+        """Return the HTTP-date of an answer that is sent now: the request may be old (RFC 9110 6.6.1)."""
+        return self._context.dates.format(int(self._context.clock.now()))
 
     def no_lingering(self) -> None:
-        """Do not wait for the rest of a body that nobody reads."""
+        """Do not wait for the rest of an unread body."""
         self._lingering_time = 0.0
 
     async def _linger(self, payload: StreamReader) -> None:
@@ -188,15 +200,8 @@ class RequestLoop(web.RequestHandler):
         if not payload.is_eof() and not self._force_close:
             self.close()
 
-    def _make_room(self) -> None:
-        """Resume a paused parser after a request was removed from the queue."""
-        if self._parser is not None:
-            self._parser.message_consumed()
-        if self._buffer_paused and len(self._messages) <= self._msg_queue_resume_size:
-            self._resume_reading_if_drained()
-
     def _await_next(self) -> None:
-        """The connection is kept for a while."""
+        """Keep the connection open for the keep-alive time."""
         self._keepalive = True
         self._next_keepalive_close_time = close = self._loop.time() + self._keepalive_timeout
         if self._keepalive_handle is None:

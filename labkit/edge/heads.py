@@ -9,7 +9,10 @@ def request_target(head: bytes) -> str:
 
 
 def fields(head: bytes, name: str) -> list[str]:
-    """The values of the fields of a name (lower case). Only whole lines count: the head may be cut anywhere."""
+    """Return the values of the fields with this name (lower case).
+
+    Only complete lines count, since the head may be cut anywhere.
+    """
     lines = head.decode("latin-1").split("\n")[1:-1]
     parts = [line.partition(":") for line in lines]
     return [value.strip(" \t\r") for each, colon, value in parts if colon and each.lower() == name]

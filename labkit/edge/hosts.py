@@ -22,13 +22,13 @@ def host_name(text: str) -> str | None:
 
 
 def described(connection: Connection, host_header: str | None) -> str:
-    """What a connection and a request on it say of the host that is meant."""
+    """Return a description of the host names in a connection and a request, for the reason of a refusal."""
     said = "no Host header" if host_header is None else f"Host {host_header[:LONGEST]!r}"
     return f"{said}, server name (SNI) {connection.host!r}" if connection.tls else said
 
 
 def target_host(method: str, target: str) -> str | None:
-    """The host in the request target, where it holds one: absolute-form, authority-form (RFC 9112 3.2)."""
+    """Return the host in the request target, None if it has none: absolute-form, authority-form (RFC 9112 3.2)."""
     if target.startswith("/") or target == "*":
         return None
     if method == hdrs.METH_CONNECT:
@@ -53,9 +53,9 @@ def wrong_host(
 
 
 def wrong_host_in(connection: Connection, knows: Callable[[str], bool], head: bytes) -> str | None:
-    """The same for a head that cannot be parsed, or is not whole: only its whole lines count.
+    """Return the reason why a malformed or incomplete head is not for its connection's host; None if it is.
 
-    A Host that is given twice must be the same one, and the right one, both times.
+    Only complete lines count. Of several Host headers, all must have the same name, and the right one.
     """
     named = fields(head, "host")
     if len({host_name(each) for each in named}) != 1:

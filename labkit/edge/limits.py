@@ -17,7 +17,7 @@ REASON = 120  # characters of a reason that leave
 
 
 def plain(status: int, reason: str) -> web.Response:
-    """A short reason in plain text; the connection ends after it."""
+    """Return an answer with a short reason in plain text; the connection ends after it."""
     response = web.Response(status=status, text=reason)
     if status == 415:
         response.headers[hdrs.ACCEPT_ENCODING] = "identity"  # RFC 9110 15.5.16

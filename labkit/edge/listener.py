@@ -48,7 +48,7 @@ class SmallBuffers(sslproto.SSLProtocol):
 class Edge(Component):
     """Listener for all sites of a lab, which it finds in the context's table of hosts.
 
-    own: certificates other than those that the settings ask for; max_body: the most that `request.read()` takes,
+    own: certificates other than those that the settings ask for; max_body: largest body that `request.read()` accepts,
     in bytes.
     """
 
@@ -89,7 +89,7 @@ class Edge(Component):
         self._context.journal.ports = ports
 
     async def stop(self) -> None:
-        """Stop listening and end all connections; nothing of the edge is left."""
+        """Stop listening and end all connections; release all resources of the edge."""
         await self._let_go()
         if self._server is not None:
             await self._server.stop()
@@ -102,7 +102,7 @@ class Edge(Component):
         await self.start()
 
     def __len__(self) -> int:
-        """How many connections are open."""
+        """Return the number of open connections."""
         return 0 if self._server is None else len(self._server)
 
     async def crash(self) -> None:
@@ -279,7 +279,7 @@ class Edge(Component):
 
 
 def cut(accepted: socket.socket) -> None:
-    """End a connection both ways; what was sent still arrives."""
+    """End a connection in both directions; the bytes sent before still arrive."""
     with suppress(OSError):
         accepted.shutdown(socket.SHUT_RDWR)
 

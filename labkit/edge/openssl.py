@@ -1,7 +1,7 @@
 """TLS by pyOpenSSL, because Python's own `ssl` refuses a client certificate that it cannot verify.
 
-`AnyClientContext.wrap_bio` gives an object with the methods of `ssl.SSLObject`, so both event loops take it.
-It costs more CPU than `ssl`: it serves only where client certificates count.
+`AnyClientContext.wrap_bio` returns an object with the methods of `ssl.SSLObject`, which both event loops accept.
+It costs more CPU than `ssl`, so it is used only where client certificates are needed.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class AnyClientObject:
         return self._greeting.name.host if self._greeting.name else ""
 
     def do_handshake(self) -> None:
-        """Raises NameRefused, or as `ssl.SSLObject.do_handshake`."""
+        """Do a step of the handshake. Raises NameRefused, or as `ssl.SSLObject.do_handshake`."""
         self._feed()
         failure: SSL.Error | None = None
         try:
@@ -120,7 +120,7 @@ class AnyClientObject:
             self._handshake.fail(self._translated(failure), self._outgoing)
 
     def read(self, size: int = RECORD, buffer: Any = None) -> bytes | int:
-        """As `ssl.SSLObject.read`: empty at the end of the stream."""
+        """Return or store decrypted bytes, as `ssl.SSLObject.read`; none at the end of the stream."""
         if self._incoming.pending:
             self._feed()
         elif self._drained:
@@ -146,7 +146,7 @@ class AnyClientObject:
         return len(data)
 
     def write(self, data: bytes | bytearray | memoryview) -> int:
-        """As `ssl.SSLObject.write`; all of it is taken."""
+        """Encrypt all of `data`, as `ssl.SSLObject.write`."""
         try:
             sent = self._connection.send(data)
         except SSL.Error as error:
@@ -155,7 +155,7 @@ class AnyClientObject:
         return sent
 
     def unwrap(self) -> None:
-        """As `ssl.SSLObject.unwrap`: say goodbye, and wait for the client's."""
+        """Send the closing alert and wait for the client's, as `ssl.SSLObject.unwrap`."""
         self._feed()
         try:
             done = self._connection.shutdown()
@@ -167,11 +167,11 @@ class AnyClientObject:
             raise ssl.SSLWantReadError(ssl.SSL_ERROR_WANT_READ, "the client has not said goodbye")
 
     def pending(self) -> int:
-        """As `ssl.SSLObject.pending`; at least 1 while OpenSSL may still hold an undeciphered record."""
+        """Return the number of decrypted bytes, as `ssl.SSLObject.pending`; 1 while a record may be undecrypted."""
         return 0 if self._drained else self._connection.pending() or 1
 
     def getpeercert(self, binary_form: bool = False) -> bytes | dict[str, Any] | None:
-        """The client's certificate in DER. The event loops ask for a dictionary, which nobody reads."""
+        """Return the client's certificate in DER; to event loops an empty dictionary, which they do not use."""
         if not binary_form:
             return {}
         certificate = self._connection.get_peer_certificate()
@@ -224,9 +224,9 @@ def record_length(data: bytes, start: int = 0) -> int:
 
 
 def missing(data: bytes, before: int) -> int:
-    """How many bytes the last record in `data` lacks.
+    """Return the number of missing bytes of the last record in `data`; -1 if unknown, as after a split header.
 
-    before: how many the one before `data` lacked. -1: lost track, which happens when a header is cut in two.
+    before: the number of bytes that the record before `data` lacked.
     """
     if before < 0:
         return -1

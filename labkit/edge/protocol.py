@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from aiohttp import hdrs, web
 from aiohttp.http_exceptions import BadHttpMessage
+from aiohttp.http_parser import RawRequestMessage
 from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 from aiohttp.web_protocol import _ErrInfo
 
@@ -21,19 +22,21 @@ from labkit.context import Context
 from labkit.edge import limits
 from labkit.edge.errors import BodyLateError, WrongHostError
 from labkit.edge.framing import Chunked, Framing, Length, holds_whole_body
-from labkit.edge.handling import RequestLoop
+from labkit.edge.handling import RequestLoop, Serve
 from labkit.edge.handshake import explain
 from labkit.edge.hosts import wrong_host_in
 from labkit.edge.repeated import RepeatedHead
 from labkit.http.connection import unwatched
+from labkit.http.head import RequestHead
 
+Parsed = tuple[RawRequestMessage | _ErrInfo, StreamReader]  # what aiohttp's parser queues
 HEAD_END = b"\r\n\r\n"
 EMPTY_LINES = re.compile(rb"[\r\n]*")  # between requests they are no head (RFC 9112 2.2)
 BARE_END = b"\n\n"  # of a head whose line ends are wrong: no need to wait for more of it
 
 
 class EdgeProtocol(RequestLoop):
-    """One connection, from the end of its handshake on."""
+    """HTTP protocol of one connection, from the end of its handshake on."""
 
     __slots__ = (
         "_body",
@@ -59,10 +62,13 @@ class EdgeProtocol(RequestLoop):
         manager: web.Server,
         context: Context,
         keep: Callable[[asyncio.Task[None]], None],
-        peer_ip: str,
+        serve: Serve,
         *,
+        peer_ip: str,
+        max_body: int,
         loop: asyncio.AbstractEventLoop,
     ) -> None:
+        """keep: called with a task that has to end with the edge; serve: answers a request; max_body: see Edge."""
         super().__init__(
             manager,
             loop=loop,
@@ -77,7 +83,9 @@ class EdgeProtocol(RequestLoop):
         self._context = context
         self._guard = context.settings.guard
         self.peer_ip = peer_ip
-        self._keep = keep  # sees to it that a task ends with the edge
+        self._keep = keep
+        self._serve = serve
+        self._max_body = max_body
         self.host_header: str | None = None  # the last one that was found right
         self._head = bytearray()  # one that is not whole yet
         self._held = b""  # what cannot be fed to the parser yet
@@ -115,12 +123,12 @@ class EdgeProtocol(RequestLoop):
         super().connection_lost(exc)
 
     def end(self, reason: str, detail: str) -> None:
-        """End the connection at once, without a byte more, and say why."""
+        """End the connection at once, without sending more, and record the reason."""
         self._context.journal.record_refusal(reason, detail)
         self.cut()
 
     def cut(self) -> None:
-        """End the connection at once, without a byte more; where it is closed already, what was written leaves."""
+        """End the connection at once, without sending more. If it is already closing, written bytes are still sent."""
         self._force_close = True
         transport, self.transport = self.transport, None
         if transport is not None and not transport.is_closing():
@@ -134,7 +142,7 @@ class EdgeProtocol(RequestLoop):
         return self.transport is None or self.transport.is_closing()
 
     def _process_keepalive(self) -> None:
-        """No request came in time. In a simulated run real time must not decide whether a device connects anew."""
+        """End an idle connection after the keep-alive time; not in a simulated run, where real time must not count."""
         if self._context.clock.driven:
             self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
         super()._process_keepalive()
@@ -142,10 +150,22 @@ class EdgeProtocol(RequestLoop):
     # --- what comes in
 
     def data_received(self, data: bytes) -> None:
+        """Queue a request that repeats the last one's head; feed all other data to the parser."""
+        repeated = self.repeated.request(data)
+        incomplete = self._messages or self._head or self._held or self._body is not None
+        ending = self._fault_seen or self._close or self._force_close
+        if repeated is None or incomplete or ending:
+            self._parse(data)
+            return
+        if self._head_timer is not None:
+            self._forget_head()
+        self.queue(*repeated)
+
+    def _parse(self, data: bytes) -> None:
         """Feed the parser: a whole head, then the received part of its body, and so on.
 
-        So a head that cannot be read is known from its beginning to its end, and costs no request before it.
-        Without data, aiohttp asks to go on with what was held back.
+        So the bytes of a malformed head are known, and requests before it are still answered. Called without data by
+        aiohttp to continue with the bytes that were held back.
         """
         if not data and not self._fault_seen:
             super().data_received(data)
@@ -164,7 +184,7 @@ class EdgeProtocol(RequestLoop):
                 at = self._feed_head(data, at)
 
     def eof_received(self) -> bool:  # type: ignore[override]
-        """The client sends no more. Over plain HTTP it may still read: true while an answer is due."""
+        """Handle the end of input. Returns true over plain HTTP while an answer is due: the client may read it."""
         self.client_ended()
         if self.connection.tls:
             return False
@@ -185,13 +205,13 @@ class EdgeProtocol(RequestLoop):
         return bool(self._messages or self._head or self._held)
 
     def _watch_input(self) -> None:
-        """Watch the input of a request that may wait long; its end means that the client has left."""
+        """Treat the end of input as a disconnect from now on; called for a request that may wait long."""
         self._watched = True
         if self._input_ended and self.transport is not None:
             self.transport.close()
 
     def _feed_head(self, data: bytes, at: int) -> int:
-        """Read the head's part of `data`; return where it ends."""
+        """Process the bytes of `data` that belong to a head, from `at` on; return their end."""
         before = len(self._head)
         if not before:
             if data[at] in b"\r\n":
@@ -199,11 +219,6 @@ class EdgeProtocol(RequestLoop):
             end = data.find(HEAD_END, at) + len(HEAD_END)
             if at + len(HEAD_END) <= end <= at + limits.HEAD:  # as nearly always
                 head, size = data[at:end], len(data) - end
-                known = None if self._messages else self.repeated.message(head, size)
-                if known is not None:
-                    self._forget_head()
-                    self.queue(known, data[end:])
-                    return len(data)
                 if size and holds_whole_body(head, size):
                     self._head_came(head, data[end:])
                     return len(data)
@@ -227,7 +242,7 @@ class EdgeProtocol(RequestLoop):
         return len(data)
 
     def _head_came(self, head: bytes, body: bytes = b"") -> None:
-        """Feed the parser a whole head. body: all of it, if it came with the head."""
+        """Feed the parser a complete head. body: the complete body, if it was received with the head."""
         count = self._request_count
         super().data_received(head + body if body else head)
         if self._upgraded:  # nobody here takes one up, and the parser need not wait for that
@@ -237,14 +252,16 @@ class EdgeProtocol(RequestLoop):
         if self._request_count == count:
             self._refuse(head, 400, "malformed request")
             return
-        message, payload = self._messages[-1]
+        message, payload = cast(Parsed, self._messages[-1])
         if isinstance(message, _ErrInfo):
             self._messages.pop()
             self._refuse(head, *limits.explain(message.exc, head))
             return
         self._forget_head()
+        parsed = RequestHead(message)
+        self._messages[-1] = (parsed, payload)
         if payload.is_eof():
-            self.repeated.keep(head, len(body), message)
+            self.repeated.keep(head, len(body), parsed)
             return
         if message.method == hdrs.METH_CONNECT:
             payload.feed_eof()  # no tunnel will be dug
@@ -257,7 +274,7 @@ class EdgeProtocol(RequestLoop):
         self._await_body()
 
     def _feed_body(self, data: bytes, at: int) -> int:
-        """Read the body's part of `data`; return where it ends."""
+        """Process the bytes of `data` that belong to a body, from `at` on; return their end."""
         count = self._request_count
         end = self._framing.take(data, at)
         super().data_received(data[at:end])
@@ -282,10 +299,10 @@ class EdgeProtocol(RequestLoop):
             self._waiter.set_result(None)
 
     def _break_off(self, reason: str) -> StreamReader:
-        """Nothing more is understood; whoever waits for the rest of a body learns why.
+        """Ignore all further input, and fail the reading of an incomplete body with `reason`.
 
-        Gives what stands for the rest of the input. It never ends where the connection can be closed by half:
-        aiohttp then lingers, so that the answer reaches a client that still sends. TLS sees to that itself.
+        Returns a reader for the rest of the input. Where the connection can be closed by half, it never ends: aiohttp
+        then lingers, so that the answer reaches a client that still sends. TLS does that itself.
         """
         self._fault_seen = True
         self._lingering_time = self._guard.shutdown
@@ -321,7 +338,7 @@ class EdgeProtocol(RequestLoop):
         self.end("request head too late", f"{what} within {self._guard.header:g} s")
 
     def _refused_early(self) -> bool:
-        """Answer what there is of a head if it is for this host, and cannot become one that can be read."""
+        """Answer an incomplete head that is for this host and already malformed; return whether it is."""
         head = bytes(self._head)
         if wrong_host_in(self.connection, self._context.hosts.serves, head):
             return False
@@ -352,7 +369,7 @@ class EdgeProtocol(RequestLoop):
         self._body.set_exception(BodyLateError(f"the body was not whole within {self._guard.body:g} s"))
 
     def pause_writing(self) -> None:
-        """Called by the transport when the client does not read the sent bytes."""
+        """Limit the time until the client reads again; called by the transport when it does not read."""
         super().pause_writing()
         self._reader_timer = self._loop.call_later(self._guard.reader, self._reader_is_slow)
 
@@ -372,7 +389,7 @@ class EdgeProtocol(RequestLoop):
     # --- what aiohttp asks for and reports
 
     def answered(self) -> None:
-        """The last answer after a fault closes our half of the connection."""
+        """Close this side of the connection after the last answer, where no more requests follow."""
         self._watched = False
         if self._input_ended and not self._messages and not self._held:
             self.close()  # once this is done

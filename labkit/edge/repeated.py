@@ -2,37 +2,43 @@
 
 from __future__ import annotations
 
-from aiohttp.http_parser import RawRequestMessage
+from aiohttp import hdrs
 
-from labkit.http.known import KnownHead
+from labkit.http.head import RequestHead
 
 SHORT = 1024  # bytes of a head that is kept
 
 
 class RepeatedHead:
-    """Parsed message of the last head after which the parser was again at the beginning of a request.
+    """Last head of a connection after which the parser was again at the beginning of a request.
 
-    The same bytes with a body of the same length mean the same then, and need not be parsed, at half of the cost of
-    reading a request.
+    The same bytes with a body of the same length need not be parsed again: parsing is half of the cost of reading a
+    request.
     """
 
-    __slots__ = ("_head", "_known", "_message", "_size")
+    __slots__ = ("_bytes", "_head", "_size", "_start")
 
     def __init__(self) -> None:
-        self._head = b""
-        self._size = 0
-        self._message: RawRequestMessage | None = None
-        self._known: KnownHead | None = None
+        self._bytes = b""
+        self._start = 0  # of the body
+        self._size = 0  # bytes of both
+        self._head: RequestHead | None = None
 
-    def keep(self, head: bytes, size: int, message: RawRequestMessage) -> None:
-        """Store a head that was parsed together with its whole body; `size`: bytes received with the head."""
-        if len(head) <= SHORT and not (message.should_close or message.upgrade):
-            self._head, self._size, self._message, self._known = head, size, message, KnownHead()
+    def keep(self, data: bytes, body_size: int, head: RequestHead) -> None:
+        """Store a head that was parsed together with its whole body.
 
-    def message(self, head: bytes, size: int) -> RawRequestMessage | None:
-        """Return the stored message if the head and `size` equal the stored ones, else None."""
-        return self._message if size == self._size and head == self._head else None
+        data: the head's bytes; body_size: bytes received with it. A head after which the client or the server does
+        something else than wait for the next request is not stored.
+        """
+        message = head.message
+        if len(data) <= SHORT and not (
+            message.should_close or message.upgrade or hdrs.EXPECT in message.headers
+        ):
+            self._bytes, self._head = data, head
+            self._start, self._size = len(data), len(data) + body_size
 
-    def known(self, message: RawRequestMessage) -> KnownHead | None:
-        """Return the data derived from the stored head if `message` is its message, else None."""
-        return self._known if message is self._message else None
+    def request(self, data: bytes) -> tuple[RequestHead, bytes] | None:
+        """Return head and body if `data` is the stored head and a body of the stored length, else None."""
+        if self._head is not None and len(data) == self._size and data.startswith(self._bytes):
+            return self._head, data[self._start :]
+        return None

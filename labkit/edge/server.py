@@ -6,11 +6,8 @@ import asyncio
 from typing import Any, cast
 
 from aiohttp import hdrs, web
-from aiohttp.abc import AbstractStreamWriter
 from aiohttp.http import HttpVersion11
 from aiohttp.http_exceptions import BadHttpMessage
-from aiohttp.http_parser import RawRequestMessage
-from aiohttp.streams import StreamReader
 
 from labkit.context import Context
 from labkit.core.certificates import common_name
@@ -21,10 +18,11 @@ from labkit.edge.frame import respond
 from labkit.edge.hosts import described, host_name, wrong_host
 from labkit.edge.limits import plain
 from labkit.edge.protocol import EdgeProtocol
-from labkit.edge.request import EdgeRequest
 from labkit.edge.tasks import Tasks
 from labkit.http.connection import Connection
 from labkit.http.cut import ConnectionCut
+from labkit.http.reply import Answer, Reply
+from labkit.http.request import SiteRequest
 from labkit.http.sites import Site
 
 
@@ -32,7 +30,8 @@ class EdgeServer(web.Server):
     """Server that creates a protocol for each connection and passes requests to the site of their host."""
 
     def __init__(self, context: Context, *, max_body: int) -> None:
-        super().__init__(self._serve, request_factory=self._request, handler_cancellation=True)
+        # aiohttp's own loop, which would call a handler, is replaced by that of `handling`.
+        super().__init__(cast(Any, None), handler_cancellation=True)
         self.context = context
         self._max_body = max_body
         self._tasks = Tasks()
@@ -41,12 +40,20 @@ class EdgeServer(web.Server):
 
     def protocol(self, peer_ip: str) -> EdgeProtocol:
         """Return the protocol of a new connection from this address."""
-        return EdgeProtocol(self, self.context, self._tasks.keep, peer_ip, loop=self._loop)
+        return EdgeProtocol(
+            self,
+            self.context,
+            self._tasks.keep,
+            self._serve,
+            peer_ip=peer_ip,
+            max_body=self._max_body,
+            loop=self._loop,
+        )
 
     # --- connections
 
     def connection_made(self, handler: web.RequestHandler, transport: asyncio.Transport) -> None:
-        """Called by aiohttp, after the handshake."""
+        """Register a connection; called by aiohttp after the handshake."""
         protocol = cast(EdgeProtocol, handler)
         super().connection_made(protocol, transport)
         self._transports[protocol] = transport
@@ -68,11 +75,11 @@ class EdgeServer(web.Server):
                 transport.abort()
 
     def __len__(self) -> int:
-        """How many connections are open."""
+        """Return the number of open connections."""
         return len(self._transports)
 
     async def stop(self) -> None:
-        """End all connections; requests in progress get a moment to finish."""
+        """End all connections; requests in progress get the grace time of the settings to finish."""
         for protocol in self._transports:
             protocol.close()
         await self._tasks.finish(self.context.settings.guard.grace)
@@ -118,33 +125,15 @@ class EdgeServer(web.Server):
 
     # --- requests
 
-    def _request(
-        self,
-        message: RawRequestMessage,
-        payload: StreamReader,
-        protocol: web.RequestHandler,
-        writer: AbstractStreamWriter,
-        task: asyncio.Task[None],
-    ) -> EdgeRequest:
-        request = EdgeRequest(
-            message, payload, protocol, writer, task, self._loop, client_max_size=self._max_body
-        )
-        request.date = self._date
-        request.known = cast(EdgeProtocol, protocol).repeated.known(message)
-        return request
+    async def _serve(self, protocol: EdgeProtocol, request: SiteRequest) -> Answer:
+        """Answer a request.
 
-    def _date(self) -> str:
-        """Now, when an answer that may have been held for long is sent (RFC 9110 6.6.1)."""
-        return self.context.dates.format(self.context.clock.seconds())
-
-    async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Answer a request. The response is prepared here, where an error in it can still be answered."""
-        assert isinstance(request, EdgeRequest)
-        protocol = request.protocol
-        assert isinstance(protocol, EdgeProtocol)
-        connection, known = protocol.connection, request.known
+        A response of aiohttp is prepared here, where an error in it can still be answered. A reply is returned only
+        where it can be sent as it is.
+        """
+        connection, head = protocol.connection, request.head
         site = self.context.hosts.find(connection.host)
-        if known is None or known.host is None or known.host != protocol.host_header or site is None:
+        if head.host is None or head.host != protocol.host_header or site is None:
             if (refused := self._refused(protocol, request)) is not None:
                 return refused
             site = None  # over plain HTTP each request names its own
@@ -154,30 +143,35 @@ class EdgeServer(web.Server):
                 site = None  # it may have been replaced
             if not ready.result():
                 return plain(*connection.failure)
+            connection.ready = None
         if connection.deliveries is not None and not protocol.next_has_begun:
             connection.deliveries.confirm()
         activity = self.context.activity
         try:
             activity.begin()
             try:
-                response = await respond(self.context, site or self._site(connection), connection, request)
+                answer = await respond(self.context, site or self._site(connection), connection, request)
             finally:
                 activity.end()
+            if isinstance(answer, Reply):
+                if head.keeps_open and not request.expecting:
+                    return answer
+                answer = answer.response()
             if request.expecting:
-                # Nobody asked for the body: whether the client sends it now or not, only it knows.
+                # The body was not asked for: only the client knows whether it sends it.
                 protocol.no_lingering()
-                response.force_close()
-            await response.prepare(request)
+                answer.force_close()
+            await answer.prepare(request)
         except web.HTTPException:
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets an answer to it
             return self._failure(protocol, request, error)
-        return response
+        return answer
 
-    def _refused(self, protocol: EdgeProtocol, request: EdgeRequest) -> web.Response | None:
+    def _refused(self, protocol: EdgeProtocol, request: SiteRequest) -> web.Response | None:
         """Return the refusal of a request that is for no site or has a wrong head; None if it may go to its site.
 
-        A head without special fields is remembered and not judged again.
+        A head without special fields is checked once.
         """
         # Before all else, so that a client that names no host of the lab learns nothing.
         if wrong := self.wrong_host(protocol, request):
@@ -192,11 +186,11 @@ class EdgeServer(web.Server):
             if expect.lower() != "100-continue":
                 return protocol.unreadable(417, "only 100-continue can be expected")
             request.expecting = True
-        elif request.known is not None and request.raw_path.startswith("/"):
-            request.known.host = protocol.host_header
+        elif request.raw_path.startswith("/"):
+            request.head.host = protocol.host_header
         return None
 
-    def _failure(self, protocol: EdgeProtocol, request: EdgeRequest, error: Exception) -> web.Response:
+    def _failure(self, protocol: EdgeProtocol, request: SiteRequest, error: Exception) -> web.Response:
         """Return the answer to a request whose site raised an error."""
         match error:
             case BodyLateError():
@@ -221,7 +215,7 @@ class EdgeServer(web.Server):
             raise LabError(f"nothing is served at {connection.host}")
         return site
 
-    def wrong_host(self, protocol: EdgeProtocol, request: EdgeRequest) -> str | None:
+    def wrong_host(self, protocol: EdgeProtocol, request: SiteRequest) -> str | None:
         """Return the reason why the request is not for this connection's host; None if it is (document 1, TLS rule)."""
         connection = protocol.connection
         named = request.headers.get(hdrs.HOST)
@@ -236,5 +230,5 @@ class EdgeServer(web.Server):
 
 
 def plain_ip(text: str) -> str:
-    """An IPv4 address as such, where a socket for IPv6 serves both (RFC 4291 2.5.5.2)."""
+    """Return an IPv4 address in its usual form, also from a socket that serves IPv6 and IPv4 (RFC 4291 2.5.5.2)."""
     return text.removeprefix("::ffff:") if "." in text else text

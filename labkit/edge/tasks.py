@@ -22,7 +22,7 @@ class Tasks:
         return task
 
     def keep(self, task: asyncio.Task[Any]) -> None:
-        """Keep a task that somebody else started."""
+        """Add a task that was started elsewhere."""
         if not task.done():
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)

@@ -37,12 +37,12 @@ class PlainObject(ssl.SSLObject):
         return self.name.host if self.name else ""
 
     def read(self, len: int = RECORD, buffer: Any = None) -> Any:
-        """As `ssl.SSLObject.read`. uvloop has it allocate 256 KiB each time; no more than a record comes."""
+        """Return or store decrypted bytes, as `ssl.SSLObject.read`; for uvloop it would allocate 256 KiB a time."""
         size = RECORD if len > RECORD else len
         return self._sslobj.read(size) if buffer is None else self._sslobj.read(size, buffer)
 
     def do_handshake(self) -> None:
-        """Raises NameRefused, or as `ssl.SSLObject.do_handshake`."""
+        """Do a step of the handshake. Raises NameRefused, or as `ssl.SSLObject.do_handshake`."""
         if self._handshake.failure is not None:
             raise self._handshake.failure
         if self._greeting is not None:
@@ -137,7 +137,7 @@ class EdgeContext(ssl.SSLContext):
         return made
 
     def without_sessions(self, incoming: ssl.MemoryBIO, outgoing: ssl.MemoryBIO) -> Any:
-        """What an `ssl.SSLObject` is made around, of a context that has seen no other."""
+        """Return the inner object of an `ssl.SSLObject`, of a new context without sessions."""
         fresh = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         fresh.minimum_version = self.minimum_version
         fresh.set_ciphers(CIPHERS)

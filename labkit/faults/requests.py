@@ -15,7 +15,7 @@ from labkit.faults.fault import ActiveFault
 from labkit.faults.message import FieldMessage, is_of_body
 from labkit.faults.responses import apply_fault, message_of, response_change
 from labkit.faults.tools import Tools
-from labkit.http.bodies import BODY, read_body
+from labkit.http.bodies import read_body
 from labkit.http.cut import ConnectionCut
 from labkit.http.error import HttpError
 from labkit.http.sites import SiteExchange
@@ -152,7 +152,7 @@ def _change(exchange: SiteExchange, message: FieldMessage, data: bytes | None, c
         path, query = quote(f"/{message.path.removeprefix('/')}", KEPT), quote(message.query, KEPT + "?%")
         request = request.clone(rel_url=URL(f"{path}?{query}" if query else path, encoded=True))
     if data is not None:
-        request[BODY] = data if message.text is None else message.text.encode("utf-8", "surrogatepass")
+        request.whole = data if message.text is None else message.text.encode("utf-8", "surrogatepass")
     exchange.request, exchange.path, exchange.raw_query = request, message.path, message.query
     exchange.field_values = message.values
 

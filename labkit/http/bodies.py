@@ -8,21 +8,21 @@ from aiohttp import web
 from aiohttp.http_exceptions import BadHttpMessage
 
 from labkit.http.error import HttpError
+from labkit.http.request import SiteRequest
 
-BODY = web.RequestKey("BODY", bytes)  # key of a request's body that was read earlier
 CLOSE = {"Connection": "close"}  # for an answer before the whole body is read
 
 
-async def read_body(request: web.BaseRequest, limit: int, guard: float) -> bytes:
+async def read_body(request: SiteRequest, limit: int, guard: float) -> bytes:
     """Return the whole body of a request. limit: bytes; guard: real seconds in which it has to arrive.
 
     Raises HttpError: 413 beyond the limit, 408 if it does not arrive in time, 400 if it is malformed or incomplete.
     """
-    body: bytes | None = request.get(BODY)
-    if body is not None:
-        if len(body) > limit:
+    whole = request.whole
+    if whole is not None:
+        if len(whole) > limit:
             raise HttpError(413, f"the body is larger than {limit} bytes", CLOSE)
-        return body
+        return whole
     if (request.content_length or 0) > limit:
         raise HttpError(413, f"the body is larger than {limit} bytes", CLOSE)
     if not request.can_read_body:

@@ -21,14 +21,15 @@ class Deliveries(Protocol):
         """Mark the answers so far as received, when the client sends another request or ends the connection."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Connection:
     """Connection of a client.
 
     host: the server name (SNI) in lower case; over plain HTTP the Host of the current request, empty before the
     first. tls: whether all requests have the same host, as over TLS and in memory. certificate: of the client, in DER;
     common_name: its first CommonName. ready: done when the site's `connected` has run, with its success as result;
-    failure: the status and text of the answer if it failed. id: empty until a device needs it.
+    None after the first request that found it so; failure: the status and text of the answer if it failed. id: empty
+    until a device needs it.
 
     watch_input: a handler calls it when it delays a request. Until then a client may close its sending side after the
     request, as some do over plain HTTP, and still gets its answer; afterwards that counts as a disconnection.
@@ -43,8 +44,8 @@ class Connection:
     ready: asyncio.Future[bool] | None = None
     failure: tuple[int, str] = (500, "internal error")
     id: str = ""
-    watch_input: Callable[[], None] = field(default=unwatched, compare=False, repr=False)
-    deliveries: Deliveries | None = field(default=None, compare=False, repr=False)
+    watch_input: Callable[[], None] = field(default=unwatched, repr=False)
+    deliveries: Deliveries | None = field(default=None, repr=False)
 
     def identify(self, identifiers: Identifiers, device: str) -> None:
         """Give the connection an id unless it has one.

@@ -14,6 +14,8 @@ from labkit.core.hiding import without_issued_in_path
 from labkit.core.journal import Journal, Record
 from labkit.http.connection import Connection
 from labkit.http.error import HttpError
+from labkit.http.reply import Answer
+from labkit.http.request import SiteRequest
 
 LEFT = "the connection ended before the answer"  # reason of a cancelled request
 
@@ -53,7 +55,7 @@ class SiteExchange:
     context: SiteContext
     site: Site[Any]
     connection: Connection
-    request: web.BaseRequest
+    request: SiteRequest
     path: str
     raw_query: str
     _: KW_ONLY
@@ -127,7 +129,7 @@ class Site(Generic[E]):
         Runs also when no request arrives, and is not cancelled when the client leaves.
         """
 
-    def exchange(self, connection: Connection, request: web.BaseRequest) -> E:
+    def exchange(self, connection: Connection, request: SiteRequest) -> E:
         """Return the state of a new request, with an open journal record."""
         url = request.rel_url
         summary = f"{request.method} {without_issued_in_path(url.raw_path or '/')}"
@@ -136,16 +138,16 @@ class Site(Generic[E]):
         begun = SiteExchange(self._context, self, connection, request, path, query, record=record)
         return cast(E, begun)
 
-    def answer(self, exchange: E) -> Awaitable[web.StreamResponse]:
+    def answer(self, exchange: E) -> Awaitable[Answer]:
         """Answer a request. Calls `exchange.acts_as` before processing it. Raises HttpError to refuse it."""
         raise NotImplementedError(f"{type(self).__name__} has to say how it answers")
 
-    def refusal(self, exchange: E, error: HttpError) -> web.StreamResponse:
+    def refusal(self, exchange: E, error: HttpError) -> Answer:
         """Return the answer to a refused request."""
         return web.Response(status=error.status, text=error.reason, headers=error.headers)
 
     def complete(self, exchange: E, response: web.StreamResponse) -> None:
-        """Add the headers that every answer of the site has."""
+        """Add the headers that every answer of the site has. A `Reply` is sent as it is."""
 
 
 class HostTable:

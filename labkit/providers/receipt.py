@@ -6,14 +6,13 @@ import asyncio
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from aiohttp import web
-
 from labkit.context import Context
 from labkit.core.bounded import cut_text
 from labkit.core.hiding import without_issued_in_path
 from labkit.faults import FaultAnswer
 from labkit.http.connection import Connection
 from labkit.http.cut import ConnectionCut
+from labkit.http.request import SiteRequest
 from labkit.http.sites import Site, SiteExchange
 from labkit.providers.inbox import Inbox, ReceivedRequest
 
@@ -51,7 +50,7 @@ def receive(
     context: Context,
     site: Site[Receipt],
     connection: Connection,
-    request: web.BaseRequest,
+    request: SiteRequest,
     inbox: Inbox,
     actor: str,
     cause: int | None = None,

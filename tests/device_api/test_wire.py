@@ -132,6 +132,22 @@ async def test_a_refusal(profile: str) -> None:
     )
 
 
+# --- changed by faults --------------------------------------------------------------------------------------
+
+
+async def test_a_fault_may_remove_the_type() -> None:
+    async with lab(faults=[{"where": "GET /timestamp", "headers": {"Content-Type": ""}}]) as rig:
+        came = await exact(await rig.connect(), "GET", "/timestamp")
+    assert came == f"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n{TAIL}{CLOSE}\r\n{NOW}"
+
+
+async def test_a_fault_may_refuse_with_a_status_that_has_no_name() -> None:
+    async with lab(faults=[{"where": "GET /timestamp", "status": 599, "first": 1}]) as rig:
+        client = await rig.connect()
+        for status in (599, 200):
+            assert (await client.ask("GET", "/timestamp")).status == status
+
+
 # --- downloads ----------------------------------------------------------------------------------------------
 
 LENGTH = "Content-Length: 10\r\n"

@@ -21,6 +21,8 @@ from labkit.core.events import HandlerOutcome
 from labkit.core.journal import Journal, Record
 from labkit.edge.frame import respond
 from labkit.http.connection import Connection
+from labkit.http.reply import as_response
+from labkit.http.request import SiteRequest
 from labkit.services.calls import Services
 from labkit.services.operation import Caller, Service, operation
 from labkit.settings import SolutionSettings
@@ -132,12 +134,17 @@ async def solution_rig(
     await services.start()
     made = SolutionRig(context, solutions, store)
 
+    def received(message: Any, payload: Any, protocol: Any, writer: Any, task: Any) -> SiteRequest:
+        return SiteRequest(message, payload, protocol, writer, task, asyncio.get_running_loop())
+
     async def serve(request: web.BaseRequest) -> web.StreamResponse:
+        assert isinstance(request, SiteRequest)
         site = context.hosts.find(request.host)
         assert site is not None
-        return await respond(context, site, Connection(request.host, "192.0.2.7"), request)
+        return as_response(await respond(context, site, Connection(request.host, "192.0.2.7"), request))
 
     server = RawTestServer(serve)
+    await server.start_server(request_factory=received)
     made.client = TestClient(server)
     await made.client.start_server()
     try:

@@ -17,6 +17,7 @@ from labkit.http.bodies import read_body
 from labkit.http.cause import cause_of
 from labkit.http.connection import Connection
 from labkit.http.error import HttpError
+from labkit.http.request import SiteRequest
 from labkit.http.sites import Site
 from labkit.providers.inbox import Inbox
 from labkit.providers.messaging.accounts import REALM, ProviderAccount, ProviderAccounts, of_settings, own
@@ -90,7 +91,7 @@ class Messaging(Site[Receipt], Component):
 
     # ---- handling of a request
 
-    def exchange(self, connection: Connection, request: web.BaseRequest) -> Receipt:
+    def exchange(self, connection: Connection, request: SiteRequest) -> Receipt:
         actor, cause = self.actor, None
         with suppress(ApiError):
             actor = f"{self.actor}/{self._account(request).sid}"

@@ -16,6 +16,7 @@ from labkit.faults import ProviderFaults
 from labkit.http.bodies import read_body
 from labkit.http.connection import Connection
 from labkit.http.error import HttpError
+from labkit.http.request import SiteRequest
 from labkit.http.sites import Site
 from labkit.providers.inbox import Inbox
 from labkit.providers.receipt import Receipt, receive, unanswered
@@ -194,7 +195,7 @@ class IdentityProviderSite(Site[Receipt]):
 
     # ---- handling of a request
 
-    def exchange(self, connection: Connection, request: web.BaseRequest) -> Receipt:
+    def exchange(self, connection: Connection, request: SiteRequest) -> Receipt:
         return receive(self._context, self, connection, request, self.inbox, self.actor)
 
     async def answer(self, receipt: Receipt) -> web.Response:

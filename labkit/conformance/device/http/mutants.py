@@ -116,7 +116,7 @@ def as_it_stands(original: Any, self: Any, connection: Any, request: Any) -> Any
     return exchange
 
 
-@instead("DEV-HTTP-20", "labkit.edge.request:EdgeRequest.content")
+@instead("DEV-HTTP-20", "labkit.http.request:SiteRequest.content")
 def never_asked_for(original: Any, self: Any) -> Any:
     """a body that waits for 100 Continue is never asked for"""
     return self._payload
