@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
-from labkit.control.fleets import HandedOut
+from labkit.control.fleets import DeviceCredentials
 from labkit.core.certificates import KeyPair
 from labkit.core.chance import fresh_seed
 from labkit.core.errors import LabError
@@ -244,7 +244,7 @@ def _leave_handles(product: FleetProduct, names: Sequence[str]) -> None:
             )
 
 
-def _credentials(given: HandedOut) -> Credentials:
+def _credentials(given: DeviceCredentials) -> Credentials:
     pair = None
     if given.certificate is not None and given.key is not None:
         pair = KeyPair.from_pem(given.certificate, given.key)

@@ -49,7 +49,7 @@ class Waiting:
 
     async def held(self, alias: str, count: int) -> None:
         """Return once the platform holds `count` polls of this alias open."""
-        await self.runtime.control.polls.held(self.product, self.identity, alias, count)
+        await self.runtime.control.polls.wait_for_count(self.product, self.identity, alias, count)
 
     async def count(self, alias: str) -> int:
         """Return the number of polls of this alias that the platform holds open."""
@@ -57,7 +57,7 @@ class Waiting:
 
     async def held_count(self, alias: str) -> int:
         """Return the number of the device's requests that wait: polls of this alias, and requests that faults delay."""
-        delayed = await self.runtime.control.faults.delayed(f"{self.product}/{self.identity}")
+        delayed = await self.runtime.control.faults.delayed_count(f"{self.product}/{self.identity}")
         return await self.count(alias) + delayed
 
     async def _held_or_done(self, alias: str, count: int, task: Task[Point | None]) -> None:
@@ -71,8 +71,8 @@ class Waiting:
         """Return once a fault delays a request of this device."""
         faults = self.runtime.control.faults
         actor = f"{self.product}/{self.identity}"
-        if not await faults.delayed(actor):
-            await faults.another(actor)
+        if not await faults.delayed_count(actor):
+            await faults.wait_for_delay(actor)
 
     async def answered(self, alias: str, task: Task[Point | None]) -> None:
         """Return once a poll is answered. Raises LabError if only a clock that stands still could end the wait."""
@@ -109,8 +109,10 @@ class Waiting:
         if (await control.clock.state()).rate:
             return await ask()
         task = asyncio.ensure_future(ask())
-        before = await control.polls.of_device(self.product, self.identity)
-        held = asyncio.ensure_future(control.polls.more_of_device(self.product, self.identity, before))
+        before = await control.polls.count_of_device(self.product, self.identity)
+        held = asyncio.ensure_future(
+            control.polls.wait_for_more_of_device(self.product, self.identity, before)
+        )
         try:
             await asyncio.wait({task, held}, return_when=asyncio.FIRST_COMPLETED)
             if not task.done():

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from labkit.control.providers import Application, Arrived, Person, ProviderInfo
+from labkit.control.providers import Application, InboxEntry, Person, ProviderInfo
 from labkit.lab.browser import Browser
 from labkit.lab.client import rooted
 from labkit.lab.runtime import Runtime
@@ -161,7 +161,7 @@ class Arrivals:
     def __init__(
         self,
         runtime: Runtime,
-        arrived: Callable[[], Awaitable[list[Arrived]]],
+        arrived: Callable[[], Awaitable[list[InboxEntry]]],
         clear: Callable[[], Awaitable[None]],
     ) -> None:
         self._runtime = runtime
@@ -176,13 +176,13 @@ class Arrivals:
         """Delete all recorded requests."""
         self._runtime.run(self._clear)
 
-    def __iter__(self) -> Iterator[Arrived]:
+    def __iter__(self) -> Iterator[InboxEntry]:
         return iter(self._runtime.run(self._arrived))
 
     def __len__(self) -> int:
         return len(list(iter(self)))
 
-    def __getitem__(self, index: int) -> Arrived:
+    def __getitem__(self, index: int) -> InboxEntry:
         return list(self)[index]
 
     def __repr__(self) -> str:

@@ -65,27 +65,31 @@ class Run:
 
     def _follow_handler(self, accounts: bool | Solution) -> str:
         """Report the numbers that a handler gets to the run's accounts. Return a phrase that names the handler."""
-        run, plays, handled = self._runtime.run, self._runtime.control.plays, self._play.accounts.handled
+        run, control, handled = (
+            self._runtime.run,
+            self._runtime.control.fleet_runs,
+            self._play.accounts.handled,
+        )
         product, identities = self._plan.product, [member.identity for member in self._plan.members]
         if accounts is True:
-            run(plays.account, product, identities, handled)
+            run(control.watch_received, product, identities, handled)
             return "by a handler that the run added: accounts=<your solution> measures your own"
         if not isinstance(accounts, Solution):
             return ""
-        if run(plays.account_of, accounts.id, product, identities, handled):
+        if run(control.watch_returned, accounts.id, product, identities, handled):
             return f"as the handler of {accounts.id!r} returned the numbers"
         self._route = accounts
         return f"as GET /accounts of {accounts.id!r} answers"
 
     def _prepared(self, spread: Spread | None) -> Play | ClusterPlay:
-        run, control = self._runtime.run, self._runtime.control.plays
+        run, control = self._runtime.run, self._runtime.control.fleet_runs
         if spread is None:
             return run(control.prepare, self._plan)
         try:
             shares = spread.shares or len(addresses(spread.client) or ())
             if not shares:
                 raise LabError("cluster: it has no worker")
-            return run(control.spread, self._plan, spread.client, shares, spread.close)
+            return run(control.prepare_on_cluster, self._plan, spread.client, shares, spread.close)
         except BaseException:
             spread.close()
             raise
@@ -98,17 +102,17 @@ class Run:
             self._keep(self._play.credentials(), self._play.epochs())
 
     async def _follow(self) -> None:
-        plays = self._runtime.control.plays
-        stop_watching = plays.watch_stored(self._play) if self._counted else None
+        control = self._runtime.control.fleet_runs
+        stop_watching = control.watch_stored(self._play) if self._counted else None
         try:
-            await plays.play(self._play, self.lasting)
+            await control.run(self._play, self.lasting)
             if self._counted:  # what was acknowledged is on its way to handlers
                 await self._runtime.control.settle()
         finally:
             if stop_watching is not None:
                 stop_watching()
         if self._counted:
-            await plays.take_stock(self._play)
+            await control.take_stock(self._play)
         if self._route is not None:
             answer = await self._route.ask_here("GET", "/accounts")
             if answer.status_code != 200:
@@ -117,12 +121,12 @@ class Run:
                     f"or a handler of `device datapoint` that returns the number which it handled"
                 )
             try:
-                told = answer.json()
+                counts = answer.json()
             except ValueError:
                 raise LabError(
                     f"accounts: {self._route!r} answers GET /accounts with no JSON: {answer.text!r:.100}"
                 ) from None
-            for identity, value in route_deliveries(told):
+            for identity, value in route_deliveries(counts):
                 self._play.accounts.handled(identity, value)
 
     # --- while it goes on
@@ -365,7 +369,7 @@ class Run:
     def _take_stock(self) -> None:
         """Compare the accounts with the stored datapoints, if the run is still in progress."""
         if self._counted and not self.done and not self._runtime.closed:
-            self._runtime.run(self._runtime.control.plays.take_stock, self._play)
+            self._runtime.run(self._runtime.control.fleet_runs.take_stock, self._play)
 
     def _accounts(self) -> Accounts:
         if not self._counted:

@@ -138,7 +138,7 @@ def signature(operation: OperationInfo) -> inspect.Signature:
         )
         for each in operation.parameters
     ]
-    if operation.takes_others:
+    if operation.accepts_extra:
         parameters.append(inspect.Parameter("others", inspect.Parameter.VAR_KEYWORD))
     return inspect.Signature(parameters)
 

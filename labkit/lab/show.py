@@ -11,7 +11,7 @@ from labkit.control.faults import FaultInfo
 from labkit.control.handsets import MessageInfo
 from labkit.control.interface import SubscriptionInfo
 from labkit.control.journal import Entry
-from labkit.control.providers import Arrived
+from labkit.control.providers import InboxEntry
 from labkit.control.solutions import LogLine
 from labkit.core.extras import needs
 from labkit.fleet.plan import Failure, Row
@@ -79,7 +79,7 @@ def of_lines(lines: Iterable[LogLine]) -> pandas.DataFrame:
     return frame.astype({"status": "Int64"})
 
 
-def of_arrived(arrived: Iterable[Arrived]) -> pandas.DataFrame:
+def of_arrived(arrived: Iterable[InboxEntry]) -> pandas.DataFrame:
     """Return a DataFrame of the requests that a provider received; `time` is a UTC timestamp."""
     with needs("tables"):
         import pandas
