@@ -183,7 +183,7 @@ class Context:
         )
         return cls(
             settings=settings,
-            wire=settings.wires(),
+            wire=settings.wire_behaviour(),
             clock=clock,
             identifiers=identifiers,
             journal=journal,

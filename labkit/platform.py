@@ -28,7 +28,7 @@ from labkit.providers.registry import PROVIDERS
 from labkit.services.calls import Services
 from labkit.services.operation import Caller
 from labkit.services.registry import SERVICES
-from labkit.settings import LabSettings, ProductSettings, unique
+from labkit.settings import LabSettings, ProductSettings, check_names
 from labkit.solutions.solutions import Solutions
 
 MINUTE = 60.0
@@ -46,7 +46,7 @@ class Platform:
         self, settings: LabSettings | None = None, *, seed: int | None = None, clock: Clock | None = None
     ) -> None:
         settings = settings if settings is not None else LabSettings(https_port=0)
-        unique(settings)
+        check_names(settings)
         clock = clock if clock is not None else Clock(1.0 if seed is None else 0.0)
         address = ServerAddress(settings.host)
         outbound = OutboundClient(

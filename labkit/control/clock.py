@@ -80,7 +80,7 @@ def seconds_of(when: object, name: str) -> float:
 
 
 def number_of(value: object, name: str, expected: str = "expected a number") -> float:
-    """Return `value` as a finite float. Raises LabError with the argument's `name` and the `expected` value otherwise."""
+    """Return `value` as a finite float. Raises LabError with `name` and `expected` otherwise."""
     try:
         number = math.nan if isinstance(value, bool) or not isinstance(value, int | float) else float(value)
     except OverflowError:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote_plus
 
-from labkit.settings.edits import edit_of, sibling_of
+from labkit.settings.edits import parse_edit, sibling_name
 
 DEEPEST = 40  # levels of data that are searched
 MISSING = object()  # the value of a field that is removed or does not exist
@@ -54,7 +54,7 @@ class Changes:
         self._changes += [Change(path, _always(value)) for path, value in (replace or {}).items()]
         self._changes += [Change(path, _always(value), creates=True) for path, value in (put or {}).items()]
         self._changes += [
-            Change(path, edit_of(each), sibling=sibling_of(each)) for path, each in (edit or {}).items()
+            Change(path, parse_edit(each), sibling=sibling_name(each)) for path, each in (edit or {}).items()
         ]
 
     def __bool__(self) -> bool:

@@ -22,12 +22,12 @@ from labkit.faults.fields import (
     values_at,
     values_in_form,
 )
-from labkit.settings.edits import as_text, edit_of
+from labkit.settings.edits import as_text, parse_edit
 
 HEADER, QUERY, PATH = "@", "?", "/"
 FORM = "application/x-www-form-urlencoded"
 
-_json = edit_of("json")
+_json = parse_edit("json")
 
 
 def is_of_body(path: str) -> bool:

@@ -29,14 +29,14 @@ def test_a_lab_yaml_may_name_one_from_any_folder(tmp_path: Path) -> None:
 
 def test_what_stands_beside_is_meant_first(tmp_path: Path) -> None:
     (tmp_path / EXAMPLE).mkdir(parents=True)
-    assert notebooks.find(EXAMPLE, tmp_path) == tmp_path / EXAMPLE
+    assert notebooks.resolve(EXAMPLE, tmp_path) == tmp_path / EXAMPLE
 
 
 @pytest.mark.parametrize(
     "name", ["solutions/metrics", "/notebooks/solutions/metrics", "../notebooks/lab.yaml"]
 )
 def test_nothing_else_is_found_elsewhere(tmp_path: Path, name: str) -> None:
-    assert notebooks.find(Path(name), tmp_path) == tmp_path / name
+    assert notebooks.resolve(Path(name), tmp_path) == tmp_path / name
 
 
 def test_an_installed_labkit_has_them_inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,8 +22,8 @@ from labkit.settings import (
     SolutionSettings,
     Wire,
     build,
+    check_names,
     load,
-    unique,
 )
 from tests.cases import cases
 from tests.settings.lab_yaml import WHOLE, loaded, refused
@@ -168,7 +168,7 @@ def test_arguments_of_a_cell_are_named_without_a_line() -> None:
 def test_the_settings_of_a_lab_made_in_code_are_unique_too() -> None:
     settings = LabSettings(solutions=(SolutionSettings(id="s", products=("p",)),))
     with pytest.raises(SettingsError, match=r"^solutions\[0\]\.products\[0\]: no product 'p'$"):
-        unique(settings)
+        check_names(settings)
 
 
 def paths(value: object, above: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
