@@ -15,7 +15,7 @@ from tests import played
 LONG = {"tests", "bench", "fleet", "lab", "reporting", "widgets"}  # folders of long tests
 TOGETHER = 20  # short tests of one file
 CHECKS = "test_a_local_lab_passes"  # one for each check
-UNPLAYED = 'played = ""'  # the parameter of a notebook that may name the verdicts of a play
+NO_VERDICTS = 'verdicts_file = ""'  # default of a notebook's parameter with the path of verdicts
 SERVER = pytest.StashKey[KernelServer]()
 pytest_plugins = ["tests.guard"]
 
@@ -94,9 +94,11 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     Else it plays those that it shows by itself.
     """
     cell = getattr(item, "cell", None)
-    if cell is not None and UNPLAYED in cell.source:
+    if cell is not None and NO_VERDICTS in cell.source:
         from labkit.conformance.check import all_checks  # what a session without notebooks need not import
 
         tested = sum(getattr(each, "originalname", "") == CHECKS for each in item.session.items)
         if tested == len(all_checks()):
-            cell.source = cell.source.replace(UNPLAYED, f"played = {str(played.all_played(item.session))!r}")
+            cell.source = cell.source.replace(
+                NO_VERDICTS, f"verdicts_file = {str(played.all_played(item.session))!r}"
+            )

@@ -293,7 +293,7 @@ def _parameter(text: str, declared: Mapping[str, Any]) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     name = name.strip()
     if not equals:
-        raise LabError(f"--parameter: {text!r} is no parameter: want name=value")
+        raise LabError(f"--parameter: {text!r} is no parameter: expected name=value")
     try:
         read = json.loads(value)
     except ValueError:

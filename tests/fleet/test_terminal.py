@@ -204,7 +204,7 @@ class TestInALabOfItsOwn:
             ("--hours 1 --behaviour nope", "no behaviour 'nope', there are: bulb, counter, "),
             ("--hours 1 -p evry=60", "Thermostat: no parameter 'evry', there are: every, "),
             ("--hours 1 -p every=often", "Thermostat: every: "),
-            ("--hours 1 -p every", "'every' is no parameter: want name=value"),
+            ("--hours 1 -p every", "'every' is no parameter: expected name=value"),
             ("--hours 1 --behaviour no.such:Thing", "--behaviour no.such:Thing: No module named 'no'"),
             (
                 "--hours 1 --behaviour json:Nothing",

@@ -31,7 +31,7 @@ def test_a_check_that_was_not_reached_stands_with_its_cause() -> None:
     left_out = verdict("poll/one", "DEV-POLL-1", "not reached", cause="DEV-TIME-1")
     failed = verdict("time/one", "DEV-TIME-1", "failed", reason="the time")
     [problem] = problems([left_out, failed], FAILING, PARTS)
-    assert (problem.verdict, problem.left_out) == (failed, (left_out,))
+    assert (problem.verdict, problem.not_reached) == (failed, (left_out,))
 
 
 def test_where_no_check_of_the_cause_failed_one_stands_for_the_rest() -> None:
@@ -39,7 +39,7 @@ def test_where_no_check_of_the_cause_failed_one_stands_for_the_rest() -> None:
         verdict(name, "DEV-POLL-1", "not reached", cause="DEV-TIME-1") for name in ("a/a", "a/b")
     )
     [problem] = problems([first, second], FAILING, PARTS)
-    assert (problem.verdict, problem.left_out) == (first, (second,))
+    assert (problem.verdict, problem.not_reached) == (first, (second,))
 
 
 def test_the_same_answer_to_the_same_request_is_one_problem() -> None:
@@ -59,7 +59,7 @@ def test_the_same_answer_to_the_same_request_is_one_problem() -> None:
         FAILING,
         PARTS,
     )
-    assert [(each.verdict.check, [other.check for other in each.same]) for each in found] == [
+    assert [(each.verdict.check, [other.check for other in each.same_answer]) for each in found] == [
         ("write/one", ["poll/one"]),
         ("write/two", []),
         ("record/one", []),
