@@ -30,7 +30,7 @@ def cut_text(text: str, longest: int) -> str:
 
 
 def _remaining(value: object, longest: int, left: int, depth: int) -> int:
-    """Return how many of `left` characters remain after `value`; negative where it does not fit."""
+    """Return the number of `left` characters that remain after `value`; negative if it does not fit."""
     exact = type(value)  # nearly always one of these: isinstance of unions would cost more than all the rest
     if exact is dict:
         inner: Iterable[object] = value.values()  # type: ignore[attr-defined]

@@ -132,7 +132,7 @@ async def test_one_whose_call_is_over_waits_for_those_that_come_before_it() -> N
     free = asyncio.Event()
 
     async def waits(_: object) -> None:
-        async with platform.turns.aside():
+        async with platform.turns.released():
             await free.wait()
         await platform.works("before", 30)
 

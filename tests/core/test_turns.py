@@ -74,7 +74,7 @@ async def test_one_that_waits_for_others_is_no_activity_and_has_no_turn() -> Non
     free = asyncio.Event()
 
     async def waits(name: str) -> None:
-        async with platform.turns.aside():
+        async with platform.turns.released():
             await free.wait()
         await platform.works(name)
 
