@@ -99,13 +99,13 @@ class FleetCommand(click.Command):
 
     def format_epilog(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         from labkit.fleet.behaviours import BEHAVIOURS
-        from labkit.lab.thresholds import listed
+        from labkit.lab.thresholds import measure_descriptions
 
         with formatter.section("Behaviours"):
             known = BEHAVIOURS.items()
             formatter.write_dl([(name, (each.__doc__ or "").partition("\n\n")[0]) for name, each in known])
         with formatter.section("Measures of --fail-if"):
-            formatter.write_dl(listed())
+            formatter.write_dl(measure_descriptions())
 
 
 @main.command(

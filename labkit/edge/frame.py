@@ -27,7 +27,7 @@ async def respond(
     try:
         try:
             if (faults := context.faults.requests) is not None:
-                await faults.given(exchange, context.settings.guard.body)
+                await faults.change_request(exchange, context.settings.guard.body)
             response: web.StreamResponse = await site.answer(exchange)
         except HttpError as refusal:
             exchange.add_detail(reason=refusal.reason)
@@ -38,7 +38,7 @@ async def respond(
             response = fault.response
         site.complete(exchange, response)
         if (faults := context.faults.requests) is not None:
-            response = await faults.after(exchange, response)
+            response = await faults.change_answer(exchange, response)
         record = exchange.record or exchange.identify()
         record.status = response.status
         size: int | None = getattr(

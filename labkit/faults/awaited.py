@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 from labkit.core.turns import current
-from labkit.faults.runs import Runs
+from labkit.faults.runs import DelayedRuns
 
 AWAITED = "X-Labkit-Awaited"  # the header of a request: the key of its answer
 
@@ -21,7 +21,7 @@ class _Answer:
     """An answer that is waited for, with its real-time limit."""
 
     def __init__(
-        self, runs: Runs, actor: str, run: int | None, timeout: asyncio.Timeout, patience: float
+        self, runs: DelayedRuns, actor: str, run: int | None, timeout: asyncio.Timeout, patience: float
     ) -> None:
         self._runs = runs
         self._held_as = actor, run, current()
@@ -45,7 +45,7 @@ class _Answer:
 class AwaitedAnswers:
     """The awaited answers of a lab, by keys that clients cannot guess."""
 
-    def __init__(self, runs: Runs) -> None:
+    def __init__(self, runs: DelayedRuns) -> None:
         self._runs = runs
         self._answers: dict[str, _Answer] = {}
 

@@ -15,17 +15,17 @@ from labkit.core.holding import Holding
 from labkit.core.identifiers import Identifiers
 from labkit.core.journal import Journal
 from labkit.faults.awaited import AwaitedAnswers
-from labkit.faults.calls import Calls
+from labkit.faults.calls import CallFaults
 from labkit.faults.delays import Delays
 from labkit.faults.events import EventFaults
 from labkit.faults.fault import ActiveFault, Origin
 from labkit.faults.lanes import Lanes
-from labkit.faults.outgoing import Outgoing
+from labkit.faults.outgoing import OutgoingFaults
 from labkit.faults.patterns import ANY, Pattern
 from labkit.faults.provider_faults import ProviderFaults, find_provider_fault
-from labkit.faults.requests import Requests
-from labkit.faults.runs import Runs
-from labkit.faults.tools import Tools
+from labkit.faults.requests import IncomingFaults
+from labkit.faults.runs import DelayedRuns
+from labkit.faults.tools import FaultTools
 from labkit.http.sites import HostTable
 from labkit.settings import FaultSettings
 
@@ -69,9 +69,9 @@ class Faults(Component):
         products: Directory[Any],
         solutions: Directory[Any],
     ) -> None:
-        self.requests: Requests | None = None
-        self.calls: Calls | None = None
-        self.outgoing: Outgoing | None = None
+        self.requests: IncomingFaults | None = None
+        self.calls: CallFaults | None = None
+        self.outgoing: OutgoingFaults | None = None
         self.operations: Callable[[], Mapping[str, Iterable[str]]] = (
             dict  # of all services; set once these are made
         )
@@ -83,9 +83,9 @@ class Faults(Component):
         self._products = products
         self._solutions = solutions
         self.delays = Delays()
-        runs = Runs(holding)
+        runs = DelayedRuns(holding)
         self.awaited = AwaitedAnswers(runs)
-        self._tools = Tools(clock, journal, runs, self.delays, self.awaited, self._arrange)
+        self._tools = FaultTools(clock, journal, runs, self.delays, self.awaited, self._arrange)
         self._faults: dict[str, ActiveFault] = {}
         self._providers: dict[str, ProviderFaults[Any]] = {}
         self._lanes = Lanes(clock, events, self._arrange)
@@ -190,9 +190,9 @@ class Faults(Component):
             return tuple(each for each in self._faults.values() if each.place.kind == kind and not each.spent)
 
         requests, calls, outgoing, events = map(active, ("request", "call", "outgoing", "event"))
-        self.requests = Requests(requests, self._tools) if requests else None
-        self.calls = Calls(calls, self._tools) if calls else None
-        self.outgoing = Outgoing(outgoing, self._tools) if outgoing else None
+        self.requests = IncomingFaults(requests, self._tools) if requests else None
+        self.calls = CallFaults(calls, self._tools) if calls else None
+        self.outgoing = OutgoingFaults(outgoing, self._tools) if outgoing else None
         interfering = (
             EventFaults(events, self._tools, self._events, self._lanes)
             if events or self._lanes.is_blocked

@@ -6,7 +6,7 @@ from labkit.core.holding import Holding
 from labkit.core.turns import Turn
 
 
-class Runs:
+class DelayedRuns:
     """Suspends a script run while any of its calls is delayed: it is no activity, and another run has its turn."""
 
     def __init__(self, holding: Holding) -> None:

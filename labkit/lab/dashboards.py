@@ -12,12 +12,12 @@ from labkit.fleet.measures import Tick
 from labkit.fleet.plan import Failure
 from labkit.lab.run_options import RunOptions
 from labkit.lab.runtime import Client, Runtime
-from labkit.lab.show import of_entries
+from labkit.lab.show import entries_frame
 from labkit.settings import FaultSettings
 from labkit.widgets.dashboard import Dashboard
 from labkit.widgets.fleet_dashboard import FleetDashboard
 from labkit.widgets.lab_dashboard import LabDashboard
-from labkit.widgets.tally import Happened, Mailed
+from labkit.widgets.tally import JournalRecord, MailRecord
 
 if TYPE_CHECKING:
     import pandas
@@ -185,7 +185,7 @@ class _FleetSource:
     def journal(self, identity: str) -> pandas.DataFrame:
         control = self._runtime.control.journal
         actor = f"{self._fleet.product}/{identity}"
-        return of_entries(self._runtime.run(control.select, None, actor)[-RECORDS:])
+        return entries_frame(self._runtime.run(control.select, None, actor)[-RECORDS:])
 
 
 class _LabSource:
@@ -196,8 +196,8 @@ class _LabSource:
 
     def follow(
         self,
-        record: Callable[[Happened], object],
-        mail: Callable[[Mailed], object],
+        record: Callable[[JournalRecord], object],
+        mail: Callable[[MailRecord], object],
         mark: Callable[[Mark], object],
         forget: Callable[[], object],
     ) -> Callable[[], object]:
@@ -215,7 +215,7 @@ class _LabSource:
         return self._runtime.run(self._runtime.control.clock.state).rate
 
 
-class _Closing(Client):
+class _DashboardCloser(Client):
     """Closes a dashboard when its lab is closed."""
 
     def __init__(self, dashboard: Dashboard) -> None:
@@ -231,17 +231,17 @@ def fleet_dashboard(runtime: Runtime, fleet: Fleet, how: Mapping[str, Any]) -> F
     Raises LabError without Jupyter's libraries, and for arguments that no run accepts.
     """
     RunOptions.of(how)  # a run is begun by a button, long after the mistake was made
-    return _kept(FleetDashboard(_FleetSource(runtime, fleet, how)), runtime)
+    return _register(FleetDashboard(_FleetSource(runtime, fleet, how)), runtime)
 
 
 def lab_dashboard(runtime: Runtime) -> LabDashboard:
     """Return a live view of a lab, which ends with it. Raises LabError without Jupyter's libraries."""
-    return _kept(LabDashboard(_LabSource(runtime)), runtime)
+    return _register(LabDashboard(_LabSource(runtime)), runtime)
 
 
-def _kept(dashboard: D, runtime: Runtime) -> D:
+def _register(dashboard: D, runtime: Runtime) -> D:
     """Register a dashboard to be closed with its lab, until it is closed itself."""
-    closing = _Closing(dashboard)
+    closing = _DashboardCloser(dashboard)
     runtime.keep(closing)
     dashboard.at_end(lambda: runtime.forget(closing))
     return dashboard

@@ -20,7 +20,7 @@ from labkit.fleet.device import Credentials
 from labkit.fleet.faults import DeviceFault, FleetFaults
 from labkit.fleet.identities import identity
 from labkit.fleet.plan import Member, Plan
-from labkit.lab.arguments import texts
+from labkit.lab.arguments import text_list
 from labkit.lab.run import Run, Spread
 from labkit.lab.run_options import RunKeywords, RunOptions
 from labkit.lab.runtime import Runtime
@@ -277,7 +277,7 @@ def _names(
     product: FleetProduct, count: int, prefix: str | None, identities: Iterable[str] | None
 ) -> list[str]:
     if identities is not None:
-        names = texts(identities, "identities such as 't-001'")
+        names = text_list(identities, "identities such as 't-001'")
         if not len(set(names)) == len(names) == count:
             raise LabError(
                 f"fleet: {count} devices need as many different identities, not {len(names)}, "

@@ -11,7 +11,7 @@ from labkit.fleet.behaviour import Behaviour
 from labkit.fleet.behaviours import Counter
 from labkit.fleet.measures import Latency, Tick
 from labkit.fleet.shapes import Shape
-from labkit.lab.thresholds import Counted, Measured, Threshold
+from labkit.lab.thresholds import CountMeasure, RunMeasures, Threshold
 
 PERCENTILES = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "max": 100.0}
 Watch = Callable[[Sequence[Tick]], object]  # gets the intervals so far
@@ -23,7 +23,7 @@ FEW = 7  # of these that are told even if they are 0
 
 
 @dataclass(frozen=True)
-class Order:
+class FleetOptions:
     """The run that `labkit fleet` was asked for.
 
     seconds: of lab time; prefix: of identities, "" for the default; accounts: whether to follow the numbers that
@@ -64,7 +64,7 @@ class Outcome:
     accounts: sums of its losses, empty without; interrupted: whether it was ended early.
     """
 
-    order: Order
+    order: FleetOptions
     seed: int
     ticks: Sequence[Tick]
     failed: Sequence[FailedDevice]
@@ -86,19 +86,19 @@ class Outcome:
         return {kind: sum(tick.errors.get(kind, 0) for tick in self.ticks) for kind in kinds}
 
     @property
-    def measured(self) -> Measured:
+    def measured(self) -> RunMeasures:
         """The measures that thresholds can limit."""
         requests = self.requests
         counts = {
-            "requests": Counted(requests),
-            "rate": Counted(self.timings["requests per second"]),
-            "errors": Counted(sum(self.errors.values()), requests),
-            **{f"errors {kind}": Counted(count, requests) for kind, count in self.errors.items()},
-            "failed": Counted(len(self.failed), self.order.devices),
-            **{name: Counted(count, self.accounts["sent"]) for name, count in self.accounts.items()},
+            "requests": CountMeasure(requests),
+            "rate": CountMeasure(self.timings["requests per second"]),
+            "errors": CountMeasure(sum(self.errors.values()), requests),
+            **{f"errors {kind}": CountMeasure(count, requests) for kind, count in self.errors.items()},
+            "failed": CountMeasure(len(self.failed), self.order.devices),
+            **{name: CountMeasure(count, self.accounts["sent"]) for name, count in self.accounts.items()},
         }
         durations = {"seconds": self.seconds, "real": self.timings["real"], "cpu": self.timings["cpu"]}
-        return Measured(self.latency, self.sending, durations, counts)
+        return RunMeasures(self.latency, self.sending, durations, counts)
 
     @property
     def crossed(self) -> list[str]:

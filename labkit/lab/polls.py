@@ -15,7 +15,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Waiting:
+class DevicePolls:
     """Requests of a device that the platform may hold open as long polls."""
 
     def __init__(self, runtime: Runtime, product: str, identity: str) -> None:
@@ -24,7 +24,7 @@ class Waiting:
         self.identity = identity
         self._polls: list[tuple[str, Task[Point | None]]] = []
 
-    def stands_still(self) -> bool:
+    def is_clock_virtual(self) -> bool:
         """Return whether the clock is virtual."""
         return self.runtime.run(self.runtime.control.clock.state).rate == 0
 
@@ -37,7 +37,7 @@ class Waiting:
         self._polls.append((alias, task))
         return HeldPoll(self, alias, task)
 
-    def begin_held(
+    def begin_and_wait(
         self, alias: str, function: Callable[P, Awaitable[Point | None]], *args: P.args, **kwargs: P.kwargs
     ) -> HeldPoll:
         """Start a poll like `begin`; return once the platform holds or has answered it, or a fault delays it."""
@@ -129,7 +129,7 @@ class Waiting:
 class HeldPoll:
     """A long poll in progress: see `Device.start_poll`."""
 
-    def __init__(self, waiting: Waiting, alias: str, task: Task[Point | None]) -> None:
+    def __init__(self, waiting: DevicePolls, alias: str, task: Task[Point | None]) -> None:
         self._waiting = waiting
         self._alias = alias
         self.task = task
@@ -163,7 +163,7 @@ class HeldPoll:
 class PollWait:
     """A wait until the platform holds polls of an alias open: `result()` in a cell, `await` in async code."""
 
-    def __init__(self, waiting: Waiting, alias: str, count: int, within: float) -> None:
+    def __init__(self, waiting: DevicePolls, alias: str, count: int, within: float) -> None:
         self._waiting = waiting
         self._alias = alias
         self._count = count

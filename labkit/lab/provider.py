@@ -10,7 +10,7 @@ from labkit.control.providers import Application, InboxEntry, Person, ProviderIn
 from labkit.lab.browser import Browser
 from labkit.lab.client import rooted
 from labkit.lab.runtime import Runtime
-from labkit.lab.show import card, of_arrived, table
+from labkit.lab.show import card, inbox_frame, table
 
 if TYPE_CHECKING:
     import httpx
@@ -26,7 +26,7 @@ class Provider:
         self._fixed = info
         self._new_browser = browser
         self.people = People(runtime, info.name)
-        self.inbox = Arrivals(
+        self.inbox = ProviderInbox(
             runtime,
             partial(self._control.inbox, info.name),
             partial(self._control.clear_inbox, info.name),
@@ -155,7 +155,7 @@ class People:
         return table(("id", "name", "email"), [(each.id, each.name, each.email) for each in self])
 
 
-class Arrivals:
+class ProviderInbox:
     """The requests that a provider received, oldest first."""
 
     def __init__(
@@ -170,7 +170,7 @@ class Arrivals:
 
     def frame(self) -> pandas.DataFrame:
         """Return a DataFrame with a row for each request; `time` is a UTC timestamp."""
-        return of_arrived(self)
+        return inbox_frame(self)
 
     def clear(self) -> None:
         """Delete all recorded requests."""

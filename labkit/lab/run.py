@@ -18,7 +18,7 @@ from labkit.fleet.play import Play
 from labkit.lab.portal import Task
 from labkit.lab.progress import Progress
 from labkit.lab.runtime import Runtime
-from labkit.lab.show import card, of_devices, of_failures, of_requests, of_workers
+from labkit.lab.show import card, devices_frame, failures_frame, requests_frame, workers_frame
 from labkit.lab.solution import Solution
 
 if TYPE_CHECKING:
@@ -59,8 +59,8 @@ class Run:
         self._counted = accounts is not False
         self._route: Solution | None = None
         self._handler = self._follow_handler(accounts)
-        self._ending = Ending(self._play)
-        runtime.keep(self._ending)
+        self._closer = RunCloser(self._play)
+        runtime.keep(self._closer)
         self._task: Task[None] = runtime.begin(self._live)
 
     def _follow_handler(self, accounts: bool | Solution) -> str:
@@ -98,7 +98,7 @@ class Run:
         try:
             await self._follow()
         finally:  # before whoever waits goes on, perhaps with the next run
-            self._runtime.forget(self._ending)
+            self._runtime.forget(self._closer)
             self._keep(self._play.credentials(), self._play.epochs())
 
     async def _follow(self) -> None:
@@ -234,7 +234,7 @@ class Run:
         if not self._plan.requests:
             raise LabError("this run kept no requests: run(…, requests=True) does")
         kept = sorted(self._play.rows, key=lambda row: row.time)  # those of workers come as they tell
-        return self._noted(of_requests(kept))
+        return self._noted(requests_frame(kept))
 
     def figures(self) -> dict[str, float]:
         """Return measurements in real time, which differ from run to run: durations in seconds, requests per second.
@@ -259,12 +259,12 @@ class Run:
     @property
     def failures(self) -> pandas.DataFrame:
         """DataFrame of the devices that failed: lab time, error, and the seed with which to repeat each one alone."""
-        return of_failures(self.failed)
+        return failures_frame(self.failed)
 
     def devices(self) -> pandas.DataFrame:
         """Return a DataFrame of the devices: behaviour, state, epoch, and the values that the behaviour noted."""
         rows = self._devices() if self._runtime.closed else self._call(self._devices)
-        return of_devices(rows)
+        return devices_frame(rows)
 
     @property
     def losses(self) -> pandas.DataFrame:
@@ -285,7 +285,7 @@ class Run:
         """
         if isinstance(self._play, Play):
             raise LabError("this run has no workers: run(…, workers=4) has")
-        return of_workers(self._play.workers())
+        return workers_frame(self._play.workers())
 
     @property
     def totals(self) -> dict[str, int] | None:
@@ -377,7 +377,7 @@ class Run:
         return self._play.accounts
 
 
-class Ending:
+class RunCloser:
     """Closes a run when its lab is closed."""
 
     def __init__(self, play: Play | ClusterPlay) -> None:

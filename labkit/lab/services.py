@@ -13,7 +13,7 @@ from labkit.control.services import OperationInfo
 from labkit.core.errors import LabError, LabWarning
 from labkit.lab.delays import ask
 from labkit.lab.runtime import Runtime
-from labkit.lab.show import card, of_entries
+from labkit.lab.show import card, entries_frame
 
 if TYPE_CHECKING:
     import pandas
@@ -104,7 +104,7 @@ class CustomService:
     def calls(self) -> pandas.DataFrame:
         """DataFrame of the calls of this service, from all solutions."""
         called = self._runtime.run(self._runtime.control.journal.select, "call")
-        return of_entries(each for each in called if each.summary.startswith(f"{self.name}."))
+        return entries_frame(each for each in called if each.summary.startswith(f"{self.name}."))
 
     def remove(self) -> None:
         """Remove the service: later calls get a 404 error object."""

@@ -24,7 +24,7 @@ from labkit.fleet.rates import rate_of
 from labkit.fleet.remote import provisioned, remote_product, run_remote
 from labkit.fleet.shapes import Shape
 from labkit.lab.lab import Lab
-from labkit.lab.outcome import FailedDevice, Order, Outcome, Watch
+from labkit.lab.outcome import FailedDevice, FleetOptions, Outcome, Watch
 from labkit.lab.portal import Portal
 from labkit.lab.progress import Progress
 from labkit.lab.run_options import interval
@@ -68,7 +68,9 @@ def fleet_run(
     lasting = seconds + 60 * minutes + 3600 * hours + 86_400 * days
     if not lasting:
         raise LabError("for how long? say --days, --hours, --minutes or --seconds")
-    order = Order(product, devices, behaviour_of(behaviour, parameters), lasting, seed, prefix, accounts)
+    order = FleetOptions(
+        product, devices, parse_behaviour(behaviour, parameters), lasting, seed, prefix, accounts
+    )
     counted = target is None and order.counted
     thresholds = [Threshold.of(each, counted) for each in fail_if]
     rate = None if arrivals is None else _rate(arrivals)
@@ -81,17 +83,17 @@ def fleet_run(
         for name, told in {"--ca-file": ca_file, "--auth": auth}.items():
             if told is not None:
                 raise LabError(f"{name}: not with --config, which has it all")
-        return in_a_lab(order, config, 0.0 if speed is None else speed, workers)
+        return run_in_lab(order, config, 0.0 if speed is None else speed, workers)
     for name, value in {"--config": config, "--speed": speed, "--workers": workers}.items():
         if value is not None:
             raise LabError(f"{name}: not with --target, which is a lab elsewhere on a clock of its own")
     if accounts:
         raise LabError("--accounts: not with --target, whose handlers are elsewhere")
     named = _fresh_identities(order, identities, identity_length)
-    return against(order, target, ca_file, auth or "token", named)
+    return run_against_target(order, target, ca_file, auth or "token", named)
 
 
-def behaviour_of(name: str, parameters: Sequence[str]) -> Behaviour:
+def parse_behaviour(name: str, parameters: Sequence[str]) -> Behaviour:
     """Return a behaviour with its parameters.
 
     name: of a built-in behaviour, or `module:Class`. parameters: texts `NAME=VALUE`. Raises LabError for wrong ones.
@@ -120,8 +122,8 @@ def _class(name: str) -> type[Behaviour]:
     return found
 
 
-def in_a_lab(
-    order: Order, config: Path, speed: float, workers: int | None, *, bar: bool | None = None
+def run_in_lab(
+    order: FleetOptions, config: Path, speed: float, workers: int | None, *, bar: bool | None = None
 ) -> Outcome:
     """Run a fleet in a new lab.
 
@@ -161,8 +163,8 @@ def in_a_lab(
         )
 
 
-def against(
-    order: Order,
+def run_against_target(
+    order: FleetOptions,
     target: str,
     ca_file: Path | None,
     auth: str,
@@ -176,7 +178,7 @@ def against(
     members = [
         Member(number, name, order.behaviour, Credentials()) for number, name in enumerate(identities, 1)
     ]
-    watched = Watched(order.seconds, bar, order.watch)
+    watched = DeferredProgress(order.seconds, bar, order.watch)
 
     async def live() -> None:
         held = await provisioned(there, auth, members)
@@ -203,7 +205,7 @@ def against(
     )
 
 
-def _interrupted(live: Callable[[], Awaitable[None]], watched: Watched) -> bool:
+def _interrupted(live: Callable[[], Awaitable[None]], watched: DeferredProgress) -> bool:
     """Run devices on a separate thread, which no signal reaches. Return whether an interrupt ended the run early.
 
     Raises KeyboardInterrupt for an interrupt before the run has begun.
@@ -224,7 +226,7 @@ def _interrupted(live: Callable[[], Awaitable[None]], watched: Watched) -> bool:
     return False
 
 
-def _fresh_identities(order: Order, format: Format, length: int | None = None) -> list[str]:
+def _fresh_identities(order: FleetOptions, format: Format, length: int | None = None) -> list[str]:
     """Return identities that no earlier run has used, unless the prefix determines them.
 
     Formats that have no room for a prefix start at a random number.
@@ -249,7 +251,7 @@ def _fresh_identities(order: Order, format: Format, length: int | None = None) -
     ]
 
 
-class Watched:
+class DeferredProgress:
     """A progress bar for a run that begins later."""
 
     def __init__(self, lasting: float, wanted: bool | None, watch: Watch) -> None:
@@ -270,7 +272,7 @@ class Watched:
         assert self.play is not None
         self.play.on_tick(callback)
 
-    def __enter__(self) -> Watched:
+    def __enter__(self) -> DeferredProgress:
         return self
 
     def __exit__(self, *error: object) -> None:

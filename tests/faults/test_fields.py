@@ -195,7 +195,7 @@ def test_what_is_the_same_afterwards_is_no_change() -> None:
 )
 def test_conditions(patterns: dict[str, str] | None, holds: bool) -> None:
     data = {"a": 1, "list": ["one", "two"], "d": {"x": None}}
-    assert Conditions(patterns).hold_in(data) == holds
+    assert Conditions(patterns).are_met_by(data) == holds
 
 
 def test_data_that_is_deeper_than_it_may_be_stays() -> None:
