@@ -140,7 +140,7 @@ class FleetRunsControl:
             await play.prepare()
         until = None if seconds is None else clock.after(seconds)
         if until is None and not clock.rate:
-            raise LabError("this clock stands still: say for how long, as in run(days=1)")
+            raise LabError("this clock stands still: pass a duration, as in run(days=1)")
         restarts, lag = Restarts(self._platform, play), HandlerLag(self._platform, play.plan.product)
         play.lag = lag.pop_longest
         unmark = self._mark(play)

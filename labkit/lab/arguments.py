@@ -18,7 +18,7 @@ from labkit.settings import build
 
 M = TypeVar("M", bound=BaseModel)
 
-FILE_NAME = re.compile(r"[\w .~:/\\-]*\.\w{1,8}")  # what a text looks like that names a file
+FILE_NAME = re.compile(r"[\w .~:/\\-]*\.\w{1,8}")  # a text that looks like the name of a file
 
 
 def value_texts(values: Mapping[Any, Any] | None, more: Mapping[str, Any], of: str = "") -> dict[Any, Any]:
@@ -31,7 +31,7 @@ def value_texts(values: Mapping[Any, Any] | None, more: Mapping[str, Any], of: s
 
 def _value(alias: str, value: Any) -> Any:
     if value is None:
-        raise LabError(f"{alias}: None is no value; leave it out to store nothing, '' is the empty text")
+        raise LabError(f"{alias}: None is no value; omit it to store nothing, '' is the empty text")
     if isinstance(value, bytes | Mapping | list | tuple | set | frozenset):
         raise LabError(f"{alias}: expected a text, a number or a boolean, not {value!r}")
     return value.item() if hasattr(value, "item") else value  # of numpy and pandas

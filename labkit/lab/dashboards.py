@@ -25,17 +25,15 @@ if TYPE_CHECKING:
     from labkit.lab.fleet import Fleet
     from labkit.lab.run import Run
 
-# what a control puts on requests of the fleet's product, at once
+# Faults that the fleet's dashboard can add to requests of its product: name → settings.
 FAULTS: Mapping[str, Mapping[str, Any]] = {
     "answer 503": {"status": 503},
     "cut before the work": {"cut": "before"},
     "cut after the work": {"cut": "after"},
     "late by 30 s": {"delay": 30},
 }
-PAUSE = (
-    20  # times as long as adding up accounts takes, which holds up the lab: a rest before it is done again
-)
-RECORDS = 40  # of a device's journal that are shown
+PAUSE = 20  # pause between two sums of the accounts, as a multiple of the time that one takes, since it blocks the lab
+RECORDS = 40  # newest journal records of a device that are shown
 
 
 D = TypeVar("D", bound=Dashboard)
@@ -47,8 +45,8 @@ class _RunSource:
     def __init__(self, run: Run) -> None:
         self._run = run
         self._totals: Mapping[str, int] | None = None
-        self._next = 0.0  # real time at which its accounts are added up again
-        self._added = False  # they were after its end
+        self._next = 0.0  # real time of the next sum of the accounts
+        self._added = False  # whether the accounts were summed after the end of the run
 
     @property
     def began(self) -> float:
@@ -132,7 +130,7 @@ class _FleetSource:
         self._fleet = fleet
         self._how = dict(how)
         self._seen: tuple[Run, _RunSource] | None = None
-        self._faults: list[str] = []  # names of those that the dashboard put there
+        self._faults: list[str] = []  # names of the faults that the dashboard has added
         self.faults: Sequence[str] = tuple(FAULTS)
         self.title = f"{len(fleet)} devices of {fleet.product}"
 
@@ -230,7 +228,7 @@ def fleet_dashboard(runtime: Runtime, fleet: Fleet, how: Mapping[str, Any]) -> F
 
     Raises LabError without Jupyter's libraries, and for arguments that no run accepts.
     """
-    RunOptions.of(how)  # a run is begun by a button, long after the mistake was made
+    RunOptions.of(how)  # checked now, since a button starts the run much later
     return _register(FleetDashboard(_FleetSource(runtime, fleet, how)), runtime)
 
 

@@ -61,7 +61,7 @@ class Fleet:
         self._runtime = runtime
         self._product = product
         self.seed = seed
-        self._members = list(members)  # what they hold, they are given when a run begins
+        self._members = list(members)  # they get their credentials when a run begins
         self.faults = FleetFaults(seed, {each.number: each.identity for each in members}, faults)
         self._run: Run | None = None
 
@@ -99,7 +99,7 @@ class Fleet:
         """
         try:
             return self.start(seconds, **options).wait(progress=progress)
-        except KeyboardInterrupt:  # also in the moment before the run is waited for
+        except KeyboardInterrupt:  # also between the start of the run and `wait`
             if self._run is not None:
                 self._run.stop()
             raise

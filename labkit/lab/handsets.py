@@ -14,8 +14,8 @@ from labkit.lab.show import messages_frame
 if TYPE_CHECKING:
     import pandas
 
-SHOWN = 12  # handsets in a picture of all
-LISTED = 20  # of the others whose addresses are named
+SHOWN = 12  # handsets in a picture
+LISTED = 20  # further handsets whose addresses are listed
 
 
 class Handset:

@@ -296,19 +296,15 @@ def _product_id(product: object) -> str:
 
 def _check(seed: object, speed: object) -> None:
     if isinstance(seed, Path) or (isinstance(seed, str) and seed.endswith((".yaml", ".yml"))):
-        raise LabError(
-            f"seed: expected a whole number; a settings file goes by its name: Lab(config={str(seed)!r})"
-        )
+        raise LabError(f"seed: expected a whole number; for a settings file use Lab(config={str(seed)!r})")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
         raise LabError(f"seed: expected a whole number, not {seed!r}")
     if speed is not None and (isinstance(speed, bool) or not isinstance(speed, int | float)):
-        raise LabError(
-            f"speed: expected lab seconds for each real second, 0 for the virtual clock, not {speed!r}"
-        )
+        raise LabError(f"speed: expected lab seconds per real second, 0 for the virtual clock, not {speed!r}")
 
 
 def _settings(config: str | Path | None, settings: Mapping[str, Any]) -> LabSettings:
-    overridden = {"https_port": 0, **settings}  # in a notebook many labs may load one file
+    overridden = {"https_port": 0, **settings}  # in a notebook, several labs may load one file
     named = build(LabSettings, overridden, "")
     if config is None:
         return named

@@ -14,17 +14,17 @@ from labkit.fleet.shapes import Shape
 from labkit.lab.thresholds import CountMeasure, RunMeasures, Threshold
 
 PERCENTILES = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "max": 100.0}
-Watch = Callable[[Sequence[Tick]], object]  # gets the intervals so far
-TOLD = (
+Watch = Callable[[Sequence[Tick]], object]  # called with the intervals so far
+SHOWN_ACCOUNTS = (
     *("sent", "acknowledged", "stored", "handled", "lost", "doubled", "reordered"),
     *("replaced", "forgotten", "unanswered", "arrived", "unknown"),
 )
-FEW = 7  # of these that are told even if they are 0
+ALWAYS_SHOWN = 7  # first columns of SHOWN_ACCOUNTS, which are shown even if they are 0
 
 
 @dataclass(frozen=True)
 class FleetOptions:
-    """The run that `labkit fleet` was asked for.
+    """Options of `labkit fleet` for one run.
 
     seconds: of lab time; prefix: of identities, "" for the default; accounts: whether to follow the numbers that
     devices count (always for `Counter`); arrivals: rate of each device; thresholds: limits on its measures; watch: as
@@ -138,12 +138,12 @@ class Outcome:
         """Return the result as text for a terminal: a line, and a second one with the accounts if they were kept."""
         if not self.accounts:
             return self.line()
-        told = [
+        shown = [
             f"{self.accounts[name]:,} {name}"
-            for name in sorted(self.accounts, key=TOLD.index)
-            if name in TOLD[:FEW] or self.accounts[name]
+            for name in sorted(self.accounts, key=SHOWN_ACCOUNTS.index)
+            if name in SHOWN_ACCOUNTS[:ALWAYS_SHOWN] or self.accounts[name]
         ]
-        return f"{self.line()}\naccounts: {', '.join(told)}; handled by a handler that the run added"
+        return f"{self.line()}\naccounts: {', '.join(shown)}; handled by a handler that the run added"
 
     def line(self) -> str:
         """Return the result in one line."""

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class DevicePolls:
-    """Requests of a device that the platform may hold open as long polls."""
+    """Long polls of a device that handles have started, and waits for them."""
 
     def __init__(self, runtime: Runtime, product: str, identity: str) -> None:
         self.runtime = runtime
@@ -81,7 +81,7 @@ class DevicePolls:
             if (await control.clock.state()).rate == 0:
                 await control.settle()
                 under_way = self._under_way(alias)
-                # Of those that are under way and not held, the answer is on its way.
+                # If fewer requests wait than are in progress, an answer is in transit.
                 if task in under_way and await self.held_count(alias) >= len(under_way):
                     raise LabError(
                         "the clock stands still, and nothing has answered this poll; use lab.clock.advance() or "

@@ -97,7 +97,7 @@ class Run:
     async def _live(self) -> None:
         try:
             await self._follow()
-        finally:  # before whoever waits goes on, perhaps with the next run
+        finally:  # before `wait` returns, since the next run may follow
             self._runtime.forget(self._closer)
             self._keep(self._play.credentials(), self._play.epochs())
 
@@ -106,7 +106,7 @@ class Run:
         stop_watching = control.watch_stored(self._play) if self._counted else None
         try:
             await control.run(self._play, self.lasting)
-            if self._counted:  # what was acknowledged is on its way to handlers
+            if self._counted:  # acknowledged numbers are still in transit to handlers
                 await self._runtime.control.settle()
         finally:
             if stop_watching is not None:
@@ -117,8 +117,8 @@ class Run:
             answer = await self._route.ask_here("GET", "/accounts")
             if answer.status_code != 200:
                 raise LabError(
-                    f"accounts: {self._route!r} answers GET /accounts with {answer.status_code}: give it that route, "
-                    f"or a handler of `device datapoint` that returns the number which it handled"
+                    f"accounts: {self._route!r} answers GET /accounts with {answer.status_code}: add this route, "
+                    f"or a handler of `device datapoint` that returns each handled number"
                 )
             try:
                 counts = answer.json()
@@ -129,7 +129,7 @@ class Run:
             for identity, value in route_deliveries(counts):
                 self._play.accounts.handled(identity, value)
 
-    # --- while it goes on
+    # --- during the run
 
     @property
     def done(self) -> bool:
@@ -200,7 +200,7 @@ class Run:
         """
         self._call(lambda: self._play.scale_arrivals(factor))
 
-    # --- what came of it
+    # --- results
 
     def frame(self) -> pandas.DataFrame:
         """Return a DataFrame with a row for each interval, indexed by the lab time of its end.
@@ -233,7 +233,7 @@ class Run:
         """
         if not self._plan.requests:
             raise LabError("this run kept no requests: run(…, requests=True) does")
-        kept = sorted(self._play.rows, key=lambda row: row.time)  # those of workers come as they tell
+        kept = sorted(self._play.rows, key=lambda row: row.time)  # workers report theirs in any order
         return self._noted(requests_frame(kept))
 
     def figures(self) -> dict[str, float]:

@@ -41,8 +41,8 @@ class Catalogue:
 
 
 class ServiceHandle:
-    # A service: its operations as methods with keyword arguments, or one table of them. What it is documented
-    # with is each one's own.
+    # Handle of a service: its operations are methods with keyword arguments, or one mapping of them. This is a comment,
+    # since `__doc__` describes the service.
 
     def __init__(self, runtime: Runtime, solution: str, name: str, catalogue: Catalogue) -> None:
         self._runtime = runtime
@@ -59,7 +59,7 @@ class ServiceHandle:
                 raise LabError(
                     f"{name}: expected arguments by name, or a mapping of them, not {parameters!r}"
                 )
-            # `from_` is how Python writes `from`
+            # `from` is a keyword of Python, so that the argument is `from_`
             given = {**(parameters or {}), **{key.rstrip("_"): value for key, value in named.items()}}
             return call(self._runtime, self._solution, self._name, name, given)
 

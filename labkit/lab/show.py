@@ -1,4 +1,4 @@
-"""HTML and DataFrames with which handles appear in a notebook."""
+"""HTML tables and DataFrames that handles show in a notebook."""
 
 from __future__ import annotations
 

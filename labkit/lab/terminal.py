@@ -31,8 +31,8 @@ from labkit.lab.run_options import interval
 from labkit.lab.thresholds import Threshold
 from labkit.settings import load
 
-DIGITS = {"opaque": 10, "base10": 10, "base16": 16}  # of identities whose length can be chosen
-SPAN = 2**20  # numbers of a run's identities, where those of another begin elsewhere
+DIGITS = {"opaque": 10, "base10": 10, "base16": 16}  # base of identities whose length can be chosen
+SPAN = 2**20  # range of numbers for the identities of one run; other runs begin at other numbers
 
 
 def fleet_run(
@@ -67,7 +67,7 @@ def fleet_run(
     """
     lasting = seconds + 60 * minutes + 3600 * hours + 86_400 * days
     if not lasting:
-        raise LabError("for how long? say --days, --hours, --minutes or --seconds")
+        raise LabError("missing duration: use --days, --hours, --minutes or --seconds")
     order = FleetOptions(
         product, devices, parse_behaviour(behaviour, parameters), lasting, seed, prefix, accounts
     )
@@ -77,18 +77,18 @@ def fleet_run(
     order = replace(order, arrivals=rate, thresholds=thresholds, watch=watch)
     if target is None:
         if config is None:
-            raise LabError("where? say --config lab.yaml for a lab of its own, or --target")
+            raise LabError("missing platform: use --config lab.yaml for a new lab, or --target")
         if identities != "opaque" or identity_length is not None:
-            raise LabError("--identities: not with --config, whose products say what theirs are like")
+            raise LabError("--identities: not with --config, whose products define the format")
         for name, told in {"--ca-file": ca_file, "--auth": auth}.items():
             if told is not None:
-                raise LabError(f"{name}: not with --config, which has it all")
+                raise LabError(f"{name}: not with --config")
         return run_in_lab(order, config, 0.0 if speed is None else speed, workers)
     for name, value in {"--config": config, "--speed": speed, "--workers": workers}.items():
         if value is not None:
-            raise LabError(f"{name}: not with --target, which is a lab elsewhere on a clock of its own")
+            raise LabError(f"{name}: not with --target, which has its own settings and clock")
     if accounts:
-        raise LabError("--accounts: not with --target, whose handlers are elsewhere")
+        raise LabError("--accounts: not with --target, whose handlers are not accessible")
     named = _fresh_identities(order, identities, identity_length)
     return run_against_target(order, target, ca_file, auth or "token", named)
 
@@ -106,11 +106,11 @@ def parse_behaviour(name: str, parameters: Sequence[str]) -> Behaviour:
 def _class(name: str) -> type[Behaviour]:
     if ":" not in name:
         if name not in BEHAVIOURS:
-            raise LabError(f"no behaviour {name!r}, there are: {', '.join(BEHAVIOURS)}; or say module:Class")
+            raise LabError(f"no behaviour {name!r}, there are: {', '.join(BEHAVIOURS)}; or use module:Class")
         return BEHAVIOURS[name]
     module, _, attribute = name.partition(":")
     if "" not in sys.path:
-        sys.path.insert(0, "")  # a module of the present folder
+        sys.path.insert(0, "")  # finds modules in the current folder
     try:
         found = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
@@ -144,7 +144,7 @@ def run_in_lab(
             run = fleet.start(order.seconds, arrivals=order.arrivals, workers=workers, accounts=counted)
             run.on_tick(lambda _: order.watch(run.ticks))
             run.wait(progress=bar)
-        except KeyboardInterrupt:  # which has ended the run cleanly
+        except KeyboardInterrupt:  # the run has ended cleanly
             if fleet.last is None:
                 raise
             run, interrupted = fleet.last.stop(), True
@@ -221,7 +221,7 @@ def _interrupted(live: Callable[[], Awaitable[None]], watched: DeferredProgress)
         task.future.result()
         return True
     finally:
-        task.cancel()  # nothing where it is over
+        task.cancel()  # no effect if it has ended
         portal.close()
     return False
 
@@ -252,7 +252,7 @@ def _fresh_identities(order: FleetOptions, format: Format, length: int | None = 
 
 
 class DeferredProgress:
-    """A progress bar for a run that begins later."""
+    """Progress bar of a run that starts later."""
 
     def __init__(self, lasting: float, wanted: bool | None, watch: Watch) -> None:
         self.lasting = lasting

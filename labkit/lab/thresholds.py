@@ -56,11 +56,11 @@ ACCOUNTS = {
         "unknown",
     )
 }
-WHOLE = "requests", "rate", "sent"  # of which no share is taken
+WHOLE = "requests", "rate", "sent"  # measures without a total, which cannot be limited in %
 
 
 class CountMeasure(NamedTuple):
-    """A count. whole: the total of which it is a part, None if it has no total."""
+    """A measured count. whole: the total that the count is a part of, None if there is no total."""
 
     number: float
     whole: float | None = None
@@ -107,13 +107,13 @@ class Threshold:
             known = ", ".join([*DURATIONS, *COUNTS, *ACCOUNTS])
             raise LabError(f"--fail-if {text!r}: no measure {measure!r}, there are: {known}")
         if measure in ACCOUNTS and not accounts:
-            raise LabError(f"--fail-if {text!r}: {measure} takes --accounts")
+            raise LabError(f"--fail-if {text!r}: {measure} needs --accounts")
         if timed and unit not in SECONDS:
             raise LabError(f"--fail-if {text!r}: expected a time with its unit: {', '.join(SECONDS)}")
         units = ("",) if measure in WHOLE else ("", "%")
         if not timed and unit not in units:
             raise LabError(
-                f"--fail-if {text!r}: expected a number{' or a share in %' if '%' in units else ''}, not {unit!r}"
+                f"--fail-if {text!r}: expected a number{' or a fraction in %' if '%' in units else ''}, not {unit!r}"
             )
         factor = SECONDS[unit] if timed else 0.01 if unit else 1.0
         return cls(text, measure, found["sign"], number * factor, unit == "%")

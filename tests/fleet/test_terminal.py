@@ -211,13 +211,13 @@ class TestInALabOfItsOwn:
                 "--behaviour json:Nothing: module 'json' has no attribute",
             ),
             (f"--hours 1 --behaviour {__name__}:NO_BEHAVIOUR", "expected a class of labkit.Behaviour, not 7"),
-            ("", "for how long? say --days"),
+            ("", "missing duration: use --days"),
             ("--hours 1 --target x.json", "--config: not with --target"),
             ("--days 9000 --csv nowhere/x.csv", "--csv: nowhere/x.csv: there is no folder nowhere"),
             ("--hours 1 --identities uuid", "--identities: not with --config"),
             ("--days 9000 --fail-if p99x>1s", "no measure 'p99x', there are: p50, max, sending p50, "),
             ("--days 9000 --fail-if p99>250", "'p99>250': expected a time with its unit: us, µs, ms, s, "),
-            ("--days 9000 --fail-if lost>0", "'lost>0': lost takes --accounts"),
+            ("--days 9000 --fail-if lost>0", "'lost>0': lost needs --accounts"),
             ("--days 9000 --fail-if p99", "expected MEASURE, > or <, and a number, as in 'p99>250ms'"),
         ],
     )
@@ -236,7 +236,7 @@ class TestInALabOfItsOwn:
     def test_without_a_place_it_asks_for_one(self) -> None:
         result = fleet("--hours", 1)
         assert (result.exit_code, result.stdout) == (1, "")
-        assert result.stderr == "labkit: where? say --config lab.yaml for a lab of its own, or --target\n"
+        assert result.stderr == "labkit: missing platform: use --config lab.yaml for a new lab, or --target\n"
 
     def test_the_help_tells_the_behaviours(self) -> None:
         result = fleet("--help")

@@ -63,7 +63,7 @@ def test_a_threshold_is_crossed_or_not(text: str, shown: str | None) -> None:
         ("p99>250", "expected a time with its unit: us, µs, ms, s, min, h, d"),
         ("p99>1%", "expected a time with its unit"),
         ("requests>1%", "expected a number, not '%'"),
-        ("failed>1ms", "expected a number or a share in %, not 'ms'"),
+        ("failed>1ms", "expected a number or a fraction in %, not 'ms'"),
         ("p999>1s", "no measure 'p999', there are: p50, max, sending p50, sending max, seconds, real, cpu, "),
         ("latency>1s", "requests, rate, errors, errors KIND, failed, sent, acknowledged, stored, "),
     ],
@@ -88,7 +88,7 @@ def test_what_was_not_measured_crosses_each_threshold() -> None:
 
 def test_accounts_have_to_be_kept() -> None:
     for name in ACCOUNTS:
-        with pytest.raises(LabError, match=f"{name} takes --accounts"):
+        with pytest.raises(LabError, match=f"{name} needs --accounts"):
             Threshold.of(f"{name}>0", accounts=False)
 
 

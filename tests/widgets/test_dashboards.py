@@ -194,7 +194,7 @@ class TestOfAFleet:
     def test_what_a_control_cannot_do_is_said(self, fleet: Fleet) -> None:
         dashboard = fleet.dashboard()  # for how long?
         buttons(dashboard)["Start"].click()
-        assert "this clock stands still: say for how long" in words(dashboard.widget)
+        assert "this clock stands still: pass a duration" in words(dashboard.widget)
 
     def test_any_mistake_of_a_control_is_said(self, fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
         def start(**_: object) -> None:
