@@ -51,9 +51,9 @@ class CallFaults:
         return call
 
     async def run(self, call: ServiceCall, work: Callable[[], Awaitable[object]]) -> object:
-        """Delay the call, then return the result that a fault substitutes, or else that of `work`.
+        """Delay the call, then return the result of `work`, or the result with which a fault replaces it.
 
-        Raises ServiceError where the fault has an error status.
+        Raises ServiceError if the fault has an error status.
         """
         for fault in self._before:
             if not _concerns(fault, call) or not self._tools.hits(fault, call.solution, call.cause):

@@ -52,8 +52,8 @@ class FaultRow:
 class Faults(Component):
     """The named faults of a lab, in the order in which they were added.
 
-    requests, calls, outgoing (and `interfere` of the events): None while no fault of that kind is active, so
-    that an injection point needs one test only.
+    requests, calls, outgoing (and `interfere` of the events): injection points, None while no fault of that kind is
+    active, so that the caller needs only one test.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class Faults(Component):
         self._make_space()
         name = settings.name or self._free_name()
         if name in self._faults:
-            raise LabError(f"fault {name!r} is there already; take it out first: lab.faults.remove({name!r})")
+            raise LabError(f"fault {name!r} is there already; remove it first: lab.faults.remove({name!r})")
         fault = self._faults[name] = ActiveFault(name, settings, origin, self._draw)
         self._arrange()
         if origin == "hand":
@@ -146,13 +146,13 @@ class Faults(Component):
         self._end([fault])
 
     def remove_all(self) -> None:
-        """Remove all faults, those of the settings too; late events are dropped."""
+        """Remove all faults, including the faults of the settings, and drop late events."""
         ended = list(self)
         self._forget()
         self._end(ended)
 
     def _end(self, faults: Iterable[ActiveFault]) -> None:
-        """Mark the end of faults in the journal, except those that were spent before."""
+        """Mark the end of faults in the journal, except of faults that have ended before."""
         for each in faults:
             if not each.spent:
                 self._marks.add("fault", f"{each.title} ends")
@@ -211,7 +211,7 @@ class Faults(Component):
             return
         spent = next((each.name for each in self._faults.values() if each.spent), None)
         if spent is None:
-            raise LabError(f"expected at most {MAX_FAULTS} faults; take some out: lab.faults.clear()")
+            raise LabError(f"expected at most {MAX_FAULTS} faults; remove some: lab.faults.clear()")
         del self._faults[spent]
 
     def _free_name(self) -> str:
@@ -243,7 +243,7 @@ class Faults(Component):
                 raise LabError(unknown("provider", first, self._providers))
             _, step = find_provider_fault(self._providers[first].known, settings.does or "", second or None)
             if not second:
-                raise LabError(f"expected the step too: provider {first} {step}")
+                raise LabError(f"expected a step, too: provider {first} {step}")
 
     def _check_operation(self, service: str, operation: str) -> None:
         known = self.operations()

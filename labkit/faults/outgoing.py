@@ -1,4 +1,4 @@
-"""Faults of the requests that the platform itself makes."""
+"""Faults of the requests that the platform itself sends."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class OutgoingFaults:
     async def around(
         self, method: str, url: str, headers: Mapping[str, str], body: str | None, send: Send
     ) -> Answer:
-        """Return status and text of the answer, from `send` or from a fault. Raises OSError where there is none."""
+        """Return status and text of the answer, from `send` or from a fault. Raises OSError without an answer."""
         parts = urlsplit(url)
         actor = f"outgoing/{parts.hostname}"
         host = parts.hostname or ""

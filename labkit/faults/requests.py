@@ -20,7 +20,7 @@ from labkit.http.cut import ConnectionCut
 from labkit.http.error import HttpError
 from labkit.http.sites import SiteExchange
 
-KEPT = "/:@!$&'()*+,;=[]"  # characters of a path and of a query that need no percent-encoding
+SAFE = "/:@!$&'()*+,;=[]"  # characters of a path and of a query that need no percent-encoding
 Response = web.StreamResponse
 
 
@@ -44,8 +44,8 @@ class IncomingFaults:
     async def change_request(self, exchange: SiteExchange, guard: float) -> None:
         """Apply the faults that change a request, and store its fields for later conditions.
 
-        guard: real seconds in which the body has to arrive. Raises HttpError where the faults need the body, and it
-        does not arrive, or is too large.
+        guard: real seconds until which the body has to arrive. Raises HttpError if faults need the body, and it does
+        not arrive or is too large.
         """
         here = [each for each in self._looking if _may_concern(each, exchange)]
         if not here:
@@ -82,7 +82,7 @@ class IncomingFaults:
                 _raise_answer(fault)
 
     async def change_answer(self, exchange: SiteExchange, response: Response) -> Response:
-        """Return the answer (a refusal too) as faults change it. Raises ConnectionCut where none is sent."""
+        """Return the answer (or refusal) with the changes of faults. Raises ConnectionCut if a fault drops it."""
         record = exchange.identify()
         if exchange.answered:
             return response
@@ -149,7 +149,7 @@ def _change(exchange: SiteExchange, message: FieldMessage, data: bytes | None, c
     if changed:
         request = request.clone(headers=message.headers)
     if (message.path, message.query) != (exchange.path, exchange.raw_query):
-        path, query = quote(f"/{message.path.removeprefix('/')}", KEPT), quote(message.query, KEPT + "?%")
+        path, query = quote(f"/{message.path.removeprefix('/')}", SAFE), quote(message.query, SAFE + "?%")
         request = request.clone(rel_url=URL(f"{path}?{query}" if query else path, encoded=True))
     if data is not None:
         request[BODY] = data if message.text is None else message.text.encode("utf-8", "surrogatepass")
@@ -158,9 +158,9 @@ def _change(exchange: SiteExchange, message: FieldMessage, data: bytes | None, c
 
 
 def _raise_answer(fault: ActiveFault) -> NoReturn:
-    """Raise the answer with which a fault replaces the site's."""
+    """Raise the answer with which a fault replaces the site's answer."""
     settings = fault.settings
     status = settings.status or 200
-    if settings.body is None and status >= 400:  # the site says it in its own form
+    if settings.body is None and status >= 400:  # the site sends its own form of this error
         raise HttpError(status, fault.reason, settings.headers)
     raise FaultAnswer(apply_fault(fault, web.Response(status=status)))

@@ -1,4 +1,4 @@
-"""Operations that all injection points share: recording a hit in the journal, and delaying for lab time."""
+"""Operations shared by all injection points: recording a hit in the journal, and delaying for lab time."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class FaultTools:
             await self.delay_until(fault, actor, self.clock.now() + fault.settings.delay, run)
 
     async def delay_until(self, fault: ActiveFault, actor: str, when: float, run: int | None = None) -> None:
-        """Wait as `hold` does, until lab time reaches `when`."""
+        """Wait like `delay`, until lab time reaches `when`."""
         if when <= self.clock.now():
             return
         reached: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -114,7 +114,7 @@ def test_one_that_is_spent_costs_nothing_and_makes_space(lab: Lab, monkeypatch: 
     lab.faults.add(f"POST {ALIAS}", status=500, first=1, name="once")
     for name in ("a", "b"):
         lab.faults.add("GET /nothing", status=500, name=name)
-    with pytest.raises(LabError, match=r"expected at most 3 faults; take some out: lab.faults.clear\(\)"):
+    with pytest.raises(LabError, match=r"expected at most 3 faults; remove some: lab.faults.clear\(\)"):
         lab.faults.add("GET /nothing", status=500, name="c")
     assert device.request("POST", ALIAS, data={"message": "x"}).status_code == 500
     lab.faults.add("GET /nothing", status=500, name="c")
@@ -223,7 +223,7 @@ def test_those_of_providers_are_listed(lab: Lab) -> None:
         ("provider goggle token", "slow", "no provider 'goggle', there are: google"),
         ("provider google token", "sloow", "no fault 'sloow', there are: deny"),
         ("provider google token", "deny", "'deny' cannot hit 'token', but: authorize"),
-        ("provider google", "slow", "expected the step too: provider google token"),
+        ("provider google", "slow", "expected a step, too: provider google token"),
     ],
 )
 def test_one_that_a_provider_has_not_is_named(lab: Lab, where: str, does: str, expected: str) -> None:
