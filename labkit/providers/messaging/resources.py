@@ -252,7 +252,7 @@ def bounds_of(form: FormParameters) -> tuple[int | None, int | None]:
         return None, None
     match = _PAGE_TOKEN.fullmatch(token)
     if match is None:
-        raise wrong("PageToken", "expected one that a page gave")
+        raise wrong("PageToken", "expected a token from a page")
     position = int(match[2])
     return (position, None) if match[1] == "PA" else (None, position)
 

@@ -206,7 +206,7 @@ class _Oauth1Validator(RequestValidator):
 
     @property
     def timestamp_lifetime(self) -> Any:
-        return math.inf  # oauthlib would judge by real time
+        return math.inf  # oauthlib would compare with real time
 
     dummy_client = DUMMY
     dummy_request_token = DUMMY
