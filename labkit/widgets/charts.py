@@ -125,7 +125,7 @@ def raster_chart(requests: pandas.DataFrame, *, title: str = "Requests of each d
         failed = (frame["status"].isna() | (frame["status"] >= 400)).to_numpy(dtype=bool)
         few = len(names) <= MOST_NAMES
         size = row_height(len(names)) * 0.9
-        # If there are both kinds, the upper half of a row has the answered and the lower one the failed requests.
+        # If there are both kinds, the upper half of a row shows answered requests, the lower half failed ones.
         halves: tuple[object, ...] = (2, 3) if failed.any() and not failed.all() else ("|", "|")
         for label, colour, chosen, mark in zip(
             ("answered", "failed"), (ANSWERED, FAILED), (~failed, failed), halves, strict=True

@@ -39,11 +39,11 @@ class FleetDashboard(Dashboard):
         super().__init__()
         self._source = source
         self._run: RunSource | None = None
-        self._final = False  # the end of the run is shown
-        self._active: list[str] = []  # faults
+        self._final = False  # whether the end of the run is shown
+        self._active: list[str] = []  # names of the active faults
         self._head, self._tiles, self._said, self._trace = (_html() for _ in range(4))
         self._marks, self._losses = _html(), _html()
-        self._losses_shown = False  # the losses of the run that has ended are shown
+        self._losses_shown = False  # whether the losses of the ended run are shown
         self._panels = [
             panels.states_panel(),
             panels.rate_panel(),
@@ -186,7 +186,7 @@ class FleetDashboard(Dashboard):
 
     def _follow(self, run: RunSource) -> None:
         self._run, self._final, self._failure_count, self._losses_shown = run, False, -1, False
-        self._trace.value = ""  # of a device in the run before
+        self._trace.value = ""  # removes the journal of a device of the previous run
         run.on_tick(lambda _: None if self.closed else self._updates.ask())
 
     # ---- display

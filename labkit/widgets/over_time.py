@@ -88,7 +88,7 @@ def draw_rate(axes: Axes, frame: pandas.DataFrame) -> pandas.DataFrame:
         axes.plot(drawn.index, drawn[column], color=ANSWERED, drawstyle="steps-pre")
         axes.fill_between(drawn.index, drawn[column], color=ANSWERED, step="pre", alpha=0.15)
     elif len(drawn):
-        write_text(axes, "no rate of one interval alone")
+        write_text(axes, "no rate of a single interval")
     over_time(axes, frame, begin)
     return shown
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class DeviceFailure(Protocol):
-    """A failed device. time: lab time of the failure; seed: with which the device alone fails again."""
+    """A device that failed. time: lab time of the failure; seed: repeats the failure in a run of this device only."""
 
     @property
     def time(self) -> float: ...
