@@ -1,9 +1,9 @@
-"""Calls of Python functions and of C functions a request: a cost that does not depend on the machine's speed.
+"""Count of calls of Python and C functions per request: a cost that does not depend on the machine's speed.
 
 One connection sends one request at a time, so that the count does not depend on which requests share an iteration of
-the event loop. A count is that of 2N requests less that of N, divided by N: calls that do not belong to requests cancel
-out. It repeats within 0.1 % on one version of Python. It does not show the cost of caches, memory and the kernel: the
-ratios of the other measures stay the measure of speed.
+the event loop. The result is the count for 2N requests less the count for N, divided by N, so that calls which do not
+belong to requests cancel out. It repeats within 0.1 % on one version of Python. It does not show the cost of caches,
+memory and the kernel: the ratios of the other measures stay the measure of speed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ QUIET_ENVIRONMENT = {"PYTHONHASHSEED": "0", "PYTHONPROFILEIMPORTTIME": "", "COVE
 
 @dataclass(frozen=True, slots=True)
 class CallCount:
-    """Calls of Python functions and of C functions that one request takes."""
+    """Number of calls of Python functions and of C functions per request."""
 
     name: str
     title: str
