@@ -19,7 +19,7 @@ def fits(value: object, longest: int, most: int) -> bool:
 
 
 def cut(value: object, longest: int, most: int) -> object:
-    """Return `value` truncated so that it fits; omitted parts are counted. Only what is cut is copied."""
+    """Return `value` truncated so that it fits; omitted parts are counted. Only truncated parts are copied."""
     return _Truncator(longest, most).cut(value, DEEPEST)
 
 

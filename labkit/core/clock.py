@@ -154,7 +154,7 @@ class Clock:
         return int(now * 1_000_000)
 
     def settle_with(self, settle: Callable[[], Awaitable[object]]) -> None:
-        """Wait for `settle()` after each timer that `advance` fires, so that what it woke has run."""
+        """Wait for `settle()` after each timer that `advance` fires, so that the work it started has ended."""
         self._settle = settle
 
     def call_at(self, when: float, callback: Callable[[], object]) -> Timer:

@@ -37,4 +37,4 @@ class Component:
         """Drop all run-time state, for a reset; the configuration stays."""
 
     async def refill(self) -> None:
-        """Restore what the settings define, after a reset has cleared all components."""
+        """Restore the objects that the settings define, after a reset has cleared all components."""

@@ -1,4 +1,4 @@
-"""Copies of the lab's database, which threads read while the loop goes on.
+"""Copies of the lab's database, which threads read while the event loop continues.
 
 A copy is made in pieces: SQLite's backup runs in a thread, and copies its next pages only when the loop grants
 them, at a moment without a transaction. So the loop is blocked for one piece at a time, and a copy contains

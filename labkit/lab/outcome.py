@@ -77,6 +77,7 @@ class Outcome:
 
     @property
     def requests(self) -> int:
+        """Number of requests."""
         return sum(tick.requests for tick in self.ticks)
 
     @property

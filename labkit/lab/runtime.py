@@ -67,6 +67,7 @@ class Runtime:
 
     @property
     def closed(self) -> bool:
+        """Whether the lab has been closed."""
         return not self._finish.alive
 
 

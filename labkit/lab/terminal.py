@@ -269,6 +269,7 @@ class DeferredProgress:
         self._bar = Progress(self, self._wanted)
 
     def on_tick(self, callback: Callable[[Tick], object]) -> None:
+        """Call `callback` with each interval of the run, once it has begun."""
         assert self.play is not None
         self.play.on_tick(callback)
 

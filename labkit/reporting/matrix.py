@@ -31,6 +31,7 @@ class Row:
 
     @property
     def id(self) -> str:
+        """Id of the requirement."""
         return self.covered.id
 
     @property
