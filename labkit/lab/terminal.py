@@ -80,8 +80,8 @@ def fleet_run(
             raise LabError("missing platform: use --config lab.yaml for a new lab, or --target")
         if identities != "opaque" or identity_length is not None:
             raise LabError("--identities: not with --config, whose products define the format")
-        for name, told in {"--ca-file": ca_file, "--auth": auth}.items():
-            if told is not None:
+        for name, given in {"--ca-file": ca_file, "--auth": auth}.items():
+            if given is not None:
                 raise LabError(f"{name}: not with --config")
         return run_in_lab(order, config, 0.0 if speed is None else speed, workers)
     for name, value in {"--config": config, "--speed": speed, "--workers": workers}.items():

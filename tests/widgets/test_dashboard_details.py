@@ -169,7 +169,7 @@ class TestOfALab:
         assert "none: refused, runs, mails, messages" in shown
         assert "nothing yet of: mails and messages" in shown
         dashboard._picture()
-        assert pictures[-1][1] == ["Requests", "Script runs", "DeviceFailure runs by error"]
+        assert pictures[-1][1] == ["Requests", "Script runs", "Failed runs by error"]
         [scripts] = [
             each for each in everything(dashboard.widget) if getattr(each, "title", "") == "Script runs"
         ]
