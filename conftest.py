@@ -15,7 +15,7 @@ from tests import played
 LONG = {"tests", "bench", "fleet", "lab", "reporting", "widgets"}  # folders of long tests
 TOGETHER = 20  # short tests of one file that stay on one worker
 CHECKS = "test_a_local_lab_passes"  # name of the test that has each check as parameter
-UNPLAYED = 'played = ""'  # the parameter of a notebook for a file of verdicts
+NO_VERDICTS = 'verdicts_file = ""'  # default of a notebook's parameter with the path of verdicts
 SERVER = pytest.StashKey[KernelServer]()
 pytest_plugins = ["tests.guard"]
 
@@ -94,9 +94,11 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     Otherwise the notebook runs the checks that it shows.
     """
     cell = getattr(item, "cell", None)
-    if cell is not None and UNPLAYED in cell.source:
+    if cell is not None and NO_VERDICTS in cell.source:
         from labkit.conformance.check import all_checks  # a session without notebooks need not import it
 
         tested = sum(getattr(each, "originalname", "") == CHECKS for each in item.session.items)
         if tested == len(all_checks()):
-            cell.source = cell.source.replace(UNPLAYED, f"played = {str(played.all_played(item.session))!r}")
+            cell.source = cell.source.replace(
+                NO_VERDICTS, f"verdicts_file = {str(played.all_played(item.session))!r}"
+            )

@@ -26,7 +26,7 @@ JUPYTER = ("ipykernel", "matplotlib", "nbconvert", "nbformat", "pandas", "paperm
 
 
 class Commands(click.Group):
-    """Group of commands that end with one line on stderr, without a traceback.
+    """Group of commands that report an error as one line on stderr, without a traceback.
 
     The exit status is 1 for a LabkitError, 130 for SIGINT and SIGTERM where the command does not handle them
     itself.
@@ -45,7 +45,7 @@ class Commands(click.Group):
 
 
 class Finite(click.FloatRange):
-    """A range of finite numbers: `nan` and `inf`, which every FloatRange accepts, are invalid."""
+    """A range of finite numbers. Unlike FloatRange, it rejects `nan` and `inf`."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         number = float(super().convert(value, param, ctx))
@@ -65,16 +65,16 @@ def main() -> None:
     "--config", type=click.Path(path_type=Path), help="The lab.yaml to serve; without it, an empty lab."
 )
 @click.option("--json", "as_json", is_flag=True, help="When ready, print one line of JSON.")
-@click.option("--speed", type=Finite(min=0, min_open=True), default=1.0, help="Lab seconds a second.")
+@click.option("--speed", type=Finite(min=0, min_open=True), default=1.0, help="Lab seconds per second.")
 @click.option(
-    "--ca-file", type=click.Path(path_type=Path, dir_okay=False), help="Where to put the CA's certificate."
+    "--ca-file", type=click.Path(path_type=Path, dir_okay=False), help="File for the CA's certificate."
 )
 @click.option(
     "--log",
     type=click.Choice(["problems", "requests", "all", "none"]),
     default="problems",
     show_default=True,
-    help="What goes to stderr: refusals, failed scripts, warnings, mails, pushes; each request, too; all; nothing.",
+    help="Lines on stderr: refusals, failed scripts, warnings, mails, pushes; each request, too; all records; none.",
 )
 def serve(config: Path | None, as_json: bool, speed: float, ca_file: Path | None, log: Amount) -> None:
     """Run a standing platform for real devices and other languages, until SIGTERM or Ctrl-C."""
@@ -99,27 +99,27 @@ class FleetCommand(click.Command):
 
     def format_epilog(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         from labkit.fleet.behaviours import BEHAVIOURS
-        from labkit.lab.thresholds import listed
+        from labkit.lab.thresholds import measure_descriptions
 
         with formatter.section("Behaviours"):
             known = BEHAVIOURS.items()
             formatter.write_dl([(name, (each.__doc__ or "").partition("\n\n")[0]) for name, each in known])
         with formatter.section("Measures of --fail-if"):
-            formatter.write_dl(listed())
+            formatter.write_dl(measure_descriptions())
 
 
 @main.command(
     cls=FleetCommand, short_help="Run virtual devices against a lab, or against a platform elsewhere."
 )
-@click.option("--config", type=click.Path(path_type=Path), help="The lab.yaml of a lab of its own.")
+@click.option("--config", type=click.Path(path_type=Path), help="Run in a new lab with this lab.yaml.")
 @click.option(
-    "--target", help="A platform elsewhere: what `serve --json` prints, a file that holds it, or a URL."
+    "--target", help="A platform elsewhere: the output of `serve --json`, a file with it, or a URL."
 )
-@click.option("--ca-file", type=click.Path(path_type=Path), help="The certificate of the CA of --target URL.")
+@click.option("--ca-file", type=click.Path(path_type=Path), help="CA certificate for the URL of --target.")
 @click.option(
     "--product",
     required=True,
-    help="Product of the devices; with a URL, which identifies it already, any name.",
+    help="Product of the devices; any name with a URL, which identifies the product.",
 )
 @click.option(
     "--devices", type=click.IntRange(min=1), default=10, show_default=True, help="Number of devices."
@@ -134,12 +134,12 @@ class FleetCommand(click.Command):
 @click.option("--hours", type=Finite(min=0), default=0.0)
 @click.option("--minutes", type=Finite(min=0), default=0.0)
 @click.option("--seconds", type=Finite(min=0), default=0.0)
-@click.option("--seed", type=int, help="Makes the run repeatable; the default is drawn, and shown.")
+@click.option("--seed", type=int, help="Makes the run repeatable; by default random, and shown.")
 @click.option("--prefix", default="", help="Prefix of the identities.")
 @click.option(
     "--speed",
     type=Finite(min=0),
-    help="Lab seconds a second; 0, the default, is a virtual clock: as fast as it goes.",
+    help="Lab seconds per second; 0, the default, is a virtual clock: as fast as possible.",
 )
 @click.option("--workers", type=click.IntRange(min=1), help="Number of processes, on a running clock.")
 @click.option(
@@ -162,9 +162,11 @@ class FleetCommand(click.Command):
 @click.option(
     "--arrivals",
     metavar="RATE",
-    help="When each device sends, at random: 0.1/s, 30/min; 1..50/s:10min (ramp), 1..5/s:daily, 0s=1/s,60s=5/s.",
+    help="Random arrivals per device: 0.1/s, 30/min; 1..50/s:10min (ramp), 1..5/s:daily, 0s=1/s,60s=5/s.",
 )
-@click.option("--accounts", is_flag=True, help="Report losses of devices that count(); on for counter.")
+@click.option(
+    "--accounts", is_flag=True, help="Report losses of devices that count(); always on for counter."
+)
 @click.option(
     "--fail-if",
     multiple=True,
@@ -175,24 +177,24 @@ class FleetCommand(click.Command):
     "--csv",
     "csv_file",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="File for a row an interval, written during the run.",
+    help="CSV file with a row per interval, written during the run.",
 )
 @click.option(
     "--parquet",
     "parquet_file",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="The same as Parquet; takes labkit[parquet].",
+    help="The same as Parquet; needs labkit[parquet].",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as one line of JSON.")
 def fleet(csv_file: Path | None, parquet_file: Path | None, as_json: bool, **options: Any) -> None:
-    """Run virtual devices, and print the outcome; exit status 0 if no device failed, or as --fail-if says.
+    """Run virtual devices and print the result; exit status 0 if no device failed and no --fail-if limit is crossed.
 
-    In a lab of its own (--config) a day takes moments, and a seed gives the same day again. Against --target the
-    devices provision themselves and live on the wall clock. Ctrl-C and SIGTERM end a run early, with its results so
-    far and exit status 130.
+    In a new lab (--config) a day takes moments, and a seed gives the same day again. Against --target the devices
+    provision themselves and run on the wall clock. Ctrl-C and SIGTERM end a run early, with its results so far and
+    exit status 130.
 
-    Latencies are those from the time that a request was due, in lab time, and those from its sending, in real time;
-    a pause is no part of the former.
+    Latencies are measured from the time at which a request was due, in lab time without pauses, and from its sending,
+    in real time.
     """
     from labkit.lab.interval_files import CsvFile, IntervalFile, ParquetFile
     from labkit.lab.terminal import fleet_run
@@ -235,7 +237,7 @@ class BenchCommand(click.Command):
     "--seconds", type=Finite(min=0.1), default=3.0, show_default=True, help="Duration of each round."
 )
 @click.option(
-    "--polls", type=click.IntRange(min=1), default=10_000, show_default=True, help="Long polls to hold."
+    "--polls", type=click.IntRange(min=1), default=10_000, show_default=True, help="Number of long polls."
 )
 @click.option(
     "--minutes", type=Finite(min=0.1), default=10.0, show_default=True, help="Duration of the soak."
@@ -254,13 +256,13 @@ class BenchCommand(click.Command):
     "--chart",
     "chart_file",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Draw what `growth` finds, as a PNG.",
+    help="PNG file for a chart of `growth`.",
 )
 @click.option(
     "--calls",
     "counts_calls",
     is_flag=True,
-    help="Count function calls a request instead: steady on any machine.",
+    help="Count function calls per request instead: independent of the machine.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 def bench(
@@ -275,10 +277,10 @@ def bench(
     chart_file: Path | None,
     as_json: bool,
 ) -> None:
-    """Measure speed as ratios to a bare server beside the lab, or to the least that a call must do.
+    """Measure speed as ratios to a bare server beside the lab, or to the minimum of work for a call.
 
-    NAMES are the measures to take; without one, all but the soak, and but `fleet` without Locust. With
-    --json, each has its value, its reference and their ratio. With --calls, NAMES are works whose function calls are
+    NAMES are the measures to take; by default all except the soak, and except `fleet` without Locust. With --json,
+    each has its value, its reference and their ratio. With --calls, NAMES are workloads whose function calls are
     counted: write, read, write-durable, write-lua, bare-write, bare-read, simulated-write, simulated-lua.
     """
     from labkit.bench import bench as measures
@@ -327,23 +329,23 @@ def bench(
 
 
 @main.command(short_help="Run the notebooks as a conformance report.")
-@click.option("--target", default="lab", help="lab, or what `serve --json` prints, or a file that holds it.")
+@click.option("--target", default="lab", help="lab, or the output of `serve --json`, or a file with it.")
 @click.option("--seed", type=int, help="Makes identities and credentials repeatable.")
-@click.option("--only", default="", metavar="PREFIX", help="Requirements below this prefix: DEV-ALIAS.")
+@click.option("--only", default="", metavar="PREFIX", help="Requirements with this prefix: DEV-ALIAS.")
 @click.option(
     "-p",
     "--parameter",
     "parameters",
     multiple=True,
     metavar="NAME=VALUE",
-    help="A parameter of the notebooks that know it, or of one: 21_a_simulated_day.devices=1000.",
+    help="Parameter of all notebooks that declare it, or of one: 21_a_simulated_day.devices=1000.",
 )
 @click.option(
     "--fail-on",
     type=click.Choice(["failed", "warned"]),
     default="failed",
     show_default=True,
-    help="Outcome that sets exit status 1; warned includes differing choices.",
+    help="Outcome that sets exit status 1; warned includes deviations from choices.",
 )
 @click.option("--output", type=click.Path(path_type=Path, file_okay=False), help="Default: reports/latest.")
 @click.option(
@@ -353,10 +355,10 @@ def bench(
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the counts as one line of JSON.")
 def report(output: Path | None, notebooks: Path | None, as_json: bool, **options: Any) -> None:
-    """Run the notebooks as a conformance report; exit status 0 if nothing failed, broke or raised.
+    """Run the notebooks as a conformance report; exit status 0 if no check failed or broke and no cell raised.
 
-    Model checks play 100 random commands each. The environment variable LABKIT_MODEL_STEPS sets another number for
-    all, or for one: LABKIT_MODEL_STEPS=write/model=100000 with --only DEV-POLL plays one at full size.
+    Model checks run 100 random commands each. The environment variable LABKIT_MODEL_STEPS sets another number for
+    all, or for one: LABKIT_MODEL_STEPS=write/model=100000 with --only DEV-POLL runs one at full size.
     """
     check_installed("lab", "report runs notebooks, which takes", *JUPYTER)
     from labkit.reporting.report import make
@@ -375,18 +377,18 @@ def report(output: Path | None, notebooks: Path | None, as_json: bool, **options
 @click.option(
     "--config",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A lab.yaml: list also the operations that its solutions have of each other.",
+    help="A lab.yaml: list also the operations that its solutions publish to each other.",
 )
 def list_(topic: str | None, as_json: bool, config: Path | None) -> None:
     """List every statement of the documents with its requirements, checks and mutants, and the coverage.
 
-    Or one TOPIC: the requirements; the operations of the services, with the events and globals of scripts; or the
-    coverage.
+    A TOPIC limits the list: the requirements; the operations of the services, with the events and globals of scripts;
+    or the coverage.
     """
     from labkit.conformance import listing
 
     if config is not None and topic != "operations":
-        raise click.UsageError("--config: for `labkit list operations` alone")
+        raise click.UsageError("--config: only for `labkit list operations`")
     if config is not None:
         data, text = listing.operations(config)
     else:

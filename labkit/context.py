@@ -1,4 +1,4 @@
-"""The context object through which the parts of a lab reach each other."""
+"""The context of a lab, the object by which its parts find each other; and the interfaces of these parts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class NamedSolution(Protocol):
     def products(self) -> Sequence[str]: ...
     @property
     def aliases(self) -> Mapping[str, str]:
-        """Names by which its scripts call products."""
+        """Names of products in its scripts, by name."""
         ...
 
     @property
@@ -58,9 +58,10 @@ class NamedSolution(Protocol):
         """Store a warning for its author."""
 
     def install(self, service: str, scripts: Mapping[str, str], names: Mapping[str, tuple[str, ...]]) -> None:
-        """Install scripts as handlers of a service's events that have none, in place of those installed before.
+        """Install scripts as handlers of a service's events, replacing the scripts installed by an earlier call.
 
-        scripts, names (of the handler's argument): by event. Raises SettingsError where one does not compile.
+        Events that the solution handles itself are left out. scripts: source by event; names: name of the handler's
+        argument by event. Raises SettingsError if a script does not compile.
         """
 
     def check_script(self, name: str, source: str) -> None:
@@ -109,7 +110,10 @@ class Outbound(Protocol):
     async def request(
         self, method: str, url: str, headers: Mapping[str, str], body: str | None = None
     ) -> tuple[int, str]:
-        """Return status and text of the answer; follows no redirects. Raises OSError where there is none."""
+        """Send a request, and return status and text of the answer. Follows no redirects.
+
+        Raises OSError without an answer.
+        """
         ...
 
 
@@ -117,9 +121,9 @@ class Outbound(Protocol):
 class Context:
     """Shared objects of a lab, available to each of its parts.
 
-    wire: the profile with its switches; address: of the lab's listener; hosts: sites by host name; products,
-    solutions, providers, services: the existing ones, added by their owners; configuration: of the services of
-    each solution.
+    wire: switches of the wire behaviour; address: of the lab's listener; hosts: sites by host name; products,
+    solutions, providers, services: registries of the existing ones; configuration: parameters of the services of each
+    solution.
     """
 
     settings: LabSettings
@@ -183,7 +187,7 @@ class Context:
         )
         return cls(
             settings=settings,
-            wire=settings.wires(),
+            wire=settings.wire_behaviour(),
             clock=clock,
             identifiers=identifiers,
             journal=journal,

@@ -1,4 +1,4 @@
-"""The log of `labkit serve`: a line for each refusal, failed script, warning, mail and push, as it happens."""
+"""Live log of `labkit serve`: a line for each refused request, failed script, warning, mail and push."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Amount = Literal["problems", "requests", "all", "none"]
 
 LONGEST = 1000  # characters of a line
 WAITING = 10_000  # lines that may wait for a slow reader; further ones are only counted
-PATIENCE = 2.0  # seconds of real time in which the last lines have to be written
-FAILED = 400  # the first status of a request, a script or a call that went wrong
+PATIENCE = 2.0  # seconds of real time until which the last lines have to be written
+FAILED = 400  # lowest status of a failed request, script or call
 CONTROL = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+"
 )  # characters that could forge a line or move a terminal's cursor
@@ -28,7 +28,7 @@ ALWAYS = ("refused", "warning", "error", "backpressure", "delivery")
 
 
 class Log:
-    """Writes lines to a stream from a thread of its own, so that a slow reader does not block the platform.
+    """Writer of log lines to a stream, on its own thread, so that a slow reader does not block the platform.
 
     amount: `problems` for refusals, failed scripts, warnings, mails and messages to handsets; `requests` also
     for each request; `all` for each record of the journal; `none` for nothing.

@@ -28,7 +28,7 @@ from labkit.providers.registry import PROVIDERS
 from labkit.services.calls import Services
 from labkit.services.operation import Caller
 from labkit.services.registry import SERVICES
-from labkit.settings import LabSettings, ProductSettings, unique
+from labkit.settings import LabSettings, ProductSettings, check_names
 from labkit.solutions.solutions import Solutions
 
 MINUTE = 60.0
@@ -46,7 +46,7 @@ class Platform:
         self, settings: LabSettings | None = None, *, seed: int | None = None, clock: Clock | None = None
     ) -> None:
         settings = settings if settings is not None else LabSettings(https_port=0)
-        unique(settings)
+        check_names(settings)
         clock = clock if clock is not None else Clock(1.0 if seed is None else 0.0)
         address = ServerAddress(settings.host)
         outbound = OutboundClient(
@@ -68,7 +68,7 @@ class Platform:
         self.services = Services(self.context, (service(self.context) for service in SERVICES))
         self.solutions = Solutions(self.context, self.services)
         self.edge = Edge(self.context)
-        # In the order of their start; they stop and clear in the opposite one.
+        # In the order of their start; they stop and clear in the reverse order.
         self._components = (
             Core(self.context),
             outbound,
@@ -91,7 +91,7 @@ class Platform:
                 await component.start()
                 stack.push_async_callback(component.stop)
             context.clock.settle_with(self.settle)
-            # The port is part of the URLs that a solution's set-up may ask for, so it comes first.
+            # The listener starts first, since its port is part of the URLs that a solution's set-up may use.
             for component in self._components:
                 await component.listening()
             for product in context.settings.products:
@@ -177,7 +177,7 @@ class Platform:
     async def add_product(self, settings: ProductSettings) -> PlatformProduct:
         """Add a product.
 
-        Raises SettingsError, and adds nothing, where id or domain is in use, or content is unreadable.
+        Raises SettingsError, and adds nothing, if the id or the domain is in use, or a content file cannot be read.
         """
         return await add_product(settings, self.devices, self.context)
 
@@ -188,7 +188,7 @@ class Platform:
 
 
 class Core(Component):
-    """The component of database, clock, identifiers and journal."""
+    """The component that starts, stops and resets database, clock, identifiers and journal."""
 
     def __init__(self, context: Context) -> None:
         self._context = context

@@ -1,4 +1,4 @@
-"""The server of `labkit serve`: runs a platform until a signal, and prints its addresses when it is ready."""
+"""Main function of `labkit serve`: runs a platform until a signal, and prints its addresses when it is ready."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ async def serve_until_signal(platform: Platform, as_json: bool, ca_file: Path | 
 
 
 def _providers(platform: Platform) -> dict[str, str]:
-    """Return the URLs of the providers set up by lab.yaml; no client could know the others."""
+    """Return the URLs of the providers that lab.yaml configures. Clients have no accounts at the others."""
     urls = {each.name: each.url() for each in platform.provider(SocialProviders) if each.applications}
     if platform.context.settings.providers.messaging.accounts:
         messaging = platform.provider(Messaging)

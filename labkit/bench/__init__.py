@@ -1,4 +1,4 @@
-"""Benchmarks, each reported as a ratio to a reference that is measured beside it.
+"""Benchmarks, each reported as a ratio to a reference that is measured at the same time.
 
 measures   definitions of the measures and their required ratios
 rounds     rounds that alternate between the lab and its reference, and their medians

@@ -36,8 +36,8 @@ def run(
 ) -> list[Result]:
     """Run measures and return their results: `count` rounds of `seconds` seconds each, or `poll_count` polls.
 
-    assignments: count in the solution where permissions are checked, at least 40; devices: number of waiting
-    ones; minutes: of the soak; whole_growth: up to a million writes; sizes: devices of the repeated fleets.
+    assignments: number in the solution in which permissions are checked, at least 40; devices: number of waiting
+    devices; minutes: duration of the soak; whole_growth: up to a million writes; sizes: devices of the repeated fleets.
     Raises BenchError for an unknown name, or where a measurement cannot be made; LabError for a missing library.
     """
     unknown = [name for name in names if name not in NAMES]

@@ -10,9 +10,9 @@ from labkit.bench.control import Answer
 
 
 class CallCounter:
-    """Counts calls of Python functions and of C functions, between `start` and `stop`.
+    """Counter of calls of Python functions and of C functions between `start` and `stop`.
 
-    `profile` is installed on the thread that calls `start`, or by `threading.setprofile` on threads yet to begin.
+    The caller installs `profile` by `sys.setprofile`, or by `threading.setprofile` for threads that start later.
     """
 
     def __init__(self) -> None:
@@ -20,6 +20,7 @@ class CallCounter:
         self._python = self._c = 0
 
     def profile(self, frame: FrameType, event: str, argument: object) -> None:
+        """Count a call: the hook for `sys.setprofile` and `threading.setprofile`."""
         if self._counting:
             if event == "call":
                 self._python += 1
@@ -27,6 +28,7 @@ class CallCounter:
                 self._c += 1
 
     def start(self) -> None:
+        """Reset the counts and start counting, on the threads that have this hook."""
         self._python = self._c = 0
         self._counting = True
 

@@ -24,6 +24,7 @@ async def serve(measure: str, size: int) -> None:
 
 
 def main() -> None:
+    """Run the child process with the arguments of the command line."""
     core, measure, size = sys.argv[1:]
     prepare(int(core))
     run(serve(measure, int(size)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from labkit.bench.measures import Result
-from labkit.widgets.drawing import CYCLE, headed, plot_style, png
+from labkit.widgets.drawing import CYCLE, plot_style, png, set_head
 
 _DETAIL = re.compile(r"(micros|mebibytes)_(\d+)")
 
@@ -43,6 +43,6 @@ def growth_chart(result: Result) -> bytes:
         axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     cost.set_ylabel("seconds of CPU")
     memory.set_ylabel("MiB")
-    headed(cost, "Cost")
-    headed(memory, "Memory")
+    set_head(cost, "Cost")
+    set_head(memory, "Memory")
     return png(figure)

@@ -1,9 +1,9 @@
-"""Calls of Python functions and of C functions a request: a cost that does not depend on the machine's speed.
+"""Count of calls of Python and C functions per request: a cost that does not depend on the machine's speed.
 
 One connection sends one request at a time, so that the count does not depend on which requests share an iteration of
-the event loop. A count is that of 2N requests less that of N, divided by N: calls that do not belong to requests cancel
-out. It repeats within 0.1 % on one version of Python. It does not show the cost of caches, memory and the kernel: the
-ratios of the other measures stay the measure of speed.
+the event loop. The result is the count for 2N requests less the count for N, divided by N, so that calls which do not
+belong to requests cancel out. It repeats within 0.1 % on one version of Python. It does not show the cost of caches,
+memory and the kernel: the ratios of the other measures stay the measure of speed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ QUIET_ENVIRONMENT = {"PYTHONHASHSEED": "0", "PYTHONPROFILEIMPORTTIME": "", "COVE
 
 @dataclass(frozen=True, slots=True)
 class CallCount:
-    """Calls of Python functions and of C functions that one request takes."""
+    """Number of calls of Python functions and of C functions per request."""
 
     name: str
     title: str
@@ -44,7 +44,7 @@ class CallCount:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class Workload:
     """Requests whose calls are counted. traffic: to a server, `bare` to the reference; else `simulated` writes."""
 
     name: str
@@ -55,51 +55,53 @@ class Work:
 
 
 _TRAFFIC = {each.name: each for each in TRAFFIC}
-WORKS = {
-    work.name: work
-    for work in (
+WORKLOADS = {
+    workload.name: workload
+    for workload in (
         *(
-            Work(f"bare-{name}", f"{name} at a bare aiohttp handler", _TRAFFIC[name], bare=True)
+            Workload(f"bare-{name}", f"{name} at a bare aiohttp handler", _TRAFFIC[name], bare=True)
             for name in ("write", "read")
         ),
-        *(Work(each.name, each.title, each) for each in TRAFFIC),
-        Work("simulated-write", "write of a simulated device", simulated="write"),
-        Work("simulated-lua", "write of a simulated device, counted in Lua", simulated="lua"),
+        *(Workload(each.name, each.title, each) for each in TRAFFIC),
+        Workload("simulated-write", "write of a simulated device", simulated="write"),
+        Workload("simulated-lua", "write of a simulated device, counted in Lua", simulated="lua"),
     )
 }
 
 
 def measure(names: Sequence[str], progress: Callable[[str], object]) -> list[CallCount]:
-    """Count calls a request, each work in a process of its own. names: all works if empty.
+    """Count calls per request, each workload in a process of its own. names: all workloads if empty.
 
     Raises BenchError for an unknown name.
     """
-    unknown = [name for name in names if name not in WORKS]
+    unknown = [name for name in names if name not in WORKLOADS]
     if unknown:
-        raise BenchError(f"no work {unknown[0]!r} to count, there are: {', '.join(WORKS)}")
+        raise BenchError(f"no workload {unknown[0]!r} to count, there are: {', '.join(WORKLOADS)}")
     found = []
-    for name in names or WORKS:
-        work = WORKS[name]
+    for name in names or WORKLOADS:
+        workload = WORKLOADS[name]
         few, many, requests = (
-            _of_fleet(work.simulated) if work.traffic is None else _of_server(work, work.traffic)
+            _of_fleet(workload.simulated)
+            if workload.traffic is None
+            else _of_server(workload, workload.traffic)
         )
         counts = {kind: (many[kind] - few[kind]) / requests for kind in ("python", "c")}
-        found.append(CallCount(name, work.title, **counts))
+        found.append(CallCount(name, workload.title, **counts))
         progress(f"calls of {name}")
     return found
 
 
-def _of_server(work: Work, traffic: Traffic) -> tuple[dict[str, int], dict[str, int], int]:
+def _of_server(workload: Workload, traffic: Traffic) -> tuple[dict[str, int], dict[str, int], int]:
     """Return the counts of N and of 2N requests, and N."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory()))
-        kind = ("reference",) if work.bare else ("lab", traffic.settings(folder))
+        kind = ("reference",) if workload.bare else ("lab", traffic.settings(folder))
         server = stack.enter_context(
             Child("labkit.bench.server", *kind, core=0, environment=QUIET_ENVIRONMENT)
         )
         load = stack.enter_context(Child("labkit.bench.load", core=1))
-        load.ask("connect", **server.ready, connections=1, activate=not work.bare)
-        settle = "usage" if work.bare else "settle"
+        load.ask("connect", **server.ready, connections=1, activate=not workload.bare)
+        settle = "usage" if workload.bare else "settle"
 
         def play(count: int, **more: Any) -> None:
             asked = {"body": traffic.body, "query": traffic.query, "expected": traffic.status, **more}
@@ -107,7 +109,7 @@ def _of_server(work: Work, traffic: Traffic) -> tuple[dict[str, int], dict[str, 
             load.ask("series", **{"method": traffic.method, "count": count, "pause": pause, **asked})
             server.ask(settle)
 
-        if traffic.prepare and not work.bare:
+        if traffic.prepare and not workload.bare:
             play(1, method="POST", body=traffic.prepare, query="", expected=204)
         play(WARM_UP)
         found = []

@@ -17,7 +17,7 @@ Progress = Callable[[str], object]
 DEVICES = 64  # devices of a load
 HANDLERS = (1, 2)  # cores of the bare servers; the load has core 0
 REPORTING = 32  # devices of a simulation
-TIMES = 4.0  # required multiple of the requests of Locust's FastHttpUser
+TIMES = 4.0  # required requests per CPU second, as a multiple of Locust's FastHttpUser
 WRITE, LUA = (
     3.5,
     9.0,
@@ -44,7 +44,7 @@ TITLES = {
 
 
 def load(rounds: int, seconds: float, progress: Progress) -> Result:
-    """Measure requests a CPU second of a load process, ours and Locust's in turn, against the same bare servers.
+    """Measure requests per CPU second of a load process, ours and Locust's in turn, against the same bare servers.
 
     There are enough servers for the load's core to be the bottleneck; on a machine of two cores one of them
     shares it, so only the CPU time of the load counts.

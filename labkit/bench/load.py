@@ -214,6 +214,7 @@ class Load:
         return {"last": max(self._answered, default=0.0), "wrong": wrong}
 
     def close(self) -> None:
+        """Close all connections."""
         for wire in self._wires:
             wire.close()
         self._wires = []

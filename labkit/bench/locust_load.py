@@ -85,6 +85,7 @@ def hammer(port: int, domain: str, users: int, seconds: float) -> dict[str, floa
 
 
 def main() -> None:
+    """Execute the commands of the benchmark until standard input ends."""
     prepare(int(sys.argv[1]))
     _say({})
     while line := sys.stdin.readline():  # nothing else runs between two commands

@@ -60,7 +60,7 @@ class Calls:
 class Result:
     """Result of a measure: `value`, its `reference`, and their `ratio`.
 
-    For traffic and calls, value and reference are CPU in microseconds a request or a call, and the ratio is
+    For traffic and calls, value and reference are CPU in microseconds per request or call, and the ratio is
     reference over value. `required` is the minimum ratio, None without a requirement; `met` is None then too.
     Details are further measured values.
     """

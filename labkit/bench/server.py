@@ -98,6 +98,7 @@ async def lab(settings: dict[str, Any]) -> None:
 
 
 def main() -> None:
+    """Run the reference or the lab, as the command line selects."""
     core, kind, *rest = sys.argv[1:]
     prepare(int(core))
     settings = json.loads(rest[0]) if rest else {}

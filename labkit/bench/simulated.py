@@ -43,6 +43,7 @@ class Reporting(Behaviour):
 
 
 def main() -> None:
+    """Simulate the fleet on command, until standard input ends."""
     core, kind, devices, *more = sys.argv[1:]
     journal = {"records": int(more[0]) if more else RECORDS}
     prepare(int(core))

@@ -114,7 +114,7 @@ async def permit(stack: AsyncExitStack, assignments: int) -> Variants:
     many, few = await _assigned(stack, assignments), await _assigned(stack, FEW)
 
     def permission_checks(fixture: Fixture, of: int = 0) -> list[dict[str, object]]:
-        """Return parameters for each user's own values in each role, or for those of the `of`-th user after them."""
+        """Return parameters for each user's own values in each role; or, with `of`, for the values of a later user."""
         number = len(fixture.logins)
         return [
             {

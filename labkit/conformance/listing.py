@@ -96,7 +96,7 @@ def _operation(service: str, operation: Operation) -> dict[str, Any]:
         "service": service,
         "operation": operation.name,
         "arguments": arguments(operation),
-        "takes_others": operation.collects,
+        "accepts_extra": operation.collects,
         "doc": operation.doc,
     }
 
@@ -194,7 +194,7 @@ def _operation_lines(operations: Iterable[dict[str, Any]]) -> Iterator[str]:
             service = f"{each['service']}{solution}"
             yield service
         shown = [_argument(argument) for argument in each["arguments"]]
-        yield f"  {each['operation']}({', '.join([*shown, '…'] if each['takes_others'] else shown)})"
+        yield f"  {each['operation']}({', '.join([*shown, '…'] if each['accepts_extra'] else shown)})"
         yield from (f"      {line}".rstrip() for line in each["doc"].splitlines())
 
 

@@ -1,6 +1,6 @@
-"""What can be done to a lab: typed async operations over Platform, a file a subject.
+"""Control API of a lab: typed async operations over `Platform`, one module for each subject.
 
-Arguments and results are plain data, so that the operations can also be offered to other processes. Only `functions`
-takes Python functions, and works in this process alone. Every operation is called on the platform's own loop; what it
-gives is a copy that any thread may read.
+Arguments and results are plain data, so that the operations can also be offered to other processes. The exceptions are
+`functions` and `fleet_runs`, which accept Python functions and therefore work in this process only. Call every
+operation on the platform's event loop. Results are copies that any thread may read.
 """

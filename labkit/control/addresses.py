@@ -1,4 +1,4 @@
-"""Where a lab listens, and how to trust it."""
+"""Operations that return a lab's addresses: ports, host names and URLs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from labkit.platform import Platform
 
 
 class Listening(Data):
-    """host: the address it listens at; ca_pem: the certificate of its CA; http_port: of plain HTTP, if there is."""
+    """Address of a lab. host: IP address; http_port: port of plain HTTP, if any; ca_pem: the lab's CA certificate."""
 
     host: str
     https_port: int
@@ -16,13 +16,13 @@ class Listening(Data):
 
 
 class AddressesControl:
-    """The names and ports of a lab."""
+    """Operations on the host names and ports of a lab."""
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
 
     async def listening(self) -> Listening:
-        """Where it listens."""
+        """Return the address at which the lab listens."""
         address = self._platform.context.address
         return Listening(
             host=address.host,
@@ -32,9 +32,9 @@ class AddressesControl:
         )
 
     async def hosts(self) -> list[str]:
-        """The names of all hosts that the lab serves."""
+        """Return the names of all hosts that the lab serves."""
         return [site.host for site in self._platform.context.hosts]
 
     async def url(self, host: str, path: str = "") -> str:
-        """The URL of a path at a host."""
+        """Return the URL of a path at a host."""
         return self._platform.context.url(host, path)

@@ -1,4 +1,4 @@
-"""Lab time."""
+"""Operations on the lab's clock: read it, advance it, stop it and run it."""
 
 from __future__ import annotations
 
@@ -13,28 +13,31 @@ Moment = float | str | datetime
 
 
 class ClockState(Data):
-    """time: lab time in seconds since 1970; rate: seconds of lab time for each real one, 0 on a virtual clock."""
+    """State of the clock.
+
+    time: lab time in seconds since 1970; rate: seconds of lab time per second of real time, 0 on a virtual clock.
+    """
 
     time: float
     rate: float
 
 
 class ClockControl:
-    """The clock of a lab."""
+    """Operations on the clock of a lab."""
 
     def __init__(self, platform: Platform) -> None:
         self._clock = platform.context.clock
 
     async def state(self) -> ClockState:
-        """The time and the rate."""
+        """Return the current lab time and the rate."""
         return ClockState(time=self._clock.now(), rate=self._clock.rate)
 
     async def advance(
         self, seconds: float = 0, minutes: float = 0, hours: float = 0, days: float = 0
     ) -> ClockState:
-        """Move a virtual clock on; all that is due on the way happens at its own time.
+        """Advance a virtual clock by the sum of the arguments; every timer on the way fires at its own time.
 
-        Raises LabError on a running clock, for what is no number, or when asked to go back.
+        Raises LabError on a running clock, for a value that is not a finite number, and for a negative sum.
         """
         given = {"seconds": seconds, "minutes": minutes, "hours": hours, "days": days}
         for name, value in given.items():
@@ -43,25 +46,25 @@ class ClockControl:
         return await self.state()
 
     async def advance_to(self, when: Moment) -> ClockState:
-        """As `advance`, to a moment (`seconds_of`)."""
+        """Advance a virtual clock to a moment: see `advance` and `seconds_of`."""
         await self._clock.advance_to(seconds_of(when, "when"))
         return await self.state()
 
     async def freeze(self) -> ClockState:
-        """Stop a running clock where it is; from now on it is virtual."""
+        """Stop a running clock at the current time. It is virtual from then on."""
         self._clock.freeze()
         return await self.state()
 
     async def run(self, rate: float = 1.0) -> ClockState:
-        """Let a stopped clock run on from where it is. Raises LabError for a rate that is not above 0."""
+        """Run a stopped clock from its current time. Raises LabError for a rate that is not above 0."""
         self._clock.run(number_of(rate, "rate"))
         return await self.state()
 
 
 def seconds_of(when: object, name: str) -> float:
-    """Seconds since 1970 of a moment: Unix seconds, a datetime, or an ISO 8601 text (both UTC unless they say else).
+    """Return a moment in seconds since 1970. `when`: Unix seconds, a datetime, or an ISO 8601 text; UTC by default.
 
-    Raises LabError naming the argument `name` and what was expected.
+    Raises LabError with the name of the argument, `name`, and the expected forms.
     """
     expected = "expected Unix seconds, a datetime or an ISO 8601 text such as '2026-03-01T08:00'"
     if isinstance(when, str):
@@ -77,7 +80,7 @@ def seconds_of(when: object, name: str) -> float:
 
 
 def number_of(value: object, name: str, expected: str = "expected a number") -> float:
-    """A finite number. Raises LabError naming the argument `name` and what was expected."""
+    """Return `value` as a finite float. Raises LabError with `name` and `expected` otherwise."""
     try:
         number = math.nan if isinstance(value, bool) or not isinstance(value, int | float) else float(value)
     except OverflowError:

@@ -1,4 +1,4 @@
-"""What a product offers for download."""
+"""Operations on content: the files that devices of a product can download."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from labkit.platform import Platform
 
 
 class ContentControl:
-    """The content of products. Each operation raises LabError for an unknown product."""
+    """Operations on the content of products. Each raises LabError for an unknown product."""
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
 
     async def all(self, product: str) -> list[ContentInfo]:
-        """The items of a product by id."""
+        """Return the content items of a product, by id."""
         return await self._platform.devices.content.list(self._known(product))
 
     async def add(
@@ -24,13 +24,13 @@ class ContentControl:
         type: str = "application/octet-stream",
         description: str = "",
     ) -> ContentInfo:
-        """Add an item or replace it. Raises LabError for an id, a type or a size that cannot be."""
+        """Add or replace an item. type: its Content-Type. Raises LabError for an invalid id, type or size."""
         added = await self._platform.devices.content.add(self._known(product), id, data, type, description)
         self._platform.context.journal.marks.add("release", id)
         return added
 
     async def remove(self, product: str, id: str) -> None:
-        """Raises LabError where there is no such item."""
+        """Remove an item. Raises LabError if there is none with this id."""
         await self._platform.devices.content.remove(self._known(product), id)
 
     def _known(self, product: str) -> str:

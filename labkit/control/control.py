@@ -1,4 +1,4 @@
-"""All that can be done to a lab, by subject."""
+"""Entry point of the control API: starts and stops a platform, and holds the operations of each subject."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from labkit.control.clock import ClockControl, Moment, number_of, seconds_of
 from labkit.control.content import ContentControl
 from labkit.control.database import DatabaseControl
 from labkit.control.faults import FaultsControl
+from labkit.control.fleet_runs import FleetRunsControl
 from labkit.control.fleets import FleetsControl
 from labkit.control.functions import FunctionsControl
 from labkit.control.handsets import HandsetsControl
@@ -17,7 +18,6 @@ from labkit.control.interface import InterfaceControl
 from labkit.control.journal import JournalControl
 from labkit.control.mailbox import MailboxControl
 from labkit.control.messaging import MessagingControl
-from labkit.control.plays import PlaysControl
 from labkit.control.polls import PollsControl
 from labkit.control.products import ProductsControl
 from labkit.control.providers import ProvidersControl
@@ -30,7 +30,7 @@ from labkit.settings import LabSettings
 
 
 class Control:
-    """The operations on one platform, which it is given started."""
+    """The control operations of one platform, which must have been started."""
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
@@ -47,7 +47,7 @@ class Control:
         self.journal = JournalControl(platform)
         self.mailbox = MailboxControl(platform)
         self.messaging = MessagingControl(platform)
-        self.plays = PlaysControl(platform)
+        self.fleet_runs = FleetRunsControl(platform)
         self.polls = PollsControl(platform)
         self.products = ProductsControl(platform)
         self.providers = ProvidersControl(platform)
@@ -63,37 +63,38 @@ class Control:
         speed: float | None = None,
         start: Moment | None = None,
     ) -> Self:
-        """Start a platform on the running loop.
+        """Start a platform on the running event loop.
 
-        seed: makes identifiers and the journal repeatable; speed: of the clock, without one 0 (virtual) with a seed
-        and 1 without; start: the lab time to begin at. Raises SettingsError or LabError, and leaves nothing behind.
+        seed: makes identifiers and the journal repeatable; speed: rate of the clock, by default 0 (virtual) with a seed
+        and 1 without; start: the initial lab time. Raises SettingsError or LabError after releasing all resources.
         """
         rate = speed if speed is not None else (1.0 if seed is None else 0.0)
         clock = Clock(rate, None if start is None else seconds_of(start, "start"))
         return cls(await Platform(settings, seed=seed, clock=clock).start())
 
     async def stop(self) -> None:
-        """End the platform. What was acknowledged is stored."""
+        """Stop the platform. All acknowledged data is stored."""
         await self._platform.stop()
 
     async def suspend(self) -> None:
-        """Settle, end every connection and let go of the loop, which may end then; all that is held stays."""
+        """Settle, close all connections and detach from the event loop, which may end then. All state is kept."""
         await self._platform.suspend()
 
     async def resume(self) -> Self:
-        """Go on after `suspend` on the loop that runs now, in this process or in one that was forked since."""
+        """Attach to the running event loop after `suspend`, in this process or in a fork of it."""
         await self._platform.resume()
         return self
 
     async def settle(self) -> None:
-        """Return once every request and call is answered or held as a poll, and every event is handled."""
+        """Return once every request and call is answered or waits as a long poll, and every event is handled."""
         await self._platform.settle()
 
     async def restart(self, down: float = 0.0) -> None:
-        """Cut the platform's power, and start it again: see `Platform.restart`. Returns once it listens or, where it
-        is to refuse connections for `down` seconds of lab time, refuses them.
+        """Simulate a power loss and restart the platform: see `Platform.restart`.
 
-        Raises LabError for a time that is none, and while the run of a fleet moves the clock.
+        down: seconds of lab time for which the platform refuses connections. With 0, returns once the platform listens
+        again; otherwise once it refuses connections. Raises LabError for a negative or invalid `down`, and while the
+        run of a fleet drives the clock.
         """
         if number_of(down, "down") < 0:
             raise LabError(f"down: expected seconds, 0 or more, not {down!r}")
@@ -101,9 +102,9 @@ class Control:
         await self._platform.restart(float(down))
 
     async def reset(self) -> None:
-        """Forget devices, datapoints, content, Keystore, users, mails, handsets, what happened at providers, journal.
+        """Delete devices, datapoints, content, Keystore, users, mails, handsets, provider inboxes and the journal.
 
-        Products, solutions and providers stay, these with the people and applications of their settings, solutions
-        with the subscriptions of theirs.
+        Products, solutions and providers stay: providers with the people and applications of their settings, solutions
+        with the subscriptions of their settings.
         """
         await self._platform.reset()

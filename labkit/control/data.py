@@ -1,4 +1,4 @@
-"""The form of what goes in and comes out: values that share nothing with the platform."""
+"""Base classes of control results, and functions that copy values so that nothing is shared with the platform."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ from pydantic import BaseModel, ConfigDict
 from labkit.core.errors import LabError
 from labkit.services.redaction import redacted
 
-BRIEF = 60  # characters of a value in a message
+BRIEF = 60  # longest value in a message, in characters
 
 
 class Data(BaseModel):
-    """Base of all results. Bytes are base64 in JSON."""
+    """Base class of all control results: immutable models. Bytes are base64 in JSON."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64")
 
 
 class Table(Data):
-    """Rows of values below the names of their columns. hidden: columns that were asked for, as `table.column`, and
-    are secret."""
+    """Result of a query: rows of values. hidden: secret columns that the query named, as `table.column`."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
@@ -29,9 +28,9 @@ class Table(Data):
 
 
 def differences(there: BaseModel, given: BaseModel) -> str:
-    """In what two settings differ: `auth ('token' there, 'password' here)`; empty where they do not.
+    """Return the differences of two settings as text: `auth ('token' there, 'password' here)`; empty if none.
 
-    Values whose names sound like a secret's are not shown.
+    there: the existing settings; given: the new ones. Values whose names suggest a secret are not shown.
     """
     pairs = ((name, getattr(there, name), getattr(given, name)) for name in type(there).model_fields)
     return ", ".join(
@@ -45,7 +44,7 @@ def _brief(value: object) -> str:
 
 
 def copied(value: Any) -> Any:
-    """A copy of lists, tuples and mappings; other values are as they were. Raises LabError for one nested too deep."""
+    """Return a deep copy of lists, tuples and mappings; other values are shared. Raises LabError if nested too deep."""
     try:
         return _copied(value)
     except RecursionError:
@@ -63,7 +62,7 @@ def _copied(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """As `copied`; what JSON has no form for becomes text, and the keys of mappings do."""
+    """Return a deep copy in which keys of mappings, and values that JSON cannot represent, are converted to text."""
     if isinstance(value, Mapping):
         return {str(key): plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""The lab's database, to look at."""
+"""Read-only queries of the lab's database."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from labkit.platform import Platform
 
 
 class DatabaseControl:
-    """What the platform keeps."""
+    """Queries of the platform's stored data."""
 
     def __init__(self, platform: Platform) -> None:
         self._database = platform.context.database
 
     async def sql(self, query: str) -> Table:
-        """The rows of a SELECT; keys and secrets count as NULL in it.
+        """Return the result of a SELECT. Keys and secrets read as NULL.
 
-        Raises LabError for what would change the data, is no SQL, takes longer than `guard.sql` seconds, or gives
-        more than `guard.sql_size` bytes. One that takes longer than 10 ms reads a copy, and blocks no device.
+        Raises LabError for invalid SQL, for a statement that would change data, and for one that takes longer than
+        `guard.sql` seconds or returns more than `guard.sql_size` bytes. A query that takes longer than 10 ms continues
+        on a copy of the data, and so blocks no device.
         """
         columns, rows, hidden = await self._database.select(query)
         return Table.model_construct(columns=columns, rows=rows, hidden=hidden)

@@ -1,4 +1,4 @@
-"""Named faults of a lab."""
+"""Operations on the named faults of a lab."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from labkit.settings import FaultSettings
 
 
 class FaultInfo(Data):
-    """A fault, and how often it hit.
+    """A fault, and the number of its hits.
 
-    does, often, whom: in words; seen: what it could have hit; hits: what it did; origin: `settings`, whose faults a
-    reset puts back, or `hand`.
+    where: the place that it hits (`settings.places`); does, often, whom: its actions, its frequency and its scope, as
+    text; seen: number of requests, calls or events that it could have hit; hits: number that it hit; origin:
+    `settings`, whose faults a reset restores, or `hand`.
     """
 
     name: str
@@ -36,45 +37,46 @@ class FaultsControl:
         self._products = platform.context.products
 
     async def all(self) -> list[FaultInfo]:
-        """All of them, in the order in which they came."""
+        """Return all faults, in the order in which they were added."""
         return [_info(each) for each in self._faults.rows()]
 
     async def add(self, fault: FaultSettings) -> FaultInfo:
-        """Add a fault. Raises LabError for a name that is taken, or a place, product or solution that is not there."""
+        """Add a fault. Raises LabError for a name in use, and for an unknown place, product or solution."""
         return _info(self._faults.row(self._faults.add(fault).name))
 
     async def get(self, name: str) -> FaultInfo:
-        """The fault of this name. Raises LabError naming those that are there."""
+        """Return the fault with this name. Raises LabError, listing the existing names, if there is none."""
         return _info(self._faults.row(name))
 
     async def remove(self, name: str) -> None:
-        """Take a fault out. Raises LabError naming those that are there."""
+        """Remove a fault. Raises LabError, listing the existing names, if there is none."""
         self._faults.remove(name)
 
     async def clear(self) -> None:
-        """Take all out, those of the settings too, until the next reset; events that are late never come."""
+        """Remove all faults and drop the events that they delay. Faults of the settings return at the next reset."""
         self._faults.remove_all()
 
     async def may_delay(self) -> bool:
-        """Is there one that may hold something for lab time?"""
+        """Return whether any fault may delay a request, call or event."""
         return self._faults.delay
 
-    async def delayed(self, actor: str) -> int:
-        """How much of an actor (`product/identity`, a solution) faults hold now."""
+    async def delayed_count(self, actor: str) -> int:
+        """Return the number of operations of an actor (`product/identity`, or a solution) that faults are delaying."""
         return self._faults.delays.count(actor)
 
-    async def another(self, actor: str | None = None) -> str:
-        """Return once a fault holds something more of this actor, or of any: whose it is."""
+    async def wait_for_delay(self, actor: str | None = None) -> str:
+        """Wait until a fault begins to delay an operation of this actor, or of any actor. Returns the actor."""
         with self._faults.delays.watch() as begun:
             while True:
                 _, held = await begun.get()
                 if actor in (None, held):
                     return held
 
-    async def stuck(self, actor: str) -> str:
-        """Return once a fault holds what this actor waits for, on a clock that nobody moves: the fault's name.
+    async def wait_until_blocked(self, actor: str) -> str:
+        """Wait until a fault delays an operation that this actor waits for while the clock stands still.
 
-        A device waits for its own requests, a solution for whatever is no device's.
+        A device waits for its own requests, a solution for every operation except those of devices. Returns the fault's
+        name.
         """
         with self._faults.delays.watch() as begun:
             while True:

@@ -1,4 +1,4 @@
-"""Credentials for the devices of a fleet."""
+"""Operations that provision the devices of a fleet."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from labkit.devices.registry import fingerprint, password_digest
 from labkit.platform import Platform
 
 
-class HandedOut(Data):
-    """What a device was given: a token, a password, or a certificate and its key (PEM)."""
+class DeviceCredentials(Data):
+    """Credentials of a device: a token, a password, or a certificate and its private key (PEM)."""
 
     token: str | None = Field(default=None, repr=False)
     password: str | None = Field(default=None, repr=False)
@@ -28,15 +28,15 @@ class HandedOut(Data):
 
 
 class FleetsControl:
-    """Provisions devices by the thousand."""
+    """Bulk provisioning of devices."""
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
 
-    async def provision(self, product: str, identities: Sequence[str]) -> list[HandedOut]:
-        """Whitelist identities and hand out credentials of the product's kind, which replace those that they had.
+    async def provision(self, product: str, identities: Sequence[str]) -> list[DeviceCredentials]:
+        """Whitelist identities, and return new credentials for each, of the product's kind; old ones become invalid.
 
-        Raises LabError for an unknown product, and for an identity that the product does not take.
+        Raises LabError for an unknown product, and for an identity that does not have the product's format.
         """
         settings = self._platform.devices.products.get(product).settings
         for identity in identities:
@@ -52,20 +52,20 @@ class FleetsControl:
         )
         return made
 
-    def _secret(self, product: str, auth: str, identity: str) -> HandedOut:
+    def _secret(self, product: str, auth: str, identity: str) -> DeviceCredentials:
         identifiers = self._platform.context.identifiers
         if auth == "token":
-            return HandedOut(token=identifiers.hex(f"token/{product}/{identity}", 40))
-        return HandedOut(password=identifiers.alphanumeric(f"password/{product}/{identity}", 24))
+            return DeviceCredentials(token=identifiers.hex(f"token/{product}/{identity}", 40))
+        return DeviceCredentials(password=identifiers.alphanumeric(f"password/{product}/{identity}", 24))
 
 
-def _certificates(identities: Sequence[str]) -> list[HandedOut]:
+def _certificates(identities: Sequence[str]) -> list[DeviceCredentials]:
     made = (client_certificate(each) for each in identities)
-    return [HandedOut(certificate=certificate, key=key) for certificate, key in made]
+    return [DeviceCredentials(certificate=certificate, key=key) for certificate, key in made]
 
 
-def _proof(given: HandedOut) -> tuple[bytes, bytes | None]:
-    """Digest and salt, as the registry keeps them."""
+def _proof(given: DeviceCredentials) -> tuple[bytes, bytes | None]:
+    """Return digest and salt of a credential, as the device registry stores them."""
     if given.token is not None:
         return fingerprint(given.token), None
     if given.password is not None:

@@ -1,6 +1,6 @@
-"""What takes Python functions: it works in the lab's own process alone.
+"""Operations that accept Python functions, and therefore work only in the lab's own process.
 
-An async function runs on the platform's loop, a sync one in a worker's thread (solutions/workers.py).
+An async function runs on the platform's event loop, a sync one in a worker thread (solutions/workers.py).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from labkit.services.registry import SERVICES
 
 
 class FunctionsControl:
-    """Functions as handlers."""
+    """Operations that register Python functions: as handlers, as services, and as observers of the lab."""
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
@@ -49,11 +49,10 @@ class FunctionsControl:
     async def service(
         self, service: object, functions: Mapping[str, Callable[..., object]]
     ) -> tuple[str, list[OperationInfo]]:
-        """Add a service that the platform lacks; one of this name that was added before is replaced.
+        """Add a service that the platform lacks, or replace one added before. Returns its name and operations.
 
-        service: its name, with a function for each operation; or a class of `Service` or an object of one, without.
-        Gives its name and operations. Raises LabError for what cannot be a service, SettingsError for the name of
-        one of the platform's own.
+        service: a name, with a function for each operation in `functions`; or a subclass of `Service`, or an instance
+        of one, without functions. Raises LabError for anything else, SettingsError for the name of a built-in service.
         """
         made = self._made(service, functions)
         there = self._platform.context.services.find(made.name)
@@ -71,9 +70,10 @@ class FunctionsControl:
         mark: Callable[[Mark], object],
         forget: Callable[[], object],
     ) -> Callable[[], None]:
-        """Call `record` with each record of the journal once it is complete, `mail` with each new mail, `mark` with
-        each restart, fault and release, and `forget` when the lab is reset, all on the loop, until the function that
-        is returned is called there.
+        """Observe the lab. Returns a function that ends the observation. All calls happen on the event loop.
+
+        record: called with each journal record once it is complete; mail: with each new mail; mark: with each restart,
+        fault and release; forget: called without arguments when the lab is reset.
         """
         journal = self._platform.context.journal
         ends = (
@@ -90,7 +90,7 @@ class FunctionsControl:
         return stop
 
     async def remove_service(self, name: str) -> None:
-        """Take out a service that was added. Raises LabError where there is none of this name."""
+        """Remove an added service. Raises LabError for an unknown name and for a built-in service."""
         if type(self._platform.context.services.get(name)) in SERVICES:
             raise LabError(f"service {name!r} is the platform's own, and cannot be removed")
         await self._platform.services.remove(name)

@@ -1,4 +1,4 @@
-"""What device tokens, phone numbers and messenger ids got from the messaging provider."""
+"""Operations on simulated handsets: devices, phones and messenger accounts that receive notifications."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from labkit.providers.messaging.provider import Messaging
 
 
 class MessageInfo(Data):
-    """What was sent to one handset over one channel, and what became of it.
+    """A message that was sent to one handset over one channel, and the state of its delivery.
 
-    time: lab time in seconds when it was sent; title, text: what people see of it; payload, headers: exactly as the
-    channel has them; state: delivered, waiting (the handset is offline), expired, dropped (too much waits),
-    unregistered or rejected (by the push service); ended: lab time at which it came to that, None while it waits;
-    expires: lab time from which on it is not delivered any more; account, service, identity, binding,
-    notification: whose it is, by sid; cause: sequence of the journal's record of the request.
+    time: lab time in seconds at which it was sent; title, text: the parts that a person sees; payload, headers:
+    exactly as sent over the channel; state: delivered, waiting (the handset is offline), expired, dropped (too many
+    messages wait), unregistered or rejected (by the push service); ended: lab time of the final state, None while the
+    message waits; expires: lab time from which it is no longer delivered; account, service, identity, binding,
+    notification: sids of the sender's account and service, and of the notification's parts; cause: sequence number of
+    the request's record in the journal.
     """
 
     time: float
@@ -41,7 +42,7 @@ class MessageInfo(Data):
 
 
 class HandsetInfo(Data):
-    """A device, phone or messenger account. kept: messages of it that are kept; dropped: that are not any more."""
+    """A device, phone or messenger account. kept, dropped: number of its messages in memory, and of deleted ones."""
 
     address: str
     online: bool
@@ -50,42 +51,45 @@ class HandsetInfo(Data):
 
 
 class HandsetsControl:
-    """The handsets of a lab. Each is there from the first message that is sent to it, or once it is turned off."""
+    """Operations on the handsets of a lab. A handset exists from the first message or `switch` of its address."""
 
     def __init__(self, platform: Platform) -> None:
         self._handsets = platform.provider(Messaging).handsets
         self._database = platform.context.database
 
     async def all(self) -> list[HandsetInfo]:
-        """All of them, in the order in which they came."""
+        """Return all handsets, in the order in which they were created."""
         return [_info(each) for each in self._handsets]
 
     async def get(self, address: str) -> HandsetInfo:
-        """The handset of an address to which something was sent, or may be: a binding names it.
+        """Return the handset of an address that got a message, or that a binding names.
 
-        Raises LabError for another, naming those that are there.
+        Raises LabError, listing the existing handsets, for any other address.
         """
         return _info(await self._of(address))
 
     async def messages(self, address: str | None = None, state: str | None = None) -> list[MessageInfo]:
-        """What was sent, oldest first: to one handset, and of one state, if asked. Raises LabError as `get`."""
+        """Return the messages sent, oldest first; with `address` or `state` only the matching ones.
+
+        Raises LabError for an unknown address, like `get`.
+        """
         of = self._handsets.messages if address is None else (await self._of(address)).messages
         return [_message(each) for each in of if state in (None, each.state)]
 
     async def received(self, address: str) -> list[MessageInfo]:
-        """What reached a handset, in the order in which it did. Raises LabError as `get`."""
+        """Return the messages delivered to a handset, in order of delivery. Raises LabError like `get`."""
         return [_message(each) for each in (await self._of(address)).received]
 
     async def switch(self, address: str, online: bool) -> HandsetInfo:
-        """Turn a handset off, or on: it then gets what waits for it and has not expired. It need not be there yet."""
+        """Turn a handset on or off, creating it if needed. Turned on, it receives the messages that wait for it."""
         return _info(self._handsets.switch(address, online=online))
 
     async def dropped(self) -> int:
-        """How many messages were let go for lack of room."""
+        """Return the number of messages deleted for lack of room."""
         return self._handsets.dropped
 
     async def clear(self) -> None:
-        """Forget all handsets and what they got."""
+        """Delete all handsets and their messages."""
         await self._handsets.clear()
 
     async def _of(self, address: str) -> handsets.SimulatedHandset:

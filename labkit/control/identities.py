@@ -1,4 +1,4 @@
-"""The identities of a product: whitelisted, provisioned, locked."""
+"""Operations on the identities of a product: whitelist, lock and remove them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from labkit.platform import Platform
 
 
 class DeviceInfo(Data):
-    """What the platform knows of a device. status: whitelisted, provisioned or locked."""
+    """A device that the platform knows. status: whitelisted, provisioned or locked."""
 
     identity: str
     status: str
@@ -19,13 +19,13 @@ class DeviceInfo(Data):
 
 
 class IdentitiesControl:
-    """Who may speak for a product. Each operation raises LabError for an unknown product."""
+    """Operations on the identities of a product. Each raises LabError for an unknown product."""
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
 
     async def all(self, product: str) -> list[DeviceInfo]:
-        """The devices of a product by identity."""
+        """Return the known devices of a product, by identity."""
         known = await self._platform.devices.registry.all(self._known(product))
         return [
             DeviceInfo(identity=each.identity, status=each.status, whitelisted=each.whitelisted)
@@ -33,25 +33,25 @@ class IdentitiesControl:
         ]
 
     async def allow(self, product: str, identities: Sequence[Any], token: str | None = None) -> None:
-        """Whitelist identities; with `token` (40 characters) the one named need not activate."""
+        """Whitelist identities. token: 40 characters; provisions the only identity given, without an activation."""
         if wrong := [each for each in identities if not isinstance(each, str) or each == ""]:
             raise LabError(f"identities: expected texts, not {wrong[0]!r}")
         await self._platform.devices.registry.allow(self._known(product), identities, token)
 
     async def lock(self, product: str, identity: str) -> None:
-        """Keep a device out, even with valid credentials. Raises LabError for an unknown one."""
+        """Lock a device: refuse its requests even with valid credentials. Raises LabError for an unknown device."""
         await self._platform.devices.registry.lock(self._known(product), identity)
 
     async def unlock(self, product: str, identity: str) -> None:
-        """Let a locked device in again. Raises LabError for an unknown one."""
+        """Unlock a device. Raises LabError for an unknown device."""
         await self._platform.devices.registry.lock(self._known(product), identity, False)
 
     async def remove(self, product: str, identity: str) -> None:
-        """Forget a device, its credentials and its whitelisting. Raises LabError for an unknown one."""
+        """Remove a device, its credentials and its whitelisting. Raises LabError for an unknown device."""
         await self._platform.devices.registry.remove(self._known(product), identity)
 
     async def password(self, product: str, identity: str, length: int) -> str:
-        """A password for a virtual device to choose; in a seeded lab the same in each run."""
+        """Return a password of `length` characters for a virtual device; in a seeded lab the same in each run."""
         actor = f"password/{product}/{identity}"
         return self._platform.context.identifiers.alphanumeric(actor, length)
 

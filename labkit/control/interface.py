@@ -1,4 +1,4 @@
-"""Interfaces between solutions: who publishes what, and who subscribes to whom."""
+"""Operations on interfaces: the services that solutions publish, and subscriptions to them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from labkit.services.interface.subscription import InterfaceSubscription, date_t
 
 
 class PublishedInfo(Data):
-    """What a solution publishes. service: its name at a subscriber that names no other; operations, events,
-    parameters: by name, what each is for; whitelist: the businesses that may subscribe, all if none are named.
+    """The interface that a solution publishes.
+
+    service: default name of the service at a subscriber; operations, events, parameters: descriptions by name;
+    whitelist: businesses that may subscribe, any if empty; mode: `mode` of the published definition.
     """
 
     solution: str
@@ -31,8 +33,11 @@ class PublishedInfo(Data):
 
 
 class SubscriptionInfo(Data):
-    """A subscription. service: its name at the subscriber; parameters: with the publisher's defaults; created_at,
-    updated_at: lab time, RFC 3339; calls_today, calls_this_month: operation calls in the UTC day and month.
+    """A subscription of one solution to the interface of another.
+
+    service: name of the service at the subscriber; parameters: including the publisher's defaults; triggers: handler of
+    each event, by the event's name; created_at, updated_at: lab time, RFC 3339; calls_today, calls_this_month: number
+    of operation calls in the current UTC day and month.
     """
 
     id: str
@@ -50,7 +55,7 @@ class SubscriptionInfo(Data):
 
 
 class InterfaceControl:
-    """The interfaces of a lab's solutions. Each operation raises LabError for an unknown solution."""
+    """Operations on the interfaces of a lab's solutions. Each raises LabError for an unknown solution."""
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
@@ -60,14 +65,16 @@ class InterfaceControl:
         return cast("Interface", self._platform.context.services.get(Interface.name))
 
     async def publish(self, solution: str, definition: Mapping[str, Any]) -> PublishedInfo:
-        """Publish an interface (document 3, Interface service configuration), in the place of what a cell published
-        before. Raises SettingsError naming the wrong key."""
+        """Publish an interface (document 3, Interface service configuration), replacing one published before.
+
+        Raises SettingsError with the name of an invalid key.
+        """
         with self._platform.context.activity:
             await self._platform.solutions.configure(solution, Interface.name, copied(definition))
         return await self.published(solution)
 
     async def published(self, solution: str) -> PublishedInfo:
-        """What a solution publishes. Raises LabError where that is nothing."""
+        """Return the interface that a solution publishes. Raises LabError if it publishes none."""
         self._platform.solutions.get(solution)
         found = self._service.publishers.find(solution)
         if found is None:
@@ -94,10 +101,10 @@ class InterfaceControl:
         quota: Mapping[str, int | None] | None = None,
         triggers: Mapping[str, Any] | None = None,
     ) -> SubscriptionInfo:
-        """Subscribe a solution to another; a subscription that is there as it is given stays.
+        """Subscribe a solution to another, or return the existing subscription if it has the same values.
 
-        Raises SettingsError for what is wrong, for a business that is not on the whitelist, and telling how to
-        change it where it is there otherwise.
+        Raises SettingsError for invalid values, for a business that is not on the whitelist, and for an existing
+        subscription with other values.
         """
         self._platform.solutions.get(subscriber)
         given = {"script_key": script_key, "parameters": parameters, "quota": quota, "triggers": triggers}
@@ -123,7 +130,10 @@ class InterfaceControl:
         triggers: Mapping[str, Any] | None = None,
         script_key: str | None = None,
     ) -> SubscriptionInfo:
-        """Change what is named, entry by entry; a quota or trigger of None is forgotten. Raises SettingsError."""
+        """Change the given entries of a subscription. A quota or trigger of None is removed.
+
+        Raises SettingsError for invalid values, LabError if there is no such subscription.
+        """
         subscription = self._of(subscriber, publisher)
         with self._platform.context.activity:
             changed = await self._service.update(
@@ -136,23 +146,23 @@ class InterfaceControl:
         return await self._info(changed)
 
     async def remove(self, subscriber: str, publisher: str) -> None:
-        """End a subscription."""
+        """Remove a subscription. Raises LabError if there is none."""
         subscription = self._of(subscriber, publisher)
         with self._platform.context.activity:
             await self._service.unsubscribe(subscription)
 
     async def get(self, subscriber: str, publisher: str) -> SubscriptionInfo:
-        """The subscription of one solution to another. Raises LabError where there is none."""
+        """Return the subscription of one solution to another. Raises LabError if there is none."""
         return await self._info(self._of(subscriber, publisher))
 
     async def subscriptions(self, subscriber: str) -> list[SubscriptionInfo]:
-        """Those of a solution, the oldest first."""
+        """Return the subscriptions of a solution to others, oldest first."""
         self._platform.solutions.get(subscriber)
         found = self._service.subscriptions.of_subscriber(subscriber)
         return [await self._info(each) for each in found]
 
     async def subscribers(self, publisher: str) -> list[SubscriptionInfo]:
-        """Those of others to a solution, the oldest first."""
+        """Return the subscriptions of other solutions to this one, oldest first."""
         self._platform.solutions.get(publisher)
         return [await self._info(each) for each in self._service.active(publisher)]
 
@@ -187,7 +197,7 @@ class InterfaceControl:
 
 
 def _agrees(given: object, there: object) -> bool:
-    """Is what is given of a subscription there as it is given?"""
+    """Return whether all given entries have the same values in the existing subscription."""
     if not isinstance(given, Mapping) or not isinstance(there, Mapping):
         return given == there
     kept = {name: each for name, each in given.items() if each is not None}

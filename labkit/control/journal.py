@@ -1,4 +1,4 @@
-"""What happened in a lab."""
+"""Operations on the journal, the record of all requests, events, calls and runs in a lab."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ from labkit.control.data import Data, plain
 from labkit.core.journal import Record
 from labkit.platform import Platform
 
-SLICE = 2_000  # records that are copied before others on the loop have their turn
+SLICE = 2_000  # records copied before other tasks on the event loop may run
 
 
-@dataclass(frozen=True, slots=True, repr=False)  # there are many: a model costs ten times as much
+@dataclass(
+    frozen=True, slots=True, repr=False
+)  # there are many, and a pydantic model costs ten times as much
 class Entry:
-    """A record of the journal.
+    """Copy of a journal record.
 
-    time: lab time in microseconds; cause: sequence of the record that led to this one; count: the actor's own.
+    sequence: number of the record; time: lab time in microseconds; actor: solution, service or `product/identity`;
+    count: number of the record among the actor's; cause: sequence number of the record that led to this one.
     """
 
     sequence: int
@@ -37,34 +40,34 @@ class Entry:
 
 
 class JournalState(Data):
-    """How many records there are, and how many the ring has let go."""
+    """Size of the journal. records: number kept; dropped: number of old records that were overwritten."""
 
     records: int
     dropped: int
 
 
 class JournalControl:
-    """The journal of a lab."""
+    """Operations on the journal of a lab."""
 
     def __init__(self, platform: Platform) -> None:
         self._journal = platform.context.journal
 
     async def state(self) -> JournalState:
-        """How full it is."""
+        """Return the number of records kept and dropped."""
         return JournalState(records=len(self._journal), dropped=self._journal.dropped)
 
     async def select(self, kind: str | None = None, actor: str | None = None) -> list[Entry]:
-        """The records of a kind, of an actor, or of both, oldest first."""
+        """Return the records with this kind and this actor, oldest first. None matches any."""
         return await entries(self._journal.select(kind, actor))
 
     async def last(self, count: int) -> list[Entry]:
-        """The newest records, oldest first."""
+        """Return the newest `count` records, oldest first."""
         return await entries(list(self._journal)[-count:] if count > 0 else [])
 
     async def trace(self, sequence: int) -> list[Entry]:
-        """A record, what led to it and what followed from any of these, oldest first.
+        """Return a record with its chain of causes and all their consequences, oldest first.
 
-        Empty where there is none of this number.
+        Empty if there is no record with this sequence number.
         """
         records = {each.sequence: each for each in self._journal}
         first = records.get(sequence)
@@ -79,16 +82,16 @@ class JournalControl:
         return await entries(records[each] for each in sorted(chain))
 
     async def canonical(self) -> str:
-        """The records as text that two runs of one seeded story share byte for byte."""
+        """Return the records as text; two runs of the same cells with the same seed give the same bytes."""
         return self._journal.canonical()
 
     async def clear(self) -> None:
-        """Forget what happened so far."""
+        """Delete all records."""
         self._journal.clear()
 
 
 async def entries(records: Iterable[Record]) -> list[Entry]:
-    """Copies of records."""
+    """Return copies of journal records. Yields to the event loop now and then, since there may be many."""
     made = []
     for number, each in enumerate(records, 1):
         made.append(

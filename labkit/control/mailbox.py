@@ -1,4 +1,4 @@
-"""The mail that solutions sent."""
+"""Operations on the mailbox, which keeps all mail that solutions send."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from labkit.providers.mail import Mail as Mail
 
 
 class MailboxControl:
-    """All mail of a lab."""
+    """Operations on the mail of a lab."""
 
     def __init__(self, platform: Platform) -> None:
         self._mailbox = platform.mailbox
@@ -15,11 +15,13 @@ class MailboxControl:
     async def find(
         self, to: str | None = None, subject: str | None = None, solution: str | None = None
     ) -> list[Mail]:
-        """The mails, oldest first: to an address (to, cc or bcc; letter case does not count), whose subject holds
-        a text, or of a solution; all that is given must hold.
+        """Return the mails that match all given conditions, oldest first.
+
+        to: an address among to, cc or bcc, in any letter case; subject: a part of the subject; solution: id of the
+        sender.
         """
         return self._mailbox.find(to, subject, solution)
 
     async def clear(self) -> None:
-        """Throw all mail away."""
+        """Delete all mail."""
         await self._mailbox.clear()

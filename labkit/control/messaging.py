@@ -1,4 +1,4 @@
-"""The messaging provider: its accounts, what arrived at it, what fails."""
+"""Operations on the messaging provider: accounts, received requests and pending faults."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import asdict
 from pydantic import Field
 
 from labkit.control.data import Data
-from labkit.control.providers import Arrived
+from labkit.control.providers import InboxEntry
 from labkit.platform import Platform
 from labkit.providers.messaging.accounts import ProviderAccount
 from labkit.providers.messaging.provider import Messaging
 
 
 class MessagingInfo(Data):
-    """Where the provider is. outside: the base URL that the Notify service uses instead, if one is set."""
+    """The provider's address. outside: base URL of an external server that the Notify service uses instead, if any."""
 
     domain: str
     url: str
@@ -22,7 +22,10 @@ class MessagingInfo(Data):
 
 
 class MessagingServiceInfo(Data):
-    """A notify service. credentials: sid of that of each push channel."""
+    """A notify service of an account.
+
+    messaging_service: sid of the default sender of its SMS; credentials: sid of the credential of each push channel.
+    """
 
     sid: str
     messaging_service: str | None
@@ -30,7 +33,7 @@ class MessagingServiceInfo(Data):
 
 
 class MessagingAccountInfo(Data):
-    """An account. sid and token: login and password of the REST API."""
+    """An account of the messaging provider. sid and token: user name and password of its REST API."""
 
     sid: str
     token: str = Field(repr=False)
@@ -38,34 +41,34 @@ class MessagingAccountInfo(Data):
 
 
 class MessagingControl:
-    """The messaging provider of a lab."""
+    """Operations on the messaging provider of a lab."""
 
     def __init__(self, platform: Platform) -> None:
         self._messaging = platform.provider(Messaging)
         self._outside = platform.context.settings.providers.messaging.outside
 
     async def info(self) -> MessagingInfo:
-        """Where it is."""
+        """Return the address of the messaging provider."""
         return MessagingInfo(domain=self._messaging.host, url=self._messaging.url(), outside=self._outside)
 
     async def accounts(self) -> list[MessagingAccountInfo]:
-        """All accounts with their secrets; first the one that is always there."""
+        """Return all accounts with their secrets, the built-in one first."""
         return [_info(each) for each in self._messaging.accounts]
 
     async def fault(self, fault: str, step: str | None = None) -> None:
-        """Let a fault hit the next request or delivery. Raises LabError for one that there is not."""
+        """Let a fault hit the next request or delivery. Raises LabError for an unknown fault or step."""
         self._messaging.faults.add(fault, step)
 
     async def faults(self) -> list[str]:
-        """The faults that have not hit yet: `slow at request`."""
+        """Return the pending faults, which have not hit a request yet: `slow at request`."""
         return self._messaging.faults.waiting
 
-    async def inbox(self) -> list[Arrived]:
-        """What arrived, oldest first."""
-        return [Arrived(**asdict(each)) for each in self._messaging.inbox]
+    async def inbox(self) -> list[InboxEntry]:
+        """Return the requests that the provider received, oldest first."""
+        return [InboxEntry(**asdict(each)) for each in self._messaging.inbox]
 
     async def clear_inbox(self) -> None:
-        """Forget what arrived."""
+        """Delete the requests that the provider received."""
         self._messaging.inbox.clear()
 
 

@@ -1,4 +1,4 @@
-"""Long polls that the platform holds."""
+"""Operations on long polls: requests that the platform keeps open until a resource has a new value."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from labkit.platform import Platform
 
 
 class PollsControl:
-    """The requests that wait for a datapoint."""
+    """Counts of the open long polls of a lab, and waits for them."""
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
 
     async def count(self, product: str, identity: str, alias: str) -> int:
-        """How many wait for this alias."""
+        """Return the number of open polls of one alias of a device."""
         return self._platform.devices.polls.count(product, identity, alias)
 
-    async def of_device(self, product: str, identity: str) -> int:
-        """How many of a device wait, for whatever alias."""
+    async def count_of_device(self, product: str, identity: str) -> int:
+        """Return the number of open polls of a device, for all aliases."""
         aliases = self._platform.devices.products.get(product).settings.resources
         return sum(self._platform.devices.polls.count(product, identity, each) for each in aliases)
 
-    async def more_of_device(self, product: str, identity: str, count: int) -> None:
-        """Return once more than `count` of a device wait."""
-        while await self.of_device(product, identity) <= count:
+    async def wait_for_more_of_device(self, product: str, identity: str, count: int) -> None:
+        """Return once a device has more than `count` open polls, for all aliases."""
+        while await self.count_of_device(product, identity) <= count:
             await self._platform.devices.polls.wait_for_next()
 
-    async def held(self, product: str, identity: str, alias: str, count: int = 1) -> None:
-        """Return once at least `count` wait for this alias."""
+    async def wait_for_count(self, product: str, identity: str, alias: str, count: int = 1) -> None:
+        """Return once one alias of a device has at least `count` open polls."""
         await self._platform.devices.polls.wait_for_count(product, identity, alias, count)

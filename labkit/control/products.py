@@ -1,4 +1,4 @@
-"""Products and their settings."""
+"""Operations on products and their settings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from labkit.settings import ProductSettings
 
 
 class ProductInfo(Data):
-    """A product, at the domain that SNI and Host name."""
+    """A product. domain: its host name, which clients send as SNI and in the Host header."""
 
     id: str
     domain: str
@@ -22,17 +22,17 @@ class ProductInfo(Data):
 
 
 class ProductsControl:
-    """The products of a lab."""
+    """Operations on the products of a lab."""
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
 
     async def all(self) -> list[ProductInfo]:
-        """All of them."""
+        """Return all products."""
         return [self._info(each) for each in self._platform.devices.products]
 
     async def get(self, id: str) -> ProductInfo:
-        """Raises LabError naming those that are there."""
+        """Return the product with this id. Raises LabError, listing the existing ones, if there is none."""
         return self._info(self._platform.devices.products.get(id))
 
     async def find(self, id: str) -> ProductInfo | None:
@@ -40,13 +40,14 @@ class ProductsControl:
         return await self.get(id) if id in self._platform.devices.products else None
 
     async def add(self, settings: ProductSettings) -> ProductInfo:
-        """Raises SettingsError where the id or the domain is taken, or a content file cannot be read."""
+        """Add a product. Raises SettingsError if the id or the domain is in use, or a content file cannot be read."""
         return self._info(await self._platform.add_product(settings))
 
     async def ensure(self, settings: ProductSettings, replace: bool = False) -> ProductInfo:
-        """As `add`; one that is there with these very settings stays, with others it is replaced if so asked.
+        """Add a product, or return the existing one if it has the same settings.
 
-        Raises SettingsError telling how to change it where it has others.
+        replace: replace an existing product that has other settings. Without it, raises SettingsError that lists the
+        differences and says how to change them.
         """
         if settings.id not in self._platform.devices.products:
             return await self.add(settings)
@@ -60,15 +61,15 @@ class ProductsControl:
         return await self.get(settings.id)
 
     async def change(self, id: str, values: Mapping[str, Any]) -> ProductInfo:
-        """Change settings on the running lab. Raises SettingsError, and changes nothing, if one is wrong."""
+        """Change settings on the running lab. Raises SettingsError, and changes nothing, if one is invalid."""
         product = self._platform.devices.products.get(id)
         product.change(**values)
         return self._info(product)
 
     async def replace(self, settings: ProductSettings) -> ProductInfo:
-        """Give a product that is there these settings and no others; its devices and what they stored stay.
+        """Replace all settings of an existing product. Its devices and their data stay.
 
-        Raises SettingsError for another domain, or where a content file cannot be read.
+        Raises SettingsError for another domain, and if a content file cannot be read.
         """
         product = self._platform.devices.products.get(settings.id)
         domain = settings.domain or f"{settings.id}.m2.{self._platform.context.settings.domain}"

@@ -1,4 +1,4 @@
-"""Identity providers: who can sign in, which applications are registered, what arrived, what fails."""
+"""Operations on identity providers: people, registered applications, received requests and pending faults."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from labkit.settings import SocialSettings
 class ProviderInfo(Data):
     """An identity provider.
 
-    protocol: oauth1 or oauth2; endpoints: the URLs of authorize, token, userinfo and, for OAuth 1, request_token.
+    title: name that people see; protocol: oauth1 or oauth2; consent: form or automatic; endpoints: the URLs of
+    authorize, token, userinfo and, for OAuth 1, request_token.
     """
 
     name: str
@@ -29,11 +30,11 @@ class ProviderInfo(Data):
     endpoints: dict[str, str]
 
 
-class Arrived(Data):
-    """A request that arrived at a provider, without its secrets.
+class InboxEntry(Data):
+    """A request that a provider received, without its secrets.
 
-    time: lab time in seconds; status: None where there was no answer; answer: what it was, in words; fault: the
-    name of the one that hit it.
+    time: lab time in seconds; status: HTTP status, None without an answer; answer: summary of the answer; fault: name
+    of the fault that hit the request, empty without one.
     """
 
     time: float
@@ -46,23 +47,24 @@ class Arrived(Data):
 
 
 class ProvidersControl:
-    """The identity providers of a lab. Each operation raises LabError for an unknown one."""
+    """Operations on the identity providers of a lab. Each raises LabError for an unknown provider."""
 
     def __init__(self, platform: Platform) -> None:
         self._social = platform.provider(SocialProviders)
 
     async def all(self) -> list[ProviderInfo]:
-        """All of them."""
+        """Return all identity providers."""
         return [_info(each) for each in self._social]
 
     async def get(self, name: str) -> ProviderInfo:
-        """The provider of this name, in any letter case."""
+        """Return the provider with this name, in any letter case."""
         return _info(self._of(name))
 
     async def add(self, settings: SocialSettings) -> ProviderInfo:
-        """Add a provider, or add to one that is there. Raises SettingsError where something is taken.
+        """Add a provider, or add people and applications to an existing one.
 
-        People and applications that are there as they are given stay, so that a cell may run again.
+        Existing people and applications that are given again unchanged are accepted, so that a cell may run twice.
+        Raises SettingsError if an id is in use with other values.
         """
         there = next((each for each in self._social if each.name == settings.name), None)
         if there is not None:
@@ -74,11 +76,14 @@ class ProvidersControl:
         return _info(self._social.add(settings))
 
     async def people(self, name: str) -> list[Person]:
-        """Who can sign in."""
+        """Return the people who can sign in at a provider."""
         return list(self._of(name).people)
 
     async def add_person(self, name: str, id: str, title: str = "", email: str = "") -> Person:
-        """Add somebody; who is there as given stays. Raises LabError where the id is another's or is none."""
+        """Add a person, or return an existing one with the same values.
+
+        Raises LabError if the id is invalid, or in use by another person.
+        """
         people = self._of(name).people
         if id in people and (there := people.get(id)) == there.model_copy(
             update={"name": title, "email": email}
@@ -87,40 +92,40 @@ class ProvidersControl:
         return people.add(id, title, email)
 
     async def person(self, name: str, id: str) -> Person:
-        """Raises LabError for an unknown id, naming those that are known."""
+        """Return the person with this id. Raises LabError, listing the known ids, if there is none."""
         return self._of(name).people.get(id)
 
     async def applications(self, name: str) -> list[Application]:
-        """The applications that are registered."""
+        """Return the registered applications of a provider."""
         return list(self._of(name).applications.values())
 
     async def register(
         self, name: str, redirect: Sequence[str], title: str = "", scopes: Sequence[str] = ()
     ) -> Application:
-        """Register an application; its id and secret are new.
+        """Register an application with a new client id and secret.
 
-        redirect: where it may have people sent back to; scopes: what it may ask for, all if none are named.
+        redirect: the redirect URIs that it may use; scopes: the scopes that it may request, any if empty.
         """
         return self._of(name).register(tuple(redirect), name=title, scopes=scopes)
 
     async def consent(self, name: str, person: str) -> None:
-        """Let this person (by id) say yes, unasked, to the next application that asks."""
+        """Let a person, by id, consent to the next authorization request without a form."""
         self._of(name).consent(person)
 
     async def fault(self, name: str, fault: str, step: str | None = None) -> None:
-        """Let a fault hit the next request of its step. Raises LabError for one that there is not."""
+        """Let a fault hit the next request of its step. Raises LabError for an unknown fault or step."""
         self._of(name).fault(fault, step)
 
     async def faults(self, name: str) -> list[str]:
-        """The faults that have not hit yet: `slow at token`."""
+        """Return the pending faults, which have not hit a request yet: `slow at token`."""
         return self._of(name).faults.waiting
 
-    async def inbox(self, name: str) -> list[Arrived]:
-        """What arrived, oldest first."""
-        return [Arrived(**asdict(each)) for each in self._of(name).inbox]
+    async def inbox(self, name: str) -> list[InboxEntry]:
+        """Return the requests that a provider received, oldest first."""
+        return [InboxEntry(**asdict(each)) for each in self._of(name).inbox]
 
     async def clear_inbox(self, name: str) -> None:
-        """Forget what arrived."""
+        """Delete the requests that a provider received."""
         self._of(name).inbox.clear()
 
     def _of(self, name: str) -> IdentityProviderSite:

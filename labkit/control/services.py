@@ -1,4 +1,4 @@
-"""Service operations: which there are, and calling them for a solution."""
+"""Operations that list and call the service operations of a lab."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from labkit.services.type_names import type_name
 
 
 class ParameterInfo(Data):
-    """An argument of an operation. type: in words of whoever calls; default: where it is not required."""
+    """A parameter of a service operation.
+
+    type: as callers know it (`text`, `number`); default: value of an optional parameter; secret: not logged.
+    """
 
     name: str
     type: str
@@ -22,24 +25,24 @@ class ParameterInfo(Data):
 
 
 class OperationInfo(Data):
-    """An operation of a service. takes_others: arguments of any other name too."""
+    """An operation of a service. accepts_extra: whether it accepts parameters of any other name, too; doc: its help."""
 
     service: str
     name: str
     parameters: tuple[ParameterInfo, ...]
-    takes_others: bool
+    accepts_extra: bool
     doc: str
 
 
 class CallResult(Data):
-    """value: the result, or the error object {type, error, status}; notes: what the caller may have meant."""
+    """Result of a call. value: the result, or an error object {type, error, status}; notes: hints for the caller."""
 
     value: Any
     notes: tuple[str, ...] = ()
 
 
 class ServicesControl:
-    """The services of a lab."""
+    """Operations on the services of a lab."""
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
@@ -47,11 +50,11 @@ class ServicesControl:
 
     @property
     def revision(self) -> int:
-        """Count of the changes of what solutions may call."""
+        """Number of changes so far of the operations that solutions may call."""
         return self._platform.context.services.revision
 
     async def catalogue(self, solution: str) -> dict[str, dict[str, OperationInfo]]:
-        """Return the operations that a solution may call, by service and name. Raises LabError for no solution."""
+        """Return the operations that a solution may call, by service and name. Raises LabError for an unknown one."""
         self._platform.solutions.get(solution)
         return {
             service: {name: self._describe(each) for name, each in operations.items()}
@@ -61,7 +64,7 @@ class ServicesControl:
     async def call(
         self, solution: str, service: str, operation: str, parameters: Mapping[str, Any] | None = None
     ) -> CallResult:
-        """Call an operation for a solution, as its scripts do. Never raises for a platform error."""
+        """Call an operation for a solution, as its scripts do. Errors of the platform are returned, never raised."""
         self._platform.solutions.get(solution)
         declared = self._platform.services.find(Caller(solution), service, operation)
         notes: tuple[str, ...] = ()
@@ -77,8 +80,8 @@ class ServicesControl:
 
 
 def described(operation: Operation) -> OperationInfo:
-    """An operation as data."""
-    declared = zip(  # what collects all others comes last, and has no field
+    """Return the description of an operation as plain data."""
+    declared = zip(  # a **parameter comes last, and has no field
         operation.model.model_fields.items(), operation.signature.parameters.values(), strict=False
     )
     return OperationInfo(
@@ -94,6 +97,6 @@ def described(operation: Operation) -> OperationInfo:
             )
             for (name, field), parameter in declared
         ),
-        takes_others=operation.collects,
+        accepts_extra=operation.collects,
         doc=operation.doc,
     )

@@ -1,4 +1,4 @@
-"""Solutions: their routes, event handlers and what their scripts did."""
+"""Operations on solutions: settings, routes, event handlers and logs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LOGGED = frozenset({"script", "log", "warning"})
 
 
 class SolutionInfo(Data):
-    """A solution at its domain, linked to products. warnings: what its author ought to know of its folder."""
+    """A solution. products: ids of the linked products; warnings: likely mistakes found in its folder."""
 
     id: str
     domain: str
@@ -25,7 +25,7 @@ class SolutionInfo(Data):
 
 
 class RouteInfo(Data):
-    """A route. where: the file and line that say so, or `a cell`."""
+    """A route of a solution. where: file and line of its definition, or `a cell`."""
 
     method: str
     path: str
@@ -34,10 +34,11 @@ class RouteInfo(Data):
 
 
 class LogLine(Data):
-    """A line of a solution's log.
+    """A line of a solution's log: a printed line, a warning, or a run of a handler.
 
-    time: lab time in microseconds; level: of a printed line, `warning`, or `run`; run: what ran (`GET /metrics`);
-    status: how a run ended, None while it is under way; text: the line, or the error of a run.
+    sequence: number of the journal record; time: lab time in microseconds; level: level of a printed line, `warning`,
+    or `run`; run: the handler's request or event (`GET /metrics`); status: status of a run, None until it ends; text:
+    the printed line or the warning, or the error of a run.
     """
 
     sequence: int
@@ -49,31 +50,35 @@ class LogLine(Data):
 
 
 class SolutionsControl:
-    """The solutions of a lab. Each operation raises LabError for an unknown one."""
+    """Operations on the solutions of a lab. Each raises LabError for an unknown solution."""
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
 
     async def all(self) -> list[SolutionInfo]:
-        """All of them."""
+        """Return all solutions."""
         return [self._info(each) for each in self._platform.solutions]
 
     async def get(self, id: str) -> SolutionInfo:
-        """The solution of this id."""
+        """Return the solution with this id."""
         return self._info(self._platform.solutions.get(id))
 
     async def find(self, id: str) -> SolutionInfo | None:
-        """As `get`; None where there is none."""
+        """Return the solution with this id, or None if there is none."""
         return await self.get(id) if id in self._platform.context.solutions else None
 
     async def add(self, settings: SolutionSettings) -> SolutionInfo:
-        """Raises SettingsError where the id or domain is taken, a product is unknown or the folder is wrong."""
+        """Add a solution.
+
+        Raises SettingsError if the id or the domain is in use, a product is unknown, or the folder has an error.
+        """
         return self._info(await self._platform.solutions.add(settings))
 
     async def ensure(self, settings: SolutionSettings, replace: bool = False) -> SolutionInfo:
-        """As `add`; one that is there with these very settings stays, with others it is replaced if so asked.
+        """Add a solution, or return the existing one if it has the same settings.
 
-        Raises SettingsError telling how to change it where it has others.
+        replace: replace an existing solution that has other settings. Without it, raises SettingsError that lists the
+        differences and says how to change them.
         """
         if settings.id not in self._platform.context.solutions:
             return await self.add(settings)
@@ -87,9 +92,9 @@ class SolutionsControl:
         return await self.get(settings.id)
 
     async def reload(self, id: str) -> SolutionInfo:
-        """Read the folder of a solution anew, and run its set-up; routes and handlers that were added stay.
+        """Read the folder of a solution again and run its set-up; routes and handlers added from cells stay.
 
-        Raises SettingsError naming file and line, and changes nothing, where the folder is wrong.
+        Raises SettingsError with file and line, and changes nothing, if the folder has an error.
         """
         settings = self._platform.solutions.get(id).settings
         return self._info(await self._platform.solutions.replace(settings, keep=True))
@@ -97,16 +102,16 @@ class SolutionsControl:
     async def route(
         self, id: str, method: str, path: str, lua: str, content_type: str, replace: bool = False
     ) -> None:
-        """Answer `method path` with a Lua script (Solution.route)."""
+        """Answer `method path` with a Lua script: see `Solution.route`."""
         solution = self._platform.solutions.get(id)
         solution.route(method, path, lua=lua, content_type=content_type, replace=replace)
 
     async def on(self, id: str, service: str, event: str, lua: str, replace: bool = False) -> None:
-        """Handle an event with a Lua script (Solution.on)."""
+        """Handle an event with a Lua script: see `Solution.on`."""
         self._platform.solutions.get(id).on(service, event, lua=lua, replace=replace)
 
     async def routes(self, id: str) -> list[RouteInfo]:
-        """Its routes, by path."""
+        """Return the routes of a solution, sorted by path and method."""
         return [
             RouteInfo(method=each.method, path=each.path, content_type=each.content_type, where=each.where)
             for each in sorted(
@@ -115,7 +120,7 @@ class SolutionsControl:
         ]
 
     async def logs(self, id: str) -> list[LogLine]:
-        """What its scripts printed, how each run ended, and warnings, oldest first."""
+        """Return the log of a solution, oldest first: printed lines, warnings and the result of each run."""
         known = self._platform.solutions.get(id).id
         records = self._platform.context.journal.select(actor=known)
         runs = {each.sequence: each.summary for each in records if each.kind == "script"}

@@ -30,7 +30,7 @@ class NoBar:
 
 
 def progress_bar(**options: Any) -> Bar:
-    """Return a progress bar on stderr. options: those of `tqdm.tqdm`."""
+    """Return a progress bar on stderr. options: keyword arguments of `tqdm.tqdm`."""
     try:
         from tqdm import tqdm
     except ModuleNotFoundError:

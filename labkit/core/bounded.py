@@ -19,7 +19,7 @@ def fits(value: object, longest: int, most: int) -> bool:
 
 
 def cut(value: object, longest: int, most: int) -> object:
-    """Return `value` truncated so that it fits; omitted parts are counted. Only what is cut is copied."""
+    """Return `value` truncated so that it fits; omitted parts are counted. Only truncated parts are copied."""
     return _Truncator(longest, most).cut(value, DEEPEST)
 
 
@@ -30,7 +30,7 @@ def cut_text(text: str, longest: int) -> str:
 
 
 def _remaining(value: object, longest: int, left: int, depth: int) -> int:
-    """Return how many of `left` characters remain after `value`; negative where it does not fit."""
+    """Return the number of `left` characters that remain after `value`; negative if it does not fit."""
     exact = type(value)  # nearly always one of these: isinstance of unions would cost more than all the rest
     if exact is dict:
         inner: Iterable[object] = value.values()  # type: ignore[attr-defined]

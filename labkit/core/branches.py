@@ -1,10 +1,9 @@
 """Order of an async function's concurrent service calls.
 
-Where a virtual clock is driven, they run one at a time (`core/turns.py`), and the function's own code runs
-before its next call. Each call is a piece of work with a turn of its own. The function rests while it waits
-only for its calls: it has calls, and nothing is scheduled for its own code (`core/scheduled.py`). Then it is no
-activity, and the next call has its turn. While a function waits for something else (real time, a thread) and
-for no call, it counts as activity.
+While a virtual clock is driven, they run one at a time (`core/turns.py`), and the function's own code runs before its
+next call. Each call is a piece of work with a turn of its own. The function rests while it waits only for its calls: it
+has calls, and nothing is scheduled for its own code (`core/scheduled.py`). Then it is no activity, and the next call
+has its turn. While a function waits only for something else (real time, a thread), it counts as activity.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ class Branches:
     def __init__(self, turns: Turns) -> None:
         self._activity = turns.activity
         turn = current()
-        self._apart = turn is None  # the run of a request or a cell: it waits for no handler
+        self._is_separate = turn is None  # a run for a request or a cell, which waits for no handler
         self._turn = turns.separate().next() if turn is None else turn
         self._own_code = ScheduledCallbacks(on_some=self._wake, on_none=self._rest)
         self._calls = 0
@@ -46,7 +45,7 @@ class Branches:
         self._own_code.__exit__()
         self._over = True
         self._wake()
-        if self._apart:
+        if self._is_separate:
             self._turn.end()
 
     async def call(self, calling: Callable[[], Coroutine[Any, Any, T]]) -> T:

@@ -61,7 +61,7 @@ class KeyPair:
 
 
 def private_key(kind: Kind) -> PrivateKey:
-    """Generate a private key. An RSA key takes a good part of a second."""
+    """Generate a private key. An RSA key takes up to a second."""
     return rsa.generate_private_key(65537, 2048) if kind == "rsa" else ec.generate_private_key(ec.SECP256R1())
 
 

@@ -1,4 +1,4 @@
-"""Seeded random numbers: independent streams, each unaffected by draws from the others."""
+"""Seeded random numbers: independent streams, each unaffected by draws from other streams."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ END = "9999-01-01T00:00:00Z"
 
 LONGEST = 86_400.0  # seconds of one wait of the loop: not every loop accepts infinity
 
-OBSERVED = 1.0  # seconds of real time between two observations of the host's clock
+OBSERVATION_INTERVAL = 1.0  # seconds of real time between two observations of the host's clock
 
 
 class Timer:
@@ -123,7 +123,7 @@ class Clock:
 
     def _schedule_observation(self) -> None:
         if self._report is not None and self._host is not None:
-            self._observer = asyncio.get_running_loop().call_later(OBSERVED, self._observe_host)
+            self._observer = asyncio.get_running_loop().call_later(OBSERVATION_INTERVAL, self._observe_host)
 
     def _observe_host(self) -> None:
         if self._host is None or self._report is None:
@@ -154,12 +154,12 @@ class Clock:
         return int(now * 1_000_000)
 
     def settle_with(self, settle: Callable[[], Awaitable[object]]) -> None:
-        """Wait for `settle()` after each timer that `advance` fires, so that what it woke has run."""
+        """Wait for `settle()` after each timer that `advance` fires, so that the work it started has ended."""
         self._settle = settle
 
     def call_at(self, when: float, callback: Callable[[], object]) -> Timer:
         """Call `callback` on the running loop once lab time has reached `when`. Raises LabError for NaN."""
-        if when != when:  # it compares to nothing, and would put the others out of order
+        if when != when:  # NaN has no order, and would break the heap
             raise LabError("a timer needs a time in Unix seconds, not nan")
         timer = Timer(self, when, callback)
         heapq.heappush(self._timers, (when, next(self._count), timer))
@@ -168,7 +168,7 @@ class Clock:
         return timer
 
     def sweep(self) -> None:
-        """Count a cancelled timer; remove all cancelled ones once they are many."""
+        """Count a cancelled timer, and remove all cancelled timers once there are many."""
         self._cancelled += 1
         if self._cancelled > 100 + len(self._timers) // 2:
             self._timers = [entry for entry in self._timers if entry[2].callback is not None]
@@ -198,7 +198,7 @@ class Clock:
 
     @contextmanager
     def drive(self, driver: str) -> Iterator[None]:
-        """Take exclusive control of this virtual clock within the block, to move it by `step`.
+        """Take exclusive control of this virtual clock within the block, to advance it by `step`.
 
         driver: name of the driver for the errors of other callers. Raises LabError on a running clock, or a
         driven one.
@@ -213,15 +213,14 @@ class Clock:
             self._driver = None
 
     def expect_undriven(self) -> None:
-        """Raise LabError where this clock is driven."""
+        """Raise LabError if this clock is driven."""
         if self._driver is not None:
             raise LabError(f"{self._driver} moves this clock; wait for its end, or stop it first")
 
     def step(self, before: float) -> bool:
-        """Move a driven clock to the next instant with a due timer before `before`, and fire its first timer.
+        """Advance a driven clock to the next timer before `before`, and fire it.
 
-        Return False where there is none: then the clock is moved to `before`. Does not wait for the lab to
-        settle.
+        Return False if there is none: then the clock is advanced to `before`. Does not wait for the lab to settle.
         """
         when = self._next()
         if when >= before:
@@ -282,7 +281,7 @@ class Clock:
         return self._lab
 
     def run(self, rate: float = 1.0) -> None:
-        """Let a stopped clock run on from its present time, at `rate`."""
+        """Run a stopped clock from its present time, at `rate`."""
         if not 0 < rate < math.inf:
             raise LabError(f"a running clock needs a rate above 0, not {rate}")
         self.expect_undriven()
@@ -291,13 +290,13 @@ class Clock:
         self._arm()
 
     def reset(self) -> None:
-        """Set a virtual clock back to its start; a running one runs on. Timers stay."""
+        """Set a virtual clock back to its start; a running clock continues. Timers stay."""
         if not self._rate:
             self._lab = self._start
             self._arm()
 
     def suspend(self) -> None:
-        """Detach from the event loop; timers stay, and time goes on."""
+        """Detach from the event loop. Timers stay, and lab time continues."""
         self._disarm()
         self._stop_observing()
 
@@ -362,7 +361,7 @@ class Clock:
         self._wakeup = None
         try:
             self._fire(self.now())
-        finally:  # also when a callback raised: the others still wait
+        finally:  # also if a callback raised, since other timers still wait
             self._arm()
 
     def _disarm(self) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 
 class Component:
-    """A part of a platform with a life cycle; each step does nothing unless overridden."""
+    """A part of a platform with a life cycle. Each step does nothing unless overridden.
+
+    Components start, resume and recover in a fixed order, and stop, suspend, crash and clear in the reverse order.
+    """
 
     async def start(self) -> None:
         """Start, after the components before it. Raises SettingsError for a setting that cannot work."""
@@ -19,19 +22,19 @@ class Component:
         """Stop, after the components behind it. Durable state stays."""
 
     async def suspend(self) -> None:
-        """Detach from the event loop and end the tasks there; state in memory stays. Those behind it have detached."""
+        """Detach from the event loop and end the tasks there. State in memory stays."""
 
     async def resume(self) -> None:
-        """Attach to the running event loop after `suspend`; those before it have resumed."""
+        """Attach to the running event loop after `suspend`."""
 
     async def crash(self) -> None:
-        """Simulate a power loss: abort all work and lose the state in memory; those behind it have crashed."""
+        """Simulate a power loss: abort all work and lose the state in memory."""
 
     async def recover(self) -> None:
-        """Restart from the stored state after `crash`; those before it have recovered."""
+        """Restart from the stored state after `crash`."""
 
     async def clear(self) -> None:
         """Drop all run-time state, for a reset; the configuration stays."""
 
     async def refill(self) -> None:
-        """Restore what the settings define, after a reset has cleared all components."""
+        """Restore the objects that the settings define, after a reset has cleared all components."""

@@ -1,4 +1,4 @@
-"""Copies of the lab's database, which threads read while the loop goes on.
+"""Copies of the lab's database, which threads read while the event loop continues.
 
 A copy is made in pieces: SQLite's backup runs in a thread, and copies its next pages only when the loop grants
 them, at a moment without a transaction. So the loop is blocked for one piece at a time, and a copy contains
@@ -18,7 +18,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-PIECE = 128  # pages that are copied while the loop is blocked: about 0.2 ms
+PIECE = 128  # pages that are copied at once, which blocks the loop for about 0.2 ms
 GROWTH = 4  # factor of a piece for each restart of the backup
 PATIENCE = 5.0  # seconds of real time in which a stopped copy releases the database
 
@@ -28,14 +28,14 @@ class StoppedError(Exception):
 
 
 class _BegunAnewError(Exception):
-    """Raised in the thread of a copy where a write has restarted its backup."""
+    """Raised in the thread of a copy when a write has restarted its backup."""
 
 
 class Copy:
     """A copy of a database in a thread of its own, used for one function at a time.
 
-    in_memory: otherwise it is a temporary file without a name, of which a small part is in memory. version: of
-    the data that it contains; None until it is filled.
+    in_memory: whether the copy is in memory; otherwise it is an unnamed temporary file, with a small cache in memory.
+    version: of the data that it contains; None until it is filled.
     """
 
     def __init__(self, in_memory: bool) -> None:
@@ -119,7 +119,7 @@ class Copy:
 async def in_thread(function: Callable[[], T]) -> T:
     """Return the result of a function that runs in a daemon thread of its own.
 
-    Where the caller is cancelled, the function runs on.
+    The function continues after its caller is cancelled.
     """
     loop = asyncio.get_running_loop()
     result: asyncio.Future[T] = loop.create_future()

@@ -62,7 +62,7 @@ class LabError(LabkitError):
 
 
 class StorageError(LabkitError):
-    """The data file cannot be used. status: 507 where it is out of room, so that nothing was stored; 500 for damage."""
+    """The data file cannot be used. status: 507 if the disk is full, so that nothing was stored; 500 for damage."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)

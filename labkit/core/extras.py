@@ -21,7 +21,7 @@ def needs(extra: str) -> Iterator[None]:
 def check_installed(extra: str, use: str, *modules: str) -> None:
     """Raise LabError where modules of an extra are not installed, before any work begins with them.
 
-    use: the words before their names, such as "a dashboard takes".
+    use: beginning of the error message, before the names of the modules, such as "a dashboard takes".
     """
     lacking = [name for name in modules if find_spec(name) is None]
     if lacking:

@@ -1,7 +1,7 @@
 """Counts of the requests that wait for lab time or for another client's write, by actor.
 
-Waiting requests are no activity, so the lab counts as settled. From these counts the driver of a virtual clock
-learns that a request will not be answered before time moves or a client writes.
+Waiting requests do not count as activity, so that the lab counts as settled. The driver of a virtual clock uses these
+counts to find out that a request will not be answered before the time advances or a client writes.
 """
 
 from __future__ import annotations

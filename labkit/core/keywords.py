@@ -34,10 +34,10 @@ class Doc:
 
 
 def shows_keywords(keywords: type, model: type) -> Callable[[F], F]:
-    """Return a decorator of a function whose last parameter is `**x: Unpack[keywords]`.
+    """Return a decorator that shows the keywords of a function whose last parameter is `**x: Unpack[keywords]`.
 
-    Its signature gets each keyword, with the default of a dataclass, else None. Its docstring gets the list of those
-    arguments that `model` describes.
+    The function's signature gets each keyword, with its default in a dataclass `model`, else None. Its docstring gets a
+    list of the arguments that `model` describes by `Doc`.
     """
     defaults = {each.name: each.default for each in fields(model)} if is_dataclass(model) else {}
     described = descriptions(model)

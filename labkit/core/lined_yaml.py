@@ -11,12 +11,12 @@ import yaml
 from labkit.core.errors import SettingsError
 
 NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
-LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml takes a tenth of the time
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml needs a tenth of the time
 LARGEST = 16 * 1024 * 1024  # bytes of a file
-MOST_NODES = 200_000  # values and keys, an alias counted as all that it repeats
-DEEPEST = 200  # lists and tables within each other
+MOST_NODES = 200_000  # values and keys, with all aliases expanded
+DEEPEST = 200  # levels of nested lists and tables
 MOST_KEY_CHARACTERS = 32_000_000  # of the paths of all keys together
-LONGEST_NUMBER = 1000  # characters: numbers in base 60 (with colons) take quadratic time
+LONGEST_NUMBER = 1000  # characters: parsing a number in base 60 (with colons) takes quadratic time
 
 
 def read_yaml(file: Path) -> tuple[Any, dict[str, int]]:
@@ -54,7 +54,7 @@ def read_yaml(file: Path) -> tuple[Any, dict[str, int]]:
 
 
 class _TooLarge(Exception):
-    """Raised for a document that would take too much time or memory. The text is the end of the error message."""
+    """Raised for a document that would need too much time or memory. The text is the end of the error message."""
 
 
 def _check_events(text: str) -> None:

@@ -6,11 +6,11 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-MAX_MARKS = 1000  # marks
+MAX_MARKS = 1000  # marks kept; the oldest are removed
 
 
 class Mark(NamedTuple):
-    """One change. time: lab time in Unix seconds; kind: `restart`, `fault` or `release`."""
+    """A change of the lab. time: lab time in Unix seconds; kind: `restart`, `fault` or `release`; text: description."""
 
     time: float
     kind: str

@@ -1,7 +1,7 @@
 """Nesting depth of calls from one solution to another, on the loop and in threads.
 
-Code within a call must never wait for a resource that a run above it keeps (a thread, a turn): it would
-deadlock.
+Code within a call must never wait for a resource (a thread, a turn) that one of its callers keeps, since that would be
+a deadlock.
 """
 
 from __future__ import annotations

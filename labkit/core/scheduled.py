@@ -94,7 +94,9 @@ class _CountingCallSoon:
         if counted is not None:
             counted.begin()
         handle = self._schedule(callback, *args, context=context)
-        if counted is not None:  # right behind: a loop keeps the order, and skips cancelled callbacks
+        if (
+            counted is not None
+        ):  # scheduled right behind: a loop keeps the order, and skips cancelled callbacks
             self._schedule(counted.end, context=self._context)
         return handle
 

@@ -1,6 +1,6 @@
-"""SELECTs of users: short ones on the lab's own connection, long ones in a thread on a copy of the data.
+"""Execution of users' SELECTs: short ones on the lab's own connection, long ones in a thread on a copy of the data.
 
-They only read, show no secrets, and are bounded in time and in the size of the result.
+They only read, show no secrets, and are limited in time and in the size of the result.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from labkit.core.slots import Slots
 SHORT = 0.01  # seconds of real time that a SELECT may block the loop, before it is restarted on a copy
 SHORT_VALUE = 65_536  # bytes of a value that the loop computes: a single large one may take seconds
 SMALL = 2000  # pages of a database that is small enough to count all its rows within SHORT
-STEPS = 500  # of SQLite's, between two checks of the time: some 20 µs
+STEPS = 500  # steps of SQLite between two checks of the time: some 20 µs
 LONG_STEPS = 50_000
 AT_ONCE = 4  # long SELECTs, each with a copy of its own
 ROWS = 1000  # rows fetched at once
@@ -39,7 +39,7 @@ _RAW = frozenset(
 
 
 class Selected(NamedTuple):
-    """Columns and rows of a SELECT; hidden: the columns, as `table.column`, that count as NULL in it."""
+    """Result of a SELECT. hidden: the secret columns, as `table.column`, that read as NULL in it."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
@@ -47,7 +47,7 @@ class Selected(NamedTuple):
 
 
 class SelectLimits(NamedTuple):
-    """Bounds of one SELECT: seconds of real time, and bytes of its result in memory; named as in the settings."""
+    """Limits of one SELECT, named as in the settings. sql: seconds of real time; sql_size: bytes of the result."""
 
     seconds: float = 30.0
     size: int = 2**30
@@ -73,10 +73,10 @@ class Query:
     def run(
         self, raw: sqlite3.Connection, ended: Callable[[], bool], steps: int, *, counts: bool = True
     ) -> Selected:
-        """Return the result; `ended` is called after every `steps` steps of SQLite, and returns whether to abort.
+        """Run the query on a connection, and return the result.
 
-        counts: whether it may count all rows of a table. Raises LabError for an invalid query, TooLongError
-        where it was aborted.
+        ended: called after every `steps` steps of SQLite, returns whether to abort; counts: whether the query may count
+        all rows of a table. Raises LabError for an invalid query, TooLongError if it was aborted.
         """
         self._hidden.clear()
         raw.set_authorizer(self._permit)
@@ -109,7 +109,7 @@ class Query:
             raw.set_authorizer(None)
 
     def _counts_rows(self, raw: sqlite3.Connection) -> bool:
-        """Return whether it counts all rows of a table: one step of SQLite, which no timeout interrupts."""
+        """Return whether the query counts all rows of a table: one step of SQLite, which no timeout can interrupt."""
         return any(row[1] == "Count" for row in raw.execute(f"EXPLAIN {self._text}"))
 
     def _fetch(self, cursor: sqlite3.Cursor) -> Selected:
@@ -138,10 +138,10 @@ class Query:
 
 
 class Selects:
-    """Runs SELECTs on a connection that the loop owns, or on copies of its data.
+    """Executor of SELECTs, on a connection that the event loop owns or on copies of its data.
 
-    in_memory: whether copies are in memory. secret: columns, as table and column, that count as NULL.
-    when_committed: calls a function on the loop, at the next moment without a transaction.
+    in_memory: whether copies are in memory. secret: columns, as table and column, that read as NULL.
+    when_committed: calls a function on the loop, at the next moment without an open transaction.
     """
 
     def __init__(
@@ -161,14 +161,14 @@ class Selects:
         self._slots = Slots(AT_ONCE)
         self._used: set[Copy] = set()
         self._closed = False
-        self.idle: Copy | None = None  # the last used one, while the data has not changed since
+        self.idle: Copy | None = None  # the last used copy, until the data changes
 
     def query(self, text: str) -> Query:
-        """Return a SELECT that may be run. Raises LabError for one that is refused by its text alone."""
+        """Return the query of a text. Raises LabError for a text that can be refused without running it."""
         return Query(text, self._secret, self._limits.size)
 
     def run_short(self, query: Query) -> Selected:
-        """Run a SELECT on the connection. Raises TooLongError where that takes too long, LabError where it fails."""
+        """Run a SELECT on the connection. Raises TooLongError if it takes too long, LabError if it fails."""
         until = time.monotonic() + SHORT
         longest = self._raw.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, SHORT_VALUE)
         try:
@@ -178,9 +178,9 @@ class Selects:
             self._raw.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, longest)
 
     async def run_long(self, query: Query) -> Selected:
-        """Run a SELECT on a copy, in a thread, which ends with its caller.
+        """Run a SELECT on a copy in a thread. Cancelling the caller aborts it.
 
-        Raises LabError where it fails or takes too long.
+        Raises LabError if it fails or takes too long.
         """
         if not self._slots.acquire():
             try:
@@ -195,7 +195,7 @@ class Selects:
             self._slots.release()
 
     def drop(self) -> None:
-        """Drop the idle copy: the data has changed."""
+        """Drop the idle copy, after a change of the data."""
         idle, self.idle = self.idle, None
         if idle is not None:
             idle.close()
@@ -245,7 +245,7 @@ class Selects:
                 copy.stop()
 
     def _copy(self) -> Copy:
-        """Return the idle copy, where the data has not changed since; otherwise a new one, yet to be filled."""
+        """Return the idle copy if the data has not changed since, otherwise a new one, which has to be filled."""
         if self._closed:
             raise LabError("the lab is closed")
         copy, self.idle = self.idle, None
@@ -258,7 +258,7 @@ class Selects:
         return made
 
     def _used_copy(self, copy: Copy) -> None:
-        """Keep the copy of a thread that has ended, if it is still up to date; otherwise close it."""
+        """Keep a copy whose thread has ended, if it is still up to date; otherwise close it."""
         self._used.discard(copy)
         if self._closed or copy.stopped or copy.version != self._raw.total_changes or self.idle is not None:
             copy.close()

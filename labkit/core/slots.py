@@ -1,4 +1,4 @@
-"""A limit of concurrent work."""
+"""Limit on the number of concurrent runs."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from labkit.core import time_limits
 
 
 class Slots:
-    """A FIFO semaphore that costs less than asyncio's where a slot is free.
+    """A FIFO semaphore that costs less than asyncio's when a slot is free.
 
-    aside: context in which a caller waits for others to end.
+    while_waiting: context manager within which a caller waits for a free slot.
     """
 
     def __init__(
-        self, count: int, aside: Callable[[], AbstractAsyncContextManager[object]] = nullcontext
+        self, count: int, while_waiting: Callable[[], AbstractAsyncContextManager[object]] = nullcontext
     ) -> None:
         self._free = count
-        self._aside = aside
+        self._while_waiting = while_waiting
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     def acquire(self) -> bool:
-        """Acquire a slot, to be released; return False where none is free: then `wait`."""
+        """Acquire a slot, and return True; return False if none is free. Then use `wait`."""
         if not self._free:
             return False
         self._free -= 1
         return True
 
     async def wait(self) -> None:
-        """Return once a slot is acquired."""
+        """Wait for a slot, and acquire it."""
         slot: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(slot)
         try:
             with time_limits.paused():
-                async with self._aside():
+                async with self._while_waiting():
                     await slot
         except BaseException:
-            if slot.done() and not slot.cancelled():  # it got a slot all the same
+            if slot.done() and not slot.cancelled():  # cancelled after it was given a slot
                 self.release()
             raise
 

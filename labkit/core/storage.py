@@ -46,7 +46,7 @@ def path_of(url: str | Path | None) -> Path | None:
 
 
 def storage_error(path: Path, error: BaseException) -> StorageError | None:
-    """Return the StorageError that an exception means for the data file; None for an unrelated exception."""
+    """Return an exception about the data file as StorageError; None for an unrelated exception."""
     error = getattr(error, "orig", error)  # below SQLAlchemy's own
     code = getattr(error, "sqlite_errorcode", None)
     if not isinstance(code, int):

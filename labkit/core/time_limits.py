@@ -13,9 +13,9 @@ _CURRENT: ContextVar[TimeLimit | None] = ContextVar("time limit", default=None)
 
 
 class TimeLimit:
-    """Cancels the work within it, and raises TimeoutError, after `seconds` of real time.
+    """Context manager that cancels the code in its block, and raises TimeoutError, after `seconds` of real time.
 
-    Within another one (a handler that another solution's handler calls), both count, and both pause together.
+    Within the block of another limit (a handler that another solution's handler calls), both run and pause together.
     """
 
     __slots__ = ("_left", "_loop", "_outer", "_pauses", "_timeout", "_token")
@@ -28,12 +28,12 @@ class TimeLimit:
 
     @property
     def expired(self) -> bool:
-        """Whether its time is over, or that of an outer limit."""
+        """Whether the time of this limit, or of an outer one, is over."""
         return self._timeout.expired() or (self._outer is not None and self._outer.expired)
 
     @property
     def over(self) -> bool:
-        """Whether its own time is over."""
+        """Whether the time of this limit is over."""
         return self._timeout.expired()
 
     async def __aenter__(self) -> Self:

@@ -7,7 +7,7 @@ Concurrent work that it begins (notified subscribers, calls of an async function
 branches of its turn, before any later turn.
 
 A delayed handler resumes without waiting for a turn: a virtual clock fires one timer at a time, when all other
-work has settled. A handler that waits for another one by other means than the platform's waits for ever.
+work has settled. A handler that waits for another one by means outside of the platform would wait for ever.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ T = TypeVar("T")
 
 
 class Turn:
-    """The turn of one handler, or of one branch of its work; code that runs on its behalf finds it by `current`.
+    """The turn of one handler, or of one branch of its work. Code that runs on its behalf gets it from `current`.
 
-    number: its place in the order; that of a branch begins with the number of its parent.
+    number: position in the order of turns; the number of a branch begins with its parent's number.
     """
 
-    __slots__ = ("_coming", "_mine", "_over", "_turns", "number")
+    __slots__ = ("_admission", "_is_running", "_over", "_turns", "number")
 
     def __init__(self, turns: Turns, number: tuple[int, ...]) -> None:
         self.number = number
         self._turns = turns
-        self._mine = self._over = False
-        self._coming: asyncio.Future[None] | None = None
+        self._is_running = self._over = False
+        self._admission: asyncio.Future[None] | None = None
 
     def branch(self) -> Turn:
         """Return a new branch: after this turn and its existing branches, before all later turns."""
@@ -48,37 +48,37 @@ class Turn:
     @property
     def is_waiting(self) -> bool:
         """Whether the turn is in the queue."""
-        return self._coming is not None and not self._coming.done()
+        return self._admission is not None and not self._admission.done()
 
     def enqueue(self) -> None:
         """Enter the queue; `wait` has to follow, or `end`."""
-        if self._mine or self._turns.is_free:
+        if self._is_running or self._turns.is_free:
             self.resume()
         elif not self.is_waiting:
-            self._coming = asyncio.get_running_loop().create_future()
+            self._admission = asyncio.get_running_loop().create_future()
             self._turns.add_to_queue(self)
             self._turns.start_next()  # all turns before it may have been cancelled
 
     async def wait(self) -> None:
         """Return when it is this turn, after `enqueue`."""
-        if (coming := self._coming) is not None:
+        if (admission := self._admission) is not None:
             with time_limits.paused():
-                await coming
-            if self._coming is coming:
-                self._coming = None
+                await admission
+            if self._admission is admission:
+                self._admission = None
 
     def resume(self) -> None:
         """Run from now on, concurrently with other running turns."""
-        if not (self._mine or self._over):
-            self._mine = True
+        if not (self._is_running or self._over):
+            self._is_running = True
             self._turns.working += 1
-        if self._coming is not None and not self._coming.done():
-            self._coming.set_result(None)
+        if self._admission is not None and not self._admission.done():
+            self._admission.set_result(None)
 
     def release(self) -> None:
-        """Let other turns run; no effect where they may already."""
-        if self._mine:
-            self._mine = False
+        """Let other turns run. No effect if this turn is not running."""
+        if self._is_running:
+            self._is_running = False
             self._turns.working -= 1
             self._turns.start_next()
 
@@ -90,26 +90,26 @@ class Turn:
 
 
 class Turns:
-    """The turns of a lab.
+    """Scheduler of a lab's turns.
 
-    working: number of running turns; on a driven clock one, plus those resumed after a delay; activity: the
-    count of pending work that they belong to.
+    working: number of running turns; on a driven clock at most one, plus turns resumed after a delay; activity: the
+    count of pending work that the turns belong to.
     """
 
     def __init__(self, clock: Clock, activity: Activity) -> None:
         self.working = 0
         self.activity = activity
         self._clock = clock
-        self._line: list[tuple[tuple[int, ...], int, Turn]] = []
+        self._queue: list[tuple[tuple[int, ...], int, Turn]] = []
         self._numbers = itertools.count()
 
     @property
     def is_free(self) -> bool:
         """Whether a new turn may run at once."""
-        return not (self.working or self._line) or not self._clock.driven
+        return not (self.working or self._queue) or not self._clock.driven
 
     def next(self, of: tuple[int, ...] = ()) -> Turn:
-        """Return a turn after all others, or after all branches of a number; it has yet to `enqueue`."""
+        """Return a new turn after all others, or after all branches of turn number `of`. Call its `enqueue` next."""
         return Turn(self, (*of, next(self._numbers)))
 
     def separate(self) -> Turns:
@@ -118,18 +118,18 @@ class Turns:
 
     def add_to_queue(self, turn: Turn) -> None:
         """Add a turn to the queue."""
-        heapq.heappush(self._line, (turn.number, next(self._numbers), turn))
+        heapq.heappush(self._queue, (turn.number, next(self._numbers), turn))
 
     def start_next(self) -> None:
-        """Start the first waiting turn, where none runs; on a clock that is no longer driven, start all."""
-        while self._line and not (self.working and self._clock.driven):
-            *_, turn = heapq.heappop(self._line)
+        """Start the first waiting turn if none is running; on a clock that is no longer driven, start all."""
+        while self._queue and not (self.working and self._clock.driven):
+            *_, turn = heapq.heappop(self._queue)
             if turn.is_waiting:
                 turn.resume()
 
     @asynccontextmanager
-    async def aside(self) -> AsyncIterator[None]:
-        """Release the turn within the block, while the caller waits for others: it is no activity meanwhile."""
+    async def released(self) -> AsyncIterator[None]:
+        """Release the caller's turn within the block, in which it waits for other runs; it is no activity meanwhile."""
         turn = current()
         self.activity.end()
         if turn is not None:
@@ -145,7 +145,7 @@ class Turns:
     async def gather(self, works: Sequence[Callable[[], Coroutine[Any, Any, T]]]) -> list[T]:
         """Run functions as branches and return their results in order.
 
-        They run concurrently, or in turn where the caller has a turn. Each counts as pending work until it
+        They run concurrently, or one at a time if the caller has a turn. Each counts as pending work until it
         ends. Raises the first exception.
         """
         turn = current()
@@ -173,7 +173,7 @@ async def _branch(turn: Turn, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         turn.end()
 
 
-_CURRENT: ContextVar[Turn | None] = ContextVar("turn", default=None)
+_CURRENT: ContextVar[Turn | None] = ContextVar("reverse", default=None)
 
 
 @contextmanager

@@ -1,1 +1,1 @@
-"""Tools for those who work on labkit itself, in a checkout: `python -m labkit.dev`. The wheel does not carry them."""
+"""Tools for developers of labkit itself, in a checkout: `python -m labkit.dev`. The wheel does not contain them."""

@@ -29,7 +29,7 @@ def new(kind: str, name: str) -> None:
     part     AREA/NAME: requirements, checks and mutants of a part of the documents
     fault    NAME in lower_case: a kind of fault of virtual devices
 
-    What is written works, and passes `make lint` and its own tests: edit it step by step. Nothing is written where a
+    The new files work, and pass `make lint` and their own tests: edit them step by step. Nothing is written where a
     file exists already, or NAME cannot be used.
     """
     try:

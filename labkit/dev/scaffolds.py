@@ -1,8 +1,8 @@
-"""Scaffolds: files that begin a new service, host, conformance part or fault kind, and the lines that register it.
+"""Scaffolds: initial files of a new service, host, conformance part or fault kind, and the lines that register it.
 
-A template stands in `templates/KIND/`, in a folder tree like that of the checkout. In its texts and paths `$name`,
-`$Name` and `$NAME` stand for the new name in lower_case, CamelCase and capitals; `.txt` at the end of a file's name is
-left out.
+The templates are in `templates/KIND/`, in a folder tree like the checkout's. In their texts and paths `$name`, `$Name`
+and `$NAME` are replaced by the new name in lower_case, CamelCase and capitals; the suffix `.txt` is removed from file
+names.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ REQUIREMENT = re.compile(r'^id = "([A-Z]+)-', re.MULTILINE)
 
 
 class ScaffoldError(Exception):
-    """The new files cannot be written. The text says why, and what was expected."""
+    """The files of a scaffold cannot be written. The text gives the reason and what was expected."""
 
 
 @dataclass(frozen=True, slots=True)
 class InsertedLine:
     """A line that registers the new thing, for a file of the checkout.
 
-    above: the new line is put above the last line that begins with this text; taken: a text in the file that means
+    above: the new line is inserted above the last line that begins with this text; taken: a text in the file that shows
     that the name is in use.
     """
 
@@ -42,7 +42,10 @@ class InsertedLine:
     taken: str = ""
 
     def apply(self, text: str, names: Mapping[str, str]) -> str:
-        """Return the file's text with the line in it. Raises ScaffoldError where there is no place for it."""
+        """Return the file's text with the line inserted.
+
+        Raises ScaffoldError if the name is in use, or no line begins with `above`.
+        """
         line, taken = (Template(each).substitute(names) for each in (self.line, self.taken))
         lines = text.splitlines()
         if line in lines or (taken and taken in text):
@@ -81,7 +84,7 @@ def _area_and_name(name: str) -> dict[str, str]:
 
 
 def _prefix(area: str) -> str:
-    """How the ids of an area's requirements begin: `DEV` for `device`; of a new area, its name in capitals."""
+    """Return the prefix of an area's requirement ids: `DEV` for `device`; for a new area, its name in capitals."""
     for file in sorted(CONFORMANCE.glob(f"{area}/*/requirements.toml")):
         if found := REQUIREMENT.search(file.read_text()):
             return found[1]
@@ -90,7 +93,11 @@ def _prefix(area: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Scaffold:
-    """A kind of thing that can be begun. names: reads the name as given, for the templates; raises ScaffoldError."""
+    """A kind of scaffold.
+
+    names: converts the given name to the variables of the templates, or raises ScaffoldError; registrations: lines for
+    existing files; next_step: instruction for the user.
+    """
 
     names: Callable[[str], dict[str, str]]
     registrations: tuple[InsertedLine, ...]
@@ -146,9 +153,9 @@ SCAFFOLDS: Mapping[str, Scaffold] = {
 
 
 def write(checkout: Path, kind: str, name: str) -> list[Path]:
-    """Write the files of a scaffold, or none. Returns their paths below the checkout, the registering ones last.
+    """Write all files of a scaffold, and register it. Returns the paths of new, then of changed files in the checkout.
 
-    Raises ScaffoldError where the name cannot be used, the folder is no checkout, or a file exists already.
+    Raises ScaffoldError, and writes nothing, if the name is invalid, the folder is no checkout, or a file exists.
     """
     scaffold = SCAFFOLDS[kind]
     names = scaffold.names(name)
@@ -159,7 +166,7 @@ def write(checkout: Path, kind: str, name: str) -> list[Path]:
         if (checkout / path).exists():
             if path.name != "__init__.py":
                 raise ScaffoldError(f"{path} exists already")
-            del files[path]  # of an area that is there
+            del files[path]  # belongs to an existing area
     texts: dict[Path, str] = {}
     for each in scaffold.registrations:
         path = Path(each.file)
@@ -172,14 +179,14 @@ def write(checkout: Path, kind: str, name: str) -> list[Path]:
 
 
 def _format(checkout: Path, paths: Iterable[Path]) -> None:
-    """Have ruff sort imports and break lines, which depends on the length of a name."""
+    """Sort imports and break lines with ruff, since both depend on the new name."""
     code = [str(path) for path in paths if path.suffix == ".py"]
     for command in (["check", "-q", "--fix", "--select", "I"], ["format", "-q"]):
         subprocess.run([sys.executable, "-m", "ruff", *command, *code], cwd=checkout, check=True)
 
 
 def _rendered(kind: str, names: Mapping[str, str]) -> dict[Path, str]:
-    """The texts of a kind's templates, by path below the checkout."""
+    """Return the rendered templates of a kind, by path in the checkout."""
     files: dict[Path, str] = {}
 
     def render(folder: Traversable, path: Path) -> None:

@@ -108,7 +108,7 @@ async def verify_credential(exchange: Exchange, registry: Registry, credential: 
     if device is None:
         raise unauthorized(exchange, "credentials are not valid")
     exchange.identify(device.identity)
-    exchange.hold = registry.hold(device)  # before anything is awaited: no change is missed
+    exchange.authorization = registry.begin_request(device)  # before anything is awaited: no change is missed
     if device.locked:
         raise unauthorized(exchange, "this device is locked")
     if not settings.self_registration and not device.whitelisted:
@@ -119,7 +119,7 @@ async def verify_credential(exchange: Exchange, registry: Registry, credential: 
 
 def require_still_authenticated(exchange: Exchange) -> None:
     """Raise HttpError 401 where, since `authenticate`, the credential was replaced, or the device locked or removed."""
-    if exchange.hold is not None and exchange.hold.revoked:
+    if exchange.authorization is not None and exchange.authorization.revoked:
         raise unauthorized(exchange, REVOKED)
 
 

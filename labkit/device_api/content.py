@@ -69,12 +69,12 @@ async def _send(exchange: Exchange, devices: Devices, device: DeviceRecord, item
             start = end + 1
 
     require_still_authenticated(exchange)
-    if exchange.hold is not None and exchange.request.transport is not None:
-        exchange.hold.end = exchange.request.transport.abort
+    if exchange.authorization is not None and exchange.request.transport is not None:
+        exchange.authorization.end = exchange.request.transport.abort
     status = 200 if part is None else exchange.context.wire.range_status
     response = Download(status, exchange.context.wire.download_framing, last - first + 1, headers)
     if (faults := exchange.context.faults.requests) is not None:  # the last moment to change it
-        changed = await faults.after(exchange, response)
+        changed = await faults.change_answer(exchange, response)
         if not isinstance(changed, Download):
             return changed
     return await response.send(exchange.request, pieces())

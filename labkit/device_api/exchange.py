@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from labkit.context import Context
 from labkit.device_api import forms
 from labkit.devices.products import PlatformProduct
-from labkit.devices.registry import Hold, Registry
+from labkit.devices.registry import Registry, RequestAuthorization
 from labkit.http.bodies import read_body
 from labkit.http.error import HttpError
 from labkit.http.sites import LEFT, SiteExchange
@@ -24,20 +24,21 @@ CHARSET = re.compile(r';\s*charset\s*=\s*"?([^";\s]*)"?', re.IGNORECASE)
 class Exchange(SiteExchange):
     """Request to a product; its query and body are parsed when an endpoint needs them.
 
-    hold: set once the device is known; `hold.revoked` tells that the presented credential is no longer valid.
+    authorization: set once the device is known; `authorization.revoked` reports that the presented credential is no
+    longer valid.
     """
 
     context: Context
     product: PlatformProduct
     registry: Registry
-    hold: Hold | None = None
+    authorization: RequestAuthorization | None = None
 
     @property
     def cancel_reason(self) -> str:
-        return REVOKED if self.hold is not None and self.hold.revoked else LEFT
+        return REVOKED if self.authorization is not None and self.authorization.revoked else LEFT
 
     def end(self) -> None:
-        self.registry.release(self.hold)
+        self.registry.end_request(self.authorization)
         self.context.journal.end(self.record or self.identify())
 
     def add_not_stored(self, pairs: Iterable[tuple[str, str]]) -> None:

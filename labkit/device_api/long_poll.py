@@ -48,8 +48,8 @@ async def wait(exchange: Exchange, devices: Devices, device: DeviceRecord, alias
     if since is not None and isinstance(deliveries, PollDeliveries):
         last = deliveries.last_number(key, since)
     poll = devices.polls.open(key, since, last)
-    if exchange.hold is not None:
-        exchange.hold.end = partial(devices.polls.end, poll)
+    if exchange.authorization is not None:
+        exchange.authorization.end = partial(devices.polls.end, poll)
     try:
         found = None
         if aliases[0] in exchange.product.settings.resources:

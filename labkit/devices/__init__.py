@@ -5,5 +5,5 @@ identities   validation of identities by a product's format
 registry     devices: whitelisted, provisioned, locked; their credentials
 content      files that devices download
 state        datapoints: the value of each alias over time
-polls        requests that wait for the next datapoint
+polls        long polls, which wait for the next datapoint
 """

@@ -1,4 +1,4 @@
-"""Operations of the cloud on the devices of a product: management of identities, and of their state."""
+"""Operations of solutions (the cloud) on the devices of a product: management of identities, and of their state."""
 
 from __future__ import annotations
 

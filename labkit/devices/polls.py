@@ -45,10 +45,10 @@ from labkit.devices.state import AnswerCondition, State, Stored
 
 @dataclass(eq=False, slots=True)
 class Poll:
-    """One waiting request.
+    """A waiting long poll.
 
-    since: the time to wait from (Unix seconds); live: the request named none, so it is that of its arrival;
-    last: the number of the value of that second that was last sent on its connection, if any.
+    since: the second (Unix) after which a datapoint answers; live: whether the request named no time, so that `since`
+    is the time of its arrival; last: number of the value of that second that was last sent on its connection, if any.
     """
 
     key: Key
@@ -67,7 +67,7 @@ class Poll:
         return f"{product}/{identity}"
 
     def is_answered_by(self, fresh: Stored, written: bool) -> bool:
-        """Return whether a datapoint that was stored just now answers. written: at its own time, not recorded."""
+        """Return whether a newly stored datapoint answers the poll. written: by a write, not with a recorded time."""
         if self.live and written:
             return True
         timestamp = fresh.point.timestamp
@@ -77,7 +77,7 @@ class Poll:
 
 
 class Polls:
-    """All waiting requests. Waiting is no activity: the lab counts as settled."""
+    """All waiting long polls. Waiting is no activity: the lab counts as settled."""
 
     def __init__(self, clock: Clock, activity: Activity, holding: Holding, state: State) -> None:
         self._clock = clock

@@ -79,7 +79,7 @@ class DeviceRecord:
 
 
 @dataclass(eq=False, slots=True)
-class Hold:
+class RequestAuthorization:
     """The authorization of a device's request in progress.
 
     revoked: whether the credential is no longer valid. end: called once when it is revoked.
@@ -117,7 +117,7 @@ class Registry:
         self._identifiers = identifiers
         self._by_digest: dict[tuple[str, bytes], DeviceRecord] = {}
         self._digests: dict[tuple[str, str], bytes] = {}  # of the devices in `_by_digest`, by identity
-        self._holds: dict[tuple[str, str], set[Hold]] = {}
+        self._authorizations: dict[tuple[str, str], set[RequestAuthorization]] = {}
         self._changes = 0
 
     async def find(self, product: str, identity: str) -> DeviceRecord | None:
@@ -162,29 +162,29 @@ class Registry:
                 self._keep(device, changes)
         return device if device is not None and device.proves(digest) else None
 
-    def hold(self, device: DeviceRecord) -> Hold:
+    def begin_request(self, device: DeviceRecord) -> RequestAuthorization:
         """Return the authorization of a request, which is revoked when the credential or the device changes.
 
         Call it before any await since the device was looked up, and `release` it at the end.
         """
-        hold = Hold(device)
-        self._holds.setdefault((device.product, device.identity), set()).add(hold)
-        return hold
+        authorization = RequestAuthorization(device)
+        self._authorizations.setdefault((device.product, device.identity), set()).add(authorization)
+        return authorization
 
-    def release(self, hold: Hold | None) -> None:
+    def end_request(self, authorization: RequestAuthorization | None) -> None:
         """Release the authorization of a request that has ended; no effect where it was released or revoked."""
-        if hold is None:
+        if authorization is None:
             return
-        key = hold.device.product, hold.device.identity
-        holds = self._holds.get(key)
-        if holds is not None:
-            holds.discard(hold)
-            if not holds:
-                del self._holds[key]
+        key = authorization.device.product, authorization.device.identity
+        authorizations = self._authorizations.get(key)
+        if authorizations is not None:
+            authorizations.discard(authorization)
+            if not authorizations:
+                del self._authorizations[key]
 
     def _revoke(self, product: str, identity: str) -> None:
-        for hold in self._holds.pop((product, identity), ()):
-            hold.revoke()
+        for authorization in self._authorizations.pop((product, identity), ()):
+            authorization.revoke()
 
     async def all(self, product: str) -> list[DeviceRecord]:
         """Return the devices of a product, sorted by identity."""
@@ -333,7 +333,7 @@ class Registry:
         self._changes += 1
         self._by_digest.clear()
         self._digests.clear()
-        for key in list(self._holds):
+        for key in list(self._authorizations):
             self._revoke(*key)
 
     def _keep(self, device: DeviceRecord | None, changes: int) -> None:

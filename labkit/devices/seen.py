@@ -6,11 +6,11 @@ Key = tuple[str, str, str]  # product, identity, alias
 Mark = tuple[str, str, str, int, int]  # key, timestamp, number of the value
 
 MOST_MARKS = 100  # kept in memory for one alias
-MOST_ANSWERS = 5  # to polls that named the value's own second; after the last of them it counts as seen
+MOST_ANSWERS = 5  # answers to polls that named the value's own second, after which the value counts as seen
 
 
 class SeenValues:
-    """Marks of the values that count as seen, and of others the answers so far to polls that named their own second.
+    """Marks of the values that count as seen; and of other values, counts of the answers to polls for their second.
 
     Marks stay in memory until their alias is written next, there are MOST_MARKS of it, or the lab stops: a mark is not
     worth a commit. A crash forgets those in memory and all counts; a value may then answer once more.

@@ -40,7 +40,7 @@ STORE = (
     "INSERT OR REPLACE INTO datapoint "
     f"(product, identity, alias, timestamp, value, received, number, delivered) VALUES {ROW}"
 )
-FEW = 8  # datapoints that one statement stores
+FEW = 8  # datapoints that one statement can store
 STORE_FEW = tuple(STORE + f", {ROW}" * (count - 1) for count in range(1, FEW + 1))  # by their count less one
 LATEST = f"SELECT value, timestamp, number, received FROM datapoint WHERE {RESOURCE} ORDER BY timestamp DESC LIMIT 1"
 # Where the latest one was recorded ahead: its rank is `received`, and others of that rank are not earlier.

@@ -27,7 +27,7 @@ async def respond(context: Context, site: Site[Any], connection: Connection, req
     try:
         try:
             if (faults := context.faults.requests) is not None:
-                await faults.given(exchange, context.settings.guard.body)
+                await faults.change_request(exchange, context.settings.guard.body)
             answer: Answer = await site.answer(exchange)
         except HttpError as refusal:
             exchange.add_detail(reason=refusal.reason)
@@ -40,7 +40,7 @@ async def respond(context: Context, site: Site[Any], connection: Connection, req
         if not isinstance(answer, Reply):
             site.complete(exchange, answer)
         if (faults := context.faults.requests) is not None:
-            answer = await faults.after(exchange, as_response(answer))
+            answer = await faults.change_answer(exchange, as_response(answer))
         record = exchange.record or exchange.identify()
         record.status = answer.status
         record.size = answer.size if isinstance(answer, Reply) else body_size(answer)

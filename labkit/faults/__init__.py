@@ -1,6 +1,6 @@
 """Named faults that a user or a check injects into requests, service calls, events, outgoing requests and providers.
 
-A lab without faults pays one test at each injection point.
+In a lab without faults, each injection point costs one test.
 """
 
 from labkit.faults.awaited import AWAITED

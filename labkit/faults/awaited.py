@@ -1,4 +1,4 @@
-"""Registry of the platform's own requests to the lab's listener whose answers it waits for.
+"""Registry of the requests that the platform sends to the lab's own listener and whose answers it awaits.
 
 While a fault delays such a request for lab time, the work that waits for its answer is suspended too: it does
 not count as activity, and the real-time limit of the answer does not run.
@@ -12,16 +12,16 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 from labkit.core.turns import current
-from labkit.faults.runs import Runs
+from labkit.faults.runs import DelayedRuns
 
 AWAITED = "X-Labkit-Awaited"  # the header of a request: the key of its answer
 
 
 class _Answer:
-    """An answer that is waited for, with its real-time limit."""
+    """An awaited answer, with its real-time limit."""
 
     def __init__(
-        self, runs: Runs, actor: str, run: int | None, timeout: asyncio.Timeout, patience: float
+        self, runs: DelayedRuns, actor: str, run: int | None, timeout: asyncio.Timeout, patience: float
     ) -> None:
         self._runs = runs
         self._held_as = actor, run, current()
@@ -45,7 +45,7 @@ class _Answer:
 class AwaitedAnswers:
     """The awaited answers of a lab, by keys that clients cannot guess."""
 
-    def __init__(self, runs: Runs) -> None:
+    def __init__(self, runs: DelayedRuns) -> None:
         self._runs = runs
         self._answers: dict[str, _Answer] = {}
 

@@ -9,7 +9,7 @@ from typing import Any
 from labkit.core.errors import ServiceError
 from labkit.faults.fault import ActiveFault
 from labkit.faults.fields import plain_copy
-from labkit.faults.tools import Tools
+from labkit.faults.tools import FaultTools
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +27,10 @@ class ServiceCall:
     parameters: Mapping[str, object] = field(default_factory=dict)
 
 
-class Calls:
+class CallFaults:
     """The active faults of service calls, oldest first."""
 
-    def __init__(self, faults: tuple[ActiveFault, ...], tools: Tools) -> None:
+    def __init__(self, faults: tuple[ActiveFault, ...], tools: FaultTools) -> None:
         self._changing = tuple(each for each in faults if each.changes_given)
         self._before = tuple(each for each in faults if each.phase == "before" and not each.changes_given)
         self._after = tuple(each for each in faults if each.phase == "after")
@@ -51,14 +51,14 @@ class Calls:
         return call
 
     async def run(self, call: ServiceCall, work: Callable[[], Awaitable[object]]) -> object:
-        """Delay the call, then return the result that a fault substitutes, or else that of `work`.
+        """Delay the call, then return the result of `work`, or the result with which a fault replaces it.
 
-        Raises ServiceError where the fault has an error status.
+        Raises ServiceError if the fault has an error status.
         """
         for fault in self._before:
             if not _concerns(fault, call) or not self._tools.hits(fault, call.solution, call.cause):
                 continue
-            await self._tools.hold(fault, call.solution, call.cause)
+            await self._tools.delay(fault, call.solution, call.cause)
             if fault.settings.status is not None:
                 raise _error(fault)
             if fault.settings.body is not None:
@@ -75,7 +75,7 @@ class Calls:
             settings = fault.settings
             if settings.if_status not in (None, status) or not _concerns(fault, call):
                 continue
-            if not fault.if_answer.hold_in(result):
+            if not fault.if_answer.are_met_by(result):
                 continue
             changed = result
             if fault.changes:
@@ -84,7 +84,7 @@ class Calls:
                     continue
             if not self._tools.hits(fault, call.solution, call.cause):
                 continue
-            await self._tools.hold(fault, call.solution, call.cause)
+            await self._tools.delay(fault, call.solution, call.cause)
             if settings.status is not None:
                 result, status = error_object(_error(fault)), settings.status
             elif settings.body is not None:
@@ -98,7 +98,7 @@ def _concerns(fault: ActiveFault, call: ServiceCall) -> bool:
     return (
         fault.is_at(call.service, call.operation)
         and fault.is_for(solution=call.solution)
-        and fault.if_given.hold_in(call.parameters)
+        and fault.if_given.are_met_by(call.parameters)
     )
 
 

@@ -27,13 +27,13 @@ class Conditions:
     def __iter__(self) -> Iterator[str]:
         return iter(path for path, _, _ in self._patterns)
 
-    def hold(self, values: Values) -> bool:
+    def are_met(self, values: Values) -> bool:
         """Return whether all conditions are met. values: returns all values at a path."""
         return all(
             any(pattern.matches(as_text(each)) for each in values(path)) is wanted
             for path, pattern, wanted in self._patterns
         )
 
-    def hold_in(self, data: object) -> bool:
+    def are_met_by(self, data: object) -> bool:
         """Return whether all conditions are met by plain data."""
-        return not self._patterns or self.hold(lambda path: values_at(data, path_of(path)))
+        return not self._patterns or self.are_met(lambda path: values_at(data, path_of(path)))

@@ -8,13 +8,15 @@ from labkit.core.events import Event, Events, Handler
 from labkit.faults.fault import ActiveFault
 from labkit.faults.fields import plain_copy
 from labkit.faults.lanes import Arrival, Lanes
-from labkit.faults.tools import Tools
+from labkit.faults.tools import FaultTools
 
 
 class EventFaults:
     """The active faults of events, oldest first."""
 
-    def __init__(self, faults: tuple[ActiveFault, ...], tools: Tools, events: Events, lanes: Lanes) -> None:
+    def __init__(
+        self, faults: tuple[ActiveFault, ...], tools: FaultTools, events: Events, lanes: Lanes
+    ) -> None:
         self._faults = faults
         self._tools = tools
         self._events = events
@@ -43,7 +45,7 @@ class EventFaults:
 
     def _hit(self, fault: ActiveFault, event: Event, solution: str, payload: Any) -> tuple[Any, bool]:
         """Return the payload as a fault changes it, and whether the fault hits."""
-        if not _concerns(fault, event, solution) or not fault.if_given.hold_in(payload):
+        if not _concerns(fault, event, solution) or not fault.if_given.are_met_by(payload):
             return payload, False
         changed, found = fault.changes.apply(payload) if fault.changes else (payload, True)
         waits = fault.settings.late is not None or fault.settings.delay is not None

@@ -15,17 +15,17 @@ from labkit.core.holding import Holding
 from labkit.core.identifiers import Identifiers
 from labkit.core.journal import Journal
 from labkit.faults.awaited import AwaitedAnswers
-from labkit.faults.calls import Calls
+from labkit.faults.calls import CallFaults
 from labkit.faults.delays import Delays
 from labkit.faults.events import EventFaults
 from labkit.faults.fault import ActiveFault, Origin
 from labkit.faults.lanes import Lanes
-from labkit.faults.outgoing import Outgoing
+from labkit.faults.outgoing import OutgoingFaults
 from labkit.faults.patterns import ANY, Pattern
 from labkit.faults.provider_faults import ProviderFaults, find_provider_fault
-from labkit.faults.requests import Requests
-from labkit.faults.runs import Runs
-from labkit.faults.tools import Tools
+from labkit.faults.requests import IncomingFaults
+from labkit.faults.runs import DelayedRuns
+from labkit.faults.tools import FaultTools
 from labkit.http.sites import HostTable
 from labkit.settings import FaultSettings
 
@@ -52,8 +52,8 @@ class FaultRow:
 class Faults(Component):
     """The named faults of a lab, in the order in which they were added.
 
-    requests, calls, outgoing (and `interfere` of the events): None while no fault of that kind is active, so
-    that an injection point needs one test only.
+    requests, calls, outgoing (and `interfere` of the events): injection points, None while no fault of that kind is
+    active, so that the caller needs only one test.
     """
 
     def __init__(
@@ -69,9 +69,9 @@ class Faults(Component):
         products: Directory[Any],
         solutions: Directory[Any],
     ) -> None:
-        self.requests: Requests | None = None
-        self.calls: Calls | None = None
-        self.outgoing: Outgoing | None = None
+        self.requests: IncomingFaults | None = None
+        self.calls: CallFaults | None = None
+        self.outgoing: OutgoingFaults | None = None
         self.operations: Callable[[], Mapping[str, Iterable[str]]] = (
             dict  # of all services; set once these are made
         )
@@ -83,9 +83,9 @@ class Faults(Component):
         self._products = products
         self._solutions = solutions
         self.delays = Delays()
-        runs = Runs(holding)
+        runs = DelayedRuns(holding)
         self.awaited = AwaitedAnswers(runs)
-        self._tools = Tools(clock, journal, runs, self.delays, self.awaited, self._arrange)
+        self._tools = FaultTools(clock, journal, runs, self.delays, self.awaited, self._arrange)
         self._faults: dict[str, ActiveFault] = {}
         self._providers: dict[str, ProviderFaults[Any]] = {}
         self._lanes = Lanes(clock, events, self._arrange)
@@ -131,7 +131,7 @@ class Faults(Component):
         self._make_space()
         name = settings.name or self._free_name()
         if name in self._faults:
-            raise LabError(f"fault {name!r} is there already; take it out first: lab.faults.remove({name!r})")
+            raise LabError(f"fault {name!r} is there already; remove it first: lab.faults.remove({name!r})")
         fault = self._faults[name] = ActiveFault(name, settings, origin, self._draw)
         self._arrange()
         if origin == "hand":
@@ -146,13 +146,13 @@ class Faults(Component):
         self._end([fault])
 
     def remove_all(self) -> None:
-        """Remove all faults, those of the settings too; late events are dropped."""
+        """Remove all faults, including the faults of the settings, and drop late events."""
         ended = list(self)
         self._forget()
         self._end(ended)
 
     def _end(self, faults: Iterable[ActiveFault]) -> None:
-        """Mark the end of faults in the journal, except those that were spent before."""
+        """Mark the end of faults in the journal, except of faults that have ended before."""
         for each in faults:
             if not each.spent:
                 self._marks.add("fault", f"{each.title} ends")
@@ -190,9 +190,9 @@ class Faults(Component):
             return tuple(each for each in self._faults.values() if each.place.kind == kind and not each.spent)
 
         requests, calls, outgoing, events = map(active, ("request", "call", "outgoing", "event"))
-        self.requests = Requests(requests, self._tools) if requests else None
-        self.calls = Calls(calls, self._tools) if calls else None
-        self.outgoing = Outgoing(outgoing, self._tools) if outgoing else None
+        self.requests = IncomingFaults(requests, self._tools) if requests else None
+        self.calls = CallFaults(calls, self._tools) if calls else None
+        self.outgoing = OutgoingFaults(outgoing, self._tools) if outgoing else None
         interfering = (
             EventFaults(events, self._tools, self._events, self._lanes)
             if events or self._lanes.is_blocked
@@ -211,7 +211,7 @@ class Faults(Component):
             return
         spent = next((each.name for each in self._faults.values() if each.spent), None)
         if spent is None:
-            raise LabError(f"expected at most {MAX_FAULTS} faults; take some out: lab.faults.clear()")
+            raise LabError(f"expected at most {MAX_FAULTS} faults; remove some: lab.faults.clear()")
         del self._faults[spent]
 
     def _free_name(self) -> str:
@@ -243,7 +243,7 @@ class Faults(Component):
                 raise LabError(unknown("provider", first, self._providers))
             _, step = find_provider_fault(self._providers[first].known, settings.does or "", second or None)
             if not second:
-                raise LabError(f"expected the step too: provider {first} {step}")
+                raise LabError(f"expected a step, too: provider {first} {step}")
 
     def _check_operation(self, service: str, operation: str) -> None:
         known = self.operations()

@@ -1,8 +1,8 @@
 """Removing, replacing, adding and editing fields of plain data, JSON text and forms.
 
-A field is named by a path: `users.email`, in which a list represents each of its items unless a number picks
-one, `*` is every name, and `\\.` a dot within a name; `.` alone is the whole. Inputs are never modified: the
-result is a copy where it differs.
+A path selects a field: `users.email`. A path through a list selects each of its items, or one item by a number. `*` is
+any name, `\\.` is a dot within a name, and `.` alone selects the whole value. Inputs are never modified: if the result
+differs, it is a copy.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote_plus
 
-from labkit.settings.edits import edit_of, sibling_of
+from labkit.settings.edits import parse_edit, sibling_name
 
-DEEPEST = 40  # levels of data that are searched
+DEEPEST = 40  # levels of nested data that are searched
 MISSING = object()  # the value of a field that is removed or does not exist
 WHOLE = "."
 
@@ -54,7 +54,7 @@ class Changes:
         self._changes += [Change(path, _always(value)) for path, value in (replace or {}).items()]
         self._changes += [Change(path, _always(value), creates=True) for path, value in (put or {}).items()]
         self._changes += [
-            Change(path, edit_of(each), sibling=sibling_of(each)) for path, each in (edit or {}).items()
+            Change(path, parse_edit(each), sibling=sibling_name(each)) for path, each in (edit or {}).items()
         ]
 
     def __bool__(self) -> bool:

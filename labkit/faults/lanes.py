@@ -1,4 +1,4 @@
-"""Delivery lanes of delayed events: a late event waits separately, a delayed one blocks those behind it.
+"""Delivery lanes of delayed events: a late event waits separately, a delayed event blocks later events of its lane.
 
 Events that wait here are not queued yet, so they do not count as activity: the lab settles, and its clock can
 be advanced.
@@ -14,7 +14,7 @@ from typing import Any
 from labkit.core.clock import Clock, Timer
 from labkit.core.events import Events, Handler
 
-MAX_WAITING = 10_000  # events that wait at one time; further ones are delivered without delay
+MAX_WAITING = 10_000  # events waiting at one time; further events are delivered without delay
 
 
 @dataclass(slots=True)
@@ -29,9 +29,10 @@ class Arrival:
 
 
 class Lanes:
-    """Queues events when they are due, and after those that block the lane of their source and receiver.
+    """Scheduler of delayed events: queues each when it is due and when no earlier event blocks its lane.
 
-    changed: called when the first lane is blocked, and when the last one is free.
+    A lane is a pair of source and receiver. changed: called when the first lane is blocked, and when the last one is
+    free.
     """
 
     def __init__(self, clock: Clock, events: Events, changed: Callable[[], object]) -> None:
@@ -53,7 +54,7 @@ class Lanes:
         return bool(self._closed)
 
     def add(self, arrival: Arrival, seconds: float = 0.0) -> None:
-        """Queue an event in `seconds` of lab time, and after those ahead of it in a blocked lane."""
+        """Queue an event after `seconds` of lab time, and after earlier events of a blocked lane."""
         if seconds:
             self._count += 1
             self._after(seconds, lambda: self._arrive(arrival))
@@ -95,7 +96,7 @@ class Lanes:
         self._after(arrival.delay, lambda: self._open(key, lane, arrival))
 
     def _open(self, key: tuple[str, str], lane: deque[Arrival], arrival: Arrival) -> None:
-        """End the delay of an event: queue it, and those behind it up to the next that is delayed."""
+        """End the delay of an event: queue it, and the events behind it up to the next delayed event."""
         self._count -= 1
         self._queue(arrival)
         if self._closed.get(key) is not lane:  # it was opened before

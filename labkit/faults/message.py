@@ -1,7 +1,7 @@
-"""A request or an answer as faults read and change it: headers, and the text of its body.
+"""Representation of a request or an answer for faults, which read and change its headers and the text of its body.
 
-Its fields are paths as in data (`fields`), in a body of JSON or in a form; besides `@Name` is a header, `.` the
-body's text, and of a request `?name` a field of the query, `?` the query, `/` the path.
+A path selects a field of a JSON body or a form (`fields`). Besides, `@Name` is a header and `.` the text of the body;
+in a request, `?name` is a parameter of the query, `?` the whole query, and `/` the path.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from labkit.faults.fields import (
     values_at,
     values_in_form,
 )
-from labkit.settings.edits import as_text, edit_of
+from labkit.settings.edits import as_text, parse_edit
 
 HEADER, QUERY, PATH = "@", "?", "/"
 FORM = "application/x-www-form-urlencoded"
 
-_json = edit_of("json")
+_json = parse_edit("json")
 
 
 def is_of_body(path: str) -> bool:
@@ -63,7 +63,7 @@ class FieldMessage:
 
     def apply(self, changes: Changes) -> bool:
         """Change the message in place and return whether anything differs."""
-        return sum(self._change(each) for each in changes) > 0  # every one of them
+        return sum(self._change(each) for each in changes) > 0  # applies all changes, unlike `any`
 
     def _in_body(self, text: str, path: str) -> Iterator[object]:
         if path == WHOLE:

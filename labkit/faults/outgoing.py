@@ -1,4 +1,4 @@
-"""Faults of the requests that the platform itself makes."""
+"""Faults of the requests that the platform itself sends."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from multidict import CIMultiDict
 
 from labkit.faults.fault import ActiveFault
 from labkit.faults.message import FieldMessage
-from labkit.faults.tools import Tools
+from labkit.faults.tools import FaultTools
 from labkit.http.cause import cause_of
 
 Answer = tuple[int, str]
 Send = Callable[[str, str, Mapping[str, str], "str | None"], Awaitable[Answer]]  # method, URL, headers, body
 
 
-class Outgoing:
+class OutgoingFaults:
     """The active faults of outgoing requests, oldest first."""
 
-    def __init__(self, faults: tuple[ActiveFault, ...], tools: Tools) -> None:
+    def __init__(self, faults: tuple[ActiveFault, ...], tools: FaultTools) -> None:
         self._faults = faults
         self._tools = tools
 
     async def around(
         self, method: str, url: str, headers: Mapping[str, str], body: str | None, send: Send
     ) -> Answer:
-        """Return status and text of the answer, from `send` or from a fault. Raises OSError where there is none."""
+        """Return status and text of the answer, from `send` or from a fault. Raises OSError without an answer."""
         parts = urlsplit(url)
         actor = f"outgoing/{parts.hostname}"
         host = parts.hostname or ""
@@ -37,7 +37,7 @@ class Outgoing:
         here = [
             each
             for each in self._faults
-            if _concerns(each, method, url, portless) and each.if_given.hold(asked.values)
+            if _concerns(each, method, url, portless) and each.if_given.are_met(asked.values)
         ]
         for fault in here:
             if fault.changes_given:
@@ -45,7 +45,7 @@ class Outgoing:
                 if changed.apply(fault.changes) and self._tools.hits(fault, actor, cause):
                     asked = changed
             elif fault.phase == "before" and self._tools.hits(fault, actor, cause):
-                await self._tools.hold(fault, actor, cause)
+                await self._tools.delay(fault, actor, cause)
                 if fault.settings.cut is not None:
                     raise OSError(f"{portless.partition('?')[0]} cannot be reached: {fault.reason}")
                 if fault.settings.status is not None or fault.settings.body is not None:
@@ -57,7 +57,7 @@ class Outgoing:
             if fault.phase == "after" and (changed_text := _changed(fault, answer)) is not None:
                 if not self._tools.hits(fault, actor, cause):
                     continue
-                await self._tools.hold(fault, actor, cause)
+                await self._tools.delay(fault, actor, cause)
                 if fault.settings.cut is not None:
                     raise OSError(f"{portless.partition('?')[0]} gave no answer: {fault.reason}")
                 answer = _answer(fault, answer[0], changed_text)
@@ -68,7 +68,7 @@ def _changed(fault: ActiveFault, answer: Answer) -> str | None:
     """Return the answer's text as a fault changes it; None where the fault does not hit it."""
     status, text = answer
     message = FieldMessage(CIMultiDict(), text)
-    if fault.settings.if_status not in (None, status) or not fault.if_answer.hold(message.values):
+    if fault.settings.if_status not in (None, status) or not fault.if_answer.are_met(message.values):
         return None
     if fault.changes and not message.apply(fault.changes):
         return None

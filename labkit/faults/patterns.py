@@ -27,7 +27,7 @@ class Pattern:
         if not text.startswith(self._first) or not text.endswith(self._last):
             return False
         at = len(self._first)
-        for each in self._middle:  # the first that fits leaves the most for the others
+        for each in self._middle:  # the first occurrence leaves the longest rest for the other parts
             found = text.find(each, at, end)
             if found < 0:
                 return False

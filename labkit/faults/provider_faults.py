@@ -7,7 +7,7 @@ from typing import Generic, TypeVar, cast
 
 from labkit.core.errors import LabError, unknown
 from labkit.faults.fault import ActiveFault
-from labkit.faults.tools import Tools
+from labkit.faults.tools import FaultTools
 from labkit.settings import FaultSettings
 
 S = TypeVar("S", bound=str)
@@ -39,7 +39,7 @@ class ProviderFaults(Generic[S]):
         self,
         provider: str,
         known: Mapping[str, tuple[S, ...]],
-        tools: Tools,
+        tools: FaultTools,
         add: Callable[[FaultSettings], object],
         faults: Callable[[], list[ActiveFault]],
         remove: Callable[[list[ActiveFault]], object],

@@ -14,13 +14,13 @@ from labkit.faults.awaited import AWAITED
 from labkit.faults.fault import ActiveFault
 from labkit.faults.message import FieldMessage, is_of_body
 from labkit.faults.responses import apply_fault, message_of, response_change
-from labkit.faults.tools import Tools
+from labkit.faults.tools import FaultTools
 from labkit.http.bodies import read_body
 from labkit.http.cut import ConnectionCut
 from labkit.http.error import HttpError
 from labkit.http.sites import SiteExchange
 
-KEPT = "/:@!$&'()*+,;=[]"  # characters of a path and of a query that need no percent-encoding
+SAFE = "/:@!$&'()*+,;=[]"  # characters of a path and of a query that need no percent-encoding
 Response = web.StreamResponse
 
 
@@ -32,20 +32,20 @@ class FaultAnswer(Exception):
         self.response = response
 
 
-class Requests:
+class IncomingFaults:
     """The active faults of requests, oldest first."""
 
-    def __init__(self, faults: tuple[ActiveFault, ...], tools: Tools) -> None:
+    def __init__(self, faults: tuple[ActiveFault, ...], tools: FaultTools) -> None:
         self._looking = tuple(each for each in faults if each.if_given or each.changes_given)
         self._before = tuple(each for each in faults if each.phase == "before" and not each.changes_given)
         self._after = tuple(each for each in faults if each.phase == "after")
         self._tools = tools
 
-    async def given(self, exchange: SiteExchange, guard: float) -> None:
+    async def change_request(self, exchange: SiteExchange, guard: float) -> None:
         """Apply the faults that change a request, and store its fields for later conditions.
 
-        guard: real seconds in which the body has to arrive. Raises HttpError where the faults need the body, and it
-        does not arrive, or is too large.
+        guard: real seconds until which the body has to arrive. Raises HttpError if faults need the body, and it does
+        not arrive or is too large.
         """
         here = [each for each in self._looking if _may_concern(each, exchange)]
         if not here:
@@ -57,14 +57,14 @@ class Requests:
         record, changed = exchange.record, False
         actor, cause = (exchange.site.actor, None) if record is None else (record.actor, record.sequence)
         for fault in here:
-            if not fault.changes_given or not fault.if_given.hold(message.values):
+            if not fault.changes_given or not fault.if_given.are_met(message.values):
                 continue
             draft = message.copy()
             if draft.apply(fault.changes) and self._tools.hits(fault, actor, cause):
                 message, changed = draft, True
         _change(exchange, message, data, changed)
 
-    async def before(self, exchange: SiteExchange) -> None:
+    async def apply_before(self, exchange: SiteExchange) -> None:
         """Apply the faults that act before the site: delay the request, or replace its handling.
 
         Raises FaultAnswer, HttpError (an error status, in the site's own form) or ConnectionCut instead of the
@@ -74,15 +74,15 @@ class Requests:
         for fault in self._before:
             if not _concerns(fault, exchange) or not self._tools.hits(fault, record.actor, record.sequence):
                 continue
-            await self._hold(fault, exchange, record.actor)
+            await self._delay(fault, exchange, record.actor)
             if fault.settings.cut is not None:
                 raise ConnectionCut(fault.reason)
             if fault.settings.status is not None or fault.settings.body is not None:
                 exchange.answered = True
                 _raise_answer(fault)
 
-    async def after(self, exchange: SiteExchange, response: Response) -> Response:
-        """Return the answer (a refusal too) as faults change it. Raises ConnectionCut where none is sent."""
+    async def change_answer(self, exchange: SiteExchange, response: Response) -> Response:
+        """Return the answer (or refusal) with the changes of faults. Raises ConnectionCut if a fault drops it."""
         record = exchange.identify()
         if exchange.answered:
             return response
@@ -90,23 +90,23 @@ class Requests:
         for fault in self._after:
             if fault.settings.if_status not in (None, response.status) or not _concerns(fault, exchange):
                 continue
-            if fault.if_answer and not fault.if_answer.hold(message_of(response).values):
+            if fault.if_answer and not fault.if_answer.are_met(message_of(response).values):
                 continue
             change = response_change(fault, response)
             if change is None or not self._tools.hits(fault, record.actor, record.sequence):
                 continue
-            await self._hold(fault, exchange, record.actor)
+            await self._delay(fault, exchange, record.actor)
             changed = change()
             if changed is None:
                 raise ConnectionCut(fault.reason)
             response = changed
         return response
 
-    async def _hold(self, fault: ActiveFault, exchange: SiteExchange, actor: str) -> None:
+    async def _delay(self, fault: ActiveFault, exchange: SiteExchange, actor: str) -> None:
         if fault.settings.delay is not None:
             exchange.connection.watch_input()
             with self._tools.awaited.suspended(exchange.request.headers.get(AWAITED, "")):
-                await self._tools.hold(fault, actor)
+                await self._tools.delay(fault, actor)
 
 
 def _concerns(fault: ActiveFault, exchange: SiteExchange) -> bool:
@@ -118,7 +118,7 @@ def _concerns(fault: ActiveFault, exchange: SiteExchange) -> bool:
         )
         and (
             not fault.if_given
-            or (exchange.field_values is not None and fault.if_given.hold(exchange.field_values))
+            or (exchange.field_values is not None and fault.if_given.are_met(exchange.field_values))
         )
     )
 
@@ -149,7 +149,7 @@ def _change(exchange: SiteExchange, message: FieldMessage, data: bytes | None, c
     if changed:
         request = request.clone(headers=message.headers)
     if (message.path, message.query) != (exchange.path, exchange.raw_query):
-        path, query = quote(f"/{message.path.removeprefix('/')}", KEPT), quote(message.query, KEPT + "?%")
+        path, query = quote(f"/{message.path.removeprefix('/')}", SAFE), quote(message.query, SAFE + "?%")
         request = request.clone(rel_url=URL(f"{path}?{query}" if query else path, encoded=True))
     if data is not None:
         request.whole = data if message.text is None else message.text.encode("utf-8", "surrogatepass")
@@ -158,9 +158,9 @@ def _change(exchange: SiteExchange, message: FieldMessage, data: bytes | None, c
 
 
 def _raise_answer(fault: ActiveFault) -> NoReturn:
-    """Raise the answer with which a fault replaces the site's."""
+    """Raise the answer with which a fault replaces the site's answer."""
     settings = fault.settings
     status = settings.status or 200
-    if settings.body is None and status >= 400:  # the site says it in its own form
+    if settings.body is None and status >= 400:  # the site sends its own form of this error
         raise HttpError(status, fault.reason, settings.headers)
     raise FaultAnswer(apply_fault(fault, web.Response(status=status)))

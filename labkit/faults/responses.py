@@ -1,4 +1,4 @@
-"""Responses that faults make or change before they are sent."""
+"""Functions with which faults create responses, or change them before they are sent."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def response_change(fault: ActiveFault, response: Response) -> Change | None:
     """
     settings = fault.settings
     if response.prepared:
-        return None  # it has left
+        return None  # the response was sent already
     if settings.cut is not None:
         return partial(_broken_off, response) if settings.cut == "inside" else _no_answer
     if fault.changes:
@@ -49,11 +49,11 @@ def response_change(fault: ActiveFault, response: Response) -> Change | None:
     if settings.headers is not None:
         there = any(value or name in response.headers for name, value in settings.headers.items())
         return partial(apply_fault, fault, response) if there else None
-    return partial(_same, response)  # it is delayed
+    return partial(_same, response)  # only delayed
 
 
 def apply_fault(fault: ActiveFault, response: Response) -> Response:
-    """Return the response with the status, body and headers of a fault, where it has them."""
+    """Return the response with the status, body and headers of a fault, as far as it defines them."""
     settings = fault.settings
     status = settings.status or response.status
     if status in EMPTY and (settings.body is not None or not _is_empty(response)):
@@ -86,7 +86,7 @@ def _with_body(response: Response, body: Any) -> web.Response:
 
 
 def message_of(response: Response) -> FieldMessage:
-    """Return a response as a message; without a text where its body is no text, or is sent in parts."""
+    """Return a response as a message, without a text if its body is no text, or is sent in parts."""
     body = response.body if isinstance(response, web.Response) else None
     text = None
     if isinstance(body, bytes | bytearray):

@@ -1,4 +1,4 @@
-"""Work that faults delay for lab time; a script run counts once, however many of its calls are delayed concurrently."""
+"""Counts of work that faults delay for lab time. A script run counts once, even if several of its calls are delayed."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from labkit.core.holding import Holding
 from labkit.core.turns import Turn
 
 
-class Runs:
-    """Suspends a script run while any of its calls is delayed: it is no activity, and another run has its turn."""
+class DelayedRuns:
+    """Suspension of script runs while any of their calls is delayed: they are no activity, and release their turn."""
 
     def __init__(self, holding: Holding) -> None:
         self._holding = holding
-        self._held: dict[Turn | int, list[str]] = {}  # its name in `holding`, once for each delayed call
+        self._held: dict[
+            Turn | int, list[str]
+        ] = {}  # the run's name in `holding`, once for each delayed call
 
     def begin(self, actor: str, run: int | None = None, turn: Turn | None = None) -> None:
         """Count an operation as delayed; `end` has to follow, with the same arguments.

@@ -1,4 +1,4 @@
-"""Operations that all injection points share: recording a hit in the journal, and delaying for lab time."""
+"""Operations shared by all injection points: recording a hit in the journal, and delaying for lab time."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from labkit.core.turns import current
 from labkit.faults.awaited import AwaitedAnswers
 from labkit.faults.delays import Delays
 from labkit.faults.fault import ActiveFault
-from labkit.faults.runs import Runs
+from labkit.faults.runs import DelayedRuns
 
 
 @dataclass(frozen=True, slots=True)
-class Tools:
+class FaultTools:
     """Dependencies and shared operations of the injection points.
 
     runs: the delayed operations; delays: their counts by actor; awaited: answers that the platform waits for;
@@ -26,7 +26,7 @@ class Tools:
 
     clock: Clock
     journal: Journal
-    runs: Runs
+    runs: DelayedRuns
     delays: Delays
     awaited: AwaitedAnswers
     spent: Callable[[ActiveFault], object]
@@ -46,17 +46,17 @@ class Tools:
             self.spent(fault)
         return True
 
-    async def hold(self, fault: ActiveFault, actor: str, run: int | None = None) -> None:
+    async def delay(self, fault: ActiveFault, actor: str, run: int | None = None) -> None:
         """Wait for a fault's delay in lab time, if it has one.
 
         The waiting operation is no activity, so that the lab settles and its clock can be advanced. run: the
         record of the script run that it belongs to, if any.
         """
         if fault.settings.delay is not None:
-            await self.hold_until(fault, actor, self.clock.now() + fault.settings.delay, run)
+            await self.delay_until(fault, actor, self.clock.now() + fault.settings.delay, run)
 
-    async def hold_until(self, fault: ActiveFault, actor: str, when: float, run: int | None = None) -> None:
-        """Wait as `hold` does, until lab time reaches `when`."""
+    async def delay_until(self, fault: ActiveFault, actor: str, when: float, run: int | None = None) -> None:
+        """Wait like `delay`, until lab time reaches `when`."""
         if when <= self.clock.now():
             return
         reached: asyncio.Future[None] = asyncio.get_running_loop().create_future()

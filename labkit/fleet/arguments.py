@@ -17,7 +17,7 @@ def written_values(values: Mapping[str, object] | None, more: Mapping[str, objec
     else:
         raise LabError(f"write: expected temperature=21.5 or {{'temperature': 21.5}}, not {values!r}")
     if None in given.values():
-        raise LabError("write: None is no value; leave it out to store nothing, '' is the empty text")
+        raise LabError("write: None is no value; omit it to store nothing, '' is the empty text")
     return given
 
 

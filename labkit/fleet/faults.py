@@ -122,11 +122,9 @@ class FleetFaults:
             first = 1
         name = name or self._free_name()
         if name in self._faults:
-            raise LabError(
-                f"fault {name!r} is there already; take it out first: fleet.faults.remove({name!r})"
-            )
+            raise LabError(f"fault {name!r} is there already; remove it first: fleet.faults.remove({name!r})")
         if len(self._faults) >= MOST:
-            raise LabError(f"expected at most {MOST} faults; take some out: fleet.faults.clear()")
+            raise LabError(f"expected at most {MOST} faults; remove some: fleet.faults.clear()")
         length = checked_seconds(kind, does, seconds)
         self._faults[name] = DeviceFault(
             name,

@@ -23,7 +23,7 @@ LEFT = "the connection ended before the answer"  # reason of a cancelled request
 class RequestFaults(Protocol):
     """Interface of the active faults of requests."""
 
-    async def before(self, exchange: SiteExchange) -> None:
+    async def apply_before(self, exchange: SiteExchange) -> None:
         """Apply the faults that hit a request before it is processed."""
 
 
@@ -80,7 +80,7 @@ class SiteExchange:
             self.identify(identity)
         if (faults := self.context.faults.requests) is not None:
             self.identity = identity
-            await faults.before(self)
+            await faults.apply_before(self)
 
     def add_detail(self, **detail: object) -> None:
         """Add entries to the detail of the journal record."""

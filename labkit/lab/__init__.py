@@ -1,1 +1,1 @@
-"""Handles of a lab for notebooks: thin, synchronous and typed, one subject per file. The platform does the work."""
+"""Handles of a lab for notebooks: synchronous, typed objects that delegate to the platform; one subject per file."""

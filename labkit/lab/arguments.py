@@ -18,7 +18,7 @@ from labkit.settings import build
 
 M = TypeVar("M", bound=BaseModel)
 
-FILE_NAME = re.compile(r"[\w .~:/\\-]*\.\w{1,8}")  # what a text looks like that names a file
+FILE_NAME = re.compile(r"[\w .~:/\\-]*\.\w{1,8}")  # a text that looks like the name of a file
 
 
 def value_texts(values: Mapping[Any, Any] | None, more: Mapping[str, Any], of: str = "") -> dict[Any, Any]:
@@ -31,7 +31,7 @@ def value_texts(values: Mapping[Any, Any] | None, more: Mapping[str, Any], of: s
 
 def _value(alias: str, value: Any) -> Any:
     if value is None:
-        raise LabError(f"{alias}: None is no value; leave it out to store nothing, '' is the empty text")
+        raise LabError(f"{alias}: None is no value; omit it to store nothing, '' is the empty text")
     if isinstance(value, bytes | Mapping | list | tuple | set | frozenset):
         raise LabError(f"{alias}: expected a text, a number or a boolean, not {value!r}")
     return value.item() if hasattr(value, "item") else value  # of numpy and pandas
@@ -49,22 +49,22 @@ def timed_values(points: Any) -> dict[str, dict[float, Any]]:
     }
 
 
-def alias_texts(aliases: Iterable[object]) -> list[str]:
+def alias_list(aliases: Iterable[object]) -> list[str]:
     """Return the given aliases, single ones and lists, as one list. Raises LabError without any or for another type."""
-    named = texts(aliases, "aliases such as 'temperature'")
+    named = text_list(aliases, "aliases such as 'temperature'")
     if not named:
         raise LabError("expected at least one alias: read('temperature')")
     return named
 
 
-def texts(given: Iterable[object], expected: str) -> list[str]:
+def text_list(given: Iterable[object], expected: str) -> list[str]:
     """Return the given texts, single ones and lists, as one list. Raises LabError for another type."""
     named: list[str] = []
     for each in given:
         if isinstance(each, str):
             named.append(each)
         elif isinstance(each, Iterable) and not isinstance(each, bytes | Mapping):
-            named += texts(each, expected)
+            named += text_list(each, expected)
         else:
             raise LabError(f"expected {expected}, not {each!r}")
     return named
@@ -101,7 +101,7 @@ def content_bytes(data: object) -> bytes:
         raise LabError(f"data: {data}: {error.strerror}") from error
 
 
-def made(model: type[M], what: str, values: Mapping[str, Any]) -> M:
+def build_settings(model: type[M], what: str, values: Mapping[str, Any]) -> M:
     """Return settings built from values. Raises SettingsError that begins with `what`."""
     try:
         return build(model, values, "")
@@ -109,7 +109,7 @@ def made(model: type[M], what: str, values: Mapping[str, Any]) -> M:
         raise SettingsError(f"{what}: {error}") from None
 
 
-def given(model: type[BaseModel], what: str, values: Mapping[str, Any]) -> dict[str, Any]:
+def given_settings(model: type[BaseModel], what: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings that are not None, with a list for each setting that takes several values.
 
     Raises SettingsError, beginning with `what`, for a key that the model does not have.
@@ -123,11 +123,11 @@ def given(model: type[BaseModel], what: str, values: Mapping[str, Any]) -> dict[
             raise SettingsError(f"{what}: {name}: no such setting; {meant}")
         has_short_form = any(isinstance(each, BeforeValidator) for each in field.metadata)
         if get_origin(field.annotation) is tuple and not has_short_form:
-            named[name] = several(value)
+            named[name] = as_list(value)
     return named
 
 
-def several(value: Any) -> list[Any]:
+def as_list(value: Any) -> list[Any]:
     """Return a list of one or several given values."""
     one = isinstance(value, str | Mapping) or not isinstance(value, Iterable)
     return [value] if one else list(value)

@@ -12,12 +12,12 @@ from labkit.fleet.measures import Tick
 from labkit.fleet.plan import Failure
 from labkit.lab.run_options import RunOptions
 from labkit.lab.runtime import Client, Runtime
-from labkit.lab.show import of_entries
+from labkit.lab.show import entries_frame
 from labkit.settings import FaultSettings
 from labkit.widgets.dashboard import Dashboard
 from labkit.widgets.fleet_dashboard import FleetDashboard
 from labkit.widgets.lab_dashboard import LabDashboard
-from labkit.widgets.tally import Happened, Mailed
+from labkit.widgets.tally import JournalRecord, MailRecord
 
 if TYPE_CHECKING:
     import pandas
@@ -25,17 +25,15 @@ if TYPE_CHECKING:
     from labkit.lab.fleet import Fleet
     from labkit.lab.run import Run
 
-# what a control puts on requests of the fleet's product, at once
+# Faults that the fleet's dashboard can add to requests of its product: name → settings.
 FAULTS: Mapping[str, Mapping[str, Any]] = {
     "answer 503": {"status": 503},
     "cut before the work": {"cut": "before"},
     "cut after the work": {"cut": "after"},
     "late by 30 s": {"delay": 30},
 }
-PAUSE = (
-    20  # times as long as adding up accounts takes, which holds up the lab: a rest before it is done again
-)
-RECORDS = 40  # of a device's journal that are shown
+PAUSE = 20  # pause between two sums of the accounts, as a multiple of the time that one takes, since it blocks the lab
+RECORDS = 40  # newest journal records of a device that are shown
 
 
 D = TypeVar("D", bound=Dashboard)
@@ -47,8 +45,8 @@ class _RunSource:
     def __init__(self, run: Run) -> None:
         self._run = run
         self._totals: Mapping[str, int] | None = None
-        self._next = 0.0  # real time at which its accounts are added up again
-        self._added = False  # they were after its end
+        self._next = 0.0  # real time of the next sum of the accounts
+        self._added = False  # whether the accounts were summed after the end of the run
 
     @property
     def began(self) -> float:
@@ -132,7 +130,7 @@ class _FleetSource:
         self._fleet = fleet
         self._how = dict(how)
         self._seen: tuple[Run, _RunSource] | None = None
-        self._faults: list[str] = []  # names of those that the dashboard put there
+        self._faults: list[str] = []  # names of the faults that the dashboard has added
         self.faults: Sequence[str] = tuple(FAULTS)
         self.title = f"{len(fleet)} devices of {fleet.product}"
 
@@ -185,7 +183,7 @@ class _FleetSource:
     def journal(self, identity: str) -> pandas.DataFrame:
         control = self._runtime.control.journal
         actor = f"{self._fleet.product}/{identity}"
-        return of_entries(self._runtime.run(control.select, None, actor)[-RECORDS:])
+        return entries_frame(self._runtime.run(control.select, None, actor)[-RECORDS:])
 
 
 class _LabSource:
@@ -196,8 +194,8 @@ class _LabSource:
 
     def follow(
         self,
-        record: Callable[[Happened], object],
-        mail: Callable[[Mailed], object],
+        record: Callable[[JournalRecord], object],
+        mail: Callable[[MailRecord], object],
         mark: Callable[[Mark], object],
         forget: Callable[[], object],
     ) -> Callable[[], object]:
@@ -215,7 +213,7 @@ class _LabSource:
         return self._runtime.run(self._runtime.control.clock.state).rate
 
 
-class _Closing(Client):
+class _DashboardCloser(Client):
     """Closes a dashboard when its lab is closed."""
 
     def __init__(self, dashboard: Dashboard) -> None:
@@ -230,18 +228,18 @@ def fleet_dashboard(runtime: Runtime, fleet: Fleet, how: Mapping[str, Any]) -> F
 
     Raises LabError without Jupyter's libraries, and for arguments that no run accepts.
     """
-    RunOptions.of(how)  # a run is begun by a button, long after the mistake was made
-    return _kept(FleetDashboard(_FleetSource(runtime, fleet, how)), runtime)
+    RunOptions.of(how)  # checked now, since a button starts the run much later
+    return _register(FleetDashboard(_FleetSource(runtime, fleet, how)), runtime)
 
 
 def lab_dashboard(runtime: Runtime) -> LabDashboard:
     """Return a live view of a lab, which ends with it. Raises LabError without Jupyter's libraries."""
-    return _kept(LabDashboard(_LabSource(runtime)), runtime)
+    return _register(LabDashboard(_LabSource(runtime)), runtime)
 
 
-def _kept(dashboard: D, runtime: Runtime) -> D:
+def _register(dashboard: D, runtime: Runtime) -> D:
     """Register a dashboard to be closed with its lab, until it is closed itself."""
-    closing = _Closing(dashboard)
+    closing = _DashboardCloser(dashboard)
     runtime.keep(closing)
     dashboard.at_end(lambda: runtime.forget(closing))
     return dashboard

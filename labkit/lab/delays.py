@@ -30,18 +30,18 @@ def ask(
         faults = runtime.control.faults
         if not await faults.may_delay():
             return await function(*args, **kwargs)
-        stuck = asyncio.ensure_future(faults.stuck(actor))  # first, so that it sees all that the other begins
+        blocked = asyncio.ensure_future(faults.wait_until_blocked(actor))  # first, so that it misses no delay
         asking = asyncio.ensure_future(function(*args, **kwargs))
         try:
-            await asyncio.wait({asking, stuck}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({asking, blocked}, return_when=asyncio.FIRST_COMPLETED)
             if not asking.done():
                 raise LabError(
-                    f"the clock stands still, so what {stuck.result()} delays would never end; begin it with "
+                    f"the clock stands still, so what {blocked.result()} delays would never end; begin it with "
                     "lab.begin(device.write, temperature=21.5), then lab.clock.advance(), then result()"
                 )
             return await asking
         finally:
-            stuck.cancel()
+            blocked.cancel()
             asking.cancel()
 
     return runtime.run(function, *args, **kwargs) if BEGUN.get() else runtime.run(answer)
@@ -56,7 +56,7 @@ class PendingCall(Generic[T]):
         self._actor = ""
         delayed = runtime.begin(self._delayed)
         context = copy_context()
-        threading.Thread(target=context.run, args=(self._play, call), daemon=True).start()
+        threading.Thread(target=context.run, args=(self._run, call), daemon=True).start()
         wait([cast("Future[Any]", self.future), delayed.future], return_when=FIRST_COMPLETED)
         delayed.cancel()
 
@@ -71,27 +71,28 @@ class PendingCall(Generic[T]):
         Raises LabError if a fault still delays it on a virtual clock, since nothing would end the wait.
         """
         if not self.done:
-            self._runtime.run(self._moves)
+            self._runtime.run(self._expect_progress)
         return self.future.result()
 
     async def _delayed(self) -> None:
-        self._actor = await self._runtime.control.faults.another()
+        self._actor = await self._runtime.control.faults.wait_for_delay()
 
-    async def _moves(self) -> None:
+    async def _expect_progress(self) -> None:
+        """Raise LabError if only the clock could end the call, and it stands still."""
         control = self._runtime.control
         if (await control.clock.state()).rate:
             return
         await control.settle()
-        if not self.done and await control.faults.delayed(self._actor):
+        if not self.done and await control.faults.delayed_count(self._actor):
             raise LabError(
                 "the clock stands still, and a fault delays this still; use lab.clock.advance() first"
             )
 
-    def _play(self, call: Callable[[], T]) -> None:
+    def _run(self, call: Callable[[], T]) -> None:
         BEGUN.set(True)
         try:
             self.future.set_result(call())
-        except BaseException as error:  # noqa: BLE001  whoever asks for the result gets it
+        except BaseException as error:  # noqa: BLE001  `result` raises it
             self.future.set_exception(error)
 
     def __repr__(self) -> str:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 from labkit.control.clock import seconds_of
 from labkit.core.errors import LabError
 from labkit.fleet.device import Credentials, Point, VirtualDevice
-from labkit.lab.arguments import alias_texts, duration, timed_values, value_texts
+from labkit.lab.arguments import alias_list, duration, timed_values, value_texts
 from labkit.lab.client import rooted
 from labkit.lab.delays import ask
-from labkit.lab.polls import HeldPoll, PollWait, Waiting
+from labkit.lab.polls import DevicePolls, HeldPoll, PollWait
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import card
 
@@ -30,7 +30,7 @@ class Device:
         self._runtime = runtime
         self._product = product
         self._virtual = virtual
-        self._waiting = Waiting(runtime, product, virtual.identity)
+        self._waiting = DevicePolls(runtime, product, virtual.identity)
 
     @property
     def identity(self) -> str:
@@ -58,11 +58,11 @@ class Device:
 
     def read(self, *aliases: str | Iterable[str]) -> dict[str, str]:
         """Return the newest value of each alias; an alias without a value is left out."""
-        return self._ask(self._virtual.read, alias_texts(aliases))
+        return self._ask(self._virtual.read, alias_list(aliases))
 
     def write_and_read(self, values: Mapping[str, object], *aliases: str | Iterable[str]) -> dict[str, str]:
         """Store values, and return the newest value of each alias, in one request (the hybrid procedure)."""
-        return self._ask(self._virtual.write_and_read, value_texts(values, {}), alias_texts(aliases))
+        return self._ask(self._virtual.write_and_read, value_texts(values, {}), alias_list(aliases))
 
     def poll(
         self, alias: str, timeout: float = 30, since: str | float | datetime | None = None
@@ -71,7 +71,7 @@ class Device:
 
         since: as in `start_poll`. Raises LabError on a virtual clock, where nothing would end the wait.
         """
-        if duration(timeout, "timeout") > 0 and self._waiting.stands_still():
+        if duration(timeout, "timeout") > 0 and self._waiting.is_clock_virtual():
             raise LabError(
                 "the clock stands still, so this poll would never end; use start_poll(), then "
                 "lab.clock.advance() or a write, then result()"
@@ -90,7 +90,7 @@ class Device:
         just as the answer is sent (labkit.devices.polls).
         """
         duration(timeout, "timeout")
-        return self._waiting.begin_held(alias, self._poll, alias, timeout, since)
+        return self._waiting.begin_and_wait(alias, self._poll, alias, timeout, since)
 
     async def _poll(self, alias: str, timeout: float, since: str | float | datetime | None) -> Point | None:
         if isinstance(since, float | datetime):

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Unpack
 
 from labkit.control.faults import FaultInfo
 from labkit.core.keywords import shows_keywords
-from labkit.lab.arguments import given, made
+from labkit.lab.arguments import build_settings, given_settings
 from labkit.lab.runtime import Runtime
-from labkit.lab.show import card, of_faults, table
+from labkit.lab.show import card, faults_frame, table
 from labkit.settings import FaultKeywords, FaultSettings
 
 if TYPE_CHECKING:
@@ -77,8 +77,8 @@ class LabFaults:
         Raises SettingsError for a wrong or impossible setting, LabError for a product, solution or provider that does
         not exist.
         """
-        named = given(FaultSettings, "fault", settings)
-        fault = made(FaultSettings, f"fault at {where!r}", {"where": where, **named})
+        named = given_settings(FaultSettings, "fault", settings)
+        fault = build_settings(FaultSettings, f"fault at {where!r}", {"where": where, **named})
         return Fault(self._runtime, self._runtime.run(self._control.add, fault).name)
 
     def get(self, name: str) -> Fault:
@@ -95,7 +95,7 @@ class LabFaults:
 
     def frame(self) -> pandas.DataFrame:
         """Return a DataFrame of the faults, indexed by name: where, does, often, whom, seen, hits, origin."""
-        return of_faults(self._all())
+        return faults_frame(self._all())
 
     def __iter__(self) -> Iterator[Fault]:
         return iter([Fault(self._runtime, each.name) for each in self._all()])

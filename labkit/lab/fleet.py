@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
-from labkit.control.fleets import HandedOut
+from labkit.control.fleets import DeviceCredentials
 from labkit.core.certificates import KeyPair
 from labkit.core.chance import fresh_seed
 from labkit.core.errors import LabError
@@ -20,7 +20,7 @@ from labkit.fleet.device import Credentials
 from labkit.fleet.faults import DeviceFault, FleetFaults
 from labkit.fleet.identities import identity
 from labkit.fleet.plan import Member, Plan
-from labkit.lab.arguments import texts
+from labkit.lab.arguments import text_list
 from labkit.lab.run import Run, Spread
 from labkit.lab.run_options import RunKeywords, RunOptions
 from labkit.lab.runtime import Runtime
@@ -61,7 +61,7 @@ class Fleet:
         self._runtime = runtime
         self._product = product
         self.seed = seed
-        self._members = list(members)  # what they hold, they are given when a run begins
+        self._members = list(members)  # they get their credentials when a run begins
         self.faults = FleetFaults(seed, {each.number: each.identity for each in members}, faults)
         self._run: Run | None = None
 
@@ -99,7 +99,7 @@ class Fleet:
         """
         try:
             return self.start(seconds, **options).wait(progress=progress)
-        except KeyboardInterrupt:  # also in the moment before the run is waited for
+        except KeyboardInterrupt:  # also between the start of the run and `wait`
             if self._run is not None:
                 self._run.stop()
             raise
@@ -244,7 +244,7 @@ def _leave_handles(product: FleetProduct, names: Sequence[str]) -> None:
             )
 
 
-def _credentials(given: HandedOut) -> Credentials:
+def _credentials(given: DeviceCredentials) -> Credentials:
     pair = None
     if given.certificate is not None and given.key is not None:
         pair = KeyPair.from_pem(given.certificate, given.key)
@@ -277,7 +277,7 @@ def _names(
     product: FleetProduct, count: int, prefix: str | None, identities: Iterable[str] | None
 ) -> list[str]:
     if identities is not None:
-        names = texts(identities, "identities such as 't-001'")
+        names = text_list(identities, "identities such as 't-001'")
         if not len(set(names)) == len(names) == count:
             raise LabError(
                 f"fleet: {count} devices need as many different identities, not {len(names)}, "

@@ -9,13 +9,13 @@ from labkit.control.handsets import MessageInfo
 from labkit.core.errors import LabError
 from labkit.lab.phone import phone, phones
 from labkit.lab.runtime import Runtime
-from labkit.lab.show import of_messages
+from labkit.lab.show import messages_frame
 
 if TYPE_CHECKING:
     import pandas
 
-SHOWN = 12  # handsets in a picture of all
-LISTED = 20  # of the others whose addresses are named
+SHOWN = 12  # handsets in a picture
+LISTED = 20  # further handsets whose addresses are listed
 
 
 class Handset:
@@ -56,7 +56,7 @@ class Handset:
 
     def frame(self) -> pandas.DataFrame:
         """Return a DataFrame of all messages to this handset, delivered or not."""
-        return of_messages(self._runtime.run(self._control.messages, self.address))
+        return messages_frame(self._runtime.run(self._control.messages, self.address))
 
     def __repr__(self) -> str:
         count = len(self.messages)
@@ -84,7 +84,7 @@ class LabHandsets(Mapping[str, Handset]):
 
     def frame(self) -> pandas.DataFrame:
         """Return a DataFrame of all messages to handsets, delivered or not."""
-        return of_messages(self._runtime.run(self._control.messages))
+        return messages_frame(self._runtime.run(self._control.messages))
 
     def clear(self) -> None:
         """Delete all handsets and their messages."""

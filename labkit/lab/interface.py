@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from labkit.control.interface import PublishedInfo, SubscriptionInfo
 from labkit.lab.runtime import Runtime
-from labkit.lab.show import card, of_subscriptions
+from labkit.lab.show import card, subscriptions_frame
 
 if TYPE_CHECKING:
     import pandas
@@ -23,7 +23,7 @@ class PublishedService:
     @property
     def subscribers(self) -> pandas.DataFrame:
         """DataFrame of the subscriptions: service, parameters, quota, triggers, calls of today and of this month."""
-        return of_subscriptions(
+        return subscriptions_frame(
             self._runtime.run(self._runtime.control.interface.subscribers, self.info.solution)
         )
 

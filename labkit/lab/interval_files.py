@@ -10,7 +10,7 @@ from labkit.core.errors import SettingsError
 from labkit.core.extras import check_installed
 from labkit.fleet.measures import Tick, frame
 
-OFTEN = 0.5  # real seconds between two writes: a virtual clock has hundreds of intervals a second
+WRITE_INTERVAL = 0.5  # real seconds between two writes: a virtual clock has hundreds of intervals per second
 
 
 class IntervalFile:
@@ -23,7 +23,7 @@ class IntervalFile:
         self._option = option
         self._path = path
         self._device = path.absolute().parts[1:2] in (("dev",), ("proc",))  # such as /dev/stdout
-        self._written = 0  # intervals
+        self._written = 0  # number of intervals
         self._last = float("-inf")
         self._error: OSError | None = None
         if not path.parent.is_dir():  # before the run, not after it
@@ -31,7 +31,7 @@ class IntervalFile:
 
     def update(self, ticks: Sequence[Tick]) -> None:
         """Write the missing intervals, unless the file was written less than half a second ago or is a device."""
-        if not self._device and time.monotonic() - self._last >= OFTEN:
+        if not self._device and time.monotonic() - self._last >= WRITE_INTERVAL:
             self._update(ticks)
 
     def end(self, ticks: Sequence[Tick]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from labkit.control.journal import Entry
 from labkit.core.errors import LabError
 from labkit.lab.runtime import Runtime
-from labkit.lab.show import of_entries
+from labkit.lab.show import entries_frame
 
 if TYPE_CHECKING:
     import pandas
@@ -23,7 +23,7 @@ class LabJournal:
 
     def frame(self, kind: str | None = None, actor: str | None = None) -> pandas.DataFrame:
         """Return a DataFrame of the records, of one kind or one actor if given."""
-        return of_entries(self.select(kind, actor))
+        return entries_frame(self.select(kind, actor))
 
     def canonical(self) -> str:
         """Return the records as text that is equal, byte for byte, for two runs with the same seed."""
@@ -41,7 +41,7 @@ class LabJournal:
         sequence = record.sequence if isinstance(record, Entry) else record
         if not isinstance(sequence, int):
             raise LabError(f"record: expected a record of the journal or its sequence number, not {record!r}")
-        return of_entries(self._runtime.run(self._control.trace, sequence))
+        return entries_frame(self._runtime.run(self._control.trace, sequence))
 
     def clear(self) -> None:
         """Delete all records."""
@@ -63,6 +63,6 @@ class LabJournal:
         return f"<journal: {state.records} records, {state.dropped} dropped>"
 
     def _repr_html_(self) -> str:
-        frame = of_entries(self._runtime.run(self._control.last, 20))
+        frame = entries_frame(self._runtime.run(self._control.last, 20))
         html: str = frame.to_html(max_cols=8)
         return f"<b>{len(self)} records</b>, the last {len(frame)}:{html}"

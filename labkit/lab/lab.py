@@ -14,7 +14,7 @@ from labkit.core.errors import LabError
 from labkit.core.extras import needs
 from labkit.core.keywords import shows_keywords
 from labkit.fleet.flow import LabAddress
-from labkit.lab.arguments import given, made, several
+from labkit.lab.arguments import as_list, build_settings, given_settings
 from labkit.lab.browser import Browser
 from labkit.lab.clock import LabClock
 from labkit.lab.delays import PendingCall
@@ -27,7 +27,7 @@ from labkit.lab.product import Product
 from labkit.lab.provider import Provider
 from labkit.lab.runtime import Runtime
 from labkit.lab.services import CustomService
-from labkit.lab.show import card, of_selected
+from labkit.lab.show import card, table_frame
 from labkit.lab.solution import Solution, warn_of
 from labkit.settings import (
     LabKeywords,
@@ -78,7 +78,7 @@ class Lab:
         override those of `config`. Raises SettingsError for a wrong setting.
         """
         _check(seed, speed)
-        named = _settings(config, given(LabSettings, "Lab", settings))
+        named = _settings(config, given_settings(LabSettings, "Lab", settings))
         self._hold(Runtime(partial(Control.start, named, seed=seed, speed=speed, start=start), seed))
         for solution in self._runtime.run(self._runtime.control.solutions.all):
             warn_of(solution)
@@ -124,11 +124,11 @@ class Lab:
         replace: give an existing product exactly these settings. Without it, an existing product that has the same
         settings stays; SettingsError is raised if they differ.
         """
-        named = given(ProductSettings, f"product {id!r}", settings)
+        named = given_settings(ProductSettings, f"product {id!r}", settings)
         products = self._runtime.control.products
         info = None if named or replace else self._runtime.run(products.find, id)
         if info is None:
-            built = made(ProductSettings, f"product {id!r}", {"id": id, **named})
+            built = build_settings(ProductSettings, f"product {id!r}", {"id": id, **named})
             info = self._runtime.run(products.ensure, built, replace)
         if id not in self._products:
             self._products[id] = Product(self._runtime, info)
@@ -151,12 +151,12 @@ class Lab:
         replace: give an existing solution exactly these settings. Without it, an existing solution that has the same
         settings stays; SettingsError is raised if they differ.
         """
-        ids = None if products is None else [_product_id(each) for each in several(products)]
-        named = given(SolutionSettings, f"solution {id!r}", {"products": ids, **settings})
+        ids = None if products is None else [_product_id(each) for each in as_list(products)]
+        named = given_settings(SolutionSettings, f"solution {id!r}", {"products": ids, **settings})
         solutions = self._runtime.control.solutions
         info = None if named or replace else self._runtime.run(solutions.find, id)
         if info is None:
-            built = made(SolutionSettings, f"solution {id!r}", {"id": id, **named})
+            built = build_settings(SolutionSettings, f"solution {id!r}", {"id": id, **named})
             info = self._runtime.run(solutions.ensure, built, replace)
             warn_of(info)
         if id not in self._solutions:
@@ -170,10 +170,10 @@ class Lab:
         google, facebook, amazon, github and twitter always exist. Add another, or add people and applications to an
         existing one, by settings: `lab.provider("acme", protocol="oauth2", people=[{"id": "ann", "name": "Ann"}])`.
         """
-        named = given(SocialSettings, f"provider {name!r}", settings)
+        named = given_settings(SocialSettings, f"provider {name!r}", settings)
         providers = self._runtime.control.providers
         if named:
-            built = made(SocialSettings, f"provider {name!r}", {"name": name, **named})
+            built = build_settings(SocialSettings, f"provider {name!r}", {"name": name, **named})
             info = self._runtime.run(providers.add, built)
         else:
             info = self._runtime.run(providers.get, name)
@@ -246,7 +246,7 @@ class Lab:
         after `guard.sql` seconds (30). Raises LabError for a statement that would change the data, is not valid SQL,
         or takes too long.
         """
-        return of_selected(self._runtime.run(self._runtime.control.database.sql, query))
+        return table_frame(self._runtime.run(self._runtime.control.database.sql, query))
 
     def close(self) -> None:
         """Close all connections, end the platform and its thread. A second call does nothing."""
@@ -296,19 +296,15 @@ def _product_id(product: object) -> str:
 
 def _check(seed: object, speed: object) -> None:
     if isinstance(seed, Path) or (isinstance(seed, str) and seed.endswith((".yaml", ".yml"))):
-        raise LabError(
-            f"seed: expected a whole number; a settings file goes by its name: Lab(config={str(seed)!r})"
-        )
+        raise LabError(f"seed: expected a whole number; for a settings file use Lab(config={str(seed)!r})")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
         raise LabError(f"seed: expected a whole number, not {seed!r}")
     if speed is not None and (isinstance(speed, bool) or not isinstance(speed, int | float)):
-        raise LabError(
-            f"speed: expected lab seconds for each real second, 0 for the virtual clock, not {speed!r}"
-        )
+        raise LabError(f"speed: expected lab seconds per real second, 0 for the virtual clock, not {speed!r}")
 
 
 def _settings(config: str | Path | None, settings: Mapping[str, Any]) -> LabSettings:
-    overridden = {"https_port": 0, **settings}  # in a notebook many labs may load one file
+    overridden = {"https_port": 0, **settings}  # in a notebook, several labs may load one file
     named = build(LabSettings, overridden, "")
     if config is None:
         return named

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from labkit.control.messaging import MessagingAccountInfo
 from labkit.lab.client import rooted
-from labkit.lab.provider import Arrivals
+from labkit.lab.provider import ProviderInbox
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import card
 
@@ -32,7 +32,7 @@ class LabMessaging:
         self._runtime = runtime
         self._control = runtime.control.messaging
         self._info = runtime.run(self._control.info)
-        self.inbox = Arrivals(runtime, self._control.inbox, self._control.clear_inbox)
+        self.inbox = ProviderInbox(runtime, self._control.inbox, self._control.clear_inbox)
 
     @property
     def domain(self) -> str:

@@ -11,20 +11,20 @@ from labkit.fleet.behaviour import Behaviour
 from labkit.fleet.behaviours import Counter
 from labkit.fleet.measures import Latency, Tick
 from labkit.fleet.shapes import Shape
-from labkit.lab.thresholds import Counted, Measured, Threshold
+from labkit.lab.thresholds import CountMeasure, RunMeasures, Threshold
 
 PERCENTILES = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "max": 100.0}
-Watch = Callable[[Sequence[Tick]], object]  # gets the intervals so far
-TOLD = (
+Watch = Callable[[Sequence[Tick]], object]  # called with the intervals so far
+SHOWN_ACCOUNTS = (
     *("sent", "acknowledged", "stored", "handled", "lost", "doubled", "reordered"),
     *("replaced", "forgotten", "unanswered", "arrived", "unknown"),
 )
-FEW = 7  # of these that are told even if they are 0
+ALWAYS_SHOWN = 7  # first columns of SHOWN_ACCOUNTS, which are shown even if they are 0
 
 
 @dataclass(frozen=True)
-class Order:
-    """The run that `labkit fleet` was asked for.
+class FleetOptions:
+    """Options of `labkit fleet` for one run.
 
     seconds: of lab time; prefix: of identities, "" for the default; accounts: whether to follow the numbers that
     devices count (always for `Counter`); arrivals: rate of each device; thresholds: limits on its measures; watch: as
@@ -64,7 +64,7 @@ class Outcome:
     accounts: sums of its losses, empty without; interrupted: whether it was ended early.
     """
 
-    order: Order
+    order: FleetOptions
     seed: int
     ticks: Sequence[Tick]
     failed: Sequence[FailedDevice]
@@ -77,6 +77,7 @@ class Outcome:
 
     @property
     def requests(self) -> int:
+        """Number of requests."""
         return sum(tick.requests for tick in self.ticks)
 
     @property
@@ -86,19 +87,19 @@ class Outcome:
         return {kind: sum(tick.errors.get(kind, 0) for tick in self.ticks) for kind in kinds}
 
     @property
-    def measured(self) -> Measured:
+    def measured(self) -> RunMeasures:
         """The measures that thresholds can limit."""
         requests = self.requests
         counts = {
-            "requests": Counted(requests),
-            "rate": Counted(self.timings["requests per second"]),
-            "errors": Counted(sum(self.errors.values()), requests),
-            **{f"errors {kind}": Counted(count, requests) for kind, count in self.errors.items()},
-            "failed": Counted(len(self.failed), self.order.devices),
-            **{name: Counted(count, self.accounts["sent"]) for name, count in self.accounts.items()},
+            "requests": CountMeasure(requests),
+            "rate": CountMeasure(self.timings["requests per second"]),
+            "errors": CountMeasure(sum(self.errors.values()), requests),
+            **{f"errors {kind}": CountMeasure(count, requests) for kind, count in self.errors.items()},
+            "failed": CountMeasure(len(self.failed), self.order.devices),
+            **{name: CountMeasure(count, self.accounts["sent"]) for name, count in self.accounts.items()},
         }
         durations = {"seconds": self.seconds, "real": self.timings["real"], "cpu": self.timings["cpu"]}
-        return Measured(self.latency, self.sending, durations, counts)
+        return RunMeasures(self.latency, self.sending, durations, counts)
 
     @property
     def crossed(self) -> list[str]:
@@ -138,12 +139,12 @@ class Outcome:
         """Return the result as text for a terminal: a line, and a second one with the accounts if they were kept."""
         if not self.accounts:
             return self.line()
-        told = [
+        shown = [
             f"{self.accounts[name]:,} {name}"
-            for name in sorted(self.accounts, key=TOLD.index)
-            if name in TOLD[:FEW] or self.accounts[name]
+            for name in sorted(self.accounts, key=SHOWN_ACCOUNTS.index)
+            if name in SHOWN_ACCOUNTS[:ALWAYS_SHOWN] or self.accounts[name]
         ]
-        return f"{self.line()}\naccounts: {', '.join(told)}; handled by a handler that the run added"
+        return f"{self.line()}\naccounts: {', '.join(shown)}; handled by a handler that the run added"
 
     def line(self) -> str:
         """Return the result in one line."""

@@ -13,7 +13,7 @@ from html import escape
 from labkit.control.handsets import HandsetInfo, MessageInfo
 
 SHOWN = 5  # messages on a screen
-FACTS = 6  # of a message
+FACTS = 6  # further facts shown of a message
 LONGEST_ADDRESS, LONGEST_TITLE, LONGEST_TEXT, LONGEST_FACT = 24, 80, 300, 40  # characters
 ENDINGS = {
     "waiting": "waiting",
@@ -22,7 +22,7 @@ ENDINGS = {
     "rejected": "refused: credential rejected",
     "dropped": "dropped: too many waited",
 }
-# channel → what people call it, its letter, and its colour
+# channel → its display name, letter and colour
 CHANNELS: Mapping[str, tuple[str, str, str]] = {
     "apn": ("Push · apn", "A", "#3a3a3c"),
     "fcm": ("Push · fcm", "F", "#d9650a"),
@@ -31,7 +31,7 @@ CHANNELS: Mapping[str, tuple[str, str, str]] = {
     "chat-messenger": ("Chat", "C", "#7b3ff2"),
 }
 
-# No quotes in any of them: each goes between those of an attribute.
+# Styles contain no quotes, since each is the value of an attribute.
 FONT = "-apple-system,BlinkMacSystemFont,Segoe UI,Roboto,Helvetica Neue,Arial,sans-serif"
 ISOLATED = "unicode-bidi:isolate;overflow-wrap:anywhere"
 PHONE = (
@@ -100,7 +100,7 @@ def _status(handset: HandsetInfo) -> str:
     colour, word = ("#167a3a", "online") if handset.online else ("#a3352b", "offline")
     state = _span(f"{DOT};background:{colour}", "") + word
     address = handset.address
-    if len(address) > LONGEST_ADDRESS:  # of a device token the ends tell it from others
+    if len(address) > LONGEST_ADDRESS:  # device tokens differ at their ends
         address = f"{address[: LONGEST_ADDRESS - 9]}…{address[-8:]}"
     return _div(STATUS, _span(ISOLATED, escape(address)) + _span("white-space:nowrap", state))
 

@@ -15,8 +15,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Waiting:
-    """Requests of a device that the platform may hold open as long polls."""
+class DevicePolls:
+    """Long polls of a device that handles have started, and waits for them."""
 
     def __init__(self, runtime: Runtime, product: str, identity: str) -> None:
         self.runtime = runtime
@@ -24,7 +24,7 @@ class Waiting:
         self.identity = identity
         self._polls: list[tuple[str, Task[Point | None]]] = []
 
-    def stands_still(self) -> bool:
+    def is_clock_virtual(self) -> bool:
         """Return whether the clock is virtual."""
         return self.runtime.run(self.runtime.control.clock.state).rate == 0
 
@@ -37,7 +37,7 @@ class Waiting:
         self._polls.append((alias, task))
         return HeldPoll(self, alias, task)
 
-    def begin_held(
+    def begin_and_wait(
         self, alias: str, function: Callable[P, Awaitable[Point | None]], *args: P.args, **kwargs: P.kwargs
     ) -> HeldPoll:
         """Start a poll like `begin`; return once the platform holds or has answered it, or a fault delays it."""
@@ -49,7 +49,7 @@ class Waiting:
 
     async def held(self, alias: str, count: int) -> None:
         """Return once the platform holds `count` polls of this alias open."""
-        await self.runtime.control.polls.held(self.product, self.identity, alias, count)
+        await self.runtime.control.polls.wait_for_count(self.product, self.identity, alias, count)
 
     async def count(self, alias: str) -> int:
         """Return the number of polls of this alias that the platform holds open."""
@@ -57,7 +57,7 @@ class Waiting:
 
     async def held_count(self, alias: str) -> int:
         """Return the number of the device's requests that wait: polls of this alias, and requests that faults delay."""
-        delayed = await self.runtime.control.faults.delayed(f"{self.product}/{self.identity}")
+        delayed = await self.runtime.control.faults.delayed_count(f"{self.product}/{self.identity}")
         return await self.count(alias) + delayed
 
     async def _held_or_done(self, alias: str, count: int, task: Task[Point | None]) -> None:
@@ -71,8 +71,8 @@ class Waiting:
         """Return once a fault delays a request of this device."""
         faults = self.runtime.control.faults
         actor = f"{self.product}/{self.identity}"
-        if not await faults.delayed(actor):
-            await faults.another(actor)
+        if not await faults.delayed_count(actor):
+            await faults.wait_for_delay(actor)
 
     async def answered(self, alias: str, task: Task[Point | None]) -> None:
         """Return once a poll is answered. Raises LabError if only a clock that stands still could end the wait."""
@@ -81,7 +81,7 @@ class Waiting:
             if (await control.clock.state()).rate == 0:
                 await control.settle()
                 under_way = self._under_way(alias)
-                # Of those that are under way and not held, the answer is on its way.
+                # If fewer requests wait than are in progress, an answer is in transit.
                 if task in under_way and await self.held_count(alias) >= len(under_way):
                     raise LabError(
                         "the clock stands still, and nothing has answered this poll; use lab.clock.advance() or "
@@ -109,8 +109,10 @@ class Waiting:
         if (await control.clock.state()).rate:
             return await ask()
         task = asyncio.ensure_future(ask())
-        before = await control.polls.of_device(self.product, self.identity)
-        held = asyncio.ensure_future(control.polls.more_of_device(self.product, self.identity, before))
+        before = await control.polls.count_of_device(self.product, self.identity)
+        held = asyncio.ensure_future(
+            control.polls.wait_for_more_of_device(self.product, self.identity, before)
+        )
         try:
             await asyncio.wait({task, held}, return_when=asyncio.FIRST_COMPLETED)
             if not task.done():
@@ -127,7 +129,7 @@ class Waiting:
 class HeldPoll:
     """A long poll in progress: see `Device.start_poll`."""
 
-    def __init__(self, waiting: Waiting, alias: str, task: Task[Point | None]) -> None:
+    def __init__(self, waiting: DevicePolls, alias: str, task: Task[Point | None]) -> None:
         self._waiting = waiting
         self._alias = alias
         self.task = task
@@ -161,7 +163,7 @@ class HeldPoll:
 class PollWait:
     """A wait until the platform holds polls of an alias open: `result()` in a cell, `await` in async code."""
 
-    def __init__(self, waiting: Waiting, alias: str, count: int, within: float) -> None:
+    def __init__(self, waiting: DevicePolls, alias: str, count: int, within: float) -> None:
         self._waiting = waiting
         self._alias = alias
         self._count = count

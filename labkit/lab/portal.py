@@ -47,7 +47,7 @@ class Task(Generic[T]):
 
 
 class Portal:
-    """Runs functions on the lab's loop, and waits for their results."""
+    """Runner of functions on the lab's event loop, which waits for their results."""
 
     def __init__(self) -> None:
         from anyio.from_thread import start_blocking_portal

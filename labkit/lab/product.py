@@ -15,11 +15,11 @@ from labkit.core.extras import needs
 from labkit.core.keywords import shows_keywords
 from labkit.fleet.credential_store import CredentialStore
 from labkit.fleet.device import Credentials, VirtualDevice
-from labkit.lab.arguments import content_bytes, duration, texts
+from labkit.lab.arguments import content_bytes, duration, text_list
 from labkit.lab.client import rooted
 from labkit.lab.device import Device
 from labkit.lab.fleet import Behaviours, Fleet, make_fleet
-from labkit.lab.polls import PollWait, Waiting
+from labkit.lab.polls import DevicePolls, PollWait
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import card
 from labkit.settings import ProductKeywords, ProductSettings
@@ -74,7 +74,7 @@ class Product:
 
     def held(self, identity: str, alias: str, count: int = 1, within: float = 5.0) -> PollWait:
         """Return a wait for held polls like `Device.held`, without making a handle of the device."""
-        waiting = Waiting(self._runtime, self.id, identity)
+        waiting = DevicePolls(self._runtime, self.id, identity)
         return PollWait(waiting, alias, count, duration(within, "within"))
 
     def fleet(
@@ -122,7 +122,7 @@ class Product:
 
         token: 40 characters that become the token of the one given identity, so that it need not activate.
         """
-        named = texts(identities, "identities such as 't-001'")
+        named = text_list(identities, "identities such as 't-001'")
         self._runtime.run(self._control.allow, self.id, named, token)
 
     def lock(self, identity: str) -> None:

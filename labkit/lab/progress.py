@@ -12,7 +12,7 @@ from labkit.core.bars import progress_bar
 from labkit.fleet.measures import Tick
 
 
-class Lasting(Protocol):
+class ProgressSource(Protocol):
     """A run that a progress bar can show. began: lab time; lasting: its length in seconds, None without an end."""
 
     @property
@@ -25,7 +25,7 @@ class Lasting(Protocol):
 class Progress:
     """Progress bar over the lab time of a run, shown while the run is waited for."""
 
-    def __init__(self, run: Lasting, wanted: bool | None) -> None:
+    def __init__(self, run: ProgressSource, wanted: bool | None) -> None:
         self._run = run
         self._last = run.began
         self._requests = 0

@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from labkit.control.providers import Application, Arrived, Person, ProviderInfo
+from labkit.control.providers import Application, InboxEntry, Person, ProviderInfo
 from labkit.lab.browser import Browser
 from labkit.lab.client import rooted
 from labkit.lab.runtime import Runtime
-from labkit.lab.show import card, of_arrived, table
+from labkit.lab.show import card, inbox_frame, table
 
 if TYPE_CHECKING:
     import httpx
@@ -26,7 +26,7 @@ class Provider:
         self._fixed = info
         self._new_browser = browser
         self.people = People(runtime, info.name)
-        self.inbox = Arrivals(
+        self.inbox = ProviderInbox(
             runtime,
             partial(self._control.inbox, info.name),
             partial(self._control.clear_inbox, info.name),
@@ -155,13 +155,13 @@ class People:
         return table(("id", "name", "email"), [(each.id, each.name, each.email) for each in self])
 
 
-class Arrivals:
+class ProviderInbox:
     """The requests that a provider received, oldest first."""
 
     def __init__(
         self,
         runtime: Runtime,
-        arrived: Callable[[], Awaitable[list[Arrived]]],
+        arrived: Callable[[], Awaitable[list[InboxEntry]]],
         clear: Callable[[], Awaitable[None]],
     ) -> None:
         self._runtime = runtime
@@ -170,19 +170,19 @@ class Arrivals:
 
     def frame(self) -> pandas.DataFrame:
         """Return a DataFrame with a row for each request; `time` is a UTC timestamp."""
-        return of_arrived(self)
+        return inbox_frame(self)
 
     def clear(self) -> None:
         """Delete all recorded requests."""
         self._runtime.run(self._clear)
 
-    def __iter__(self) -> Iterator[Arrived]:
+    def __iter__(self) -> Iterator[InboxEntry]:
         return iter(self._runtime.run(self._arrived))
 
     def __len__(self) -> int:
         return len(list(iter(self)))
 
-    def __getitem__(self, index: int) -> Arrived:
+    def __getitem__(self, index: int) -> InboxEntry:
         return list(self)[index]
 
     def __repr__(self) -> str:

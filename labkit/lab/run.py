@@ -18,7 +18,7 @@ from labkit.fleet.play import Play
 from labkit.lab.portal import Task
 from labkit.lab.progress import Progress
 from labkit.lab.runtime import Runtime
-from labkit.lab.show import card, of_devices, of_failures, of_requests, of_workers
+from labkit.lab.show import card, devices_frame, failures_frame, requests_frame, workers_frame
 from labkit.lab.solution import Solution
 
 if TYPE_CHECKING:
@@ -59,33 +59,37 @@ class Run:
         self._counted = accounts is not False
         self._route: Solution | None = None
         self._handler = self._follow_handler(accounts)
-        self._ending = Ending(self._play)
-        runtime.keep(self._ending)
+        self._closer = RunCloser(self._play)
+        runtime.keep(self._closer)
         self._task: Task[None] = runtime.begin(self._live)
 
     def _follow_handler(self, accounts: bool | Solution) -> str:
         """Report the numbers that a handler gets to the run's accounts. Return a phrase that names the handler."""
-        run, plays, handled = self._runtime.run, self._runtime.control.plays, self._play.accounts.handled
+        run, control, handled = (
+            self._runtime.run,
+            self._runtime.control.fleet_runs,
+            self._play.accounts.handled,
+        )
         product, identities = self._plan.product, [member.identity for member in self._plan.members]
         if accounts is True:
-            run(plays.account, product, identities, handled)
+            run(control.watch_received, product, identities, handled)
             return "by a handler that the run added: accounts=<your solution> measures your own"
         if not isinstance(accounts, Solution):
             return ""
-        if run(plays.account_of, accounts.id, product, identities, handled):
+        if run(control.watch_returned, accounts.id, product, identities, handled):
             return f"as the handler of {accounts.id!r} returned the numbers"
         self._route = accounts
         return f"as GET /accounts of {accounts.id!r} answers"
 
     def _prepared(self, spread: Spread | None) -> Play | ClusterPlay:
-        run, control = self._runtime.run, self._runtime.control.plays
+        run, control = self._runtime.run, self._runtime.control.fleet_runs
         if spread is None:
             return run(control.prepare, self._plan)
         try:
             shares = spread.shares or len(addresses(spread.client) or ())
             if not shares:
                 raise LabError("cluster: it has no worker")
-            return run(control.spread, self._plan, spread.client, shares, spread.close)
+            return run(control.prepare_on_cluster, self._plan, spread.client, shares, spread.close)
         except BaseException:
             spread.close()
             raise
@@ -93,39 +97,39 @@ class Run:
     async def _live(self) -> None:
         try:
             await self._follow()
-        finally:  # before whoever waits goes on, perhaps with the next run
-            self._runtime.forget(self._ending)
+        finally:  # before `wait` returns, since the next run may follow
+            self._runtime.forget(self._closer)
             self._keep(self._play.credentials(), self._play.epochs())
 
     async def _follow(self) -> None:
-        plays = self._runtime.control.plays
-        stop_watching = plays.watch_stored(self._play) if self._counted else None
+        control = self._runtime.control.fleet_runs
+        stop_watching = control.watch_stored(self._play) if self._counted else None
         try:
-            await plays.play(self._play, self.lasting)
-            if self._counted:  # what was acknowledged is on its way to handlers
+            await control.run(self._play, self.lasting)
+            if self._counted:  # acknowledged numbers are still in transit to handlers
                 await self._runtime.control.settle()
         finally:
             if stop_watching is not None:
                 stop_watching()
         if self._counted:
-            await plays.take_stock(self._play)
+            await control.take_stock(self._play)
         if self._route is not None:
             answer = await self._route.ask_here("GET", "/accounts")
             if answer.status_code != 200:
                 raise LabError(
-                    f"accounts: {self._route!r} answers GET /accounts with {answer.status_code}: give it that route, "
-                    f"or a handler of `device datapoint` that returns the number which it handled"
+                    f"accounts: {self._route!r} answers GET /accounts with {answer.status_code}: add this route, "
+                    f"or a handler of `device datapoint` that returns each handled number"
                 )
             try:
-                told = answer.json()
+                counts = answer.json()
             except ValueError:
                 raise LabError(
                     f"accounts: {self._route!r} answers GET /accounts with no JSON: {answer.text!r:.100}"
                 ) from None
-            for identity, value in route_deliveries(told):
+            for identity, value in route_deliveries(counts):
                 self._play.accounts.handled(identity, value)
 
-    # --- while it goes on
+    # --- during the run
 
     @property
     def done(self) -> bool:
@@ -196,7 +200,7 @@ class Run:
         """
         self._call(lambda: self._play.scale_arrivals(factor))
 
-    # --- what came of it
+    # --- results
 
     def frame(self) -> pandas.DataFrame:
         """Return a DataFrame with a row for each interval, indexed by the lab time of its end.
@@ -229,8 +233,8 @@ class Run:
         """
         if not self._plan.requests:
             raise LabError("this run kept no requests: run(…, requests=True) does")
-        kept = sorted(self._play.rows, key=lambda row: row.time)  # those of workers come as they tell
-        return self._noted(of_requests(kept))
+        kept = sorted(self._play.rows, key=lambda row: row.time)  # workers report theirs in any order
+        return self._noted(requests_frame(kept))
 
     def figures(self) -> dict[str, float]:
         """Return measurements in real time, which differ from run to run: durations in seconds, requests per second.
@@ -255,12 +259,12 @@ class Run:
     @property
     def failures(self) -> pandas.DataFrame:
         """DataFrame of the devices that failed: lab time, error, and the seed with which to repeat each one alone."""
-        return of_failures(self.failed)
+        return failures_frame(self.failed)
 
     def devices(self) -> pandas.DataFrame:
         """Return a DataFrame of the devices: behaviour, state, epoch, and the values that the behaviour noted."""
         rows = self._devices() if self._runtime.closed else self._call(self._devices)
-        return of_devices(rows)
+        return devices_frame(rows)
 
     @property
     def losses(self) -> pandas.DataFrame:
@@ -281,7 +285,7 @@ class Run:
         """
         if isinstance(self._play, Play):
             raise LabError("this run has no workers: run(…, workers=4) has")
-        return of_workers(self._play.workers())
+        return workers_frame(self._play.workers())
 
     @property
     def totals(self) -> dict[str, int] | None:
@@ -365,7 +369,7 @@ class Run:
     def _take_stock(self) -> None:
         """Compare the accounts with the stored datapoints, if the run is still in progress."""
         if self._counted and not self.done and not self._runtime.closed:
-            self._runtime.run(self._runtime.control.plays.take_stock, self._play)
+            self._runtime.run(self._runtime.control.fleet_runs.take_stock, self._play)
 
     def _accounts(self) -> Accounts:
         if not self._counted:
@@ -373,7 +377,7 @@ class Run:
         return self._play.accounts
 
 
-class Ending:
+class RunCloser:
     """Closes a run when its lab is closed."""
 
     def __init__(self, play: Play | ClusterPlay) -> None:

@@ -14,9 +14,9 @@ from labkit.fleet.shapes import Shape
 from labkit.lab.solution import Solution
 
 INTERVALS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600)  # seconds of lab time
-SHORTEST = 0.001  # seconds of a row: below the resolution of lab time a run would never get on
+SHORTEST = 0.001  # seconds of an interval: shorter ones are below the resolution of lab time
 EVERY = f"expected seconds, at least {SHORTEST:g}"
-TICKS = 300  # of a run, about
+TICKS = 300  # approximate number of intervals of a run
 UNITS = {"seconds": 1, "minutes": 60, "hours": 3_600, "days": 86_400}
 
 
@@ -24,7 +24,7 @@ Transport = Literal["tls", "memory"]
 
 
 class RunKeywords(TypedDict, total=False):
-    """The options of a run as keyword arguments, except `seconds`, which needs no name."""
+    """The options of a run as keyword arguments, except `seconds`, which is positional."""
 
     minutes: float | None
     hours: float | None
@@ -138,7 +138,7 @@ class RunOptions:
                 f"other processes could only wait. Leave it out, or make the lab with speed=1"
             )
         if self.lasting is None:
-            raise LabError("this clock stands still: say for how long, as in run(days=1)")
+            raise LabError("this clock stands still: pass a duration, as in run(days=1)")
 
     def interval(self, rate: float) -> float:
         """Return the length of an interval in seconds of lab time, on a clock of this rate."""

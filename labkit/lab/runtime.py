@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Client(Protocol):
-    """A holder of connections that is closed with its lab."""
+    """Interface of objects with open connections, which are closed with their lab."""
 
     async def close(self) -> None: ...
 
@@ -38,7 +38,7 @@ class Runtime:
             raise
         clients: list[Client] = []
         self._clients = clients
-        # It must not hold the runtime itself, nor a handle, which would hold that.
+        # The finalizer must not refer to the runtime, nor to a handle, which refers to the runtime.
         self._finish = weakref.finalize(self, _finish, self._portal, self.control, clients)
         listening = self.run(self.control.addresses.listening)
         self.address = LabAddress(listening.host, listening.https_port, listening.ca_pem)
@@ -67,6 +67,7 @@ class Runtime:
 
     @property
     def closed(self) -> bool:
+        """Whether the lab has been closed."""
         return not self._finish.alive
 
 
@@ -76,7 +77,7 @@ def _finish(portal: Portal, control: Control, clients: list[Client]) -> None:
             await client.close()
         await control.stop()
 
-    if portal.here:  # the last handle was let go by something on the loop, which cannot wait for its own end
+    if portal.here:  # the last handle was released by code on the loop, which cannot wait for its own end
         threading.Thread(target=_finish, args=(portal, control, clients)).start()
         return
     try:

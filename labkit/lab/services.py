@@ -13,7 +13,7 @@ from labkit.control.services import OperationInfo
 from labkit.core.errors import LabError, LabWarning
 from labkit.lab.delays import ask
 from labkit.lab.runtime import Runtime
-from labkit.lab.show import card, of_entries
+from labkit.lab.show import card, entries_frame
 
 if TYPE_CHECKING:
     import pandas
@@ -41,8 +41,8 @@ class Catalogue:
 
 
 class ServiceHandle:
-    # A service: its operations as methods with keyword arguments, or one table of them. What it is documented
-    # with is each one's own.
+    # Handle of a service: its operations are methods with keyword arguments, or one mapping of them. This is a comment,
+    # since `__doc__` describes the service.
 
     def __init__(self, runtime: Runtime, solution: str, name: str, catalogue: Catalogue) -> None:
         self._runtime = runtime
@@ -59,7 +59,7 @@ class ServiceHandle:
                 raise LabError(
                     f"{name}: expected arguments by name, or a mapping of them, not {parameters!r}"
                 )
-            # `from_` is how Python writes `from`
+            # `from` is a keyword of Python, so that the argument is `from_`
             given = {**(parameters or {}), **{key.rstrip("_"): value for key, value in named.items()}}
             return call(self._runtime, self._solution, self._name, name, given)
 
@@ -104,7 +104,7 @@ class CustomService:
     def calls(self) -> pandas.DataFrame:
         """DataFrame of the calls of this service, from all solutions."""
         called = self._runtime.run(self._runtime.control.journal.select, "call")
-        return of_entries(each for each in called if each.summary.startswith(f"{self.name}."))
+        return entries_frame(each for each in called if each.summary.startswith(f"{self.name}."))
 
     def remove(self) -> None:
         """Remove the service: later calls get a 404 error object."""
@@ -138,7 +138,7 @@ def signature(operation: OperationInfo) -> inspect.Signature:
         )
         for each in operation.parameters
     ]
-    if operation.takes_others:
+    if operation.accepts_extra:
         parameters.append(inspect.Parameter("others", inspect.Parameter.VAR_KEYWORD))
     return inspect.Signature(parameters)
 

@@ -1,4 +1,4 @@
-"""HTML and DataFrames with which handles appear in a notebook."""
+"""HTML tables and DataFrames that handles show in a notebook."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from labkit.control.faults import FaultInfo
 from labkit.control.handsets import MessageInfo
 from labkit.control.interface import SubscriptionInfo
 from labkit.control.journal import Entry
-from labkit.control.providers import Arrived
+from labkit.control.providers import InboxEntry
 from labkit.control.solutions import LogLine
 from labkit.core.extras import needs
 from labkit.fleet.plan import Failure, Row
@@ -46,7 +46,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table>"
 
 
-def of_entries(entries: Iterable[Entry]) -> pandas.DataFrame:
+def entries_frame(entries: Iterable[Entry]) -> pandas.DataFrame:
     """Return a DataFrame of journal records, indexed by sequence; `time` is a UTC timestamp."""
     with needs("tables"):
         import pandas
@@ -58,7 +58,7 @@ def of_entries(entries: Iterable[Entry]) -> pandas.DataFrame:
     return frame.astype({"status": "Int64", "size": "Int64", "cause": "Int64"})
 
 
-def of_subscriptions(found: Iterable[SubscriptionInfo]) -> pandas.DataFrame:
+def subscriptions_frame(found: Iterable[SubscriptionInfo]) -> pandas.DataFrame:
     """Return a DataFrame of subscriptions, indexed by the subscriber."""
     with needs("tables"):
         import pandas
@@ -67,7 +67,7 @@ def of_subscriptions(found: Iterable[SubscriptionInfo]) -> pandas.DataFrame:
     return pandas.DataFrame(rows, columns=["subscriber", *SUBSCRIPTION]).set_index("subscriber")
 
 
-def of_lines(lines: Iterable[LogLine]) -> pandas.DataFrame:
+def lines_frame(lines: Iterable[LogLine]) -> pandas.DataFrame:
     """Return a DataFrame of a solution's log, indexed by the record's sequence; `time` is a UTC timestamp."""
     with needs("tables"):
         import pandas
@@ -79,7 +79,7 @@ def of_lines(lines: Iterable[LogLine]) -> pandas.DataFrame:
     return frame.astype({"status": "Int64"})
 
 
-def of_arrived(arrived: Iterable[Arrived]) -> pandas.DataFrame:
+def inbox_frame(arrived: Iterable[InboxEntry]) -> pandas.DataFrame:
     """Return a DataFrame of the requests that a provider received; `time` is a UTC timestamp."""
     with needs("tables"):
         import pandas
@@ -90,7 +90,7 @@ def of_arrived(arrived: Iterable[Arrived]) -> pandas.DataFrame:
     return frame.astype({"status": "Int64"})
 
 
-def of_faults(faults: Iterable[FaultInfo]) -> pandas.DataFrame:
+def faults_frame(faults: Iterable[FaultInfo]) -> pandas.DataFrame:
     """Return a DataFrame of faults, indexed by name."""
     with needs("tables"):
         import pandas
@@ -99,7 +99,7 @@ def of_faults(faults: Iterable[FaultInfo]) -> pandas.DataFrame:
     return pandas.DataFrame(rows, columns=["name", *FAULT]).set_index("name")
 
 
-def of_messages(messages: Iterable[MessageInfo]) -> pandas.DataFrame:
+def messages_frame(messages: Iterable[MessageInfo]) -> pandas.DataFrame:
     """Return a DataFrame of messages to handsets; `time` and `ended` are UTC timestamps."""
     with needs("tables"):
         import pandas
@@ -111,7 +111,7 @@ def of_messages(messages: Iterable[MessageInfo]) -> pandas.DataFrame:
     return frame
 
 
-def of_requests(rows: Iterable[Row]) -> pandas.DataFrame:
+def requests_frame(rows: Iterable[Row]) -> pandas.DataFrame:
     """Return a DataFrame of a run's requests; `time` is a UTC timestamp."""
     with needs("tables"):
         import pandas
@@ -121,7 +121,7 @@ def of_requests(rows: Iterable[Row]) -> pandas.DataFrame:
     return frame.astype({"status": "Int64", "identity": "str", "action": "str", "error": "str"})
 
 
-def of_failures(failures: Iterable[Failure]) -> pandas.DataFrame:
+def failures_frame(failures: Iterable[Failure]) -> pandas.DataFrame:
     """Return a DataFrame of devices that failed, indexed by identity; `time` is a UTC timestamp."""
     with needs("tables"):
         import pandas
@@ -131,7 +131,7 @@ def of_failures(failures: Iterable[Failure]) -> pandas.DataFrame:
     return frame.set_index("identity")
 
 
-def of_devices(rows: Iterable[Mapping[str, object]]) -> pandas.DataFrame:
+def devices_frame(rows: Iterable[Mapping[str, object]]) -> pandas.DataFrame:
     """Return a DataFrame of a run's devices, indexed by identity."""
     with needs("tables"):
         import pandas
@@ -139,7 +139,7 @@ def of_devices(rows: Iterable[Mapping[str, object]]) -> pandas.DataFrame:
     return pandas.DataFrame(list(rows)).set_index("identity")
 
 
-def of_workers(rows: Iterable[Mapping[str, object]]) -> pandas.DataFrame:
+def workers_frame(rows: Iterable[Mapping[str, object]]) -> pandas.DataFrame:
     """Return a DataFrame of a run's workers; `died` is a UTC timestamp."""
     with needs("tables"):
         import pandas
@@ -149,7 +149,7 @@ def of_workers(rows: Iterable[Mapping[str, object]]) -> pandas.DataFrame:
     return frame
 
 
-def of_selected(selected: Table) -> pandas.DataFrame:
+def table_frame(selected: Table) -> pandas.DataFrame:
     """Return a DataFrame of the rows of a SELECT; its attribute `hidden` lists the columns that are read as NULL."""
     with needs("tables"):
         import pandas

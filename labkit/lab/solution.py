@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from labkit.control.solutions import SolutionInfo
 from labkit.core.errors import LabWarning, unknown
-from labkit.lab.arguments import several
+from labkit.lab.arguments import as_list
 from labkit.lab.client import Session, SiteClient
 from labkit.lab.interface import PublishedService, Subscription
 from labkit.lab.runtime import Runtime
 from labkit.lab.services import Catalogue, ServiceHandle, call
-from labkit.lab.show import card, of_lines
+from labkit.lab.show import card, lines_frame
 
 if TYPE_CHECKING:
     import pandas
@@ -111,7 +111,7 @@ class Solution(SiteClient):
 
         level: that of a printed line, `warning`, or `run`; status: result of a run; text: the line or the error.
         """
-        return of_lines(self._runtime.run(self._control.logs, self.id))
+        return lines_frame(self._runtime.run(self._control.logs, self.id))
 
     def reload(self) -> Self:
         """Read the solution's folder again after an edit, and run its set-up.
@@ -157,7 +157,7 @@ class Solution(SiteClient):
             "description": description,
             "contact": contact,
             "mode": mode,
-            **{key: several(each) for key, each in lists.items() if each is not None},
+            **{key: as_list(each) for key, each in lists.items() if each is not None},
             **others,
         }
         named = {key: value for key, value in given.items() if value is not None}

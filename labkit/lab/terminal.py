@@ -24,15 +24,15 @@ from labkit.fleet.rates import rate_of
 from labkit.fleet.remote import provisioned, remote_product, run_remote
 from labkit.fleet.shapes import Shape
 from labkit.lab.lab import Lab
-from labkit.lab.outcome import FailedDevice, Order, Outcome, Watch
+from labkit.lab.outcome import FailedDevice, FleetOptions, Outcome, Watch
 from labkit.lab.portal import Portal
 from labkit.lab.progress import Progress
 from labkit.lab.run_options import interval
 from labkit.lab.thresholds import Threshold
 from labkit.settings import load
 
-DIGITS = {"opaque": 10, "base10": 10, "base16": 16}  # of identities whose length can be chosen
-SPAN = 2**20  # numbers of a run's identities, where those of another begin elsewhere
+DIGITS = {"opaque": 10, "base10": 10, "base16": 16}  # base of identities whose length can be chosen
+SPAN = 2**20  # range of numbers for the identities of one run; other runs begin at other numbers
 
 
 def fleet_run(
@@ -67,31 +67,33 @@ def fleet_run(
     """
     lasting = seconds + 60 * minutes + 3600 * hours + 86_400 * days
     if not lasting:
-        raise LabError("for how long? say --days, --hours, --minutes or --seconds")
-    order = Order(product, devices, behaviour_of(behaviour, parameters), lasting, seed, prefix, accounts)
+        raise LabError("missing duration: use --days, --hours, --minutes or --seconds")
+    order = FleetOptions(
+        product, devices, parse_behaviour(behaviour, parameters), lasting, seed, prefix, accounts
+    )
     counted = target is None and order.counted
     thresholds = [Threshold.of(each, counted) for each in fail_if]
     rate = None if arrivals is None else _rate(arrivals)
     order = replace(order, arrivals=rate, thresholds=thresholds, watch=watch)
     if target is None:
         if config is None:
-            raise LabError("where? say --config lab.yaml for a lab of its own, or --target")
+            raise LabError("missing platform: use --config lab.yaml for a new lab, or --target")
         if identities != "opaque" or identity_length is not None:
-            raise LabError("--identities: not with --config, whose products say what theirs are like")
-        for name, told in {"--ca-file": ca_file, "--auth": auth}.items():
-            if told is not None:
-                raise LabError(f"{name}: not with --config, which has it all")
-        return in_a_lab(order, config, 0.0 if speed is None else speed, workers)
+            raise LabError("--identities: not with --config, whose products define the format")
+        for name, given in {"--ca-file": ca_file, "--auth": auth}.items():
+            if given is not None:
+                raise LabError(f"{name}: not with --config")
+        return run_in_lab(order, config, 0.0 if speed is None else speed, workers)
     for name, value in {"--config": config, "--speed": speed, "--workers": workers}.items():
         if value is not None:
-            raise LabError(f"{name}: not with --target, which is a lab elsewhere on a clock of its own")
+            raise LabError(f"{name}: not with --target, which has its own settings and clock")
     if accounts:
-        raise LabError("--accounts: not with --target, whose handlers are elsewhere")
+        raise LabError("--accounts: not with --target, whose handlers are not accessible")
     named = _fresh_identities(order, identities, identity_length)
-    return against(order, target, ca_file, auth or "token", named)
+    return run_against_target(order, target, ca_file, auth or "token", named)
 
 
-def behaviour_of(name: str, parameters: Sequence[str]) -> Behaviour:
+def parse_behaviour(name: str, parameters: Sequence[str]) -> Behaviour:
     """Return a behaviour with its parameters.
 
     name: of a built-in behaviour, or `module:Class`. parameters: texts `NAME=VALUE`. Raises LabError for wrong ones.
@@ -104,11 +106,11 @@ def behaviour_of(name: str, parameters: Sequence[str]) -> Behaviour:
 def _class(name: str) -> type[Behaviour]:
     if ":" not in name:
         if name not in BEHAVIOURS:
-            raise LabError(f"no behaviour {name!r}, there are: {', '.join(BEHAVIOURS)}; or say module:Class")
+            raise LabError(f"no behaviour {name!r}, there are: {', '.join(BEHAVIOURS)}; or use module:Class")
         return BEHAVIOURS[name]
     module, _, attribute = name.partition(":")
     if "" not in sys.path:
-        sys.path.insert(0, "")  # a module of the present folder
+        sys.path.insert(0, "")  # finds modules in the current folder
     try:
         found = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
@@ -120,8 +122,8 @@ def _class(name: str) -> type[Behaviour]:
     return found
 
 
-def in_a_lab(
-    order: Order, config: Path, speed: float, workers: int | None, *, bar: bool | None = None
+def run_in_lab(
+    order: FleetOptions, config: Path, speed: float, workers: int | None, *, bar: bool | None = None
 ) -> Outcome:
     """Run a fleet in a new lab.
 
@@ -142,7 +144,7 @@ def in_a_lab(
             run = fleet.start(order.seconds, arrivals=order.arrivals, workers=workers, accounts=counted)
             run.on_tick(lambda _: order.watch(run.ticks))
             run.wait(progress=bar)
-        except KeyboardInterrupt:  # which has ended the run cleanly
+        except KeyboardInterrupt:  # the run has ended cleanly
             if fleet.last is None:
                 raise
             run, interrupted = fleet.last.stop(), True
@@ -161,8 +163,8 @@ def in_a_lab(
         )
 
 
-def against(
-    order: Order,
+def run_against_target(
+    order: FleetOptions,
     target: str,
     ca_file: Path | None,
     auth: str,
@@ -176,7 +178,7 @@ def against(
     members = [
         Member(number, name, order.behaviour, Credentials()) for number, name in enumerate(identities, 1)
     ]
-    watched = Watched(order.seconds, bar, order.watch)
+    watched = DeferredProgress(order.seconds, bar, order.watch)
 
     async def live() -> None:
         held = await provisioned(there, auth, members)
@@ -203,7 +205,7 @@ def against(
     )
 
 
-def _interrupted(live: Callable[[], Awaitable[None]], watched: Watched) -> bool:
+def _interrupted(live: Callable[[], Awaitable[None]], watched: DeferredProgress) -> bool:
     """Run devices on a separate thread, which no signal reaches. Return whether an interrupt ended the run early.
 
     Raises KeyboardInterrupt for an interrupt before the run has begun.
@@ -219,12 +221,12 @@ def _interrupted(live: Callable[[], Awaitable[None]], watched: Watched) -> bool:
         task.future.result()
         return True
     finally:
-        task.cancel()  # nothing where it is over
+        task.cancel()  # no effect if it has ended
         portal.close()
     return False
 
 
-def _fresh_identities(order: Order, format: Format, length: int | None = None) -> list[str]:
+def _fresh_identities(order: FleetOptions, format: Format, length: int | None = None) -> list[str]:
     """Return identities that no earlier run has used, unless the prefix determines them.
 
     Formats that have no room for a prefix start at a random number.
@@ -249,8 +251,8 @@ def _fresh_identities(order: Order, format: Format, length: int | None = None) -
     ]
 
 
-class Watched:
-    """A progress bar for a run that begins later."""
+class DeferredProgress:
+    """Progress bar of a run that starts later."""
 
     def __init__(self, lasting: float, wanted: bool | None, watch: Watch) -> None:
         self.lasting = lasting
@@ -267,10 +269,11 @@ class Watched:
         self._bar = Progress(self, self._wanted)
 
     def on_tick(self, callback: Callable[[Tick], object]) -> None:
+        """Call `callback` with each interval of the run, once it has begun."""
         assert self.play is not None
         self.play.on_tick(callback)
 
-    def __enter__(self) -> Watched:
+    def __enter__(self) -> DeferredProgress:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -293,7 +296,7 @@ def _parameter(text: str, declared: Mapping[str, Any]) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     name = name.strip()
     if not equals:
-        raise LabError(f"--parameter: {text!r} is no parameter: want name=value")
+        raise LabError(f"--parameter: {text!r} is no parameter: expected name=value")
     try:
         read = json.loads(value)
     except ValueError:

@@ -56,17 +56,17 @@ ACCOUNTS = {
         "unknown",
     )
 }
-WHOLE = "requests", "rate", "sent"  # of which no share is taken
+WHOLE = "requests", "rate", "sent"  # measures without a total, which cannot be limited in %
 
 
-class Counted(NamedTuple):
-    """A count. whole: the total of which it is a part, None if it has no total."""
+class CountMeasure(NamedTuple):
+    """A measured count. whole: the total that the count is a part of, None if there is no total."""
 
     number: float
     whole: float | None = None
 
 
-class Measured(NamedTuple):
+class RunMeasures(NamedTuple):
     """The measures of a run that thresholds can limit.
 
     due, sending: latencies from the due time and from sending; durations: in seconds, by name; counts: by name.
@@ -75,7 +75,7 @@ class Measured(NamedTuple):
     due: Latency
     sending: Latency
     durations: Mapping[str, float]
-    counts: Mapping[str, Counted]
+    counts: Mapping[str, CountMeasure]
 
 
 @dataclass(frozen=True)
@@ -107,18 +107,18 @@ class Threshold:
             known = ", ".join([*DURATIONS, *COUNTS, *ACCOUNTS])
             raise LabError(f"--fail-if {text!r}: no measure {measure!r}, there are: {known}")
         if measure in ACCOUNTS and not accounts:
-            raise LabError(f"--fail-if {text!r}: {measure} takes --accounts")
+            raise LabError(f"--fail-if {text!r}: {measure} needs --accounts")
         if timed and unit not in SECONDS:
             raise LabError(f"--fail-if {text!r}: expected a time with its unit: {', '.join(SECONDS)}")
         units = ("",) if measure in WHOLE else ("", "%")
         if not timed and unit not in units:
             raise LabError(
-                f"--fail-if {text!r}: expected a number{' or a share in %' if '%' in units else ''}, not {unit!r}"
+                f"--fail-if {text!r}: expected a number{' or a fraction in %' if '%' in units else ''}, not {unit!r}"
             )
         factor = SECONDS[unit] if timed else 0.01 if unit else 1.0
         return cls(text, measure, found["sign"], number * factor, unit == "%")
 
-    def value(self, measured: Measured) -> float:
+    def value(self, measured: RunMeasures) -> float:
         """Return the measure's value in the unit of `limit`; NaN without a value."""
         latency = PERCENTILE.fullmatch(self.measure)
         if latency is not None:
@@ -126,12 +126,12 @@ class Threshold:
             return (measured.sending if latency["sending"] else measured.due).percentile(percent)
         if self.measure in DURATIONS:
             return measured.durations[self.measure]
-        counted = measured.counts.get(self.measure, Counted(0, measured.counts["requests"].number))
+        counted = measured.counts.get(self.measure, CountMeasure(0, measured.counts["requests"].number))
         if not self.share:
             return counted.number
         return counted.number / counted.whole if counted.whole else math.nan
 
-    def crossed(self, measured: Measured) -> str | None:
+    def crossed(self, measured: RunMeasures) -> str | None:
         """Return a line that describes how the limit is crossed; None if it is not.
 
         A measure without a value crosses its limit.
@@ -151,7 +151,7 @@ class Threshold:
         return f"{1000 * value:.3g} ms" if value < 1 else f"{value:.4g} s"
 
 
-def listed() -> list[tuple[str, str]]:
+def measure_descriptions() -> list[tuple[str, str]]:
     """Return the names of all measures with their descriptions."""
     return [
         *DURATIONS.items(),

@@ -1,1 +1,1 @@
-"""The outside world, faked."""
+"""Simulated services outside of the platform: mail, identity providers, and the provider of push, SMS and chat."""

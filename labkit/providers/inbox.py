@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-CAPACITY = 10_000  # requests kept; the oldest goes first
+CAPACITY = 10_000  # requests kept; the oldest are removed
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from labkit.core.component import Component
 
 URL = re.compile(r"https?://[^\s<>\"'`\\^{|}]+")
 HREF = re.compile(r"""<a\s[^<>]*?href\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))""", re.IGNORECASE)
-CAPACITY = 10_000  # mails kept; the oldest goes first
+CAPACITY = 10_000  # mails kept; the oldest are removed
 
 
 @dataclass(frozen=True, slots=True)

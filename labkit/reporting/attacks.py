@@ -1,4 +1,4 @@
-"""A table of the attacks on the OAuth provider, played on a lab that a notebook holds."""
+"""Table of the attacks on the OAuth provider, executed on a notebook's lab."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
 
 
 async def attack_frame(lab: Lab, solution: Solution) -> pandas.DataFrame:
-    """Play every attack on the User service of a solution, and give what came of each, a row each, by group.
+    """Execute every attack on the User service of a solution. Returns a DataFrame with a row for each, by group.
 
-    An honest client has somebody as its user; the attacker has an account and a client, too. The virtual clock of
-    the lab moves on where an attack needs time.
+    Both the honest user and the attacker have an account and a client. Attacks that need time advance the lab's virtual
+    clock.
     """
     import pandas
 
-    def actor(name: str) -> Actor:  # their user tokens outlive every attack that needs time
+    def actor(name: str) -> Actor:  # with a user token that outlives every attack that needs time
         email, password = f"{name}@example.com", "correct horse"
         solution.User.activateUser(code=solution.User.createUser(email=email, name=name, password=password))
         token = solution.User.getUserToken(email=email, password=password, time_to_live=10**9)
         return Actor(solution.User.getCurrentUser(token=token)["id"], token)
 
     async def call(operation: str, **parameters: Any) -> Any:
-        with warnings.catch_warnings():  # some send on purpose what the operation does not know
+        with warnings.catch_warnings():  # of unknown parameters, which some attacks send on purpose
             warnings.simplefilter("ignore")
             return solution.call("User", operation, parameters)
 

@@ -1,4 +1,4 @@
-"""Which of the verdicts that went wrong comes first: what explains others stands before them."""
+"""Grouping of failed verdicts by their probable cause: a failure that explains others comes before them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from labkit.conformance.verdict import Verdict
 
-# Parts of the documents that the checks of others rely on, each part on those before it. The rest follow in the order
-# of the catalogue.
+# Parts of the documents on which the checks of other parts depend, each part on the ones listed before it. The
+# remaining parts follow in the order of the catalogue.
 FOUNDATIONS = (
     *(
         "DEV-TLS",
@@ -36,27 +36,27 @@ FOUNDATIONS = (
     *("KEY-CALL", "KEY-SET", "KEY-GET", "USR-CALL", "USR-USER", "USR-TOKEN", "USR-ROLE", "USR-PERM"),
     *("IFC-CALL", "IFC-DEF", "IFC-SET", "IFC-SUB", "NTF-CALL", "NTF-BIND", "NTF-SEND"),
 )
-STATUS = "status"  # the reason of a check to which another status came
+STATUS = "status"  # reason of a check that got a response with an unexpected status
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A verdict that went wrong, with others that it probably explains.
+    """A failed verdict, with other verdicts that it probably explains.
 
-    same: checks to which the same request was answered the same wrong way; left_out: checks that could not be made
+    same_answer: checks that got the same wrong answer to the same request; not_reached: checks that could not run
     because of a requirement that this check fails.
     """
 
     verdict: Verdict
-    same: tuple[Verdict, ...] = ()
-    left_out: tuple[Verdict, ...] = ()
+    same_answer: tuple[Verdict, ...] = ()
+    not_reached: tuple[Verdict, ...] = ()
 
 
 def problems(verdicts: Iterable[Verdict], failing: Sequence[str], parts: Iterable[str]) -> list[Problem]:
-    """Return the verdicts with an outcome in `failing` as problems, each before what it may explain.
+    """Return the verdicts with an outcome in `failing` as problems, probable causes first.
 
-    parts: of the requirements, in the catalogue's order. A check that was not reached belongs to the first problem
-    with its cause; where no check of that cause failed in this run, it is a problem itself.
+    parts: parts of the requirements, in the catalogue's order. A check that was not reached belongs to the first
+    problem with its cause. If no check of that cause failed in this run, it is a problem of its own.
     """
     verdicts = list(verdicts)
     ranks = {part: rank for rank, part in enumerate(dict.fromkeys((*FOUNDATIONS, *parts)))}
@@ -79,7 +79,7 @@ def problems(verdicts: Iterable[Verdict], failing: Sequence[str], parts: Iterabl
     for each in unreached:
         head_name = blaming.get(each.cause)
         if head_name is None:
-            blaming[each.cause] = each.check  # nothing that was checked says why: one stands for the rest
+            blaming[each.cause] = each.check  # no check shows the cause, so this one represents the others
             first.append(each)
         else:
             left_out.setdefault(head_name, []).append(each)
@@ -89,17 +89,19 @@ def problems(verdicts: Iterable[Verdict], failing: Sequence[str], parts: Iterabl
 
 
 def _rank(verdict: Verdict, ranks: Mapping[str, int]) -> tuple[bool, int, bool, int]:
-    """A verdict that is broken says the least; a model, and a check of many requirements, less than one of a single
-    requirement.
+    """Return the sort key of a verdict: the smaller, the more it explains.
+
+    A broken verdict explains the least. A model check, or a check of many requirements, explains less than a check of
+    a single requirement.
     """
     part = min(ranks.get(each.rpartition("-")[0], len(ranks)) for each in verdict.blamed)
     return verdict.outcome == "broken", part, bool(verdict.outcomes), len(verdict.blamed)
 
 
 def _answer(verdict: Verdict) -> object:
-    """What came to which request, where a status was wrong; else the verdict's own name, which no other has.
+    """Return the request (without its query) and the unexpected status of a verdict, as a key for equal answers.
 
-    The request is its method and path without the query.
+    For a verdict with another reason, return the check's unique name.
     """
     request = verdict.exchange.partition("\n")[0].partition("?")[0]
     if verdict.reason != STATUS or verdict.outcomes or not request:

@@ -1,4 +1,4 @@
-"""Charts of verdicts, of who may do what, and of who says what to whom; each returns the frame it shows."""
+"""Charts for notebooks: verdicts, tables of permissions and message sequences. Each returns the frame that it shows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COLOURS = {
 
 
 def outcome_chart(shown: Verdicts, title: str = "Checks by part") -> pandas.DataFrame:
-    """A bar for each part of the requirements, coloured by its checks' verdicts; returns the numbers."""
+    """Draw a bar for each part of the requirements, coloured by the verdicts of its checks. Returns the numbers."""
     frame = shown.by_part()
     if frame.empty:
         return frame
@@ -40,9 +40,9 @@ def outcome_chart(shown: Verdicts, title: str = "Checks by part") -> pandas.Data
 
 
 def matrix_chart(frame: pandas.DataFrame, *, title: str) -> pandas.DataFrame:
-    """Draw a table of booleans: who (rows) may do what (columns); returns the frame.
+    """Draw a table of booleans, such as the permissions (columns) of users (rows). Returns the frame.
 
-    Yes is a filled green field with a tick, no an empty one with a cross, so that colour is not all that tells.
+    True is a green cell with a tick, False a grey one with a cross, so that the meaning does not depend on colour.
     """
     from matplotlib.colors import ListedColormap
     from matplotlib.figure import Figure
@@ -79,9 +79,9 @@ def matrix_chart(frame: pandas.DataFrame, *, title: str) -> pandas.DataFrame:
 
 
 def sequence_chart(steps: Iterable[tuple[str, str, str]], *, title: str) -> pandas.DataFrame:
-    """Draw who says what to whom, top to bottom; steps: (from, to, what). Returns them as a frame.
+    """Draw a sequence diagram of messages, top to bottom. Returns the messages as a frame.
 
-    Actors are in the order in which they first appear.
+    steps: sender, receiver and text of each message. Actors are in the order in which they first appear.
     """
     import pandas
     from matplotlib.figure import Figure
@@ -121,7 +121,7 @@ def _numbered(frame: pandas.DataFrame) -> list[tuple[str, str, str]]:
 
 
 def _arrow(axes: Axes, source: int, to: int, y: float, text: str) -> None:
-    """An arrow with its label beside the sender, between two lifelines, so that it crosses none."""
+    """Draw an arrow with its label beside the sender, between two lifelines, so that the label crosses none."""
     if source == to:
         axes.text(source + 0.05, y, text, ha="left", va="center", fontsize=9, backgroundcolor="white")
         axes.plot(source, y, marker="o", color="#3d4852", markersize=5)

@@ -1,4 +1,4 @@
-"""How papermill runs a report's notebooks; it finds this engine by the entry point in pyproject.toml."""
+"""Papermill engine for the notebooks of a report, registered by an entry point in pyproject.toml."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ NAME = "labkit"
 
 
 class Engine(NBClientEngine):  # type: ignore[misc]  # papermill has no types
-    """As papermill's own, but it writes the notebook once, at its end, however that comes.
+    """Papermill's standard engine, except that it writes the notebook only once, at its end or failure.
 
-    Papermill's writes all of it before and after each cell, which takes longer than most cells.
+    The standard engine writes the whole notebook before and after each cell, which takes longer than most cells.
     """
 
     @classmethod

@@ -1,4 +1,4 @@
-"""The report and its notebooks as HTML pages that need nothing but themselves."""
+"""HTML pages of a report and its notebooks, without external resources."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from labkit import __version__
 from labkit.reporting import matrix
 from labkit.reporting.run_notebook import NotebookRun
-from labkit.reporting.verdicts import BAD, MARKS, MOST_IDS, Verdicts, collected
+from labkit.reporting.verdicts import BAD, MARKS, MOST_IDS, Verdicts, collect_verdicts
 
 if TYPE_CHECKING:
     from nbconvert import HTMLExporter
@@ -25,7 +25,7 @@ UNSEEN = ("skipped", "not reached", "not run")
 
 
 def report_page(report: Report) -> str:
-    """report.html: summary, problems, notebooks, and the matrix of requirements."""
+    """Return the HTML of report.html: summary, problems, notebooks, and the matrix of requirements."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
     environment = Environment(
@@ -39,7 +39,7 @@ def report_page(report: Report) -> str:
 
 
 def notebook_page(run: NotebookRun) -> str:
-    """The page of an executed notebook."""
+    """Return the HTML page of an executed notebook."""
     notebook = deepcopy(run.notebook)
     page, _ = _exporter().from_notebook_node(notebook, {"run": run, "pygments": _pygments()})
     return str(page)
@@ -73,8 +73,8 @@ def _facts(report: Report) -> dict[str, Any]:
         "causes": causes,
         "problems": len(causes) + raised or int(not report.verdicts),
         "books": [
-            # a model plays for several areas, each of which shows its verdict
-            (run, _nonzero(Verdicts(matrix.merged(collected(run.notebook))).counts))
+            # a model check may cover several areas, each of which shows its verdict
+            (run, _nonzero(Verdicts(matrix.merged(collect_verdicts(run.notebook))).counts))
             for run in report.runs
         ],
         "totals": report.coverage.counts(),
@@ -89,7 +89,7 @@ def _facts(report: Report) -> dict[str, Any]:
 
 
 def _run(report: Report) -> dict[str, str]:
-    """When, of what, with which parameters, how long."""
+    """Return facts about the run, by name: target, requirements, parameters, version, time and duration."""
     given = {name: value for name, value in report.parameters.items() if name not in ("target", "only")}
     parameters = ", ".join(f"{name} {value}" for name, value in given.items())
     facts = {
@@ -114,18 +114,18 @@ def _exporter() -> HTMLExporter:
     from nbconvert.filters import Highlight2HTML
 
     class Pages(HTMLExporter):
-        """As nbconvert's, which then parses each page anew, for marks on parts that this template has not."""
+        """Exporter without nbconvert's second pass over each page, which only adds marks that this template lacks."""
 
         def from_notebook_node(self, nb: NotebookNode, resources: Any = None, **options: Any) -> Any:
             self.register_filter("highlight_code", Highlight2HTML(pygments_lexer="ipython3", parent=self))  # type: ignore[no-untyped-call]
             return super(HTMLExporter, self).from_notebook_node(nb, resources, **options)
 
-    # Its own templates load scripts from outside; these paths leave them out of reach.
+    # nbconvert's own templates load external scripts; with these paths it cannot find them.
     return Pages(template_paths=[str(TEMPLATES)], template_file="notebook.html.j2")  # type: ignore[no-untyped-call]
 
 
 def _pygments() -> str:
-    """Colours of code, for light and for dark."""
+    """Return CSS with the colours of code, for light and dark mode."""
     from pygments.formatters import HtmlFormatter
 
     light = HtmlFormatter(style="friendly").get_style_defs(".highlight")

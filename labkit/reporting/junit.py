@@ -1,4 +1,4 @@
-"""The verdicts as JUnit XML, for CI servers."""
+"""Verdicts as JUnit XML, for CI servers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 from labkit.conformance.verdict import Verdict
 from labkit.reporting.run_notebook import NotebookRun
 
-ILLEGAL = {code: "�" for code in range(32) if chr(code) not in "\t\n\r"}  # XML 1.0 has no such characters
+ILLEGAL = {code: "�" for code in range(32) if chr(code) not in "\t\n\r"}  # characters that XML 1.0 excludes
 
 
 def junit(
@@ -21,10 +21,10 @@ def junit(
     began: float = 0.0,
     seconds: float = 0.0,
 ) -> str:
-    """A suite for each part of the requirements, a case for each check; and a suite of the notebooks.
+    """Return JUnit XML with a suite for each part of the requirements, a case for each check, and a suite of notebooks.
 
-    failed is a failure, broken an error, not reached is skipped; warned passes and says so in its output, or, when
-    `strict`, is a failure. began: seconds since 1970; seconds: how long the whole took.
+    A failed check is a failure, a broken one an error, one that was not reached is skipped. A warned check passes with
+    an output, or is a failure if `strict`. began: seconds since 1970; seconds: duration of the whole run.
     """
     when = datetime.fromtimestamp(began, UTC).strftime("%Y-%m-%dT%H:%M:%S")
     root = ElementTree.Element("testsuites", name="labkit conformance", timestamp=when, time=f"{seconds:.3f}")

@@ -1,4 +1,4 @@
-"""The kernel that notebooks run in: always this interpreter, whatever kernels are installed or missing."""
+"""Jupyter kernel in which notebooks run: always this interpreter, whichever kernels are installed."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from traitlets import Unicode
 
 from labkit.reporting import provisioner
 
-NAME = "python3"  # what notebooks name in their metadata, so that any Jupyter opens them
+NAME = "python3"  # kernel name in the notebooks' metadata, which every Jupyter has
 
 
 class Kernel(AsyncKernelManager):
-    """A kernel of this interpreter; all that it keeps is in one folder, which its traitlets config names.
+    """Manager of a kernel of this interpreter, configured by traitlets.
 
-    server: the address of a kernel server that forks it; without one, or before it is ready, it starts by itself.
+    folder: for all of the kernel's files; server: address of a kernel server that forks the kernel. Without a server,
+    or before it is ready, a new process is started.
     """
 
     folder = Unicode(config=True)
@@ -29,17 +30,17 @@ class Kernel(AsyncKernelManager):
         super().__init__(**kwargs)
         self.kernel_spec_manager = ThisInterpreter(Path(self.folder), self.server)
         self.connection_file = str(Path(self.folder) / "kernel.json")
-        # A socket file cannot be taken by another between choosing and binding it, as a free port can.
+        # Unlike a free port, a socket file cannot be occupied by another process before it is bound.
         self.transport = "tcp" if os.name == "nt" else "ipc"
 
     async def start_kernel(self, **kwargs: Any) -> None:  # type: ignore[override]  # async there too
-        """Start it. What the process itself prints (not its cells) must not disturb a progress bar."""
+        """Start the kernel. Output of its process (not of cells) goes to a log, so that it disturbs no progress bar."""
         with log(Path(self.folder)).open("wb") as file:
             await super().start_kernel(**{**kwargs, "stdout": file, "stderr": file})
 
 
 class ThisInterpreter(KernelSpecManager):
-    """Knows one kernel, under any name."""
+    """Kernel specifications of one kernel, this interpreter's, under every name."""
 
     def __init__(self, folder: Path, server: str = "") -> None:
         super().__init__()
@@ -48,9 +49,9 @@ class ThisInterpreter(KernelSpecManager):
 
     def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
         environment = {
-            # Settings, start-up scripts and history of whoever runs it would change the outcome.
+            # The user's settings, start-up scripts and history would change the results.
             "IPYTHONDIR": str(self._folder / "ipython"),
-            "PYDEVD_DISABLE_FILE_VALIDATION": "1",  # else the debugger warns of frozen modules
+            "PYDEVD_DISABLE_FILE_VALIDATION": "1",  # otherwise the debugger warns of frozen modules
         }
         return KernelSpec(
             resource_dir=RESOURCES, **{**get_kernel_dict(), "env": environment, "metadata": self._metadata}
@@ -58,5 +59,5 @@ class ThisInterpreter(KernelSpecManager):
 
 
 def log(folder: Path) -> Path:
-    """What the kernel's process printed: the reason, if it died."""
+    """Return the path of the log with the output of the kernel's process, such as the reason of its death."""
     return folder / "kernel.log"

@@ -1,14 +1,14 @@
-"""A process that has imported what notebooks need, and forks a kernel from itself for each that is asked for.
+"""Server process that has imported the modules that notebooks need, and forks Jupyter kernels from itself on request.
 
-A kernel so starts within milliseconds rather than seconds, and is otherwise as Jupyter would have started it: a
-process, a session and a process group of its own, with the environment, folder and files that were asked for.
+A forked kernel starts within milliseconds rather than seconds. Otherwise it is like a kernel that Jupyter starts: it
+has a process, a session and a process group of its own, with the requested environment, folder and files.
 
     with KernelServer() as server:
         kernel = start(server.address, arguments, environment, folder, files)
 
-The server listens at a socket in a folder that is its user's alone. It keeps a connection for each kernel: over it the
-kernel's process id comes first and its exit code last, and a kernel whose connection is closed is killed. The server
-has one thread, and nothing of IPython, ZeroMQ or a lab that would not survive a fork.
+The server listens at a socket in a folder that only its user can access. It keeps a connection for each kernel, on
+which it sends first the kernel's process id and finally its exit code. A kernel whose connection is closed is killed.
+The server has one thread, and no objects of IPython, ZeroMQ or a lab that would not survive a fork.
 """
 
 from __future__ import annotations
@@ -41,19 +41,20 @@ PRELOAD = (
     "psutil tornado.platform.asyncio labkit labkit.conformance.preload labkit.reporting.notebook"
 )
 PATIENCE = 60.0  # seconds of real time for the server to be ready, or to fork
-PIECE = 64 * 1024
+PIECE = 64 * 1024  # bytes of a request that are received at once
 LAUNCHER = str(getattr(find_spec("ipykernel_launcher"), "origin", "ipykernel_launcher.py"))
 STREAMS = range(3)  # standard input, output and error
 
 
 class KernelServer:
-    """A server process, for as long as it is not closed. It can be asked by other processes of its user."""
+    """A running server process, until `close`. All processes of its user may request kernels from it."""
 
     def __init__(self) -> None:
         self._folder = TemporaryDirectory(prefix="labkit-", ignore_cleanup_errors=True)
         self.address = str(Path(self._folder.name) / "kernels")
-        # What is read at import has to be as in a kernel: where pictures go, and what the debugger warns of. Threads
-        # of a library for numbers would not survive; each kernel has its own environment later.
+        # Variables that are read at import must have the values of a kernel: matplotlib's backend, and the debugger's
+        # warnings. OpenBLAS must not start threads, since they would not survive a fork. Each kernel gets its own
+        # environment later.
         environment = {
             **os.environ,
             "MPLBACKEND": "module://matplotlib_inline.backend_inline",
@@ -64,29 +65,29 @@ class KernelServer:
             [sys.executable, "-m", __name__, self.address],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,  # a server that fails is not there: kernels start without it
+            stderr=subprocess.DEVNULL,  # if the server fails, kernels start without it
             env=environment,
-            start_new_session=True,  # an interrupt at the terminal is not for it
+            start_new_session=True,  # an interrupt in the terminal does not reach it
         )
 
     @staticmethod
-    def pays(kernels: int) -> bool:
-        """Does a server save more than it costs, for so many kernels? Not where the system cannot fork."""
-        return AVAILABLE and kernels > 1
+    def is_worthwhile(count: int) -> bool:
+        """Return whether forking `count` kernels is faster than starting each. False if the system cannot fork."""
+        return AVAILABLE and count > 1
 
     @property
     def ready(self) -> bool:
-        """Can kernels be asked for? Not while it still imports, nor where it could not."""
+        """Whether the server accepts requests: not while it still imports modules, nor if an import has failed."""
         return is_ready(self.address)
 
     def wait(self) -> bool:
-        """Wait until it is ready, or has ended without; is it ready?"""
+        """Wait until the server is ready or has failed. Returns whether it is ready."""
         assert self._process.stdout is not None
         self._process.stdout.read()
         return self.ready
 
     def close(self) -> None:
-        """End the server, and all kernels that it has left."""
+        """End the server, and all of its kernels that are still running."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()
@@ -106,7 +107,10 @@ class KernelServer:
 
 
 class ForkedKernel:
-    """A kernel's process, as `subprocess.Popen` has one. connection: the server's, which ends when it ends."""
+    """Process of a forked kernel, with the interface of `subprocess.Popen`.
+
+    connection: to the server; the server closes it when the kernel ends.
+    """
 
     stdin = stdout = stderr = None
 
@@ -117,32 +121,32 @@ class ForkedKernel:
         self.pid = int(self._line(PATIENCE))
 
     def poll(self) -> int | None:
-        """Its exit code, None while it runs."""
+        """Return the exit code, None while the kernel runs."""
         return self._ended(0.0)
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for its end. Raises subprocess.TimeoutExpired after `timeout` seconds."""
+        """Wait for the kernel's end and return its exit code. Raises TimeoutExpired after `timeout` seconds."""
         code = self._ended(timeout)
         if code is None:
             raise subprocess.TimeoutExpired(f"kernel {self.pid}", timeout or 0.0)
         return code
 
     def send_signal(self, number: int) -> None:
-        """Send it a signal, unless it has ended."""
+        """Send a signal to the kernel, unless it has ended."""
         if self.poll() is None:
             with suppress(ProcessLookupError):
                 os.kill(self.pid, number)
 
     def kill(self) -> None:
-        """Kill it, unless it has ended."""
+        """Kill the kernel, unless it has ended."""
         self.send_signal(signal.SIGKILL)
 
     def terminate(self) -> None:
-        """Ask it to end."""
+        """Send SIGTERM to the kernel, unless it has ended."""
         self.send_signal(signal.SIGTERM)
 
     def close(self) -> None:
-        """Wait for it no longer: it is killed where it still runs, as when this process ends."""
+        """Close the connection to the server, which then kills the kernel if it still runs."""
         self._connection.close()
 
     def _ended(self, timeout: float | None) -> int | None:
@@ -168,16 +172,16 @@ class ForkedKernel:
 
 
 def is_ready(address: str) -> bool:
-    """Can a server there be asked for kernels?"""
+    """Return whether a server at this address accepts requests."""
     return Path(address).exists()
 
 
 def start(
     address: str, arguments: Sequence[str], environment: Mapping[str, str], folder: str, files: Sequence[int]
 ) -> ForkedKernel:
-    """Have a kernel forked. arguments: of ipykernel's application; files: the descriptors 0, 1 and 2 that it gets.
+    """Fork a kernel. arguments: of ipykernel's application; files: descriptors for its standard streams 0, 1 and 2.
 
-    Raises OSError where no server is ready at that address.
+    Raises OSError if no server is ready at that address.
     """
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
@@ -196,7 +200,10 @@ def start(
 
 
 class Server:
-    """Forks a kernel for each connection, and tells it how its kernel ended."""
+    """Server loop: forks a kernel for each connection, and sends its exit code on the connection.
+
+    listener: listening socket, inherited by no kernel.
+    """
 
     def __init__(self, listener: socket.socket) -> None:
         self._listener = listener
@@ -206,14 +213,16 @@ class Server:
         self._wakes = (self._woken, waking)
         for each in self._wakes:
             each.setblocking(False)
-        signal.signal(signal.SIGCHLD, lambda number, frame: None)  # else nothing is written when a child ends
+        signal.signal(
+            signal.SIGCHLD, lambda number, frame: None
+        )  # without a handler, no wake-up byte is written
         signal.set_wakeup_fd(waking.fileno())
         for each in (listener, self._woken):
             self._selector.register(each, selectors.EVENT_READ)
         self._selector.register(0, selectors.EVENT_READ)
 
     def run(self) -> Callable[[], None] | None:
-        """Serve until standard input ends. What is returned in a forked process is for it to do, and then to end."""
+        """Serve until standard input ends, and return None. In a forked process, return the function for it to run."""
         while True:
             for key, _ in self._selector.select():
                 if key.fileobj is self._listener:
@@ -225,46 +234,50 @@ class Server:
                 elif key.fd == 0:
                     self._end()
                     return None
-                elif key.data in self._kernels:  # nobody waits for this kernel any more
+                elif key.data in self._kernels:  # the client has closed the connection
                     _kill(key.data)
                     self._selector.unregister(key.fileobj)
 
     def _begin(self, connection: socket.socket) -> Callable[[], None] | None:
-        """Fork a kernel; in the fork, what it has to do."""
+        """Fork a kernel for a connection. Return None; in the forked process, return the function for it to run."""
         connection.settimeout(PATIENCE)
         files: list[int] = []
         try:
             request, files = _received(connection)
-        except (OSError, ValueError):  # whoever asked is no more
+        except (OSError, ValueError):  # the client has closed the connection
             connection.close()
             return None
         pid = os.fork()
         if pid == 0:
-            return partial(self._kernel, connection, files, request)
+            return partial(self._run_kernel, connection, files, request)
         for each in files:
             os.close(each)
         self._kernels[pid] = connection
         self._selector.register(connection, selectors.EVENT_READ, pid)
         return None
 
-    def _kernel(self, connection: socket.socket, files: Sequence[int], request: Mapping[str, Any]) -> None:
-        """In the fork: leave behind what is the server's, and be the kernel that was asked for."""
+    def _run_kernel(
+        self, connection: socket.socket, files: Sequence[int], request: Mapping[str, Any]
+    ) -> None:
+        """Run the requested kernel in the forked process, after closing the server's files."""
         os.setsid()
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         for number, each in enumerate(files):
             os.dup2(each, number)
             os.close(each)
-        connection.sendall(f"{os.getpid()}\n".encode())  # by now it has a session of its own
+        connection.sendall(
+            f"{os.getpid()}\n".encode()
+        )  # after setsid, so that the client can signal the group
         self._selector.close()
         for other in (connection, self._listener, *self._wakes, *self._kernels.values()):
             other.close()
         os.chdir(request["folder"])
         os.environ.clear()
         os.environ.update(request["environment"])
-        if numpy := sys.modules.get("numpy"):  # Python's own chance is renewed by the fork
+        if numpy := sys.modules.get("numpy"):  # Python's own random numbers are reseeded by the fork
             numpy.random.seed()
-        # It ends when its parent does; ipykernel has read the environment's word for it before the fork.
+        # The kernel ends when its parent ends. The environment variable for this was read by ipykernel before the fork.
         parent = f"--IPKernelApp.parent_handle={os.getppid()}"
         sys.argv = [LAUNCHER, *request["arguments"], parent]
         import_module("ipykernel.kernelapp").launch_new_instance()
@@ -276,9 +289,9 @@ class Server:
         for pid, connection in list(self._kernels.items()):
             ended, status = os.waitpid(pid, os.WNOHANG)
             if ended:
-                with suppress(OSError):  # nobody waits for it
+                with suppress(OSError):  # the client has closed the connection
                     connection.sendall(f"{os.waitstatus_to_exitcode(status)}\n".encode())
-                with suppress(KeyError):  # it was abandoned
+                with suppress(KeyError):  # unregistered when the client closed the connection
                     self._selector.unregister(connection)
                 connection.close()
                 del self._kernels[pid]
@@ -290,17 +303,17 @@ class Server:
 
 
 def _received(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
-    """A request: a line of JSON, and three files. Raises OSError or ValueError where it is not whole."""
+    """Receive a request: a line of JSON, and three files. Raises OSError or ValueError if it is incomplete."""
     data, files, _, _ = socket.recv_fds(connection, PIECE, 3)
     try:
         while not data.endswith(b"\n"):
             more = connection.recv(PIECE)
             if not more:
-                raise ConnectionError("the request is not whole")
+                raise ConnectionError("the request is incomplete")
             data += more
         request: dict[str, Any] = json.loads(data)
         if len(files) != len(STREAMS):
-            raise ValueError("three files are wanted")
+            raise ValueError(f"expected three files, not {len(files)}")
     except BaseException:
         for each in files:
             os.close(each)
@@ -309,13 +322,13 @@ def _received(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
 
 
 def _kill(pid: int) -> None:
-    for kill in (os.killpg, os.kill):  # it may not have a group of its own yet
+    for kill in (os.killpg, os.kill):  # the process may not have a group of its own yet
         with suppress(ProcessLookupError, PermissionError):
             kill(pid, signal.SIGKILL)
 
 
-def _draw() -> None:
-    """Draw a chart: matplotlib looks for fonts, and reads them, when it does so for the first time."""
+def _load_fonts() -> None:
+    """Draw a chart, since matplotlib looks for fonts and reads them with its first one."""
     from matplotlib.figure import Figure
 
     figure = Figure()
@@ -324,24 +337,26 @@ def _draw() -> None:
 
 
 def serve(address: str) -> None:
-    """Import what kernels need, then listen, until standard input ends."""
-    if Path(sys.path[0]) == Path.cwd():  # where this process happens to be; the launcher does so too
+    """Import the modules that kernels need, then serve requests until standard input ends."""
+    if (
+        Path(sys.path[0]) == Path.cwd()
+    ):  # the current folder must not provide modules; ipykernel's launcher does this too
         del sys.path[0]
-    # pandas asks at import whether it is in a kernel, by the name that IPython lends to what cells import.
+    # pandas checks at import whether it runs in a kernel, by a name that IPython defines for code in cells.
     builtins.get_ipython = lambda: SimpleNamespace(kernel=None)  # type: ignore[attr-defined]
     for name in PRELOAD.split():
         import_module(name)
     del builtins.get_ipython  # type: ignore[attr-defined]
-    _draw()
+    _load_fonts()
     gc.collect()
-    gc.freeze()  # else each kernel would copy all that is there when it looks for garbage
+    gc.freeze()  # otherwise each kernel would copy all objects with its first garbage collection
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         new = f"{address}.new"
         listener.bind(new)
         listener.listen()
-        Path(new).rename(address)  # whoever sees it can connect
+        Path(new).rename(address)  # the file appears only once the socket accepts connections
         with Path(os.devnull).open("w") as nowhere:
-            os.dup2(nowhere.fileno(), 1)  # the end of its output says that it is ready
+            os.dup2(nowhere.fileno(), 1)  # closing standard output signals that the server is ready
         work = Server(listener).run()
     if work is not None:
         work()

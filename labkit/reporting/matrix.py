@@ -1,4 +1,4 @@
-"""The matrix: each requirement with what proves it and what came of that; git keeps it as a file."""
+"""Matrix of requirements: each with its checks, mutants and verdicts. git keeps it as reports/conformance.md."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ assert set(WORST_FIRST) == set(get_args(Outcome))
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A requirement in a run. verdicts: by the name of its check; a check that did not run has none."""
+    """A requirement in a run. sources: its statements; verdicts: by name of the check, only of checks that ran."""
 
     covered: Covered
     sources: tuple[Statement, ...]
@@ -31,12 +31,15 @@ class Row:
 
     @property
     def id(self) -> str:
+        """Id of the requirement."""
         return self.covered.id
 
     @property
     def state(self) -> State:
-        """The worst of its checks' outcomes; where one passed, a skipped one does not count, nor a model that did not
-        reach it, since a model only repeats what other checks look at one by one.
+        """The worst outcome of the requirement's checks.
+
+        If a check passed, skipped checks do not count. Model checks that did not reach the requirement never count if
+        there are others, since a model only repeats what other checks test one by one.
         """
         if not self.covered.checks:
             return "no check"
@@ -47,17 +50,17 @@ class Row:
 
     @property
     def bad(self) -> bool:
-        """Did a check of it fail or break?"""
+        """Whether a check of the requirement failed or broke."""
         return self.state in BAD
 
     def checks(self) -> list[tuple[Check, Verdict | None]]:
-        """Its checks with their verdicts."""
+        """Return the requirement's checks with their verdicts; None for a check that did not run."""
         return [(each, self.verdicts.get(each.name)) for each in self.covered.checks]
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The requirements of one part: `DEV-ALIAS`. about: what it is about."""
+    """A part of the requirements, such as `DEV-ALIAS`. about: its subject."""
 
     name: str
     about: str
@@ -65,12 +68,12 @@ class Part:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many requirements there are in each state."""
+        """Number of requirements in each state."""
         return counts(self.rows)
 
 
 def rows(coverage: Coverage, verdicts: Iterable[Verdict]) -> list[Row]:
-    """A row for each requirement, in the catalogue's order."""
+    """Return a row for each requirement, in the catalogue's order."""
     by_check = {each.check: each for each in verdicts}
     statements = coverage.catalogue.statements
     return [
@@ -84,20 +87,20 @@ def rows(coverage: Coverage, verdicts: Iterable[Verdict]) -> list[Row]:
 
 
 def parts(rows: Iterable[Row], coverage: Coverage) -> list[Part]:
-    """The rows by the part of their ids."""
+    """Return the rows grouped by part."""
     about = coverage.catalogue.parts
     grouped = groupby(rows, lambda row: row.covered.requirement.part)
     return [Part(name, about.get(name, ""), tuple(members)) for name, members in grouped]
 
 
 def counts(rows: Iterable[Row]) -> dict[str, int]:
-    """How many rows there are in each state that occurs."""
+    """Return the number of rows in each state that occurs."""
     states = [row.state for row in rows]
     return {each: states.count(each) for each in STATES if each in states}
 
 
 def merged(verdicts: Iterable[Verdict]) -> list[Verdict]:
-    """One verdict for each check, where several notebooks ran it: the worst."""
+    """Return one verdict for each check: the worst, if several notebooks show it."""
     worst: dict[str, Verdict] = {}
     for each in verdicts:
         known = worst.get(each.check)
@@ -110,7 +113,7 @@ def merged(verdicts: Iterable[Verdict]) -> list[Verdict]:
 
 
 def markdown(rows: list[Row], coverage: Coverage) -> str:
-    """The matrix as text without dates, durations and machines, so that git shows real changes only."""
+    """Return the matrix as Markdown, without dates, durations and names of machines, so that git shows real changes."""
     total = coverage.counts()
     size = (
         f"{total['statements']} statements · {total['requirements']} requirements "

@@ -1,4 +1,4 @@
-"""What notebooks use: verdicts of an area, the table of attacks, and charts that can be compared (charts.py)."""
+"""Functions for notebooks: verdicts of an area, the table of attacks, and charts with their numbers (charts.py)."""
 
 from __future__ import annotations
 
@@ -31,15 +31,19 @@ __all__ = [
 
 
 def verdicts(
-    *prefixes: str, target: str = LOCAL_TARGET, seed: int | None = None, only: str = "", played: str = ""
+    *prefixes: str,
+    target: str = LOCAL_TARGET,
+    seed: int | None = None,
+    only: str = "",
+    verdicts_file: str = "",
 ) -> Verdicts:
-    """Play the checks of the requirements below the prefixes, all without one, and show what came of each.
+    """Run the checks of the requirements with these prefixes, by default of all, and return their verdicts.
 
-    target: `lab` for a fresh lab in this process, else a platform elsewhere that serves the conformance
-    lab.yaml: the line that `labkit serve --json` prints, or a file that holds it. seed: makes a run against the lab
-    repeat. only: a further prefix, to leave all else out. played: the verdicts.json of a report, which has played
-    the checks; its verdicts are shown instead. Let the cell show what this returns.
-    Raises UnknownRequirementError for a prefix that selects nothing, SettingsError for a target that is none.
+    The verdicts are a table if they are the value of a cell. target: `lab` for a new lab in this process, else a
+    platform elsewhere that serves the conformance lab.yaml: the line that `labkit serve --json` prints, or the path of
+    a file with it. seed: makes a run against the lab repeatable. only: a further prefix that requirements must have.
+    verdicts_file: verdicts.json of a report; its verdicts are returned, and no check runs. Raises
+    UnknownRequirementError for a prefix without requirements, SettingsError for an invalid target.
     """
     catalogue = load()
     chosen = {each.id for each in catalogue.select(*prefixes)}
@@ -47,8 +51,8 @@ def verdicts(
         chosen &= {each.id for each in catalogue.select(only)}
     checks = [each for each in in_order(all_checks(), catalogue) if chosen.intersection(each.requirements)]
     name = ", ".join(prefixes)
-    if played:
-        known = {each.check: each for each in read_verdicts(Path(played))}
+    if verdicts_file:
+        known = {each.check: each for each in read_verdicts(Path(verdicts_file))}
         return Verdicts([known[each.name] for each in checks if each.name in known], name)
     if not checks:
         return Verdicts((), name)
@@ -57,7 +61,7 @@ def verdicts(
 
 
 class Folded:
-    """A table that a page shows once its title is clicked; a terminal shows all of it."""
+    """A table that is folded in HTML until its title is clicked; as text it is shown completely."""
 
     def __init__(self, frame: pandas.DataFrame, title: str) -> None:
         self.frame = frame
@@ -71,7 +75,7 @@ class Folded:
 
 
 def coverage_frame(only: str = "") -> pandas.DataFrame:
-    """How many requirements, checks and mutants each area has, below the prefix `only` if there is one."""
+    """Return a DataFrame with the number of requirements, checks and mutants of each area. only: prefix of ids."""
     import pandas
 
     whole = coverage()

@@ -1,8 +1,7 @@
-"""The notebooks of a checkout: where they are, and how their stored outputs are written anew.
+"""Command that runs the notebooks of a checkout and stores their outputs: `python -m labkit.reporting.notebooks`.
 
-`python -m labkit.reporting.notebooks` runs them all, or those that are named, and stores their outputs in
-place, without anything that changes from run to run. Tests run them with nbval, which compares text and tables
-strictly and leaves pictures alone: a chart therefore shows its numbers too.
+Outputs are stored without parts that change from run to run. Tests run the notebooks with nbval, which compares text
+and tables strictly, but not pictures: a chart therefore shows its numbers, too.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ KERNELSPEC = {"display_name": "Python 3", "language": "python", "name": "python3
 WORKERS = 2
 
 
-def find(folder: Path) -> list[Path]:
-    """The notebooks of a folder, in the order of their names. Raises NotebookError where there is none."""
+def find_notebooks(folder: Path) -> list[Path]:
+    """Return the notebooks of a folder, sorted by name. Raises NotebookError if there is none."""
     found = sorted(path for path in folder.glob("*.ipynb") if not path.name.startswith("."))
     if not found:
         raise NotebookError(f"{folder}: holds no notebooks")
@@ -33,7 +32,10 @@ def find(folder: Path) -> list[Path]:
 
 
 def reports_folder(notebooks: Path) -> Path:
-    """Where reports of notebooks go: beside them, but never into an installed labkit: then into `reports` here."""
+    """Return the folder for reports: `reports` beside the notebooks' folder.
+
+    For the notebooks of an installed labkit, it is `reports` in the current folder.
+    """
     beside = notebooks.resolve().parent
     return (Path.cwd() if beside == PACKAGE else beside) / "reports"
 
@@ -43,11 +45,11 @@ def refresh(path: Path) -> None:
     run = run_notebook(path)
     if run.error is not None:
         raise NotebookError(f"{path.name}: {run.error}")
-    nbformat.write(storable(run.notebook), path)
+    nbformat.write(without_unstable_outputs(run.notebook), path)
 
 
-def storable(notebook: NotebookNode) -> NotebookNode:
-    """The notebook with stable outputs only: no metadata, no versions, nothing that no test compares."""
+def without_unstable_outputs(notebook: NotebookNode) -> NotebookNode:
+    """Return the notebook without metadata, versions, and outputs that no test compares."""
     notebook.metadata = nbformat.from_dict({"kernelspec": KERNELSPEC, "language_info": {"name": "python"}})
     for cell in notebook.cells:
         tags = cell.metadata.get("tags")
@@ -65,14 +67,14 @@ def storable(notebook: NotebookNode) -> NotebookNode:
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("notebooks", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def main(notebooks: tuple[Path, ...]) -> None:
-    """Run notebooks and store their outputs in place: those that are named, or all.
+    """Run NOTEBOOKS, by default all, and store their outputs in place.
 
-    The exit status is 0 if every cell of all of them ran.
+    The exit status is 0 if no cell raised an exception.
     """
     from tqdm import tqdm
 
     try:
-        paths = list(notebooks) or find(notebooks_folder())
+        paths = list(notebooks) or find_notebooks(notebooks_folder())
     except LabkitError as error:
         raise click.ClickException(str(error)) from None
     failed = 0

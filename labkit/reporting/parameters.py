@@ -1,6 +1,6 @@
-"""The parameters of a notebook: read from its cell tagged `parameters`, and checked before anything runs.
+"""Validation of notebook parameters, which are declared in a cell tagged `parameters`, before a notebook runs.
 
-papermill itself only warns of a name that the notebook does not know, and runs on with the default.
+Papermill itself only warns of a parameter that the notebook does not declare, and runs it all the same.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from nbformat import NotebookNode
 from labkit.core.errors import LabkitError
 
 TAG = "parameters"
-INJECTED = "injected-parameters"  # papermill's own cell of what was given
+INJECTED = "injected-parameters"  # tag of papermill's cell with the given parameters
 
 
 class ParameterError(LabkitError):
-    """A parameter that a notebook does not have, or a value of another type than its default."""
+    """A parameter is not declared by the notebook, or its value has another type than its default."""
 
 
 def is_parameters(cell: NotebookNode) -> bool:
-    """Does the cell give parameters, by default or as papermill adds them?"""
+    """Return whether a cell sets parameters: the notebook's own cell, or the one that papermill adds."""
     return bool({TAG, INJECTED} & set(cell.metadata.get("tags", [])))
 
 
 def declared(notebook: NotebookNode, name: str) -> dict[str, Any]:
-    """The parameters of a notebook with their defaults; none if it has no cell tagged `parameters`.
+    """Return the parameters of a notebook with their defaults; none if it has no cell tagged `parameters`.
 
-    name: what errors call it. Raises ParameterError where that cell holds more than `name = literal` lines.
+    name: of the notebook, for errors. Raises ParameterError if that cell has other statements than `name = literal`.
     """
     cells = [cell for cell in notebook.cells if TAG in cell.metadata.get("tags", [])]
     if not cells:
@@ -47,15 +47,15 @@ def declared(notebook: NotebookNode, name: str) -> dict[str, Any]:
             case _:
                 raise ParameterError(
                     f"{name}: {ast.unparse(statement)!r} in the cell tagged {TAG!r} is no parameter: "
-                    f"want `name = value`"
+                    f"expected `name = value`"
                 )
     return defaults
 
 
-def checked(given: Mapping[str, Any], defaults: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """`given`, once each is known and has the type of its default. Raises ParameterError otherwise.
+def check_values(given: Mapping[str, Any], defaults: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return the given values. Raises ParameterError unless each is declared and has the type of its default.
 
-    A default of None takes any value; a number with a fraction takes a whole one.
+    A default of None accepts any value; a default of type float accepts an int.
     """
     for parameter, value in given.items():
         if parameter not in defaults:
@@ -65,16 +65,16 @@ def checked(given: Mapping[str, Any], defaults: Mapping[str, Any], name: str) ->
         fits = default is None or type(value) is kind or (kind is float and type(value) is int)
         if not fits:
             raise ParameterError(
-                f"{name}: parameter {parameter!r} wants {kind.__name__}, as its default {default!r} is; "
+                f"{name}: parameter {parameter!r}: expected {kind.__name__}, like the default {default!r}; "
                 f"{value!r} is {type(value).__name__}"
             )
     return dict(given)
 
 
-def converted(text: str, default: object, parameter: str) -> Any:
-    """A value typed at a terminal, as the type of the default: text as it is, all else in JSON (`7`, `true`).
+def convert(text: str, default: object, parameter: str) -> Any:
+    """Convert a value typed in a terminal: text stays text for a parameter of type str, else it is JSON (`7`, `true`).
 
-    Raises ParameterError where it is none.
+    Raises ParameterError for invalid JSON, unless the default is None: then it stays text.
     """
     if isinstance(default, str):
         return text
@@ -84,7 +84,7 @@ def converted(text: str, default: object, parameter: str) -> Any:
         if default is None:
             return text
         raise ParameterError(
-            f"parameter {parameter!r} wants {type(default).__name__}; {text!r} is none"
+            f"parameter {parameter!r}: expected {type(default).__name__}, not {text!r}"
         ) from None
     return value
 

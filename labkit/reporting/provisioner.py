@@ -1,4 +1,4 @@
-"""Kernels from a kernel server, where there is one, in Jupyter's own terms: a provisioner starts a kernel's process."""
+"""Jupyter provisioner, which starts the process of a kernel: by a fork of a kernel server, if one is running."""
 
 from __future__ import annotations
 
@@ -21,12 +21,15 @@ LAUNCHER = ["-m", "ipykernel_launcher"]
 
 
 class ForkedProvisioner(LocalProvisioner):
-    """Has a kernel server fork the kernel; starts it as Jupyter does where none is there, or another is asked for."""
+    """Provisioner that requests a forked kernel from a kernel server.
+
+    Without a server, or for a kernel other than this interpreter's ipykernel, it starts a new process, as Jupyter does.
+    """
 
     address = Unicode()
 
     async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> KernelConnectionInfo:
-        """Start the kernel's process."""
+        """Start the kernel's process. Returns the kernel's connection information."""
         address = self.address or os.environ.get(ADDRESS, "")
         arguments = _arguments(cmd)
         if arguments is None or not address or not is_ready(address):
@@ -40,27 +43,30 @@ class ForkedProvisioner(LocalProvisioner):
             return await super().launch_kernel(cmd, **kwargs)
         finally:
             os.close(nothing)
-        self.process = cast("Popen[bytes]", forked)  # what is used of one
+        self.process = cast("Popen[bytes]", forked)  # has the methods that Jupyter calls
         self.pid = self.pgid = forked.pid
         self.cwd = folder
         return self.connection_info
 
 
 def metadata(address: str) -> dict[str, Any]:
-    """What a kernel's specification says so that a server forks it."""
+    """Return the metadata with which a kernel specification selects the server at this address.
+
+    Registers the provisioner, too.
+    """
     register()
     return {"kernel_provisioner": {"provisioner_name": NAME, "config": {"address": address}}}
 
 
 def register() -> None:
-    """Make the provisioner known to Jupyter in this process."""
+    """Register the provisioner with Jupyter in this process."""
     value = f"{__name__}:{ForkedProvisioner.__name__}"
     entry = EntryPoint(NAME, value, KernelProvisionerFactory.GROUP_NAME)
     KernelProvisionerFactory.instance().provisioners[NAME] = entry
 
 
 def _arguments(cmd: list[str]) -> list[str] | None:
-    """What follows the launcher in a command of this interpreter's ipykernel; None if it is another command."""
+    """Return the arguments of ipykernel in a command of this interpreter; None if it is another command."""
     if not cmd or cmd[0] != sys.executable:
         return None
     for n in range(1, len(cmd) - 1):

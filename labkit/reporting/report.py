@@ -1,4 +1,4 @@
-"""A conformance report: run the notebooks, collect their verdicts, leave files for people and for CI."""
+"""Conformance report: runs checks and notebooks, collects the verdicts, and writes files for people and for CI."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from labkit.reporting.causes import Problem
 from labkit.reporting.junit import junit
 from labkit.reporting.kernel_server import KernelServer
 from labkit.reporting.matrix import Row
-from labkit.reporting.notebooks import find, reports_folder
-from labkit.reporting.parameters import ParameterError, checked, converted, declared
+from labkit.reporting.notebooks import find_notebooks, reports_folder
+from labkit.reporting.parameters import ParameterError, check_values, convert, declared
 from labkit.reporting.run_notebook import NotebookRun, read
-from labkit.reporting.run_notebooks import PLAYED, run_notebooks
-from labkit.reporting.verdicts import BAD, collected
+from labkit.reporting.run_notebooks import VERDICTS_FILE, run_notebooks
+from labkit.reporting.verdicts import BAD, collect_verdicts
 
 LATEST = "latest"
-SEED = 7  # as the notebooks have it by default
+SEED = 7  # default seed of the notebooks
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What came of a run.
+    """Result of one report run.
 
-    verdicts: one for each check that was played; parameters: those that were given; coverage: of the requirements
-    that were asked for; strict: do choices that differ count as failures, too? began: seconds since 1970; seconds:
-    how long it took; address: of a platform elsewhere.
+    parameters: given parameters of the notebooks; runs: executed notebooks; verdicts: one for each check that ran;
+    coverage: of the selected requirements; strict: whether deviations from a requirement of level choice are failures;
+    began: seconds since 1970; seconds: duration; address: host and port of a remote platform, empty for a lab.
     """
 
     parameters: Mapping[str, Any]
@@ -53,12 +53,12 @@ class Report:
 
     @property
     def target(self) -> str:
-        """`lab`, or `remote`: no address, so that reports of two runs compare."""
+        """`lab` or `remote`. It contains no address, so that reports of different runs can be compared."""
         return "lab" if self.parameters.get("target", LOCAL_TARGET) == LOCAL_TARGET else "remote"
 
     @property
     def rows(self) -> list[Row]:
-        """The matrix."""
+        """Rows of the matrix of requirements."""
         return matrix.rows(self.coverage, self.verdicts)
 
     @property
@@ -68,31 +68,31 @@ class Report:
 
     @property
     def bad(self) -> list[Verdict]:
-        """The verdicts that make this run a failure; what explains others before them."""
-        return [verdict for each in self.causes for verdict in (each.verdict, *each.same)]
+        """The verdicts that make this run a failure, probable causes first."""
+        return [verdict for each in self.causes for verdict in (each.verdict, *each.same_answer)]
 
     @property
     def causes(self) -> list[Problem]:
-        """The same, each with the verdicts that it probably explains; the first ones explain the most."""
+        """The verdicts that make this run a failure, each with the verdicts that it probably explains."""
         return causes.problems(self.verdicts, self.failing, self.coverage.catalogue.parts)
 
     @property
     def good(self) -> bool:
-        """Every notebook ran to its end, checks were played, and none came out as it must not."""
+        """Whether every notebook ran to its end, at least one check ran, and no verdict is a failure."""
         raised = any(run.error is not None for run in self.runs)
         return bool(self.runs) and bool(self.verdicts) and not raised and not self.bad
 
     @property
     def complete(self) -> bool:
-        """Is it the whole catalogue, against the lab?"""
+        """Whether the report covers the whole catalogue, checked against a lab."""
         return self.target == LOCAL_TARGET and not self.parameters.get("only")
 
     def problems(self) -> list[str]:
-        """A line for each check that came out as it must not and each notebook that raised."""
+        """Return a line for each failed check, and for each notebook that raised an exception."""
         lines = []
         for cause in self.causes:
-            lines += [_line(each) for each in (cause.verdict, *cause.same)]
-            if count := len(cause.left_out):
+            lines += [_line(each) for each in (cause.verdict, *cause.same_answer)]
+            if count := len(cause.not_reached):
                 lines.append(f"       {count} check{'' if count == 1 else 's'} not reached because of that")
         lines += [
             f"raised {run.name}  cell {run.error.number}: {_short(run.error.message)}"
@@ -102,7 +102,7 @@ class Report:
         return lines or ([] if self.verdicts else ["no check ran"])
 
     def summary(self) -> dict[str, Any]:
-        """Counts, as plain data for JSON."""
+        """Return the result in numbers, as plain data for JSON."""
         outcomes = [each.outcome for each in self.verdicts]
         return {
             "good": self.good,
@@ -115,13 +115,13 @@ class Report:
         }
 
     def line(self, folder: Path) -> str:
-        """The run in one line, for a terminal."""
+        """Return the result in one line, for a terminal. folder: of the report's files."""
         counted = self.summary()
         checks = ", ".join(f"{count} {outcome}" for outcome, count in counted["checks"].items())
         met = counted["requirements"].get("passed", 0)
         return (
             f"{len(self.runs)} notebooks, {len(self.verdicts)} checks ({checks or 'none'}), "
-            f"{met} of {len(self.coverage.covered)} requirements passed: {_near(folder / 'report.html')}"
+            f"{met} of {len(self.coverage.covered)} requirements passed: {_relative(folder / 'report.html')}"
         )
 
 
@@ -131,42 +131,43 @@ class Report:
 def plan(
     folder: Path, given: Mapping[str, Any], texts: Mapping[str, str]
 ) -> list[tuple[Path, dict[str, Any]]]:
-    """Which notebooks run, each with its parameters, all checked before anything runs.
+    """Return the notebooks of a folder that are to run, each with its validated parameters.
 
-    given: parameters that go to each notebook which knows them; texts: further ones as typed at a terminal, each of
-    which one notebook at least must know, or the one that it names: `21_a_simulated_day.devices`. `only` leaves out
-    the notebooks that do not know it. `played` goes to those that know it. Raises ParameterError.
+    given: parameters passed to each notebook that declares them; with `only` among them, notebooks that do not declare
+    `only` are left out. texts: further parameters as typed in a terminal; one that names a notebook, such as
+    `21_a_simulated_day.devices`, is for this notebook only. Raises ParameterError for a wrong value, and for a
+    parameter of `texts` that no notebook declares.
     """
     planned = []
     known: dict[str, Any] = {}
     named, texts = _by_notebook(texts, folder)
-    for path in find(folder):
+    for path in find_notebooks(folder):
         defaults = declared(read(path), path.name)
         known |= defaults
         left_out = bool(given.get("only")) and "only" not in defaults
         own = {} if left_out else {name: value for name, value in given.items() if name in defaults}
         asked = {} if left_out else {name: text for name, text in texts.items() if name in defaults}
         asked |= named.get(path.stem, {})
-        own |= {name: converted(text, defaults.get(name), name) for name, text in asked.items()}
-        own = checked(own, defaults, path.name)
+        own |= {name: convert(text, defaults.get(name), name) for name, text in asked.items()}
+        own = check_values(own, defaults, path.name)
         if not left_out:
             planned.append((path, own))
-    known.pop(PLAYED, None)  # not for people to give
+    known.pop(VERDICTS_FILE, None)  # set by the report, never by the user
     for name in texts:
         if name not in known:
             raise ParameterError(
                 f"unknown parameter {name!r}; the notebooks know: {', '.join(sorted(known))}"
             )
     if not planned:
-        raise ParameterError(f"--only: no notebook of {folder} shows checks, among which it could choose")
+        raise ParameterError(f"--only: no notebook of {folder} shows checks")
     return planned
 
 
 def _by_notebook(texts: Mapping[str, str], folder: Path) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
-    """Parameters of one notebook, by its name, and those of all."""
+    """Return the parameters for single notebooks, by notebook, and the parameters for all notebooks."""
     named: dict[str, dict[str, str]] = {}
     general: dict[str, str] = {}
-    names = [path.stem for path in find(folder)]
+    names = [path.stem for path in find_notebooks(folder)]
     for parameter, text in texts.items():
         notebook, dot, name = parameter.rpartition(".")
         if not dot:
@@ -180,13 +181,16 @@ def _by_notebook(texts: Mapping[str, str], folder: Path) -> tuple[dict[str, dict
     return named, general
 
 
-def _used(planned: list[tuple[Path, dict[str, Any]]], texts: Mapping[str, str]) -> dict[str, Any]:
-    """What was given, without `played`; what one notebook alone got goes by its full name."""
+def _used_parameters(planned: list[tuple[Path, dict[str, Any]]], texts: Mapping[str, str]) -> dict[str, Any]:
+    """Return the given parameters for the report, without the path of the verdicts.
+
+    A parameter for a single notebook keeps its full name.
+    """
     used = {}
     for path, own in planned:
         for name, value in own.items():
             full = f"{path.stem}.{name}"
-            if name != PLAYED:
+            if name != VERDICTS_FILE:
                 used[full if full in texts else name] = value
     return used
 
@@ -201,14 +205,16 @@ def make(
     parameters: Iterable[str] = (),
     fail_on: str = "failed",
 ) -> tuple[Report, Path]:
-    """Play the checks once, run the notebooks of a folder, and write the report; returns it and its folder.
+    """Run the checks once and the notebooks of a folder, and write a report. Returns the report and its folder.
 
-    parameters: further ones, `name=value`; fail_on: `warned` makes choices that differ count as failures. Raises
-    ParameterError, UnknownRequirementError for `only` and SettingsError for `target` before anything runs.
+    output: the report's folder, by default `reports/latest`; target: `lab`, or the address of a remote platform (see
+    `Target.remote`); only: prefix of the requirements to check; parameters: of notebooks, as `name=value`; fail_on:
+    `warned` counts deviations from requirements of level choice as failures. Raises ParameterError,
+    UnknownRequirementError for `only`, and SettingsError for `target`, before anything runs.
     """
     began, start = Clock().now(), time.perf_counter()
     with ExitStack() as stack:
-        # They start while this process reads the notebooks, the requirements and the checks.
+        # The servers start while this process reads the notebooks, the requirements and the checks.
         server = stack.enter_context(ForkServer(processes.PRELOAD))
         given: dict[str, Any] = {"only": only} if only else {}
         address = ""
@@ -222,25 +228,29 @@ def make(
         reports = reports_folder(folder)
         where = output if output is not None else reports / LATEST
         data = where / "verdicts.json"
-        given[PLAYED] = os.path.relpath(data, folder)  # kernels start in that folder
+        given[VERDICTS_FILE] = os.path.relpath(data, folder)  # kernels start in the notebooks' folder
         texts = dict(map(_pair, parameters))
         planned = plan(folder, given, texts)
-        used = _used(planned, texts)
-        kernels = stack.enter_context(KernelServer()) if KernelServer.pays(len(planned)) else None
+        used = _used_parameters(planned, texts)
+        kernels = stack.enter_context(KernelServer()) if KernelServer.is_worthwhile(len(planned)) else None
         proved = coverage().below(only) if only else coverage()
         where.mkdir(parents=True, exist_ok=True)
-        for name in ("report.html", "verdicts.json", "junit.xml"):  # an interrupted run leaves no old ones
+        for name in (
+            "report.html",
+            "verdicts.json",
+            "junit.xml",
+        ):  # an interrupted run must leave no old files
             (where / name).unlink(missing_ok=True)
 
         verdicts: list[Verdict] = []
         report = Report(used, (), (), proved, fail_on == "warned", began, 0.0, address)
 
-        def play(progress: Callable[[Verdict], object]) -> None:
+        def run_checks(progress: Callable[[Verdict], object]) -> None:
             verdicts.extend(processes.play(proved.checks, target, used.get("seed", SEED), progress, server))
             data.write_text(verdicts_json(replace(report, verdicts=tuple(verdicts))), encoding="utf-8")
 
-        runs = run_notebooks(planned, where, play, len(proved.checks), kernels)
-    shown = matrix.merged([*verdicts, *(each for run in runs for each in collected(run.notebook))])
+        runs = run_notebooks(planned, where, run_checks, len(proved.checks), kernels)
+    shown = matrix.merged([*verdicts, *(each for run in runs for each in collect_verdicts(run.notebook))])
     report = replace(report, runs=runs, verdicts=tuple(shown), seconds=time.perf_counter() - start)
     write(report, where)
     if report.complete:
@@ -252,12 +262,12 @@ def make(
 def _pair(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals:
-        raise ParameterError(f"{text!r} is no parameter: want name=value")
+        raise ParameterError(f"{text!r} is no parameter: expected name=value")
     return name.strip(), value
 
 
-def _near(path: Path) -> str:
-    """A path as seen from here."""
+def _relative(path: Path) -> str:
+    """Return a path relative to the current folder, if it is inside of it."""
     here = Path.cwd()
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
@@ -276,7 +286,7 @@ def _short(text: str, longest: int = 160) -> str:
 
 
 def write(report: Report, folder: Path) -> None:
-    """Write verdicts.json, junit.xml and report.html."""
+    """Write verdicts.json, junit.xml and report.html to a folder."""
     (folder / "verdicts.json").write_text(verdicts_json(report), encoding="utf-8")
     suites = junit(
         report.verdicts, report.runs, strict=report.strict, began=report.began, seconds=report.seconds
@@ -286,7 +296,7 @@ def write(report: Report, folder: Path) -> None:
 
 
 def verdicts_json(report: Report) -> str:
-    """The verdicts as JSON, a line each and without durations, so that two runs compare line by line."""
+    """Return the report as JSON, one line per verdict and without durations, so that two runs can be compared."""
     head = json.dumps(report.summary(), ensure_ascii=False)[:-1]
     states = ",\n".join(f"  {json.dumps(row.id)}: {json.dumps(row.state)}" for row in report.rows)
     lines = ",\n".join(f"  {json.dumps(_plain(each), ensure_ascii=False)}" for each in report.verdicts)

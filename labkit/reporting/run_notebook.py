@@ -1,4 +1,4 @@
-"""Running one notebook: strict about parameters, in a kernel of its own, saved whatever happens."""
+"""Execution of one notebook, with validated parameters and a new kernel. It is saved also if a cell fails."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ import nbformat
 from nbformat import NotebookNode
 
 from labkit.core.errors import LabkitError
-from labkit.reporting.parameters import checked, declared
+from labkit.reporting.parameters import check_values, declared
 
-PATIENCE = 300  # seconds of real time for one cell
+PATIENCE = 300  # seconds of real time that one cell may take
 WIDGET = "application/vnd.jupyter.widget-view+json"
 ERROR_MARKER = "papermill-error-cell-tag"
 
 
 class NotebookError(LabkitError):
-    """A file that is no notebook."""
+    """A file is missing, or is not a notebook."""
 
 
 @dataclass(frozen=True, slots=True)
 class CellError:
-    """A cell that raised. number: as in `In [number]`; traceback: plain text."""
+    """The error of a cell. number: as in `In [number]`; source: of the cell; traceback: plain text."""
 
     number: int
     source: str
@@ -40,7 +40,7 @@ class CellError:
 
 @dataclass(frozen=True, slots=True)
 class NotebookRun:
-    """What came of running a notebook. notebook: as it was executed, with its outputs."""
+    """Result of running a notebook. notebook: the executed notebook with its outputs; error: None if no cell raised."""
 
     path: Path
     notebook: NotebookNode
@@ -48,12 +48,12 @@ class NotebookRun:
 
     @property
     def name(self) -> str:
-        """The file's name without its ending: `90_conformance`."""
+        """The file's name without its suffix: `90_conformance`."""
         return self.path.stem
 
     @property
     def title(self) -> str:
-        """The notebook's heading."""
+        """The notebook's first heading, or its name if it has none."""
         lines = (
             line
             for cell in self.notebook.cells
@@ -64,18 +64,18 @@ class NotebookRun:
 
 
 def read(path: Path) -> NotebookNode:
-    """Read a notebook. Raises NotebookError where there is none."""
+    """Return the notebook in a file. Raises NotebookError if the file is missing or not a notebook."""
     try:
         notebook: NotebookNode = nbformat.read(path, as_version=4)
     except OSError as error:
         raise NotebookError(f"{path}: {error.strerror}") from error
-    except Exception as error:  # nbformat raises whatever a wrong file makes it stumble over
+    except Exception as error:  # nbformat raises many kinds of exceptions for an invalid file
         raise NotebookError(f"{path}: is no notebook") from error
     return notebook
 
 
 def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
-    """The cells that are executed, in order."""
+    """Return the cells that are executed, in order."""
     return [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
 
 
@@ -90,16 +90,18 @@ def run_notebook(
 ) -> NotebookRun:
     """Run a notebook with papermill, in its own folder and in a kernel of this interpreter.
 
-    output: where the executed notebook is saved, also when a cell raises; before: called before each cell, may
-    wait or raise; progress: called after each; server: the address of a kernel server, which forks the kernel faster
-    than it starts by itself.
-    Raises ParameterError, before anything runs, where a parameter is unknown or of a wrong type.
+    output: path for the executed notebook, which is saved also if a cell raises; before: called with each cell before
+    it runs, may wait or raise; progress: called after each cell; server: address of a kernel server, if any, which
+    forks a kernel faster than a new one starts. Raises ParameterError, before anything runs, for a parameter that is
+    unknown or has a wrong type.
     """
     notebook = read(path)
-    given = checked(parameters or {}, declared(notebook, path.name), path.name)
+    given = check_values(parameters or {}, declared(notebook, path.name), path.name)
     with TemporaryDirectory(prefix="labkit-", ignore_cleanup_errors=True) as folder:
         saved = Path(folder) / "executed.ipynb"
-        with ThreadPoolExecutor(1) as own:  # Jupyter wants an event loop, and the caller's thread may run one
+        with ThreadPoolExecutor(
+            1
+        ) as own:  # Jupyter needs an event loop, and the caller's thread may run another
             error = own.submit(_execute, path, saved, given, before, progress, Path(folder), server).result()
         executed = _without_papermill(read(saved))
     if output is not None:
@@ -134,7 +136,7 @@ def _execute(
 
     try:
         execute_notebook(
-            str(path.resolve()).replace("{", "{{").replace("}", "}}"),  # papermill takes braces for its own
+            str(path.resolve()).replace("{", "{{").replace("}", "}}"),  # papermill formats the path
             str(saved),
             parameters,
             engine_name=engine.NAME,
@@ -143,9 +145,9 @@ def _execute(
             progress_bar=False,
             execution_timeout=PATIENCE,
             kernel_manager_class=Kernel,
-            coalesce_streams=True,  # else what is printed comes in as many pieces as the moment has it
+            coalesce_streams=True,  # otherwise printed text is split at random positions
             config=Config(Kernel=Config(folder=str(folder), server=server)),
-            # Not papermill's `cwd`, which moves this whole process: two notebooks may run at once.
+            # Not papermill's `cwd`, which changes the folder of this process: two notebooks may run at once.
             resources={"metadata": {"path": str(path.parent.resolve())}},
             on_cell_execute=begun,
             on_cell_executed=lambda **_: progress(),
@@ -160,14 +162,14 @@ def _execute(
     except CellTimeoutError:
         return CellError(len(started), started[-1], f"took longer than {PATIENCE} s")
     finally:
-        ensure_event_loop().close()  # Jupyter made it for this thread, and leaves it open
+        ensure_event_loop().close()  # Jupyter has created it for this thread, and does not close it
     return None
 
 
 def _without_papermill(notebook: NotebookNode) -> NotebookNode:
-    """Without what papermill notes in it: times, paths, cells that repeat the error; and without widgets.
+    """Return a notebook without papermill's additions (times, paths, cells that repeat the error) and without widgets.
 
-    No widget runs in a stored page, so of a live view its picture stays.
+    A widget does not work in a stored page, so that only the picture of a live view is kept.
     """
     notebook.cells = [cell for cell in notebook.cells if ERROR_MARKER not in cell.metadata.get("tags", [])]
     for part in (notebook, *notebook.cells):

@@ -1,4 +1,4 @@
-"""Running the notebooks of a report, a few at a time, while its checks are played."""
+"""Execution of the notebooks of a report, a few at a time, concurrently with the report's checks."""
 
 from __future__ import annotations
 
@@ -18,105 +18,105 @@ from labkit.reporting.kernel_server import KernelServer
 from labkit.reporting.parameters import is_parameters
 from labkit.reporting.run_notebook import NotebookRun, code_cells, read, run_notebook
 
-WORKERS = 3  # notebooks at once: one waits now and then for its kernel, its lab or the clock on the wall
-MEANWHILE = 2  # ... while checks are played: the rest keeps this process busy, and would pile up
-PLAYED = "played"  # the parameter that gets the file of the verdicts
+WORKERS = 3  # notebooks at once: one waits now and then for its kernel, its lab or the wall clock
+WORKERS_DURING_CHECKS = 2  # notebooks at once while checks run, which keep this process busy
+VERDICTS_FILE = "verdicts_file"  # the notebooks' parameter that gets the path of the verdicts
 
-Planned = tuple[Path, dict[str, Any]]
+Planned = tuple[Path, dict[str, Any]]  # notebook and its parameters
 
 
-class Slots:
-    """Who may run. A notebook needs no verdicts until a cell asks for them by the parameter `played`.
+class NotebookSlots:
+    """Limit of the notebooks that run at once, and synchronization with the checks.
 
-    It waits there until the checks are played, and another one runs meanwhile, so that no core idles while the last
-    checks are played.
+    A notebook runs without verdicts until a cell uses the parameter VERDICTS_FILE. There it waits until the checks have
+    ended. Another notebook runs meanwhile, so that no core is idle during the last checks.
     """
 
     def __init__(self) -> None:
-        self._free = Semaphore(MEANWHILE)
-        self._played = Event()
+        self._free = Semaphore(WORKERS_DURING_CHECKS)
+        self._checked = Event()
         self._stopped = Event()
-        self.under_way: list[str] = []  # who runs
+        self.running: list[str] = []  # names of the notebooks
 
     @contextmanager
-    def one(self, name: str) -> Iterator[None]:
-        """Run, as soon as there is room."""
+    def acquire(self, name: str) -> Iterator[None]:
+        """Wait for a slot, and hold it within the block. name: of the notebook."""
         with self._free:
-            self.under_way.append(name)
+            self.running.append(name)
             try:
                 yield
             finally:
-                self.under_way.remove(name)
+                self.running.remove(name)
 
-    def before(self, cell: NotebookNode, name: str) -> None:
-        """Wait, where the cell needs what is not there yet. Raises LabkitError once the run is stopped."""
-        if PLAYED in cell.source and not is_parameters(cell) and not self._played.is_set():
-            self.under_way.remove(name)
+    def before_cell(self, cell: NotebookNode, name: str) -> None:
+        """Wait for the verdicts if the cell uses them. Raises LabkitError after `stop`."""
+        if VERDICTS_FILE in cell.source and not is_parameters(cell) and not self._checked.is_set():
+            self.running.remove(name)
             self._free.release()
-            self._played.wait()
+            self._checked.wait()
             self._free.acquire()
-            self.under_way.append(name)
+            self.running.append(name)
         if self._stopped.is_set():
             raise LabkitError("stopped")
 
-    def played(self) -> None:
-        """The verdicts are there."""
-        self._free.release(WORKERS - MEANWHILE)
-        self._played.set()
+    def checks_ended(self) -> None:
+        """Let waiting notebooks continue: the verdicts are written."""
+        self._free.release(WORKERS - WORKERS_DURING_CHECKS)
+        self._checked.set()
 
     def stop(self) -> None:
-        """Whoever runs or waits comes to its end before the next cell."""
+        """End all notebooks, running or waiting, before their next cell."""
         self._stopped.set()
-        self._played.set()
+        self._checked.set()
 
 
 def run_notebooks(
     planned: Sequence[Planned],
     output: Path,
-    play: Callable[[Callable[[object], object]], object],
-    checks: int,
+    run_checks: Callable[[Callable[[object], object]], object],
+    check_count: int,
     server: KernelServer | None = None,
 ) -> tuple[NotebookRun, ...]:
-    """Play the checks and run the notebooks, side by side, with a progress bar.
+    """Run the checks and the notebooks concurrently, with a progress bar. Returns the notebook runs by name.
 
-    planned: each with its parameters; output: where each is saved as it was executed, and as a page; play: plays the
-    checks and writes their verdicts where the notebooks read them; calls what it gets after each of so many checks;
-    server: forks the kernels. What raises stops the rest.
+    planned: notebooks with their parameters; output: folder for the executed notebooks and their HTML pages;
+    run_checks: runs the checks, calls its argument after each, and writes the verdicts to the file that the notebooks
+    read; check_count: number of checks; server: kernel server, if any. An exception stops all other work.
     """
     from tqdm import tqdm
 
-    slots = Slots()
-    # papermill adds a cell with what was given
-    total = checks + sum(len(code_cells(read(path))) + bool(own) for path, own in planned)
+    slots = NotebookSlots()
+    # papermill adds a cell with the given parameters
+    total = check_count + sum(len(code_cells(read(path))) + bool(own) for path, own in planned)
     with (
-        tqdm(total=total, unit="step", desc="report", mininterval=_often()) as bar,
+        tqdm(total=total, unit="step", desc="report", mininterval=_update_interval()) as bar,
         ThreadPoolExecutor(len(planned)) as pool,
     ):
 
-        def one(path: Path, parameters: dict[str, Any]) -> NotebookRun:
+        def run(path: Path, parameters: dict[str, Any]) -> NotebookRun:
             address = server.address if server is not None and server.wait() else ""
-            with slots.one(path.stem):
+            with slots.acquire(path.stem):
                 ran = run_notebook(
                     path,
                     output / path.name,
                     parameters,
-                    before=lambda cell: slots.before(cell, path.stem),
+                    before=lambda cell: slots.before_cell(cell, path.stem),
                     progress=bar.update,
                     server=address,
                 )
                 (output / f"{ran.name}.html").write_text(html.notebook_page(ran), encoding="utf-8")
             return ran
 
-        def checked(_: object) -> None:
-            bar.set_postfix_str(f"checks; {', '.join(sorted(slots.under_way))}", refresh=False)
+        def report_check(_: object) -> None:
+            bar.set_postfix_str(f"checks; {', '.join(sorted(slots.running))}", refresh=False)
             bar.update()
 
         try:
-            # the later ones take longer: begun last, one of them would keep the others' cores idle
-            running = [pool.submit(one, *each) for each in reversed(planned)]
-            play(checked)
-            slots.played()
-            done = _watch(running, slots, bar)
+            # The later notebooks take longer: one that starts last would run alone, with idle cores beside it.
+            running = [pool.submit(run, *each) for each in reversed(planned)]
+            run_checks(report_check)
+            slots.checks_ended()
+            done = _wait_for_all(running, slots, bar)
         except BaseException:
             slots.stop()
             pool.shutdown(cancel_futures=True)
@@ -124,12 +124,14 @@ def run_notebooks(
     return tuple(sorted(done, key=lambda run: run.name))
 
 
-def _watch(running: Sequence[Future[NotebookRun]], slots: Slots, bar: Any) -> list[NotebookRun]:
-    """Wait for all, with the names of those under way beside the bar."""
+def _wait_for_all(
+    running: Sequence[Future[NotebookRun]], slots: NotebookSlots, bar: Any
+) -> list[NotebookRun]:
+    """Wait for all notebooks, and show the names of the running ones beside the bar. Raises their exceptions."""
     left = set(running)
     while left:
         counted = f"{len(running) - len(left)}/{len(running)} notebooks"
-        label = "; ".join(filter(None, (counted, ", ".join(sorted(slots.under_way)))))
+        label = "; ".join(filter(None, (counted, ", ".join(sorted(slots.running)))))
         if label != bar.postfix:
             bar.set_postfix_str(label)
         finished, left = wait(left, timeout=1, return_when=FIRST_COMPLETED)
@@ -139,6 +141,6 @@ def _watch(running: Sequence[Future[NotebookRun]], slots: Slots, bar: Any) -> li
     return [each.result() for each in running]
 
 
-def _often() -> float:
-    """Seconds between two states of a progress bar: fewer where a log keeps each of them."""
+def _update_interval() -> float:
+    """Return the seconds between two updates of the progress bar: longer in a log, which keeps every update."""
     return 0.5 if sys.stderr.isatty() else 10

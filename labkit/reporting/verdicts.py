@@ -1,4 +1,4 @@
-"""A table of verdicts: how a notebook shows them, and how a report finds them in an executed notebook."""
+"""Table of verdicts, as a notebook shows it; and functions that read verdicts from notebooks and reports."""
 
 from __future__ import annotations
 
@@ -13,22 +13,25 @@ from labkit.core.errors import LabkitError
 
 if TYPE_CHECKING:
     import pandas
-    from nbformat import NotebookNode  # importing it takes longer than most checks
+    from nbformat import NotebookNode  # its import takes longer than most checks
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
-BAD: tuple[Outcome, ...] = ("failed", "broken")  # what makes a run a failure
-SHOWN: tuple[Outcome, ...] = ("failed", "warned", "not reached")  # that show what was expected
+BAD: tuple[Outcome, ...] = ("failed", "broken")  # outcomes that make a run a failure
+SHOWN: tuple[Outcome, ...] = ("failed", "warned", "not reached")  # shown with expected and actual value
 MARKS = {"passed": "✓", "failed": "✗", "warned": "!", "skipped": "–", "broken": "?", "not reached": "…"}
-MOST_IDS = 12  # requirements of one verdict that a table names
-METADATA = "labkit"  # under this key an output's metadata carries its verdicts: nbval leaves metadata alone
+MOST_IDS = 12  # requirements of one verdict that a table lists
+METADATA = "labkit"  # key of the verdicts in an output's metadata, which nbval does not compare
 
 
-class PlayedError(LabkitError):
-    """A file that is no verdicts.json of a report."""
+class VerdictsFileError(LabkitError):
+    """A file is missing, or is not the verdicts.json of a report."""
 
 
 class Verdicts:
-    """Verdicts as a table that a notebook shows; without durations, so that two runs show the same."""
+    """Verdicts, shown as a table in a notebook. Without durations, so that two runs show the same output.
+
+    name: what was checked, such as `DEV-TIME`, for the summary.
+    """
 
     def __init__(self, verdicts: Iterable[Verdict], name: str = "") -> None:
         self.verdicts = tuple(verdicts)
@@ -45,29 +48,29 @@ class Verdicts:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many of each outcome, in a fixed order."""
+        """Number of verdicts with each outcome, in a fixed order."""
         return {each: sum(verdict.outcome == each for verdict in self) for each in OUTCOMES}
 
     @property
     def good(self) -> bool:
-        """Did no check fail or break, and was none left out for something that failed?"""
+        """Whether no check failed, broke or could not be reached."""
         return not any(self.counts[each] for each in (*BAD, "not reached"))
 
     def summary(self) -> str:
-        """One line: `DEV-TIME: 4 checks, 4 passed`."""
+        """Return the counts in one line: `DEV-TIME: 4 checks, 4 passed`."""
         counted = [f"{count} {outcome}" for outcome, count in self.counts.items() if count]
         checks = f"{len(self)} check{'' if len(self) == 1 else 's'}"
         return f"{self.name or 'checks'}: {', '.join([checks, *counted])}"
 
     def frame(self) -> pandas.DataFrame:
-        """The verdicts as a DataFrame, a row each."""
+        """Return a DataFrame with a row for each verdict."""
         import pandas
 
         rows = [[" ".join(each.requirements), each.title, each.outcome, each.reason] for each in self]
         return pandas.DataFrame(rows, columns=["requirements", "check", "verdict", "reason"])
 
     def by_part(self) -> pandas.DataFrame:
-        """How many checks of each outcome speak for each part of the requirements (`DEV-ALIAS`)."""
+        """Return a DataFrame with the number of checks by outcome, for each part of the requirements (`DEV-ALIAS`)."""
         import pandas
 
         counted: dict[str, dict[str, int]] = {}
@@ -78,7 +81,7 @@ class Verdicts:
         frame = pandas.DataFrame.from_dict(counted, orient="index", columns=list(OUTCOMES))
         return frame.rename_axis("part")
 
-    # ---- how it shows itself
+    # ---- display in notebooks
 
     def __repr__(self) -> str:
         lines = [self.summary()]
@@ -93,7 +96,7 @@ class Verdicts:
         return shown, {METADATA: {"verdicts": [each.as_dict() for each in self]}}
 
     def _html(self) -> str:
-        """What needs attention as a table; what passed folded below it."""
+        """Return HTML with a table of the verdicts that did not pass, and a folded table of the others."""
         rest = [each for each in self if each.outcome != "passed"]
         passed = [each for each in self if each.outcome == "passed"]
         parts = [f"<p><b>{escape(self.summary())}</b></p>"]
@@ -103,24 +106,24 @@ class Verdicts:
 
 
 def folded_html(title: str, html: str) -> str:
-    """HTML that is shown once the title is clicked, and on paper."""
+    """Return HTML that is folded until the title is clicked."""
     return f"<details><summary>{escape(title)}</summary>\n{html}\n</details>"
 
 
 def read_verdicts(path: Path) -> list[Verdict]:
-    """The verdicts in a report's verdicts.json. Raises PlayedError where there are none."""
+    """Return the verdicts in a report's verdicts.json. Raises VerdictsFileError if the file is missing or another."""
     try:
         return [
             Verdict.from_dict(values) for values in json.loads(path.read_text(encoding="utf-8"))["verdicts"]
         ]
     except OSError as error:
-        raise PlayedError(f"played: {path}: {error.strerror}") from error
+        raise VerdictsFileError(f"verdicts_file: {path}: {error.strerror}") from error
     except (ValueError, KeyError, TypeError) as error:
-        raise PlayedError(f"played: {path}: is no verdicts.json of a report") from error
+        raise VerdictsFileError(f"verdicts_file: {path}: is no verdicts.json of a report") from error
 
 
-def collected(notebook: NotebookNode) -> list[Verdict]:
-    """The verdicts that an executed notebook shows."""
+def collect_verdicts(notebook: NotebookNode) -> list[Verdict]:
+    """Return the verdicts in the outputs of an executed notebook."""
     return [
         Verdict.from_dict(values)
         for cell in notebook.cells
@@ -134,9 +137,7 @@ def _because(verdict: Verdict) -> str:
 
 
 def _ids(verdict: Verdict) -> list[str]:
-    """The requirements that it speaks of, as many as a reader looks at: a model has up to two hundred, all in the
-    matrix.
-    """
+    """Return the first requirements of a verdict, and the number of the others: a model check has up to two hundred."""
     first, more = verdict.blamed[:MOST_IDS], len(verdict.blamed) - MOST_IDS
     return [*first, f"and {more} more"] if more > 0 else [*first]
 

@@ -1,14 +1,14 @@
-"""Settings of a lab: lab.yaml, or arguments in a cell, as typed values; a file a section.
+"""Settings of a lab, from lab.yaml or from arguments in a cell, as typed models; one module for each section.
 
-A wrong setting is a SettingsError that names the key (`products[0].auth`), what was expected and, for a file,
-the line.
+An invalid setting raises SettingsError with the key (`products[0].auth`), the expected value and, for a file, the
+line.
 """
 
 from labkit.settings.faults import FaultKeywords, FaultSettings
 from labkit.settings.file import load
 from labkit.settings.guard import Guard
 from labkit.settings.journal import JournalSettings
-from labkit.settings.lab import LabKeywords, LabSettings, unique
+from labkit.settings.lab import LabKeywords, LabSettings, check_names
 from labkit.settings.messaging import (
     MessagingAccount,
     MessagingCredentials,
@@ -75,6 +75,6 @@ __all__ = [
     "TlsSettings",
     "Wire",
     "build",
+    "check_names",
     "load",
-    "unique",
 ]

@@ -1,4 +1,4 @@
-"""How much of what devices wrote is kept."""
+"""Settings of the section `datapoints`: retention of the values that devices write."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from labkit.settings.values import Model
 
 
 class DatapointSettings(Model):
-    """How many datapoints are kept.
+    """Number of datapoints kept.
 
-    kept: the newest of each alias of a device, and up to a tenth more; older ones are forgotten. At least 100, so that
-    what was recorded ahead of its time, by a minute at most, never forces the current value out.
+    kept: for each alias of a device, the newest datapoints (and up to a tenth more); older ones are deleted. At least
+    100, so that recorded values with a future timestamp, of at most a minute ahead, never displace the current value.
     """
 
     kept: Annotated[int, Field(strict=True, ge=100)] = 10_000

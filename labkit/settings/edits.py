@@ -1,22 +1,23 @@
-"""What a fault can make of a value: `"lower"`, `["times", 1000]`, `["swap", "a", "b"]`, or a part as Python writes
-it, `"[:-1]"`. A value of another kind than the edit is for stays as it is.
+"""Edits, the changes that a fault can make to a value: `"lower"`, `["multiply", 1000]`, or a Python slice, `"[:-1]"`.
 
-    lower upper strip            of a text
-    sort turn [separator]        the items of a list, or of a text between separators, sorted or turned round
-    compact                      a list without its nulls
-    before after <text>          what stands before, or after, the first occurrence in a text
-    swap <text> <text>           every occurrence in a text of the first by the second
-    format <text>                a text in which {} stands for the value
-    add times <number>           of a number, or of a text that is one, which stays a text
-    round                        to a whole number
-    text number json             the value as text; the number that a text is; the data that a text is in JSON
-    quote unquote                percent-encoded, and back, with + for a space
+An edit leaves values of other types than its own unchanged.
+
+    lower upper strip            the text in lower case, in upper case, without spaces around it
+    sort reverse [separator]     the items of a list, or of a text split at the separator, sorted or reversed
+    compact                      the list without its nulls
+    before after <text>          the part of a text before, or after, the first occurrence of another
+    replace <text> <text>        the text with every occurrence of the first replaced by the second
+    format <text>                this text, with {} replaced by the value
+    add multiply <number>        the sum or product; a text that contains a number stays a text
+    round                        the number rounded to a whole one
+    text number json             the value as text; the text parsed as a number; the text parsed as JSON
+    quote unquote                the text percent-encoded, or decoded, with + for a space
     or <value>                   this value instead of an empty one
-    not                          of a boolean
-    list                         a list of the value alone
-    keys values                  the names, or the values, of a table as a list
-    field <name>                 of a table: the value of this name
-    sibling <name>               the value that stands beside it, under this name
+    not                          the negated boolean
+    list                         a list with the value as its only item
+    keys values                  a list of the names, or the values, of a mapping
+    field <name>                 the value of this name in a mapping
+    sibling <name>               the value of this name in the mapping that contains the edited value
 """
 
 from __future__ import annotations
@@ -35,15 +36,15 @@ _NUMBER = re.compile(r"-?\d{1,300}(\.\d{1,300})?", re.ASCII)
 
 
 class _Kind(NamedTuple):
-    """arguments: their types; optional: whether they may be left out."""
+    """A kind of edit. function: gets the value and the arguments; arguments: types; optional: may they be left out."""
 
     function: Callable[..., Any]
     arguments: tuple[type | tuple[type, ...], ...] = ()
     optional: bool = False
 
 
-def edit_of(written: Any) -> Edit:
-    """The edit that a text or a list means. Raises ValueError with what was expected."""
+def parse_edit(written: Any) -> Edit:
+    """Return the edit that a text or a list describes. Raises ValueError, listing all edits, for anything else."""
     name, *arguments = written if isinstance(written, list | tuple) and written else [written]
     if not isinstance(name, str):
         raise ValueError(_expected(written))
@@ -62,8 +63,8 @@ def edit_of(written: Any) -> Edit:
     return lambda value: kind.function(value, *arguments)
 
 
-def sibling_of(written: Any) -> str | None:
-    """The name beside it whose value an edit takes; None for every other edit."""
+def sibling_name(written: Any) -> str | None:
+    """Return the name in an edit `["sibling", name]`; None for every other edit."""
     return (
         written[1]
         if isinstance(written, list | tuple) and written[:1] in (["sibling"], ("sibling",))
@@ -78,7 +79,7 @@ def _expected(written: Any) -> str:
 
 
 def _part(text: str) -> Edit:
-    """A part of a text or of a list: an item, or a slice."""
+    """Return the edit of a Python index or slice, which selects a part of a text or a list."""
     found = _SLICE.fullmatch(text)
     if found is None or found[1] is found[2] is None:
         raise ValueError(f"expected a part as Python writes it, such as [0], [:-1] or [::-1], not {text!r}")
@@ -126,7 +127,7 @@ def _round(value: float) -> float:
 
 
 def _number(text: str) -> Any:
-    """The number that a text is, else the text."""
+    """Return the text parsed as a number, or unchanged if it is none."""
     found = _NUMBER.fullmatch(text)
     return text if found is None else float(text) if found[1] else int(text)
 
@@ -139,7 +140,7 @@ def _json(text: str) -> Any:
 
 
 def as_text(value: Any) -> str:
-    """A value as text: a text as it is, the rest as JSON."""
+    """Return a value as text: a text unchanged, other values as JSON."""
     if isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
@@ -150,16 +151,16 @@ _KINDS: dict[str, _Kind] = {
     "upper": _Kind(_of_text(str.upper)),
     "strip": _Kind(_of_text(str.strip)),
     "sort": _Kind(_of_items(_sorted), (str,), optional=True),
-    "turn": _Kind(_of_items(lambda items: items[::-1]), (str,), optional=True),
+    "reverse": _Kind(_of_items(lambda items: items[::-1]), (str,), optional=True),
     "compact": _Kind(
         lambda value: [each for each in value if each is not None] if isinstance(value, list) else value
     ),
     "before": _Kind(_of_text(lambda text, mark: text.partition(mark)[0] if mark else text), (str,)),
     "after": _Kind(_of_text(lambda text, mark: text.partition(mark)[2] if mark else text), (str,)),
-    "swap": _Kind(_of_text(lambda text, old, new: text.replace(old, new) if old else text), (str, str)),
+    "replace": _Kind(_of_text(lambda text, old, new: text.replace(old, new) if old else text), (str, str)),
     "format": _Kind(lambda value, form: form.replace("{}", as_text(value)), (str,)),
     "add": _Kind(_of_number(lambda number, more: number + more), ((int, float),)),
-    "times": _Kind(_of_number(lambda number, factor: number * factor), ((int, float),)),
+    "multiply": _Kind(_of_number(lambda number, factor: number * factor), ((int, float),)),
     "round": _Kind(_of_number(_round)),
     "text": _Kind(as_text),
     "number": _Kind(_of_text(_number)),
@@ -171,6 +172,6 @@ _KINDS: dict[str, _Kind] = {
     "list": _Kind(lambda value: [value]),
     "keys": _Kind(lambda value: [*value] if isinstance(value, dict) else value),
     "values": _Kind(lambda value: [*value.values()] if isinstance(value, dict) else value),
-    "sibling": _Kind(lambda value, name: value, (str,)),  # `sibling_of` tells whose
+    "sibling": _Kind(lambda value, name: value, (str,)),  # applied by the caller: see `sibling_name`
     "field": _Kind(lambda value, name: value.get(name) if isinstance(value, dict) else value, (str,)),
 }

@@ -1,4 +1,4 @@
-"""Faults that a lab is to have: plain data, the same in lab.yaml, in a cell and in a table of faults."""
+"""Settings of faults of a lab: plain data, the same in lab.yaml, in a cell and in a table of faults (faults.toml)."""
 
 from __future__ import annotations
 
@@ -10,55 +10,55 @@ from typing import Annotated, Any, Literal, Self, TypedDict
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
 from labkit.core.keywords import Doc
-from labkit.settings.edits import edit_of
-from labkit.settings.places import Kind, Place, place_of
+from labkit.settings.edits import parse_edit
+from labkit.settings.places import Kind, Place, parse_place
 from labkit.settings.values import HEADER, Model, Text
 
-MOST_VALUES = 100  # names, fields or headers of one fault
-LONGEST_NAME = 256  # characters of each of them
-LARGEST = 64 * 1024  # characters of a body or of what replaces fields, as JSON
-LONGEST_TIME = 366 * 86400.0  # seconds
-MOST_COUNT = 10**9
-FRAMING = ("content-length", "transfer-encoding", "connection")
+MAX_VALUES = 100  # names, fields or headers in one key of a fault
+MAX_NAME = 256  # characters of a name, field or header
+MAX_JSON = 64 * 1024  # characters of a body, or of new values of fields, as JSON
+MAX_TIME = 366 * 86400.0  # seconds
+MAX_COUNT = 10**9
+FRAMING = ("content-length", "transfer-encoding", "connection")  # headers that a fault may not change
 
-FIELDS = ("drop", "replace", "put", "edit")  # which change what is there
-ANSWERED: tuple[Kind, ...] = ("request", "call", "outgoing")  # have an answer or a result
-CHANGEABLE: tuple[Kind, ...] = (*ANSWERED, "event")  # have fields
+FIELDS = ("drop", "replace", "put", "edit")  # actions that change fields of a request, an answer or an event
+ANSWERED: tuple[Kind, ...] = ("request", "call", "outgoing")  # kinds of places with an answer or a result
+CHANGEABLE: tuple[Kind, ...] = (*ANSWERED, "event")  # kinds of places with fields
 
 
 @dataclass(frozen=True)
 class Role:
-    """What a key of a fault says: the action that it does, the scope that it hits, or a condition.
+    """Role of a key of FaultSettings: an action of the fault, the scope that it hits, or a condition.
 
-    places: kinds of places at which it is possible; apart: actions that an action cannot go with.
+    places: kinds of places at which the key is possible; excludes: actions that cannot be combined with this one.
     """
 
-    says: Literal["action", "scope", "condition"]
+    kind: Literal["action", "scope", "condition"]
     places: tuple[Kind, ...]
-    apart: tuple[str, ...] = ()
+    excludes: tuple[str, ...] = ()
 
 
-def _several(value: Any) -> Any:
+def _as_tuple(value: Any) -> Any:
     return (value,) if isinstance(value, str) else value
 
 
 def _json(value: Any) -> Any:
     try:
-        if len(json.dumps(value, allow_nan=False)) <= LARGEST:
+        if len(json.dumps(value, allow_nan=False)) <= MAX_JSON:
             return value
     except (TypeError, ValueError, RecursionError):
         raise ValueError("expected text, numbers, lists and mappings, as JSON has them") from None
-    raise ValueError(f"expected at most {LARGEST} characters, as JSON")
+    raise ValueError(f"expected at most {MAX_JSON} characters, as JSON")
 
 
 def _edit(value: Any) -> Any:
-    edit_of(value)
+    parse_edit(value)
     return _json(value)
 
 
 def _header(name: str) -> str:
     if not HEADER.fullmatch(name) or name.lower() in FRAMING:
-        raise ValueError(f"expected the name of a header that frames nothing, not {name!r}")
+        raise ValueError(f"expected a header name that does not set the framing, not {name!r}")
     return name
 
 
@@ -68,28 +68,28 @@ def _header_value(value: str) -> str:
     return value
 
 
-Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
+Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
 Names = Annotated[
     tuple[Name, ...],
-    BeforeValidator(_several, json_schema_input_type=Name | tuple[Name, ...]),
-    Field(min_length=1, max_length=MOST_VALUES),
+    BeforeValidator(_as_tuple, json_schema_input_type=Name | tuple[Name, ...]),
+    Field(min_length=1, max_length=MAX_VALUES),
 ]
 Status = Annotated[int, Field(strict=True, ge=200, le=599)]
-Time = Annotated[float, Field(strict=True, gt=0, le=LONGEST_TIME, allow_inf_nan=False)]
-Count = Annotated[int, Field(strict=True, ge=1, le=MOST_COUNT)]
-Fields = Annotated[dict[Name, Any], Field(min_length=1, max_length=MOST_VALUES), AfterValidator(_json)]
+Time = Annotated[float, Field(strict=True, gt=0, le=MAX_TIME, allow_inf_nan=False)]
+Count = Annotated[int, Field(strict=True, ge=1, le=MAX_COUNT)]
+Fields = Annotated[dict[Name, Any], Field(min_length=1, max_length=MAX_VALUES), AfterValidator(_json)]
 Edits = Annotated[
-    dict[Name, Annotated[Any, AfterValidator(_edit)]], Field(min_length=1, max_length=MOST_VALUES)
+    dict[Name, Annotated[Any, AfterValidator(_edit)]], Field(min_length=1, max_length=MAX_VALUES)
 ]
 Conditions = Annotated[
-    dict[Name, Annotated[str, Field(max_length=4096)]], Field(min_length=1, max_length=MOST_VALUES)
+    dict[Name, Annotated[str, Field(max_length=4096)]], Field(min_length=1, max_length=MAX_VALUES)
 ]
 Headers = Annotated[
     dict[
         Annotated[str, AfterValidator(_header)],
         Annotated[str, Field(max_length=4096), AfterValidator(_header_value)],
     ],
-    Field(min_length=1, max_length=MOST_VALUES),
+    Field(min_length=1, max_length=MAX_VALUES),
 ]
 
 
@@ -124,13 +124,13 @@ class FaultKeywords(TypedDict, total=False):
 
 
 class FaultSettings(Model):
-    """A named fault: where it hits (`settings.places`), what it does, whom it hits, and how often.
+    """A named fault: its place (`settings.places`), its actions, its scope and conditions, and its frequency.
 
-    Fields of JSON, of a form, of the result of an operation or of an event have a path: `users.0.email`, where a list
-    means each of its items, `*` any name, and `.` alone the whole, which of a request and of an answer is the text of
-    the body. Of these two, `@Name` is a header, and of a request `?name` a field of the query, `?` the query, `/` the
-    path. A condition is a pattern for a field; with a `!` before it, it holds where the field does not match (`!*`:
-    where there is no such field).
+    A field of JSON, of a form, of an operation's result or of an event is addressed by a path such as `users.0.email`.
+    A path that leads through a list without an index means each item, `*` means any name, and `.` alone the whole
+    value: for a request or an answer, the text of the body. `@Name` is a header of a request or an answer; of a
+    request, `?name` is a parameter of the query, `?` the whole query and `/` the path. A condition is a pattern for a
+    field; with `!` before it, the field must not match (`!*`: the field must not exist).
     """
 
     where: Annotated[str, Field(min_length=1)]
@@ -138,23 +138,23 @@ class FaultSettings(Model):
     does: Annotated[
         Name | None,
         Role("action", ("provider",)),
-        Doc("fault of a provider by its name, such as `slow`"),
+        Doc("name of a provider's fault, such as `slow`"),
     ] = None
     delay: Annotated[
         Time | None,
         Role("action", CHANGEABLE),
-        Doc("seconds of lab time before the work goes on; events behind a delayed one wait with it"),
+        Doc("delay in seconds of lab time; events behind a delayed one wait, too"),
     ] = None
     cut: Annotated[
         Literal["before", "inside", "after"] | None,
-        Role("action", ("request", "outgoing"), apart=("status", "body", "headers", *FIELDS)),
-        Doc("end of the connection: before the work, after it without an answer, or inside the answer"),
+        Role("action", ("request", "outgoing"), excludes=("status", "body", "headers", *FIELDS)),
+        Doc("close the connection: before processing, after it without an answer, or inside the answer"),
     ] = None
     status: Annotated[Status | None, Role("action", ANSWERED), Doc("status of the answer")] = None
     body: Annotated[
         Any,
         AfterValidator(_json),
-        Role("action", ANSWERED, apart=FIELDS),
+        Role("action", ANSWERED, excludes=FIELDS),
         Doc("body of the answer, or result of the call: text, or data that is sent as JSON"),
     ] = None
     headers: Annotated[
@@ -172,49 +172,55 @@ class FaultSettings(Model):
     edit: Annotated[
         Edits | None,
         Role("action", CHANGEABLE),
-        Doc('edits of fields: `{"updated": ["times", 1000], "items": "[:-1]"}`; a wrong one names all'),
+        Doc(
+            'edits of fields: `{"updated": ["multiply", 1000], "items": "[:-1]"}`; see labkit.settings.edits'
+        ),
     ] = None
     lost: Annotated[
         bool,
-        Role("action", ("call", "event"), apart=("status", "body", "doubled", "late", "delay", *FIELDS)),
+        Role("action", ("call", "event"), excludes=("status", "body", "doubled", "late", "delay", *FIELDS)),
         Doc("a call does nothing and returns nothing; an event never arrives"),
     ] = False
     doubled: Annotated[bool, Role("action", ("event",)), Doc("an event arrives twice")] = False
     late: Annotated[
         Time | None,
-        Role("action", ("event",), apart=("delay",)),
-        Doc("seconds of lab time by which an event, or its double, is late: others overtake it"),
+        Role("action", ("event",), excludes=("delay",)),
+        Doc("seconds of lab time by which an event, or its duplicate, is late; later events overtake it"),
     ] = None
     when: Annotated[
         Literal["before", "after"] | None,
         Role("condition", ANSWERED),
-        Doc("before the work: replaces it or changes what is asked; after it: changes the answer"),
+        Doc("before processing: answer instead, or change the request; after: change the answer"),
     ] = None
     if_status: Annotated[
         Annotated[int, Field(strict=True, ge=100, le=599)] | None,
         Role("condition", ANSWERED),
-        Doc("only where the answer has this status"),
+        Doc("only if the answer has this status"),
     ] = None
     if_given: Annotated[
         Conditions | None,
         Role("condition", CHANGEABLE),
-        Doc('only where fields of the request match patterns: `{"@Accept": "*json*"}`; `!` negates one'),
+        Doc('only if fields of the request match patterns: `{"@Accept": "*json*"}`; `!` negates one'),
     ] = None
     if_answer: Annotated[
-        Conditions | None, Role("condition", ANSWERED), Doc("only where fields of the answer match patterns")
+        Conditions | None, Role("condition", ANSWERED), Doc("only if fields of the answer match patterns")
     ] = None
-    site: Annotated[Names | None, Role("scope", ("request",)), Doc("hosts that it hits, patterns too")] = None
+    site: Annotated[
+        Names | None, Role("scope", ("request",)), Doc("host names that it hits, or patterns")
+    ] = None
     product: Annotated[
-        Names | None, Role("scope", ("request", "event")), Doc("products that it hits, patterns too")
+        Names | None, Role("scope", ("request", "event")), Doc("products that it hits, or patterns")
     ] = None
     identity: Annotated[
-        Names | None, Role("scope", ("request", "event")), Doc("devices that it hits, patterns too")
+        Names | None,
+        Role("scope", ("request", "event")),
+        Doc("identities of devices that it hits, or patterns"),
     ] = None
     solution: Annotated[
-        Names | None, Role("scope", ("request", "call", "event")), Doc("solutions that it hits, patterns too")
+        Names | None, Role("scope", ("request", "call", "event")), Doc("solutions that it hits, or patterns")
     ] = None
-    first: Annotated[Count | None, Doc("number of hits after which it is spent")] = None
-    every: Annotated[Count | None, Doc("n: it hits every n-th of those that it could hit")] = None
+    first: Annotated[Count | None, Doc("number of hits after which it ends")] = None
+    every: Annotated[Count | None, Doc("n: it hits every n-th request, call or event of its scope")] = None
     chance: Annotated[
         Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None,
         Doc("probability of a hit, above 0 and up to 1, from the lab's seed"),
@@ -222,8 +228,8 @@ class FaultSettings(Model):
 
     @field_validator(*FIELDS)
     @classmethod
-    def _no_framing(cls, fields: Any, info: ValidationInfo) -> Any:
-        """Raises ValueError for a header that frames."""
+    def _check_framing(cls, fields: Any, info: ValidationInfo) -> Any:
+        """Raise ValueError for a header that sets the framing of a message."""
         for each in fields or ():
             if each.startswith("@") and info.data.get("where", "").partition(" ")[2]:
                 _header(each[1:])
@@ -231,19 +237,19 @@ class FaultSettings(Model):
 
     @field_validator("where")
     @classmethod
-    def _place(cls, where: str) -> str:
-        place_of(where)
+    def _parse_place(cls, where: str) -> str:
+        parse_place(where)
         return where
 
     @field_validator("*")
     @classmethod
-    def _possible(cls, value: Any, info: ValidationInfo) -> Any:
-        """Raises ValueError for what cannot be done at this kind of place."""
+    def _check_place(cls, value: Any, info: ValidationInfo) -> Any:
+        """Raise ValueError for a key that is not possible at this kind of place."""
         where, name = info.data.get("where"), str(info.field_name)
         role = ROLES.get(name)
         if where is None or role is None or value is cls.model_fields[name].default:
             return value
-        kind = place_of(where).kind
+        kind = parse_place(where).kind
         if kind not in role.places:
             able = sorted(each for each, role in ROLES.items() if kind in role.places)
             article = "an" if kind[0] in "aeiou" else "a"
@@ -251,14 +257,14 @@ class FaultSettings(Model):
         return value
 
     @model_validator(mode="after")
-    def _together(self) -> Self:
-        """Raises ValueError for what cannot go together."""
+    def _check_combination(self) -> Self:
+        """Raise ValueError for a missing action, and for keys that cannot be combined."""
         done = set(self.actions)
         if not done:
             able = sorted(each for each in ACTIONS if self.place.kind in ROLES[each].places)
-            raise ValueError(f"expected what {self.where!r} is to meet, one of: {', '.join(able)}")
+            raise ValueError(f"expected an action for {self.where!r}, one of: {', '.join(able)}")
         for one in self.actions:
-            if wrong := sorted(done.intersection(ROLES[one].apart)):
+            if wrong := sorted(done.intersection(ROLES[one].excludes)):
                 raise ValueError(f"{one} cannot go with {', '.join(wrong)}")
         if self.place.kind == "outgoing" and self.cut == "inside":
             raise ValueError("cut: expected before or after for an outgoing request")
@@ -266,41 +272,43 @@ class FaultSettings(Model):
             raise ValueError("status: expected 400 to 599 for a call, which then gets an error object")
         for name in ("cut", "lost"):
             if name in done and self.when is not None:
-                raise ValueError(f"when cannot go with {name}, which says it itself")
+                raise ValueError(f"when cannot go with {name}, which implies it")
         if self.every is not None and self.chance is not None:
             raise ValueError("every cannot go with chance")
         return self
 
     @model_validator(mode="after")
-    def _in_time(self) -> Self:
-        """Raises ValueError for what cannot be at its time, before the work or after."""
+    def _check_phase(self) -> Self:
+        """Raise ValueError for keys that are not possible in this phase, before the request is processed or after."""
         done = set(self.actions)
         for name in ("if_status", "if_answer"):
             if getattr(self, name) is not None and self.phase == "before":
-                raise ValueError(f"{name} needs an answer, so it cannot go with what comes before the work")
+                raise ValueError(f"{name} needs an answer, so it cannot go with an action before processing")
         if self.when == "before" and done & {*FIELDS}:
             if wrong := sorted(done - {*FIELDS}):
-                raise ValueError(f"{', '.join(wrong)} cannot go with what changes what is asked")
+                raise ValueError(f"{', '.join(wrong)} cannot go with an action that changes the request")
             if self.identity is not None:
-                raise ValueError("identity: nobody knows whose a request is before it is changed")
+                raise ValueError(
+                    "identity: the device of a request is unknown until the request has been changed"
+                )
         if self.when == "before" and "headers" in done and not done & {"status", "body"}:
-            raise ValueError("headers before the work need a status or a body to go with")
+            raise ValueError("headers before processing need a status or a body to go with")
         return self
 
     @property
     def actions(self) -> tuple[str, ...]:
-        """Names of what it does, in the order of the fields."""
+        """Names of the fault's actions, in the order of the model's fields."""
         fields = type(self).model_fields
         return tuple(each for each in ACTIONS if getattr(self, each) is not fields[each].default)
 
     @property
     def place(self) -> Place:
-        """Where it hits."""
-        return place_of(self.where)
+        """The place that the fault hits."""
+        return parse_place(self.where)
 
     @property
     def phase(self) -> Literal["before", "after"]:
-        """Does it hit before the work is done, or after?"""
+        """Whether the fault hits before a request is processed, or after."""
         if self.cut is not None:
             return "before" if self.cut == "before" else "after"
         if self.when is not None:
@@ -318,4 +326,4 @@ ROLES = {
     for each in field.metadata
     if isinstance(each, Role)
 }
-ACTIONS = tuple(name for name, role in ROLES.items() if role.says == "action")
+ACTIONS = tuple(name for name, role in ROLES.items() if role.kind == "action")

@@ -1,4 +1,4 @@
-"""lab.yaml: read, checked, with its file names made relative to it."""
+"""Reader of lab.yaml: checks the settings, and resolves the file names in it."""
 
 from __future__ import annotations
 
@@ -6,27 +6,31 @@ from pathlib import Path
 
 from labkit.core.errors import SettingsError
 from labkit.core.lined_yaml import read_yaml
-from labkit.settings.lab import LabSettings, unique, wire_of
-from labkit.settings.notebooks import find
-from labkit.settings.validation import build, line_of
+from labkit.settings.lab import LabSettings, check_names, merge_wire
+from labkit.settings.notebooks import resolve
+from labkit.settings.validation import build, line_suffix
 
 
 def load(path: str | Path) -> LabSettings:
-    """Read a lab.yaml. File names in it are relative to it, or to labkit's own `notebooks/`. Raises SettingsError."""
+    """Return the settings in a lab.yaml.
+
+    File names in it are relative to its folder; `notebooks/…` may also be labkit's own notebooks. Raises SettingsError
+    for an invalid setting, and for a file that does not exist.
+    """
     file = Path(path)
     values, lines = read_yaml(file)
     settings = build(LabSettings, values, "", lines)
-    wire_of(settings, lines)
+    merge_wire(settings, lines)
     return _anchored(settings, file.parent, lines)
 
 
 def _anchored(settings: LabSettings, folder: Path, lines: dict[str, int]) -> LabSettings:
-    """`settings` with file names made relative to the settings file, and seen to be there."""
+    """Return settings with all file names resolved. Raises SettingsError if a file does not exist."""
 
     def anchor(name: Path, key: str) -> Path:
-        path = find(name, folder)
+        path = resolve(name, folder)
         if not path.exists():
-            raise SettingsError(f"{key}: no such file or folder: {name}{line_of(lines, key)}")
+            raise SettingsError(f"{key}: no such file or folder: {name}{line_suffix(lines, key)}")
         return path
 
     products = tuple(
@@ -64,5 +68,5 @@ def _anchored(settings: LabSettings, folder: Path, lines: dict[str, int]) -> Lab
     result = settings.model_copy(
         update={"tls": tls, "products": products, "solutions": solutions, "data": data}
     )
-    unique(result, lines)
+    check_names(result, lines)
     return result

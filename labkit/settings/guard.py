@@ -1,4 +1,4 @@
-"""Limits that protect the process."""
+"""Settings of the section `guard`: limits of time and size that protect the platform's process."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from labkit.settings.values import Model, Seconds
 
 
 class Guard(Model):
-    """Limits that protect the process. Those in seconds are of real time, never lab time.
+    """Limits that protect the platform's process. Times are in seconds of real time, never of lab time.
 
-    header: for a request's head to be whole, also for the first one to come. body: for its body, from the end of
-    the head. keep_alive: for the next request. handshake: for TLS to be agreed. shutdown: for the client's side of
-    a TLS close. reader: for a client that takes nothing of what it is sent.
-    script_cpu: that a script may compute between two service calls. script_time: for a run of a handler as a whole,
-    without the time in which it is held for lab time or waits its turn. scripts: runs of Lua under way at once in one
-    solution, each with a Lua state of its own; more of them wait until one ends.
+    header: until the head of a request is complete, also of the first one. body: from the end of the head until the
+    body is complete. keep_alive: until the next request on a connection. handshake: for the TLS handshake. shutdown:
+    for the client's part of closing TLS. reader: until a client reads the next part of an answer.
+    script_cpu: computing time of a script between two service calls. script_time: for a whole run of a handler, except
+    the time for which it waits for lab time or for its turn. scripts: number of concurrent Lua runs in one solution,
+    each with a Lua state of its own; further runs wait.
     sql: for a SELECT of `lab.sql`. sql_size: bytes of its result in memory.
+    grace: for requests in progress when the lab stops. outbound: for the answer to a request that the platform sends.
     """
 
     header: Seconds = 10.0
@@ -32,5 +33,5 @@ class Guard(Model):
     scripts: Annotated[int, Field(strict=True, ge=1)] = 64
     sql: Seconds = 30.0
     sql_size: Annotated[int, Field(strict=True, ge=1)] = 2**30
-    grace: Seconds = 0.25  # for requests in progress when the lab stops
-    outbound: Seconds = 10.0  # for an answer to a request of the platform itself
+    grace: Seconds = 0.25
+    outbound: Seconds = 10.0

@@ -1,4 +1,4 @@
-"""What the journal keeps."""
+"""Settings of the section `journal`: how much the journal keeps."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from labkit.settings.values import Model
 
 
 class JournalSettings(Model):
-    """How much the journal keeps, and of what.
+    """Limits of the journal.
 
-    records: the most; the oldest goes first. field: characters of a summary or a text in a detail; a detail as a
-    whole holds four times as many, and the rest is counted. per_run: records of one run of a handler, with what it
-    calls; the rest is counted. values: show what is kept in a Keystore, not its
-    lengths alone.
+    records: number of records kept; the oldest are overwritten. field: characters kept of a summary, and of each text
+    in a detail; a whole detail may have four times as many. per_run: records kept of one run of a handler, including
+    its service calls. What exceeds `field` or `per_run` is only counted. values: record the values in a Keystore, not
+    only their lengths.
     """
 
     records: Annotated[int, Field(strict=True, ge=1)] = 200_000

@@ -1,4 +1,4 @@
-"""A whole lab, and what must hold between its sections."""
+"""Settings of a whole lab, and the checks between its sections."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from labkit.settings.products import ProductSettings
 from labkit.settings.providers import ProvidersSettings
 from labkit.settings.solutions import SolutionSettings
 from labkit.settings.tls import TlsSettings
-from labkit.settings.validation import build, line_of
+from labkit.settings.validation import build, line_suffix
 from labkit.settings.values import Host, Model, Options, Port
 from labkit.settings.wire import PROFILES, Wire
 
@@ -49,7 +49,7 @@ class LabKeywords(TypedDict, total=False):
 
 
 class LabSettings(Model):
-    """A whole lab: what lab.yaml says."""
+    """Settings of a whole lab: the keys of lab.yaml."""
 
     domain: Annotated[Host, Doc("parent domain of all hosts that have none of their own")] = "lab.localhost"
     host: Annotated[str, Doc("IP address to listen on")] = "127.0.0.1"
@@ -78,19 +78,25 @@ class LabSettings(Model):
         tuple[FaultSettings, ...], Field(max_length=MOST_FAULTS), Doc("faults to start with")
     ] = ()
 
-    def wires(self) -> Wire:
-        """The profile with the switches of `wire` set."""
-        return wire_of(self, {})
+    def wire_behaviour(self) -> Wire:
+        """Return the wire behaviour: the profile's, with the switches in `wire` set."""
+        return merge_wire(self, {})
 
 
-def wire_of(settings: LabSettings, lines: dict[str, int]) -> Wire:
+def merge_wire(settings: LabSettings, lines: dict[str, int]) -> Wire:
+    """Return the profile's wire behaviour with the switches in `wire` set. Raises SettingsError for a wrong one.
+
+    lines: line of each key in lab.yaml, for the error.
+    """
     values = {**PROFILES[settings.profile].model_dump(), **settings.wire}
     return build(Wire, values, "wire", lines)
 
 
-def unique(settings: LabSettings, lines: dict[str, int] | None = None) -> None:
-    """Raises SettingsError where two products, solutions or providers share a name, or one names a product or solution
-    that is not there."""
+def check_names(settings: LabSettings, lines: dict[str, int] | None = None) -> None:
+    """Raise SettingsError if two products, solutions or providers have one name, or a name in a solution is unknown.
+
+    A solution may name products and, in its subscriptions, other solutions. lines: line of each key in lab.yaml.
+    """
     products = [product.id for product in settings.products]
     solutions = [solution.id for solution in settings.solutions]
     social = [provider.name for provider in settings.providers.social]
@@ -103,14 +109,14 @@ def unique(settings: LabSettings, lines: dict[str, int] | None = None) -> None:
         for index, each in enumerate(ids):
             if each in ids[:index]:
                 key = f"{section}[{index}].{field}"
-                raise SettingsError(f"{key}: {each!r} is there already{line_of(lines or {}, key)}")
+                raise SettingsError(f"{key}: {each!r} is there already{line_suffix(lines or {}, key)}")
     for index, solution in enumerate(settings.solutions):
         for number, product in enumerate(solution.products):
             if product not in products:
                 key = f"solutions[{index}].products[{number}]"
-                raise SettingsError(f"{key}: no product {product!r}{line_of(lines or {}, key)}")
+                raise SettingsError(f"{key}: no product {product!r}{line_suffix(lines or {}, key)}")
         for number, subscription in enumerate(solution.subscriptions):
             if subscription.publisher not in solutions:
                 key = f"solutions[{index}].subscriptions[{number}].publisher"
                 text = f"{key}: no solution {subscription.publisher!r}"
-                raise SettingsError(f"{text}{line_of(lines or {}, key)}")
+                raise SettingsError(f"{text}{line_suffix(lines or {}, key)}")

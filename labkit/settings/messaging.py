@@ -1,4 +1,4 @@
-"""The messaging provider: accounts, their services, and where it is if it is not the lab's own."""
+"""Settings of the messaging provider: its accounts and their services, or the URL of an external provider."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MessagingServiceSid = Annotated[str, _sid("MG")]
 
 
 class MessagingCredentials(Model):
-    """The credentials with which a service reaches a push channel, by sid."""
+    """Sids of the credentials with which a service reaches each push channel."""
 
     apn: CredentialSid | None = None
     fcm: CredentialSid | None = None
@@ -38,7 +38,7 @@ class MessagingCredentials(Model):
 
 
 class MessagingService(Model):
-    """A notify service of an account. messaging_service: where its SMS come from if a send does not say."""
+    """A notify service of an account. messaging_service: default sender of its SMS."""
 
     sid: ServiceSid
     messaging_service: MessagingServiceSid | None = None
@@ -46,7 +46,7 @@ class MessagingService(Model):
 
 
 class MessagingAccount(Model):
-    """An account of the messaging provider. sid and token: login and password of its REST API."""
+    """An account of the messaging provider. sid and token: user name and password of its REST API."""
 
     sid: AccountSid
     token: SecretStr
@@ -61,8 +61,10 @@ class MessagingAccount(Model):
 
 
 class MessagingSettings(Model):
-    """The provider of push, SMS and chat. accounts: beside the one that is always there; outside: the base URL of
-    a server that is not the lab's own, which the Notify service then uses.
+    """The provider of push, SMS and chat messages.
+
+    accounts: in addition to the built-in one; outside: base URL of an external server, which the Notify service then
+    uses instead of the lab's own.
     """
 
     accounts: tuple[MessagingAccount, ...] = ()
@@ -70,7 +72,7 @@ class MessagingSettings(Model):
 
     @field_validator("accounts")
     @classmethod
-    def _apart(cls, accounts: tuple[MessagingAccount, ...]) -> tuple[MessagingAccount, ...]:
+    def _check_sids(cls, accounts: tuple[MessagingAccount, ...]) -> tuple[MessagingAccount, ...]:
         sids = [each.sid for each in accounts]
         sids += [service.sid for each in accounts for service in each.services]
         for index, sid in enumerate(sids):

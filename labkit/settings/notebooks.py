@@ -1,4 +1,4 @@
-"""Where the notebooks and the example solutions are: inside an installed labkit, or beside a checkout's package."""
+"""Location of labkit's notebooks and example solutions: inside the installed package, or beside it in a checkout."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).parents[1]
 
 
 def notebooks_folder() -> Path:
-    """The folder of labkit's own notebooks. Raises SettingsError where labkit came without them."""
+    """Return the folder of labkit's own notebooks. Raises SettingsError if labkit was installed without them."""
     for home in (PACKAGE, PACKAGE.parent):
         if (home / NAME).is_dir():
             return home / NAME
@@ -20,8 +20,8 @@ def notebooks_folder() -> Path:
     )
 
 
-def find(name: Path, folder: Path) -> Path:
-    """A file or folder by its name relative to `folder`; `notebooks/…` is labkit's own where that is not there."""
+def resolve(name: Path, folder: Path) -> Path:
+    """Return the path of a name relative to `folder`. A missing `notebooks/…` is resolved to labkit's own notebooks."""
     path = folder / name
     if path.exists() or name.is_absolute() or name.parts[:1] != (NAME,):
         return path

@@ -1,4 +1,4 @@
-"""How passwords are hashed."""
+"""Settings of the section `passwords`: the cost of hashing a password."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from labkit.settings.values import Model
 
 
 class PasswordSettings(Model):
-    """What it costs to hash a password with Argon2id (RFC 9106). memory: in KiB; passes: over it.
+    """Cost of hashing a password with Argon2id (RFC 9106). memory: in KiB; passes: number of iterations.
 
-    The defaults are the least that OWASP's password storage cheat sheet names. A lab whose users are not real may
-    have cheaper ones; a password that is kept goes on with those that it was hashed with.
+    The defaults are the minimum of OWASP's password storage cheat sheet. A lab without real users may use less. A
+    stored password keeps the cost with which it was hashed.
     """
 
     memory: Annotated[int, Field(strict=True, ge=8, le=4 * 1024 * 1024)] = 19 * 1024

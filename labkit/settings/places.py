@@ -1,12 +1,12 @@
-"""Where a fault hits, as text: `POST /onep:v1/stack/alias`, `User.listUsers`, `device datapoint`, `GET https://…`.
+"""Places that a fault can hit, as text: `POST /onep:v1/stack/alias`, `User.listUsers`, `device datapoint`.
 
-A `*` stands for any characters, none too, in each name. The text alone tells which of the five kinds it is:
+In each name, `*` matches any number of characters. The form of the text decides which of five kinds a place is:
 
     request    <method> <path>             a request to a site of the lab; with `?` in the path its query counts too
-    outgoing   [<method>] <http or https URL>   a request of the platform itself; a host alone means all its paths
-    call       <service>.<operation>       a call of a service operation, by whomever
+    outgoing   [<method>] <http or https URL>   a request that the platform sends; a URL without a path means all paths
+    call       <service>.<operation>       a call of a service operation, by any caller
     event      <service> <event>           an event on its way to its handlers
-    provider   provider <name> [<step>]    a named fault of a provider, at a step of it
+    provider   provider <name> [<step>]    a step of a provider, which meets one of the provider's named faults
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 Kind = Literal["request", "call", "event", "outgoing", "provider"]
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "*")
-LONGEST = 512  # characters of a place
+MAX_LENGTH = 512  # characters of a place
 EXPECTED = (
     "expected a request (POST /path), a service operation (User.listUsers, Keystore.*), an event (device datapoint), "
     "an outgoing request (https://example.com/path) or a provider's step (provider google token)"
@@ -30,17 +30,21 @@ _PROVIDER = re.compile(r"provider ([a-z0-9-]+)(?: ([a-z_]+))?")
 
 
 class Place(NamedTuple):
-    """first, second: method and path, method and URL, service and operation, service and event, provider and step."""
+    """A place that a fault hits.
+
+    first, second: by kind, method and path, method and URL, service and operation, service and event, or provider and
+    step (empty for any).
+    """
 
     kind: Kind
     first: str
     second: str
 
 
-def place_of(text: str) -> Place:
-    """The place that a text names. Raises ValueError with what was expected."""
-    if len(text) > LONGEST:
-        raise ValueError(f"expected at most {LONGEST} characters")
+def parse_place(text: str) -> Place:
+    """Return the place that a text describes. Raises ValueError with the expected forms."""
+    if len(text) > MAX_LENGTH:
+        raise ValueError(f"expected at most {MAX_LENGTH} characters")
     if match := _PROVIDER.fullmatch(text):
         return Place("provider", match[1], match[2] or "")
     method, space, target = text.partition(" ")
@@ -64,5 +68,5 @@ def _method(text: str) -> str:
 
 
 def _with_path(url: str) -> str:
-    """A URL pattern that names a path: any, where it names a host alone."""
+    """Return a URL pattern with a path: `/*` if it has none."""
     return url if re.search(r"[/?]", url.partition("://")[2]) else f"{url}/*"

@@ -1,4 +1,4 @@
-"""Products: how devices identify themselves, their resources and content."""
+"""Settings of products: identities and authentication of devices, resources and content."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Annotated, Any, Literal, Self, TypedDict
 from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, model_validator
 
 from labkit.core.keywords import Doc
-from labkit.settings.ranges import expanded
+from labkit.settings.ranges import expand_ranges
 from labkit.settings.values import Alias, Auth, Host, Label, Model, Number, Options
 
 
 class IdentityFormat(Model):
-    """Which identities a product takes (document 1, Resources; platform types).
+    """Format of the identities that a product accepts (document 1, Resources; platform types).
 
-    length: characters after the prefix, 0 for any.
+    length: number of characters after the prefix, 0 for any.
     """
 
     type: Literal["opaque", "base10", "base16", "uuid", "mac"] = "opaque"
@@ -26,7 +26,7 @@ class IdentityFormat(Model):
 
 
 class NumberRange(Model):
-    """Numbers from `min` to `max`, both included."""
+    """A range of numbers from `min` to `max`, both included."""
 
     min: Number
     max: Number
@@ -39,7 +39,10 @@ class NumberRange(Model):
 
 
 class Resource(Model):
-    """A resource of a product: the format of its values, and which of them are allowed (empty: all)."""
+    """A resource of a product.
+
+    format: type of its values; settable: whether solutions may set it; allowed: values and ranges, empty: any.
+    """
 
     format: Literal["string", "number", "boolean", "integer", "float"] = "string"
     unit: str = ""
@@ -55,7 +58,7 @@ ShortResource = Annotated[Resource, BeforeValidator(_resource, json_schema_input
 
 
 class ContentFile(Model):
-    """Content of a product, read from a file; `id` defaults to the file's name."""
+    """A content item of a product, read from a file. id: by default the file's name; type: its Content-Type."""
 
     file: Path
     id: str | None = None
@@ -77,23 +80,23 @@ class ProductKeywords(TypedDict, total=False):
 
 
 class ProductSettings(Model):
-    """A product."""
+    """Settings of a product."""
 
     id: Label
     domain: Annotated[Host | None, Doc("host name; made from the id without it")] = None
     auth: Annotated[Auth, Doc("how devices authenticate")] = "token"
     provisioning: Annotated[StrictBool, Doc("whether devices may activate themselves")] = True
     self_registration: Annotated[
-        StrictBool, Doc("'allow devices to register their own identity', one that is not whitelisted")
+        StrictBool, Doc("'allow devices to register their own identity': one that is not whitelisted")
     ] = True
     identity_format: Annotated[IdentityFormat, Doc("which identities are valid")] = IdentityFormat()
     resources: Annotated[
         dict[Alias, ShortResource],
-        Doc("format of each resource by alias, or a mapping"),
+        Doc("resources by alias: the format of each, or a mapping"),
     ] = {}
     identities: Annotated[
         tuple[str, ...],
-        AfterValidator(expanded),
+        AfterValidator(expand_ranges),
         Doc("identities that are whitelisted in advance; `w-{0001..2000}` is a range"),
     ] = ()
     content: Annotated[tuple[ContentFile, ...], Doc("files that devices can download")] = ()

@@ -1,4 +1,4 @@
-"""The outside world: identity providers, and the provider of push, SMS and chat."""
+"""Settings of the section `providers`: identity providers, and the provider of push, SMS and chat messages."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from labkit.settings.messaging import MessagingSettings
 from labkit.settings.values import Label, Model, Options, Text, WebUrl
 
 
-def _several(value: Any) -> Any:
+def _as_tuple(value: Any) -> Any:
     return (value,) if isinstance(value, str) else value
 
 
-def _apart(names: tuple[str, ...], what: str) -> None:
-    """Raises ValueError where a name comes twice."""
+def _check_distinct(names: tuple[str, ...], what: str) -> None:
+    """Raise ValueError if a name occurs twice. what: plural noun for the names, for the error."""
     for index, name in enumerate(names):
         if name in names[:index]:
             raise ValueError(f"expected {what} that differ, not {name!r} twice")
 
 
 class Person(Model):
-    """Somebody whom an identity provider knows."""
+    """A person with an account at an identity provider."""
 
     id: Text
     name: str = ""
@@ -32,26 +32,26 @@ class Person(Model):
 
     @property
     def title(self) -> str:
-        """What to call them."""
+        """The person's name, or the id without one."""
         return self.name or self.id
 
 
 class ApplicationSettings(Model):
     """An application registered at an identity provider (document 2, Setup for social login, item 1).
 
-    redirect: where it may have people sent back to, exactly; a URL of the lab's own may leave out the port.
-    scopes: what it may ask for; empty: anything.
+    redirect: redirect URIs that it may use, compared exactly; a URL of the lab's own may omit the port.
+    scopes: scopes that it may request; empty: any.
     """
 
     client_id: Text
     client_secret: SecretStr
-    redirect: Annotated[tuple[WebUrl, ...], BeforeValidator(_several), Field(min_length=1)]
+    redirect: Annotated[tuple[WebUrl, ...], BeforeValidator(_as_tuple), Field(min_length=1)]
     name: str = ""
     scopes: tuple[str, ...] = ()
 
 
 class Outside(Model):
-    """The URLs of a provider that is not the lab's own. request_token: of an OAuth 1 provider alone."""
+    """URLs of an external identity provider. request_token: only for OAuth 1."""
 
     authorize: WebUrl
     token: WebUrl
@@ -79,13 +79,13 @@ class SocialKeywords(TypedDict, total=False):
 
 
 class SocialSettings(Model):
-    """An identity provider."""
+    """Settings of an identity provider."""
 
     name: Annotated[Label, BeforeValidator(lambda name: name.lower() if isinstance(name, str) else name)]
     protocol: Annotated[
         Literal["oauth1", "oauth2"] | None,
         Field(validate_default=True),
-        Doc("protocol that it speaks; oauth2 without it"),
+        Doc("its protocol, by default oauth2"),
     ] = None
     people: Annotated[tuple[Person, ...], Doc("people who can sign in")] = ()
     applications: Annotated[
@@ -98,7 +98,7 @@ class SocialSettings(Model):
     ] = "form"
     outside: Annotated[
         Outside | None,
-        Doc("URLs of a provider that is not the lab's own"),
+        Doc("URLs of an external provider, used instead of one in the lab"),
     ] = None
 
     @field_validator("protocol")
@@ -107,19 +107,19 @@ class SocialSettings(Model):
         name = info.data.get("name", "")
         known = SOCIAL.get(name, protocol or "oauth2")
         if protocol not in (None, known):
-            raise ValueError(f"expected {known}, which is what {name} speaks")
+            raise ValueError(f"expected {known}, the protocol of {name}")
         return known
 
     @field_validator("people")
     @classmethod
     def _people(cls, people: tuple[Person, ...]) -> tuple[Person, ...]:
-        _apart(tuple(each.id for each in people), "ids")
+        _check_distinct(tuple(each.id for each in people), "ids")
         return people
 
     @field_validator("applications")
     @classmethod
     def _applications(cls, given: tuple[ApplicationSettings, ...]) -> tuple[ApplicationSettings, ...]:
-        _apart(tuple(each.client_id for each in given), "client ids")
+        _check_distinct(tuple(each.client_id for each in given), "client ids")
         return given
 
     @field_validator("consent")
@@ -138,8 +138,9 @@ class SocialSettings(Model):
 
 
 class ProvidersSettings(Model):
-    """The outside world. social: identity providers; messaging: push, SMS and chat. What is named adds to those
-    identity providers and to the account that are always there.
+    """Settings of the providers outside of the platform.
+
+    social: identity providers, in addition to the built-in ones; messaging: the provider of push, SMS and chat.
     """
 
     social: tuple[SocialSettings, ...] = ()

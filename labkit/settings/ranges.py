@@ -1,4 +1,4 @@
-"""Ranges in a list of names: `w-{0001..2000}` means two thousand of them."""
+"""Expansion of ranges in a list of names: `w-{0001..2000}` means two thousand names."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ import re
 from collections.abc import Iterable, Iterator
 
 RANGE = re.compile(r"\{(\d{1,9})\.\.(\d{1,9})\}")
-MOST = 100_000  # names that one list may have, so that a slip of the keyboard does not fill the memory
+MAX_NAMES = 100_000  # names in one list, so that a typing error does not fill the memory
 
 
-def expanded(names: Iterable[str]) -> tuple[str, ...]:
-    """The names, with each range `{first..last}` written out; leading zeros set the width, as in a shell.
+def expand_ranges(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names with each range `{first..last}` expanded; leading zeros set the width, as in a shell.
 
-    Raises ValueError for a range that runs backwards and for more than MOST names.
+    Raises ValueError for a range that runs backwards, and for more than MAX_NAMES names.
     """
     found: list[str] = []
     for name in names:
-        for each in _expanded(name):
-            if len(found) == MOST:
-                raise ValueError(f"expected at most {MOST:,} names, ranges written out")
+        for each in _expand(name):
+            if len(found) == MAX_NAMES:
+                raise ValueError(f"expected at most {MAX_NAMES:,} names, with ranges expanded")
             found.append(each)
     return tuple(found)
 
 
-def _expanded(name: str) -> Iterator[str]:
+def _expand(name: str) -> Iterator[str]:
     match = RANGE.search(name)
     if match is None:
         yield name
@@ -37,6 +37,6 @@ def _expanded(name: str) -> Iterator[str]:
     for number in range(int(first), int(last) + 1):
         written = f"{before}{number:0{width}}{after}"
         if more:
-            yield from _expanded(written)
+            yield from _expand(written)
         else:
             yield written

@@ -1,4 +1,4 @@
-"""Solutions: their folders, products and services."""
+"""Settings of solutions: folders, products, services and subscriptions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field
 from labkit.core.keywords import Doc
 from labkit.settings.values import Host, Label, Model, Options, ServiceName, Text
 
-MOST_CALLS = 2**53 - 1
+MOST_CALLS = 2**53 - 1  # highest quota: JSON numbers are exact up to here
 
 
 def _folders(value: Any) -> Any:
@@ -26,7 +26,7 @@ Folders = Annotated[
 
 
 class QuotaSettings(Model):
-    """How many operation calls a subscriber may make in a UTC day and month; None: any number."""
+    """Number of operation calls that a subscriber may make in a UTC day and month; None: unlimited."""
 
     calls_daily: Annotated[int, Field(strict=True, ge=0, le=MOST_CALLS)] | None = None
     calls_monthly: Annotated[int, Field(strict=True, ge=0, le=MOST_CALLS)] | None = None
@@ -35,8 +35,8 @@ class QuotaSettings(Model):
 class SubscriptionSettings(Model):
     """A subscription to the interface of another solution, the publisher.
 
-    script_key: names the service at the subscriber, with its first letter capitalised; None: the publisher's own.
-    parameters: configured values of the service; triggers: which handler gets an event, by the event's name.
+    script_key: name of the service at the subscriber, which has its first letter capitalised; None: the publisher's.
+    parameters: configured values of the service; quota: limits of calls; triggers: handler of each event, by its name.
     """
 
     publisher: Label
@@ -59,22 +59,22 @@ class SolutionKeywords(TypedDict, total=False):
 
 
 class SolutionSettings(Model):
-    """A solution: its folder or folders, the products whose data it handles, the configuration of its services."""
+    """Settings of a solution."""
 
     id: Label
     domain: Annotated[Host | None, Doc("host name; made from the id without it")] = None
-    path: Annotated[Folders, Doc("folder of its files; of several, later ones add to earlier ones")] = ()
-    products: Annotated[tuple[Label, ...], Doc("products whose events it handles")] = ()
+    path: Annotated[Folders, Doc("folder of its files, or several; later folders add to earlier ones")] = ()
+    products: Annotated[tuple[Label, ...], Doc("ids of the products whose events it handles")] = ()
     aliases: Annotated[
         dict[ServiceName, Label],
-        Doc("names by which its scripts call products, `Lightbulb.setIdentityState{…}`"),
+        Doc("names of products as services in its scripts: `Lightbulb.setIdentityState{…}`"),
     ] = {}
-    services: Annotated[dict[str, dict[str, Any]], Doc("configuration of each service, by its name")] = {}
+    services: Annotated[dict[str, dict[str, Any]], Doc("configuration of each service, by service name")] = {}
     environment: Annotated[dict[str, str], Doc("variables that its scripts read")] = {}
     business: Annotated[
-        Text, Doc("name of the business that runs it, which whitelists of interfaces name")
+        Text, Doc("name of the business that runs it, for the whitelists of published interfaces")
     ] = "labkit"
     subscriptions: Annotated[
         tuple[SubscriptionSettings, ...],
-        Doc("subscriptions to the interfaces of other solutions, which may be added later"),
+        Doc("subscriptions to the interfaces of other solutions, which may be added to the lab later"),
     ] = ()

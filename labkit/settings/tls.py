@@ -1,4 +1,4 @@
-"""What the HTTPS port shows its clients."""
+"""Settings of the section `tls`: the server's keys and certificate."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from labkit.settings.values import Model
 
 
 class TlsSettings(Model):
-    """The server's keys, or a certificate of one's own.
+    """Keys and certificate of the HTTPS port.
 
-    key: of the certificates that the lab makes; `rsa` and `both` serve devices that know no elliptic curves.
-    certificate: a PEM file with those that it rests on behind it, and with its key unless private_key names
-    another file; clients of the lab trust what is in it.
+    key: type of the keys of generated certificates; `rsa` and `both` serve devices without elliptic curves.
+    certificate: PEM file with your own certificate, followed by its intermediate certificates, and by its key unless
+    private_key names another file; clients of the lab trust all certificates in it.
     """
 
     key: Literal["ec", "rsa", "both"] = "ec"

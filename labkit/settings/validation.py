@@ -1,4 +1,4 @@
-"""Settings made of plain values, and errors that name the key and the line."""
+"""Validation of plain values by settings models, with errors that name the key and the line."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from labkit.core.errors import SettingsError
 
 S = TypeVar("S", bound=BaseModel)
 
-SHOULD_BE = "Input should be "  # how pydantic begins to say which type or value it wants
+SHOULD_BE = "Input should be "  # beginning of pydantic's message about an expected type or value
 MAPPING = re.compile(r"a valid dictionary( or instance of \w+)?")
 
 
 def build(model: type[S], values: object, where: str = "", lines: dict[str, int] | None = None) -> S:
-    """Make settings of `values`. Raises SettingsError naming the first wrong key, below `where`."""
+    """Return settings made from plain values. Raises SettingsError with the first invalid key and its line.
+
+    where: key of the section that the values belong to; lines: line of each key in lab.yaml.
+    """
     try:
         return model.model_validate(values)
     except ValidationError as error:
@@ -26,12 +29,13 @@ def build(model: type[S], values: object, where: str = "", lines: dict[str, int]
         for each in error.errors(include_url=False, include_context=False):
             wrong.setdefault(_key(where, each, values), []).append(each)
         key, errors = next(iter(wrong.items()))
-    # Raised outside: the collector cannot look into pydantic's error, and would never free what that holds.
-    raise SettingsError(f"{key}: {_explain(errors)}{line_of(lines or {}, key)}")
+    # Raised outside of the except clause: the garbage collector cannot see the references of pydantic's error, and
+    # would never free it as the context of this one.
+    raise SettingsError(f"{key}: {_explain(errors)}{line_suffix(lines or {}, key)}")
 
 
 def _key(where: str, error: ErrorDetails, values: object) -> str:
-    """The key that an error is about: its location, without the names that pydantic gives to union members."""
+    """Return the key of an error: its location, without the names that pydantic gives to members of a union."""
     key, at, location = where, values, error["loc"]
     for index, part in enumerate(location):
         last = index == len(location) - 1
@@ -45,7 +49,7 @@ def _key(where: str, error: ErrorDetails, values: object) -> str:
 
 
 def _explain(errors: list[ErrorDetails]) -> str:
-    """What was expected; of several types that a value may have, each says its own."""
+    """Return the expected value as text. For a union, there is one error for each of its types."""
     first = errors[0]
     if first["type"] == "extra_forbidden":
         return "unknown key"
@@ -61,7 +65,8 @@ def _explain(errors: list[ErrorDetails]) -> str:
     return first["msg"].removeprefix("Value error, ")
 
 
-def line_of(lines: dict[str, int], key: str) -> str:
+def line_suffix(lines: dict[str, int], key: str) -> str:
+    """Return ` (line 12)` for a key of lab.yaml; empty if its line is unknown."""
     while key and key not in lines:  # a missing key has no line of its own: name its parent's
         key = key[: max(key.rfind("."), key.rfind("["), 0)]
     return f" (line {lines[key]})" if key in lines else ""

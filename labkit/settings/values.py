@@ -1,4 +1,4 @@
-"""What the values of settings are made of: names, hosts, ports, numbers; and the base of every section."""
+"""Types of values in settings (names, hosts, ports, numbers), and the base class of every section."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ Port = Annotated[int, Field(strict=True, ge=0, le=65535)]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Seconds = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
 Auth = Literal["token", "password", "certificate"]
-Options = Mapping[str, Any]  # a section, as a cell gives it
+Options = Mapping[str, Any]  # a section as plain values, as given in a cell
 
 
 class Model(BaseModel):
-    """Base of all settings: unknown keys are errors, values are fixed once made."""
+    """Base class of all settings: immutable, without unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -1,4 +1,4 @@
-"""How the device API appears on the wire."""
+"""Settings of the section `wire`: variants of the device API's HTTP answers, and the profiles that choose them."""
 
 from __future__ import annotations
 
@@ -10,15 +10,21 @@ from labkit.settings.values import HeaderName, Model
 
 
 class Wire(Model):
-    """How the device API appears on the wire where the documents, the standards and the field differ."""
+    """Switches for details of HTTP in which the documents, the standards and deployed platforms differ.
+
+    token_headers: headers that may carry a device's token; authorization_token: accept it in Authorization, too;
+    last_modified: format of that header; range_status: status of a partial download; download_framing: whether a
+    download has a Content-Length, chunks or both; empty_length: send `Content-Length: 0` with a 204; strict_range:
+    refuse the range `bytes=-` with 400 rather than ignore it.
+    """
 
     token_headers: tuple[HeaderName, ...] = ("X-Platform-CIK",)
     authorization_token: StrictBool = True
     last_modified: Literal["timestamp", "http-date"] = "timestamp"
     range_status: Literal[200, 206] = 200
     download_framing: Literal["both", "length", "chunked"] = "both"
-    empty_length: StrictBool = True  # Content-Length: 0 on a 204
-    strict_range: StrictBool = True  # `bytes=-` is 400, not ignored
+    empty_length: StrictBool = True
+    strict_range: StrictBool = True
 
 
 FIELD = Wire(

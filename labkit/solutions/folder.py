@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from labkit.core.errors import SettingsError
 from labkit.core.lined_yaml import read_yaml
-from labkit.settings.notebooks import find
+from labkit.settings.notebooks import resolve
 from labkit.solutions import project as projects
 from labkit.solutions import scripts
 from labkit.solutions.boundary import Boundary
@@ -67,7 +67,7 @@ def read(*paths: str | Path) -> SolutionFolder:
     """
     whole = SolutionFolder()
     for path in paths:
-        found = _read(find(Path(path), Path()))
+        found = _read(resolve(Path(path), Path()))
         try:
             _add(whole, found)
         except SettingsError as error:

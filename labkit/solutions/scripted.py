@@ -24,7 +24,7 @@ class Scripts:
     """Compiler of a solution's Lua scripts into handlers, and the LuaHost in which they run.
 
     seed: of math.random, None for unpredictable numbers; cpu: CPU seconds allowed between two service calls;
-    at_once: maximum of concurrent runs; aside: context in which a further run waits for one of them to end.
+    at_once: maximum of concurrent runs; while_waiting: context in which a further run waits for one of them to end.
     """
 
     def __init__(
@@ -38,9 +38,9 @@ class Scripts:
         seed: int | None,
         cpu: float,
         at_once: int,
-        aside: Callable[[], AbstractAsyncContextManager[object]],
+        while_waiting: Callable[[], AbstractAsyncContextManager[object]],
     ) -> None:
-        self._aside = aside
+        self._while_waiting = while_waiting
         self._modules = modules
         self._services = services
         self._log = log
@@ -61,7 +61,7 @@ class Scripts:
                 environment=self._environment,
                 modules={name: script.source for name, script in self._modules.items()},
                 limits=self._limits,
-                aside=self._aside,
+                while_waiting=self._while_waiting,
             )
         except LuaSyntaxError as error:
             raise SettingsError(str(error)) from None

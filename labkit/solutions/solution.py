@@ -75,7 +75,7 @@ class Solution(AddedHandlers):
                 seed=int(context.identifiers.hex(f"{self.id} random", 8), 16) if seeded else None,
                 cpu=context.settings.guard.script_cpu,
                 at_once=context.settings.guard.scripts,
-                aside=context.turns.aside,
+                while_waiting=context.turns.released,
             )
         )
         for endpoint in folder.endpoints:

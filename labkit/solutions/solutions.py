@@ -31,7 +31,7 @@ class Solutions(Component):
     def __init__(self, context: Context, services: Services) -> None:
         self._context = context
         self._services = services
-        self._workers = Workers(aside=context.turns.aside)
+        self._workers = Workers(while_waiting=context.turns.released)
         self._retiring: dict[
             asyncio.Task[None], Solution
         ] = {}  # replaced solutions with runs that have not ended

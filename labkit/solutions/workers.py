@@ -85,7 +85,8 @@ class Workers:
     """Runner of sync functions in thread pools.
 
     threads: number of functions that run at once at each depth of calls; further ones wait. grace: seconds of real time
-    that `close` waits for running functions; aside: context in which a run waits for a thread.
+    that `close` waits for running functions; while_waiting: context in which a run waits for a
+    free thread.
 
     A Python thread cannot be ended from outside. A function that exceeds its time (core/time_limits.py) is abandoned:
     its caller gets the error at once, its further service calls raise LabError, and a new thread replaces its thread,
@@ -96,9 +97,9 @@ class Workers:
         self,
         threads: int = THREADS,
         grace: float = GRACE,
-        aside: Callable[[], AbstractAsyncContextManager[object]] = nullcontext,
+        while_waiting: Callable[[], AbstractAsyncContextManager[object]] = nullcontext,
     ) -> None:
-        self._aside = aside
+        self._while_waiting = while_waiting
         self._grace = grace
         self._threads = threads
         self._pools: dict[int, Pool] = {}  # by depth
@@ -147,7 +148,7 @@ class Workers:
 
     def _pool(self, depth: int) -> Pool:
         if depth not in self._pools:
-            self._pools[depth] = Pool(set(), [], Slots(self._threads, self._aside))
+            self._pools[depth] = Pool(set(), [], Slots(self._threads, self._while_waiting))
         return self._pools[depth]
 
     def wait_for(self, call: Callable[[], Any], loop: asyncio.AbstractEventLoop) -> Any:

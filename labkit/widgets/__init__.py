@@ -1,1 +1,1 @@
-"""What people see of a lab: charts of frames, and live views for JupyterLab."""
+"""Charts of DataFrames, and live views (dashboards) for JupyterLab."""

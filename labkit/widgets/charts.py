@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from labkit.core.errors import LabError
-from labkit.widgets.drawing import headed, plot_style, short, show
-from labkit.widgets.frames import of_losses, of_requests, of_ticks, with_numbers, with_times
+from labkit.widgets.drawing import plot_style, set_head, short, show
+from labkit.widgets.frames import expect_losses, expect_numbers, expect_requests, expect_ticks, expect_times
 from labkit.widgets.hours import by_hour, times_of
 from labkit.widgets.marks import COLOURS, marks_of
 from labkit.widgets.over_time import (
@@ -26,7 +26,7 @@ from labkit.widgets.over_time import (
     draw_states,
     over_time,
     rates,
-    said,
+    write_text,
 )
 from labkit.widgets.overview import overview
 from labkit.widgets.units import LEAST_COUNT
@@ -52,7 +52,7 @@ MOST_BARS = 40  # devices of a chart of losses
 
 def latency_chart(frame: pandas.DataFrame, *, title: str = "Latency") -> pandas.DataFrame:
     """Draw percentiles of latency over lab time, from a frame of ticks; an interval without requests is a gap."""
-    return _drawn(draw_latency, of_ticks(frame, *LATENCIES), title)
+    return _drawn(draw_latency, expect_ticks(frame, *LATENCIES), title)
 
 
 def rate_chart(frame: pandas.DataFrame, *, title: str = "") -> pandas.DataFrame:
@@ -63,17 +63,17 @@ def rate_chart(frame: pandas.DataFrame, *, title: str = "") -> pandas.DataFrame:
         axes.set_title(title or str(shown.columns[0]).capitalize())
         return shown
 
-    return _drawn(draw, of_ticks(frame, "requests"), title)
+    return _drawn(draw, expect_ticks(frame, "requests"), title)
 
 
 def errors_chart(frame: pandas.DataFrame, *, title: str = "Errors by kind") -> pandas.DataFrame:
     """Draw the number of failed requests per interval, by kind of error, from a frame of ticks."""
-    return _drawn(draw_errors, of_ticks(frame), title)
+    return _drawn(draw_errors, expect_ticks(frame), title)
 
 
 def states_chart(frame: pandas.DataFrame, *, title: str = "Devices by state") -> pandas.DataFrame:
     """Draw the number of devices in each state over lab time, from a frame of ticks."""
-    return _drawn(draw_states, of_ticks(frame, *STATES), title)
+    return _drawn(draw_states, expect_ticks(frame, *STATES), title)
 
 
 # ---- of requests
@@ -93,7 +93,7 @@ def histogram_chart(requests: pandas.DataFrame, *, title: str = "Latency") -> pa
             latencies = latencies[frame["status"].notna() & (frame["action"] != "poll")]
         shown = _histogram(latencies.astype("float64"))
         if shown.empty:
-            said(axes, "nothing yet")
+            write_text(axes, "nothing yet")
             return shown
         axes.bar(range(len(shown)), shown["requests"], width=0.96, color=ANSWERED)
         few = len(shown) <= MOST_BOUNDS
@@ -107,7 +107,7 @@ def histogram_chart(requests: pandas.DataFrame, *, title: str = "Latency") -> pa
         axes.grid(visible=False, axis="x")
         return shown
 
-    return _drawn(draw, of_requests(requests, "latency"), title)
+    return _drawn(draw, expect_requests(requests, "latency"), title)
 
 
 def raster_chart(requests: pandas.DataFrame, *, title: str = "Requests of each device") -> pandas.DataFrame:
@@ -118,14 +118,14 @@ def raster_chart(requests: pandas.DataFrame, *, title: str = "Requests of each d
 
     def draw(axes: Axes, frame: pandas.DataFrame) -> pandas.DataFrame:
         if frame.empty:
-            said(axes, "nothing yet")
+            write_text(axes, "nothing yet")
             return frame
         names = sorted(frame["identity"].unique())
         row = frame["identity"].map({name: number for number, name in enumerate(names, 1)})
         failed = (frame["status"].isna() | (frame["status"] >= 400)).to_numpy(dtype=bool)
         few = len(names) <= MOST_NAMES
         size = row_height(len(names)) * 0.9
-        # If there are both kinds, the upper half of a row has the answered and the lower one the failed requests.
+        # If there are both kinds, the upper half of a row shows answered requests, the lower half failed ones.
         halves: tuple[object, ...] = (2, 3) if failed.any() and not failed.all() else ("|", "|")
         for label, colour, chosen, mark in zip(
             ("answered", "failed"), (ANSWERED, FAILED), (~failed, failed), halves, strict=True
@@ -152,7 +152,7 @@ def raster_chart(requests: pandas.DataFrame, *, title: str = "Requests of each d
         counted = frame.assign(failed=failed).groupby("identity", sort=True)["failed"].agg(["size", "sum"])
         return counted.set_axis(["requests", "failed"], axis="columns").astype("int64")
 
-    count = of_requests(requests, "time", "identity", "status")["identity"].nunique()
+    count = expect_requests(requests, "time", "identity", "status")["identity"].nunique()
     return _drawn(draw, requests, title, height=_height(count))
 
 
@@ -174,7 +174,7 @@ def series_chart(frame: pandas.DataFrame, *, title: str, most: float | None = No
 
     def draw(axes: Axes, frame: pandas.DataFrame) -> pandas.DataFrame:
         if frame.empty:
-            said(axes, "nothing yet")
+            write_text(axes, "nothing yet")
             return frame
         full = most or float(frame.max().max()) or 1.0
         for number, name in enumerate(frame, 1):
@@ -194,7 +194,7 @@ def series_chart(frame: pandas.DataFrame, *, title: str, most: float | None = No
         over_time(axes, frame, None, zero=False, ends=False)
         return frame
 
-    with_times(frame)
+    expect_times(frame)
     return _drawn(draw, frame, title, height=_height(len(frame.columns)))
 
 
@@ -214,7 +214,7 @@ def hours_chart(
 
         shown = by_hour(frame, column, how)
         if shown.empty or shown.isna().all(axis=None):
-            said(axes, "nothing yet")
+            write_text(axes, "nothing yet")
             return shown
         colours = LinearSegmentedColormap.from_list("labkit", ["#eef4fb", "#3b7dd8", "#16325c"])
         values = shown.to_numpy(dtype="float64")
@@ -241,7 +241,7 @@ def hours_chart(
 
     if how not in SUMMARIES:
         raise LabError(f"summary: expected one of {', '.join(SUMMARIES)}, not {summary!r:.100}")
-    with_numbers(frame, column)
+    expect_numbers(frame, column)
     days = len(frame) and times_of(frame).dt.floor("D").nunique()
     return _drawn(draw, frame, title or f"{column} by hour", height=0.3 * min(max(days, 1), MOST_DAYS) + 1.1)
 
@@ -317,12 +317,12 @@ def losses_chart(losses: pandas.DataFrame, *, title: str = "Messages that went a
             )  # keeps a single bar as thin as the bars of a full chart
             axes.grid(visible=False, axis="y")
         else:
-            said(axes, "none")
+            write_text(axes, "none")
         return shown
 
     return _drawn(
         draw,
-        of_losses(losses, *LOSSES),
+        expect_losses(losses, *LOSSES),
         title,
         height=0.26 * min(max(len(losses), LEAST_COUNT), MOST_BARS) + 1.2,
     )
@@ -346,7 +346,7 @@ def _drawn(
     figure = Figure(figsize=(width, height or usual), layout="constrained")
     axes = figure.subplots()
     shown = draw(axes, frame)
-    headed(axes, title or axes.get_title(loc="left"))
+    set_head(axes, title or axes.get_title(loc="left"))
     show(figure)
     return shown
 

@@ -112,7 +112,7 @@ def chart(
         axes.invert_yaxis()
     if over_time:
         round_times(axes, frame.index[0], frame.index[-1])
-    headed(axes, title)
+    set_head(axes, title)
     show(figure)
     return frame
 
@@ -177,7 +177,7 @@ def round_times(axes: Axes, first: pandas.Timestamp, last: pandas.Timestamp) -> 
     axes.set_xlim(date2num(first.floor("h")), date2num(last.ceil("h")))
 
 
-def headed(axes: Axes, title: str, *, below: bool = False) -> None:
+def set_head(axes: Axes, title: str, *, below: bool = False) -> None:
     """Set the title, above the picture at its left, and the legend, at its right or `below` the picture.
 
     A legend wider than the picture gets several rows; a title that would overlap it is moved above it.

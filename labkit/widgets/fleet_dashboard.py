@@ -18,7 +18,7 @@ from labkit.widgets.dashboard import Dashboard
 from labkit.widgets.frames import beginning
 from labkit.widgets.marks import marks_of
 from labkit.widgets.over_time import ERRORS, LATENCIES, STATES
-from labkit.widgets.sources import Failed, FleetSource, RunSource
+from labkit.widgets.sources import DeviceFailure, FleetSource, RunSource
 from labkit.widgets.units import in_words, shown_rates, speed
 
 if TYPE_CHECKING:
@@ -39,11 +39,11 @@ class FleetDashboard(Dashboard):
         super().__init__()
         self._source = source
         self._run: RunSource | None = None
-        self._final = False  # the end of the run is shown
-        self._active: list[str] = []  # faults
+        self._final = False  # whether the end of the run is shown
+        self._active: list[str] = []  # names of the active faults
         self._head, self._tiles, self._said, self._trace = (_html() for _ in range(4))
         self._marks, self._losses = _html(), _html()
-        self._judged = False  # the losses of the run that has ended are shown
+        self._losses_shown = False  # whether the losses of the ended run are shown
         self._panels = [
             panels.states_panel(),
             panels.rate_panel(),
@@ -185,8 +185,8 @@ class FleetDashboard(Dashboard):
         self.refresh()
 
     def _follow(self, run: RunSource) -> None:
-        self._run, self._final, self._failure_count, self._judged = run, False, -1, False
-        self._trace.value = ""  # of a device in the run before
+        self._run, self._final, self._failure_count, self._losses_shown = run, False, -1, False
+        self._trace.value = ""  # removes the journal of a device of the previous run
         run.on_tick(lambda _: None if self.closed else self._updates.ask())
 
     # ---- display
@@ -263,7 +263,7 @@ class FleetDashboard(Dashboard):
             notes.append(f"faults: {', '.join(self._active)}")
         return notes
 
-    def _wrong(self, failed: Sequence[Failed]) -> str:
+    def _wrong(self, failed: Sequence[DeviceFailure]) -> str:
         """Return the error of the run and the number of failed devices as HTML."""
         if self._run is None:
             return ""
@@ -276,8 +276,8 @@ class FleetDashboard(Dashboard):
         """Show the devices with losses once the run has ended: before, messages are still in transit."""
         if not (ended and accounts is not None and self._run is not None):
             self._losses.value = ""
-        elif not self._judged:
-            self._judged = True
+        elif not self._losses_shown:
+            self._losses_shown = True
             self._losses.value = losses.table(self._run.losses())
 
     def _facts(self, ticks: Sequence[Tick], frame: pandas.DataFrame) -> dict[str, str]:
@@ -324,7 +324,7 @@ class FleetDashboard(Dashboard):
         known = {name: colour for name, colour in STATES.items() if name in frame and frame[name].any()}
         self._state_key.value = panels.key(known)
 
-    def _show_failures(self, failed: Sequence[Failed]) -> None:
+    def _show_failures(self, failed: Sequence[DeviceFailure]) -> None:
         """Show the failed devices, newest first, with buttons that show their journals."""
         import ipywidgets as widgets
 
@@ -348,7 +348,7 @@ class FleetDashboard(Dashboard):
             for inner in (*getattr(each, "children", ()), each):
                 inner.close()
 
-    def _show_trace(self, failed: Failed) -> None:
+    def _show_trace(self, failed: DeviceFailure) -> None:
         frame = self._source.journal(failed.identity)
         columns = ["time", "kind", "actor", "summary", "status"]
         shown = frame[columns].astype({"status": "string"}).fillna("")

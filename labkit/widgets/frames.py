@@ -39,12 +39,12 @@ def from_beginning(shown: pandas.DataFrame, begin: pandas.Timestamp | None) -> p
     return pandas.concat([shown.iloc[:1].set_axis(pandas.DatetimeIndex([begin])), shown])
 
 
-def alone(values: pandas.Series[float]) -> pandas.Series[bool]:
+def isolated(values: pandas.Series[float]) -> pandas.Series[bool]:
     """Return a mask of the values between two gaps, to which no line leads."""
     return values.notna() & values.shift(1).isna() & values.shift(-1).isna()
 
 
-def of_ticks(frame: pandas.DataFrame, *columns: str) -> pandas.DataFrame:
+def expect_ticks(frame: pandas.DataFrame, *columns: str) -> pandas.DataFrame:
     """Return `frame` if it is of ticks and has at least one of these columns. Raises LabError otherwise."""
     import pandas
 
@@ -55,7 +55,7 @@ def of_ticks(frame: pandas.DataFrame, *columns: str) -> pandas.DataFrame:
     return _has_one(frame, expected, columns)
 
 
-def of_requests(frame: pandas.DataFrame, *columns: str) -> pandas.DataFrame:
+def expect_requests(frame: pandas.DataFrame, *columns: str) -> pandas.DataFrame:
     """Return `frame` if it is of requests and has all of these columns. Raises LabError otherwise."""
     expected = "a frame of requests (run.requests()), a row a request"
     _is_frame(frame, expected)
@@ -65,13 +65,13 @@ def of_requests(frame: pandas.DataFrame, *columns: str) -> pandas.DataFrame:
     return frame
 
 
-def of_losses(frame: pandas.DataFrame, *columns: str) -> pandas.DataFrame:
+def expect_losses(frame: pandas.DataFrame, *columns: str) -> pandas.DataFrame:
     """Return `frame` if it is a table of accounts with at least one of these columns. Raises LabError otherwise."""
     expected = "a table of accounts (run.losses), a row a device and epoch"
     return _has_one(_is_frame(frame, expected), expected, columns)
 
 
-def with_numbers(frame: pandas.DataFrame, column: str) -> pandas.DataFrame:
+def expect_numbers(frame: pandas.DataFrame, column: str) -> pandas.DataFrame:
     """Return `frame` if it has times (index or column `time`) and numbers in `column`. Raises LabError otherwise."""
     from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
 
@@ -86,7 +86,7 @@ def with_numbers(frame: pandas.DataFrame, column: str) -> pandas.DataFrame:
     return frame
 
 
-def with_times(frame: pandas.DataFrame) -> pandas.DataFrame:
+def expect_times(frame: pandas.DataFrame) -> pandas.DataFrame:
     """Return `frame` if its index holds times and all columns hold numbers. Raises LabError otherwise."""
     import pandas
     from pandas.api.types import is_numeric_dtype

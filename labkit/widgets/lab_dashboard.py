@@ -14,7 +14,7 @@ from labkit.widgets.frames import beginning, from_beginning
 from labkit.widgets.marks import marks_of
 from labkit.widgets.over_time import over_time
 from labkit.widgets.overview import Part, picture
-from labkit.widgets.tally import Happened, Mailed, Tally
+from labkit.widgets.tally import JournalRecord, MailRecord, Tally
 from labkit.widgets.units import LEAST_COUNT, lab_time, speed
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ class LabSource(Protocol):
 
     def follow(
         self,
-        record: Callable[[Happened], object],
-        mail: Callable[[Mailed], object],
+        record: Callable[[JournalRecord], object],
+        mail: Callable[[MailRecord], object],
         mark: Callable[[Mark], object],
         forget: Callable[[], object],
     ) -> Callable[[], object]:

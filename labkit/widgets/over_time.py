@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from labkit.widgets.drawing import round_times, shades, short
-from labkit.widgets.frames import alone, beginning, from_beginning
+from labkit.widgets.frames import beginning, from_beginning, isolated
 from labkit.widgets.marks import draw_marks
 from labkit.widgets.units import LEAST_COUNT, decades, duration, lab_time, shown_rates
 
@@ -41,7 +41,7 @@ def draw_latency(axes: Axes, frame: pandas.DataFrame) -> pandas.DataFrame:
     shown = frame[[each for each in LATENCIES if each in frame]]
     known = len(shown) > 0 and not shown.isna().all(axis=None)
     if len(shown) and not known:
-        said(axes, "no answer")
+        write_text(axes, "no answer")
     for name in shown if known else ():
         axes.plot(
             frame.index,
@@ -50,7 +50,7 @@ def draw_latency(axes: Axes, frame: pandas.DataFrame) -> pandas.DataFrame:
             color=LATENCIES[str(name)],
             marker="." if shown[name].count() < MOST_NAMES else None,
         )
-        points = shown[name].where(alone(shown[name]))
+        points = shown[name].where(isolated(shown[name]))
         axes.plot(frame.index, points, ".", color=LATENCIES[str(name)])
     if known:
         low, high = shown.min(axis="columns"), shown.max(axis="columns")
@@ -88,7 +88,7 @@ def draw_rate(axes: Axes, frame: pandas.DataFrame) -> pandas.DataFrame:
         axes.plot(drawn.index, drawn[column], color=ANSWERED, drawstyle="steps-pre")
         axes.fill_between(drawn.index, drawn[column], color=ANSWERED, step="pre", alpha=0.15)
     elif len(drawn):
-        said(axes, "no rate of one interval alone")
+        write_text(axes, "no rate of a single interval")
     over_time(axes, frame, begin)
     return shown
 
@@ -100,7 +100,7 @@ def draw_errors(axes: Axes, frame: pandas.DataFrame) -> pandas.DataFrame:
     if kinds and len(shown):
         _stacked(axes, from_beginning(_most(shown), beginning(frame)), ERRORS, step="pre")
     elif len(frame):
-        said(axes, "none")
+        write_text(axes, "none")
     over_time(axes, frame, beginning(frame), whole=bool(kinds), least=LEAST_COUNT if kinds else 0)
     return shown
 
@@ -172,7 +172,7 @@ def over_time(
     without `zero`, leave a margin at both ends of the time.
     """
     if not len(frame):
-        said(axes, "nothing yet")
+        write_text(axes, "nothing yet")
         return
     first, last = frame.index.min() if begin is None else begin, frame.index.max()
     round_times(axes, first, last)
@@ -188,7 +188,7 @@ def over_time(
         axes.yaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]
 
 
-def said(axes: Axes, text: str) -> None:
+def write_text(axes: Axes, text: str) -> None:
     """Write a text instead of a chart that has no data."""
     axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color="#7b8794")
     axes.set_yticks([])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from labkit.widgets.drawing import drawable, headed, plot_style, png
-from labkit.widgets.frames import of_ticks
+from labkit.widgets.drawing import drawable, plot_style, png, set_head
+from labkit.widgets.frames import expect_ticks
 from labkit.widgets.over_time import draw_errors, draw_latency, draw_rate, draw_states
 from labkit.widgets.units import lab_time
 
@@ -46,7 +46,7 @@ def picture(parts: Sequence[Part], title: str = "") -> bytes:
         for axes, part in zip(places.values(), shown, strict=True):
             part.draw(axes)
             axes.set_xlabel("")
-            headed(axes, part.title, below=part.below)
+            set_head(axes, part.title, below=part.below)
         if heading:
             text = drawable(heading).replace("$", r"\$")
             figure.suptitle(text, x=0.01, ha="left", fontsize=10, color="#52606d", wrap=True)
@@ -55,7 +55,7 @@ def picture(parts: Sequence[Part], title: str = "") -> bytes:
 
 def overview(frame: pandas.DataFrame, title: str = "") -> bytes:
     """Return the overview of a run as a PNG, from a frame of ticks: devices by state, requests, latency and errors."""
-    of_ticks(frame)
+    expect_ticks(frame)
     kinds = [each for each in frame if str(each).startswith("error ")]
     rate = _rate_name(frame)
     parts = [

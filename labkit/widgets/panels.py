@@ -103,7 +103,7 @@ class Panel:
         """
         self.figure.title = title or self.title
         frame = from_beginning(frame, begin)
-        names = [each for each in self._colours if each in frame and self._says(frame[each])]
+        names = [each for each in self._colours if each in frame and self._has_data(frame[each])]
         names += [str(each) for each in frame if each not in self._colours]
         self._times.visible = self._values.visible = len(frame) > 1
         self.is_empty = len(frame) < 2 or not names
@@ -137,7 +137,7 @@ class Panel:
             self._lines.visible = True
         self._mark(frame, marks, low, high)
 
-    def _says(self, values: pandas.Series[Any]) -> bool:
+    def _has_data(self, values: pandas.Series[Any]) -> bool:
         """Return whether values are drawn: a stacked area with a value above 0, a line with any value."""
         return bool(values.any() if self._stacked else values.notna().any())
 

@@ -22,7 +22,7 @@ RECENT = 50  # recent events that are kept
 COUNTED = ("answered", "refused", "runs", "failed runs", "mails", "messages")
 
 
-class Happened(Protocol):
+class JournalRecord(Protocol):
     """A record of the journal."""
 
     @property
@@ -43,7 +43,7 @@ class Happened(Protocol):
     def detail(self) -> Mapping[str, object] | None: ...
 
 
-class Mailed(Protocol):
+class MailRecord(Protocol):
     """A mail. time: lab time in seconds."""
 
     @property
@@ -82,7 +82,7 @@ class Tally:
             self.recent: deque[tuple[float, str, str]] = deque(maxlen=RECENT)  # time, what, text
             self.changes += 1
 
-    def record(self, record: Happened) -> None:
+    def record(self, record: JournalRecord) -> None:
         """Count a complete record of the journal."""
         failed = record.status is not None and record.status >= FAILED
         if record.kind == "fault":
@@ -104,7 +104,7 @@ class Tally:
             self.marks.append(mark)
             self.changes += 1
 
-    def _note(self, record: Happened) -> None:
+    def _note(self, record: JournalRecord) -> None:
         """Store the effect of a fault on a request for the request's own record, which only has the fault's name."""
         if record.cause is None:
             return
@@ -115,14 +115,14 @@ class Tally:
         if len(self._faults) > REASONS:
             del self._faults[next(iter(self._faults))]
 
-    def mail(self, mail: Mailed) -> None:
+    def mail(self, mail: MailRecord) -> None:
         """Count a mail."""
         text = f"{mail.solution} to {', '.join(mail.recipients)}: {mail.subject}"
         with self._lock:
             self._add(mail.time, "mails")
             self.recent.append((mail.time, "mail", text))
 
-    def _count(self, record: Happened, what: str, reason: str) -> None:
+    def _count(self, record: JournalRecord, what: str, reason: str) -> None:
         seconds = record.time / 1_000_000
         with self._lock:
             self._add(seconds, what)
@@ -181,7 +181,7 @@ class Tally:
             return self.failures.most_common(count)
 
 
-def _reason(record: Happened, fault: tuple[str, str] | None) -> str:
+def _reason(record: JournalRecord, fault: tuple[str, str] | None) -> str:
     """Return the reason of a failed record, else its status. fault: name and text of a fault that affected it."""
     detail = record.detail or {}
     said = detail.get("reason") or detail.get("error")

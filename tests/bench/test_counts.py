@@ -49,4 +49,4 @@ def test_the_command_counts_and_refuses_unknown_names() -> None:
     [found] = json.loads(answer.stdout)
     assert (found["name"], found["python"] > 20, found["c"] > 10) == ("bare-read", True, True)
     refused = CliRunner().invoke(main, ["bench", "--calls", "nonsense"])
-    assert "no work 'nonsense' to count, there are: bare-write" in refused.output
+    assert "no workload 'nonsense' to count, there are: bare-write" in refused.output

@@ -72,7 +72,7 @@ def test_operations_come_with_arguments_and_documentation() -> None:
     assert [each["name"] for each in found["Email.send"]["arguments"] if each["secret"]] == ["text", "html"]
     assert "from" in [each["name"] for each in found["Email.send"]["arguments"]]
     assert "\n  get(key: str)\n      " in text
-    assert {name for name, each in found.items() if each["takes_others"]} == {
+    assert {name for name, each in found.items() if each["accepts_extra"]} == {
         *(f"User.{verb}User{what}" for verb in ("create", "update") for what in ("Data", "Storage")),
         "Device2.setIdentityState",
         "Interface.trigger",
@@ -148,7 +148,7 @@ solutions:
             "arguments": [
                 {"name": "level", "type": "int", "required": True, "default": None, "secret": False}
             ],
-            "takes_others": True,
+            "accepts_extra": True,
             "doc": "Switch",
         }
     ]

@@ -66,7 +66,7 @@ def test_rows_are_read_in_order(tmp_path: Path) -> None:
         ('[AA-ONE-1]\nx = ["it", {where = "GET /x"}, "y"]\n', 'x: expected ["what goes wrong", {'),
         ('[AA-ONE-1]\nx = ["it", {where = "GET /x"}, {where = "GET /y"}]\n', "x: where is there twice"),
         ('[AA-ONE-1]\nx = ["it", {status = 500}]\n', "x: fault.where: "),
-        ('[AA-ONE-1]\nx = ["it", {where = "GET /x"}]', "x: fault: expected what 'GET /x' is to meet"),
+        ('[AA-ONE-1]\nx = ["it", {where = "GET /x"}]', "x: fault: expected an action for 'GET /x'"),
         ('[AA-ONE-1]\nx = ["it", {where = "GET /x", stats = 500}]', "x: fault.stats: unknown key"),
         ('where = "GET /x"\n[AA-ONE-1]\nx = ["it", {stats = 500}]', "x: fault.stats: unknown key"),
         (

@@ -14,9 +14,9 @@ from pydantic import TypeAdapter
 from labkit import LabError
 from labkit.control.clock import seconds_of
 from labkit.control.control import Control
+from labkit.control.fleet_runs import FleetRunsControl
 from labkit.control.functions import FunctionsControl
 from labkit.control.journal import SLICE, entries
-from labkit.control.plays import PlaysControl
 from labkit.core.journal import Journal
 from labkit.providers.messaging.provider import Messaging
 from labkit.settings import LabSettings, ProductSettings, SolutionSettings
@@ -40,7 +40,7 @@ def operations(control: Control) -> Iterator[tuple[str, Callable[..., Any]]]:
     subjects = {name: each for name, each in vars(control).items() if not name.startswith("_")}
     assert len(subjects) > 10
     for name, subject in subjects.items():
-        if not isinstance(subject, FunctionsControl | PlaysControl):
+        if not isinstance(subject, FunctionsControl | FleetRunsControl):
             for operation, method in inspect.getmembers(subject, inspect.ismethod):
                 if not operation.startswith("_"):
                     yield f"{name}.{operation}", method

@@ -12,7 +12,7 @@ from labkit.core.events import Events
 from labkit.core.holding import Holding
 from labkit.core.journal import Journal
 from labkit.core.turns import Turns, current
-from labkit.faults.runs import Runs
+from labkit.faults.runs import DelayedRuns
 
 
 class Platform:
@@ -29,7 +29,7 @@ class Platform:
         self.activity = Activity()
         self.turns = Turns(self.clock, self.activity)
         self.holding = Holding(self.activity)
-        self.runs = Runs(self.holding)
+        self.runs = DelayedRuns(self.holding)
         self.events = Events(Journal(self.clock.micros), self.activity, self.turns, holding=self.holding)
         self.log: list[Any] = []
 

@@ -132,7 +132,7 @@ async def test_a_function_whose_call_has_ended_waits_for_earlier_handlers() -> N
     free = asyncio.Event()
 
     async def waits(_: object) -> None:
-        async with platform.turns.aside():
+        async with platform.turns.released():
             await free.wait()
         await platform.run_logged("before", 30)
 

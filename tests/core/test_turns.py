@@ -75,7 +75,7 @@ async def test_a_handler_that_waits_for_others_is_not_pending_and_has_no_turn() 
     free = asyncio.Event()
 
     async def waits(name: str) -> None:
-        async with platform.turns.aside():
+        async with platform.turns.released():
             await free.wait()
         await platform.run_logged(name)
 

@@ -78,7 +78,7 @@ async def test_a_write_whose_device_is_locked_before_its_end_is_not_stored(rig: 
     head = f"POST {ALIAS} HTTP/1.1\r\nHost: {device.host}\r\n{FORM[0]}: {FORM[1]}\r\n{name}: {token}\r\n"
     device.write(f"{head}Content-Length: 6\r\n\r\ntex".encode())
     other = await rig.connect()
-    while not rig.platform.devices.registry._holds:
+    while not rig.platform.devices.registry._authorizations:
         await other.ask("GET", "/timestamp")
     await rig.platform.devices.registry.lock("token", "d")
     device.write(b"t=x")
@@ -92,13 +92,15 @@ async def test_a_download_is_cut(rig: DeviceRig, change: Change) -> None:
     await rig.platform.devices.content.add("token", "fw", b"a" * 500 * PIECE)
     device.send("GET", f"{DOWNLOAD}?id=fw")  # a slow reader
     other = await rig.connect()
-    while not any(hold.end for holds in rig.platform.devices.registry._holds.values() for hold in holds):
+    while not any(
+        each.end for some in rig.platform.devices.registry._authorizations.values() for each in some
+    ):
         await other.ask("GET", "/timestamp")
     await asyncio.sleep(0.05)
     await change(rig, device, "token")
     came = await device.rest()  # the connection ends: the client can detect that the content is incomplete
     assert came.count(b"a" * PIECE) < 500
-    while rig.platform.devices.registry._holds:
+    while rig.platform.devices.registry._authorizations:
         await other.ask("GET", "/timestamp")
     [record] = [
         each for each in rig.platform.context.journal.select("request") if each.summary.endswith("download")
@@ -113,4 +115,4 @@ async def test_requests_that_end_leave_no_state(rig: DeviceRig) -> None:
         await device.ask("GET", path)
     await device.ask("POST", ALIAS, "text=x")
     await device.ask("POST", ACTIVATE, "id=d")
-    assert rig.platform.devices.registry._holds == {}
+    assert rig.platform.devices.registry._authorizations == {}

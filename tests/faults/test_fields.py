@@ -195,7 +195,7 @@ def test_an_edit_without_effect_is_no_change() -> None:
 )
 def test_conditions(patterns: dict[str, str] | None, holds: bool) -> None:
     data = {"a": 1, "list": ["one", "two"], "d": {"x": None}}
-    assert Conditions(patterns).hold_in(data) == holds
+    assert Conditions(patterns).are_met_by(data) == holds
 
 
 def test_data_deeper_than_the_limit_is_unchanged() -> None:

@@ -53,7 +53,7 @@ def test_the_form_query_and_headers_of_a_device_are_changed_before_the_platform_
     stripped = lab.faults.add(f"* {ALIAS}", when="before", drop="@X-Platform-CIK", first=1)
     assert one.request("GET", f"{ALIAS}?message").status_code == 401
     assert (one.request("GET", f"{ALIAS}?message").status_code, stripped.hits) == (200, 1)
-    lab.faults.add(f"GET {ALIAS}", when="before", edit={"?": ["swap", "message", "temperature"]}, first=1)
+    lab.faults.add(f"GET {ALIAS}", when="before", edit={"?": ["replace", "message", "temperature"]}, first=1)
     assert one.request("GET", f"{ALIAS}?message").text == "temperature=5"
     lab.faults.add("GET /x", when="before", replace={"/": "/timestamp"}, first=1)
     assert [one.request("GET", "/x").status_code for _ in range(2)] == [200, 404]

@@ -116,7 +116,7 @@ def test_an_exhausted_fault_is_removed(lab: Lab, monkeypatch: pytest.MonkeyPatch
     lab.faults.add(f"POST {ALIAS}", status=500, first=1, name="once")
     for name in ("a", "b"):
         lab.faults.add("GET /nothing", status=500, name=name)
-    with pytest.raises(LabError, match=r"expected at most 3 faults; take some out: lab.faults.clear\(\)"):
+    with pytest.raises(LabError, match=r"expected at most 3 faults; remove some: lab.faults.clear\(\)"):
         lab.faults.add("GET /nothing", status=500, name="c")
     assert device.request("POST", ALIAS, data={"message": "x"}).status_code == 500
     lab.faults.add("GET /nothing", status=500, name="c")
@@ -225,7 +225,7 @@ def test_faults_of_providers_are_listed(lab: Lab) -> None:
         ("provider goggle token", "slow", "no provider 'goggle', there are: google"),
         ("provider google token", "sloow", "no fault 'sloow', there are: deny"),
         ("provider google token", "deny", "'deny' cannot hit 'token', but: authorize"),
-        ("provider google", "slow", "expected the step too: provider google token"),
+        ("provider google", "slow", "expected a step, too: provider google token"),
     ],
 )
 def test_an_unknown_fault_of_a_provider_is_an_error(lab: Lab, where: str, does: str, expected: str) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from labkit.core.errors import SettingsError
 from labkit.settings import FaultSettings, LabSettings, build, load
-from labkit.settings.places import place_of
+from labkit.settings.places import parse_place
 
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"status": 500}, "where: is required"),
@@ -20,7 +20,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"where": "x", "status": 500}, "where: expected a request .POST /path., .*not 'x'"),
     ({"where": "a b c", "lost": True}, "where: expected a request"),
     ({"where": "GET /" + "x" * 600, "status": 500}, "where: expected at most 512 characters"),
-    ({"where": "GET /x"}, "expected what 'GET /x' is to meet, one of: body, cut, delay, drop"),
+    ({"where": "GET /x"}, "expected an action for 'GET /x', one of: body, cut, delay, drop"),
     ({"where": "GET /x", "stats": 500}, "stats: unknown key"),
     ({"where": "GET /x", "status": 99}, "status: expected greater than or equal to 200"),
     ({"where": "GET /x", "status": True}, "status: expected a valid integer"),
@@ -37,20 +37,23 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"where": "GET /x", "body": "x", "drop": "a"}, "body cannot go with drop"),
     (
         {"where": "GET /x", "drop": "a", "when": "before", "status": 500},
-        "status cannot go with what changes what",
+        "status cannot go with an action that changes",
     ),
-    ({"where": "GET /x", "drop": "a", "when": "before", "identity": "t"}, "identity: nobody knows whose"),
+    (
+        {"where": "GET /x", "drop": "a", "when": "before", "identity": "t"},
+        "identity: the device of a request is unknown",
+    ),
     (
         {"where": "GET /x", "if_answer": {"a": "b"}, "status": 500, "when": "before"},
         "if_answer needs an answer",
     ),
-    ({"where": "GET /x", "if_given": {"a": "b"}}, "expected what 'GET /x' is to meet"),
+    ({"where": "GET /x", "if_given": {"a": "b"}}, "expected an action for 'GET /x'"),
     ({"where": "device datapoint", "if_answer": {"a": "b"}, "lost": True}, "if_answer: is not for an event"),
     ({"where": "provider x y", "if_given": {"a": "b"}, "does": "slow"}, "if_given: is not for a provider"),
     ({"where": "GET /x", "if_given": {"a": 5}, "status": 500}, "if_given.a: expected a valid string"),
     (
         {"where": "GET /x", "put": {"@Content-Length": "5"}},
-        "put: expected the name of a header that frames nothing",
+        "put: expected a header name that does not set the framing",
     ),
     (
         {"where": "GET /x", "edit": {"a": "louder"}},
@@ -59,11 +62,11 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"where": "GET /x", "edit": {"a": ["add", "1"]}}, r"edit.a: expected an edit .*not \['add', '1'\]"),
     ({"where": "GET /x", "edit": {"a": "[1:2:0]"}}, r"edit.a: expected a part .*not '\[1:2:0\]'"),
     ({"where": "GET /x", "edit": {}}, "edit: Dictionary should have at least 1 item"),
-    ({"where": "GET /x", "headers": {"A": "b"}, "when": "before"}, "headers before the work need a status"),
+    ({"where": "GET /x", "headers": {"A": "b"}, "when": "before"}, "headers before processing need a status"),
     ({"where": "GET /x", "headers": {"A": "b\r\nC: d"}}, "headers.A: expected a value on one line"),
     (
         {"where": "GET /x", "headers": {"Content-Length": "3"}},
-        "expected the name of a header that frames nothing",
+        "expected a header name that does not set the framing",
     ),
     ({"where": "GET /x", "headers": {}}, "headers: Dictionary should have at least 1 item"),
     ({"where": "GET /x", "if_status": 204, "status": 500, "when": "before"}, "if_status needs an answer"),
@@ -114,13 +117,13 @@ def test_an_invalid_fault_is_refused_with_the_expected_form(values: dict[str, An
     ],
 )
 def test_a_text_selects_a_site(text: str, place: tuple[str, str, str]) -> None:
-    assert place_of(text) == place
+    assert parse_place(text) == place
 
 
 @given(st.text(max_size=60))
 def test_any_text_is_a_site_or_refused(text: str) -> None:
     try:
-        place_of(text)
+        parse_place(text)
     except ValueError as error:
         assert "expected" in str(error)  # noqa: PT017
 

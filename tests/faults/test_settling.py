@@ -14,7 +14,7 @@ from labkit.core.activity import Activity
 from labkit.core.holding import Holding
 from labkit.faults import AWAITED
 from labkit.faults.awaited import AwaitedAnswers
-from labkit.faults.runs import Runs
+from labkit.faults.runs import DelayedRuns
 from labkit.fleet.fleet_device import FleetDevice
 
 pytestmark = pytest.mark.timeout(60)
@@ -99,7 +99,7 @@ def test_a_delayed_answer_of_a_provider_in_the_lab(lab: Lab, when: Literal["befo
 
 async def test_real_time_limits_do_not_run_while_an_answer_is_delayed() -> None:
     activity = Activity()
-    answers = AwaitedAnswers(Runs(Holding(activity)))
+    answers = AwaitedAnswers(DelayedRuns(Holding(activity)))
     with activity:
         async with answers.expect("outgoing/a", None, patience=0.05) as header:
             with answers.suspended(header[AWAITED]):

@@ -209,20 +209,20 @@ class TestInALabOfItsOwn:
             ("--hours 1 --behaviour nope", "no behaviour 'nope', there are: bulb, counter, "),
             ("--hours 1 -p evry=60", "Thermostat: no parameter 'evry', there are: every, "),
             ("--hours 1 -p every=often", "Thermostat: every: "),
-            ("--hours 1 -p every", "'every' is no parameter: want name=value"),
+            ("--hours 1 -p every", "'every' is no parameter: expected name=value"),
             ("--hours 1 --behaviour no.such:Thing", "--behaviour no.such:Thing: No module named 'no'"),
             (
                 "--hours 1 --behaviour json:Nothing",
                 "--behaviour json:Nothing: module 'json' has no attribute",
             ),
             (f"--hours 1 --behaviour {__name__}:NO_BEHAVIOUR", "expected a class of labkit.Behaviour, not 7"),
-            ("", "for how long? say --days"),
+            ("", "missing duration: use --days"),
             ("--hours 1 --target x.json", "--config: not with --target"),
             ("--days 9000 --csv nowhere/x.csv", "--csv: nowhere/x.csv: there is no folder nowhere"),
             ("--hours 1 --identities uuid", "--identities: not with --config"),
             ("--days 9000 --fail-if p99x>1s", "no measure 'p99x', there are: p50, max, sending p50, "),
             ("--days 9000 --fail-if p99>250", "'p99>250': expected a time with its unit: us, µs, ms, s, "),
-            ("--days 9000 --fail-if lost>0", "'lost>0': lost takes --accounts"),
+            ("--days 9000 --fail-if lost>0", "'lost>0': lost needs --accounts"),
             ("--days 9000 --fail-if p99", "expected MEASURE, > or <, and a number, as in 'p99>250ms'"),
         ],
     )
@@ -241,7 +241,7 @@ class TestInALabOfItsOwn:
     def test_without_a_lab_or_target_it_asks_for_one(self) -> None:
         result = fleet("--hours", 1)
         assert (result.exit_code, result.stdout) == (1, "")
-        assert result.stderr == "labkit: where? say --config lab.yaml for a lab of its own, or --target\n"
+        assert result.stderr == "labkit: missing platform: use --config lab.yaml for a new lab, or --target\n"
 
     def test_the_help_lists_the_behaviours(self) -> None:
         result = fleet("--help")

@@ -36,7 +36,7 @@ def shown(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> Run:
 class TestErrors:
     def test_are_two_lines(self, shown: Run) -> None:
         assert shown("device = p.device('d')\n\ndevice.write(message=None)") == [
-            "LabError: message: None is no value; leave it out to store nothing, '' is the empty text",
+            "LabError: message: None is no value; omit it to store nothing, '' is the empty text",
             "line 3 of the cell: device.write(message=None)",
         ]
 

@@ -65,7 +65,7 @@ class TestArguments:
             lab.solution("wrong", products=[7])  # type: ignore[list-item]
 
     def test_an_invalid_value_is_not_written(self, lab: Lab, device: Device) -> None:
-        with pytest.raises(LabError, match="message: None is no value; leave it out"):
+        with pytest.raises(LabError, match="message: None is no value; omit it"):
             device.write(message=None)
         with pytest.raises(LabError, match=r"message: expected a text, a number or a boolean, not \[1\]"):
             device.write({"message": [1]})

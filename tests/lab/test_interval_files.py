@@ -32,7 +32,7 @@ def ticks(count: int) -> list[Tick]:
 
 @pytest.fixture(autouse=True)
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(interval_files, "OFTEN", 0.0)
+    monkeypatch.setattr(interval_files, "WRITE_INTERVAL", 0.0)
 
 
 def test_a_csv_file_is_the_frame_so_far_after_each_interval(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def write_and_read(folder: str) -> None:
     import pandas
 
     path, every = Path(folder) / "x.parquet", ticks(9)
-    interval_files.OFTEN = 0.0
+    interval_files.WRITE_INTERVAL = 0.0
     file = ParquetFile(path)
     for number in range(1, 10):
         file.update(every[:number])

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from labkit.control.journal import Entry
-from labkit.lab.show import of_entries
+from labkit.lab.show import entries_frame
 
 
 def test_a_frame_has_a_row_for_each_record() -> None:
     detail = {"reason": "unknown path"}
     request = Entry(1, 100_000_000, "request", "p", 1, "GET /", None, 404, 12, detail)
     event = Entry(2, 100_000_000, "event", "p", 2, "data_in", 1, None, None, None)
-    frame = of_entries([request, event])
+    frame = entries_frame([request, event])
     assert list(frame.columns) == ["time", "kind", "actor", "summary", "status", "size", "cause", "detail"]
     assert frame.index.tolist() == [1, 2]
     assert frame.time.map(str).tolist() == ["1970-01-01 00:01:40+00:00"] * 2
@@ -22,7 +22,7 @@ def test_a_frame_has_a_row_for_each_record() -> None:
 
 
 def test_an_empty_frame_has_its_columns() -> None:
-    frame = of_entries([])
+    frame = entries_frame([])
     assert frame.empty
     assert "summary" in frame
     assert str(frame.time.dtype).startswith("datetime64")

@@ -4,20 +4,20 @@ import pytest
 
 from labkit.core.errors import LabError
 from labkit.fleet.measures import Latency
-from labkit.lab.thresholds import ACCOUNTS, COUNTS, DURATIONS, Counted, Measured, Threshold
+from labkit.lab.thresholds import ACCOUNTS, COUNTS, DURATIONS, CountMeasure, RunMeasures, Threshold
 
-MEASURED = Measured(
+MEASURED = RunMeasures(
     due=Latency.of([0.1] * 99 + [2.0]),
     sending=Latency.of([0.001] * 10),
     durations={"seconds": 3600.0, "real": 2.5, "cpu": 1.5},
     counts={
-        "requests": Counted(1000),
-        "rate": Counted(400),
-        "errors": Counted(5, 1000),
-        "errors 503": Counted(3, 1000),
-        "errors no answer": Counted(2, 1000),
-        "failed": Counted(1, 200),
-        **{name: Counted(10, 500) for name in ACCOUNTS},
+        "requests": CountMeasure(1000),
+        "rate": CountMeasure(400),
+        "errors": CountMeasure(5, 1000),
+        "errors 503": CountMeasure(3, 1000),
+        "errors no answer": CountMeasure(2, 1000),
+        "failed": CountMeasure(1, 200),
+        **{name: CountMeasure(10, 500) for name in ACCOUNTS},
     },
 )
 
@@ -63,7 +63,7 @@ def test_a_threshold_is_crossed_or_not(text: str, shown: str | None) -> None:
         ("p99>250", "expected a time with its unit: us, µs, ms, s, min, h, d"),
         ("p99>1%", "expected a time with its unit"),
         ("requests>1%", "expected a number, not '%'"),
-        ("failed>1ms", "expected a number or a share in %, not 'ms'"),
+        ("failed>1ms", "expected a number or a fraction in %, not 'ms'"),
         ("p999>1s", "no measure 'p999', there are: p50, max, sending p50, sending max, seconds, real, cpu, "),
         ("latency>1s", "requests, rate, errors, errors KIND, failed, sent, acknowledged, stored, "),
     ],
@@ -76,7 +76,9 @@ def test_an_invalid_threshold_is_an_error_with_the_reason(text: str, said: str) 
 
 
 def test_a_measure_without_values_exceeds_each_threshold() -> None:
-    nothing = Measured(Latency(), Latency(), {}, {"requests": Counted(0), "errors": Counted(0, 0)})
+    nothing = RunMeasures(
+        Latency(), Latency(), {}, {"requests": CountMeasure(0), "errors": CountMeasure(0, 0)}
+    )
     for text in ("p99>250ms", "sending p50<1h", "errors>1%", "errors 503>1%"):
         crossed = Threshold.of(text).crossed(nothing)
         assert crossed is not None
@@ -86,7 +88,7 @@ def test_a_measure_without_values_exceeds_each_threshold() -> None:
 
 def test_thresholds_of_accounts_need_accounts() -> None:
     for name in ACCOUNTS:
-        with pytest.raises(LabError, match=f"{name} takes --accounts"):
+        with pytest.raises(LabError, match=f"{name} needs --accounts"):
             Threshold.of(f"{name}>0", accounts=False)
 
 

@@ -52,7 +52,7 @@ class SharedServer(KernelServer):
         return AVAILABLE
 
     @staticmethod
-    def pays(kernels: int) -> bool:
+    def is_worthwhile(kernels: int) -> bool:
         return AVAILABLE
 
 

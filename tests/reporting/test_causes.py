@@ -31,7 +31,7 @@ def test_a_check_that_was_not_reached_is_grouped_with_its_cause() -> None:
     left_out = verdict("poll/one", "DEV-POLL-1", "not reached", cause="DEV-TIME-1")
     failed = verdict("time/one", "DEV-TIME-1", "failed", reason="the time")
     [problem] = problems([left_out, failed], FAILING, PARTS)
-    assert (problem.verdict, problem.left_out) == (failed, (left_out,))
+    assert (problem.verdict, problem.not_reached) == (failed, (left_out,))
 
 
 def test_without_a_failed_check_of_the_cause_one_consequence_represents_the_others() -> None:
@@ -39,7 +39,7 @@ def test_without_a_failed_check_of_the_cause_one_consequence_represents_the_othe
         verdict(name, "DEV-POLL-1", "not reached", cause="DEV-TIME-1") for name in ("a/a", "a/b")
     )
     [problem] = problems([first, second], FAILING, PARTS)
-    assert (problem.verdict, problem.left_out) == (first, (second,))
+    assert (problem.verdict, problem.not_reached) == (first, (second,))
 
 
 def test_equal_answers_to_equal_requests_are_one_problem() -> None:
@@ -59,7 +59,7 @@ def test_equal_answers_to_equal_requests_are_one_problem() -> None:
         FAILING,
         PARTS,
     )
-    assert [(each.verdict.check, [other.check for other in each.same]) for each in found] == [
+    assert [(each.verdict.check, [other.check for other in each.same_answer]) for each in found] == [
         ("write/one", ["poll/one"]),
         ("write/two", []),
         ("record/one", []),

@@ -10,13 +10,13 @@ from click.testing import CliRunner
 from nbformat import NotebookNode
 
 from labkit.conformance.coverage import coverage
-from labkit.reporting.notebooks import IGNORED, find, main, refresh, storable
+from labkit.reporting.notebooks import IGNORED, find_notebooks, main, refresh, without_unstable_outputs
 from labkit.reporting.parameters import declared
 from labkit.reporting.run_notebook import NotebookError, code_cells, read
 from tests.reporting.books import written
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
-COMMITTED = find(FOLDER)
+COMMITTED = find_notebooks(FOLDER)
 VOLATILE = {
     "a port": r"(localhost|127\.0\.0\.1):\d",
     "a path": r"/(home|Users|root|tmp|work|var|usr)/|[A-Z]:\\\\|site-packages",
@@ -53,7 +53,7 @@ class TestCommitted:
 
     def test_nothing_volatile_is_stored(self, path: Path) -> None:
         book = read(path)
-        assert nbformat.writes(storable(read(path))) == nbformat.writes(book)
+        assert nbformat.writes(without_unstable_outputs(read(path))) == nbformat.writes(book)
         found = {what: re.search(pattern, texts(book)) for what, pattern in VOLATILE.items()}
         assert not {what: match[0] for what, match in found.items() if match}
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from labkit.reporting.parameters import ParameterError, checked, converted, declared
+from labkit.reporting.parameters import ParameterError, check_values, convert, declared
 from tests.cases import cases
 from tests.reporting.books import notebook
 
@@ -53,7 +53,7 @@ class TestChecked:
         ],
     )
     def test_a_value_of_the_defaults_type_is_accepted(self, given: dict[str, object]) -> None:
-        assert checked(given, DEFAULTS, "b") == given
+        assert check_values(given, DEFAULTS, "b") == given
 
     @cases(
         "given",
@@ -69,16 +69,16 @@ class TestChecked:
     )
     def test_a_value_of_another_type_is_refused(self, given: dict[str, object]) -> None:
         [name] = given
-        with pytest.raises(ParameterError, match=f"b: parameter '{name}' wants"):
-            checked(given, DEFAULTS, "b")
+        with pytest.raises(ParameterError, match=f"b: parameter '{name}': expected"):
+            check_values(given, DEFAULTS, "b")
 
     def test_a_misspelt_name_is_refused_with_the_existing_ones(self) -> None:
         with pytest.raises(ParameterError, match="unknown parameter 'sede'; there are: seed, target"):
-            checked({"sede": 8}, {"seed": 7, "target": "lab"}, "b")
+            check_values({"sede": 8}, {"seed": 7, "target": "lab"}, "b")
 
     def test_a_notebook_without_parameters_refuses_any(self) -> None:
         with pytest.raises(ParameterError, match="it has none"):
-            checked({"seed": 8}, {}, "b")
+            check_values({"seed": 8}, {}, "b")
 
 
 class TestConverted:
@@ -95,8 +95,8 @@ class TestConverted:
         ],
     )
     def test_text_is_converted_to_the_defaults_type(self, text: str, default: object, value: object) -> None:
-        assert converted(text, default, "p") == value
+        assert convert(text, default, "p") == value
 
     def test_text_of_another_type_is_refused(self) -> None:
-        with pytest.raises(ParameterError, match="'seed' wants int; 'seven' is none"):
-            converted("seven", 7, "seed")
+        with pytest.raises(ParameterError, match="'seed': expected int, not 'seven'"):
+            convert("seven", 7, "seed")

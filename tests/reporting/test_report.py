@@ -21,12 +21,14 @@ from labkit.conformance.coverage import coverage
 from labkit.reporting import report
 from labkit.reporting.parameters import ParameterError
 from labkit.reporting.run_notebook import NotebookError, NotebookRun
-from labkit.reporting.verdicts import collected
+from labkit.reporting.verdicts import collect_verdicts
 from tests.reporting.books import SharedServer, notebook, small, verdict, written
 from tests.reporting.test_html import offline
 
-KNOWS_ALL = "# parameters\ntarget = 'lab'\nseed = 7\nonly = ''\nplayed = ''"
-SHOWS = "from labkit.reporting.notebook import verdicts\nverdicts('DEV', only=only, played=played)"
+KNOWS_ALL = "# parameters\ntarget = 'lab'\nseed = 7\nonly = ''\nverdicts_file = ''"
+SHOWS = (
+    "from labkit.reporting.notebook import verdicts\nverdicts('DEV', only=only, verdicts_file=verdicts_file)"
+)
 
 
 def labkit(*arguments: object) -> Result:
@@ -89,7 +91,7 @@ class TestThePlan:
             self.plan(two, {}, **{"90_b.hours": "9"})
         with pytest.raises(ParameterError, match=r"01_a\.ipynb: unknown parameter 'only'"):
             self.plan(two, {"only": "DEV"}, **{"01_a.only": "x"})
-        with pytest.raises(ParameterError, match=r"parameter 'hours' wants float; 'abc' is none"):
+        with pytest.raises(ParameterError, match=r"parameter 'hours': expected float, not 'abc'"):
             self.plan(two, {"only": "DEV"}, **{"01_a.hours": "abc"})
 
     def test_only_excludes_notebooks_without_that_parameter(self, two: Path) -> None:
@@ -100,7 +102,7 @@ class TestThePlan:
             self.plan(two, {}, sede="8")
 
     def test_a_value_of_another_type_is_an_error(self, two: Path) -> None:
-        with pytest.raises(ParameterError, match=r"01_a\.ipynb: parameter 'seed' wants int"):
+        with pytest.raises(ParameterError, match=r"01_a\.ipynb: parameter 'seed': expected int"):
             self.plan(two, {}, seed="1.5")
 
     def test_a_folder_without_notebooks_is_an_error(self, tmp_path: Path) -> None:
@@ -116,7 +118,7 @@ class TestAtATerminal:
                 ["--parameter", "sede=8"],
                 "unknown parameter 'sede'; the notebooks know: hours, only, seed, target",
             ),
-            (["--parameter", "seed"], "'seed' is no parameter: want name=value"),
+            (["--parameter", "seed"], "'seed' is no parameter: expected name=value"),
             (["--only", "NOPE"], "no requirement begins with 'NOPE'"),
             (["--target", "nowhere.json"], "target: cannot be read"),
         ],
@@ -190,7 +192,7 @@ class TestAtATerminal:
         folder, output = tmp_path / "notebooks", tmp_path / "out"
         written(folder / "90_b.ipynb", KNOWS_ALL, SHOWS)
         assert labkit("--notebooks", folder, "--output", output, "--only", "DEV-TIME").exit_code == 0
-        shown = collected(nbformat.read(output / "90_b.ipynb", 4))
+        shown = collect_verdicts(nbformat.read(output / "90_b.ipynb", 4))
         assert [each.check for each in shown] == [each.name for each in coverage().below("DEV-TIME").checks]
         assert [each.reason for each in shown if each.outcome == "warned"] == ["only a report says so"]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from labkit.reporting.run_notebooks import PLAYED, WORKERS, run_notebooks
+from labkit.reporting.run_notebooks import VERDICTS_FILE, WORKERS, run_notebooks
 from tests.reporting.books import SharedServer, written
 
 pytestmark = [
@@ -17,9 +17,9 @@ pytestmark = [
     pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes"),
 ]
 MANY = WORKERS + 2
-PARAMETERS = "# parameters\nplayed = ''"
+PARAMETERS = "# parameters\nverdicts_file = ''"
 BEGUN = "from pathlib import Path\nwith open('begun', 'w') as pipe:\n    pipe.write('x')"
-ASKS = "print(Path(played).read_text())"
+ASKS = "print(Path(verdicts_file).read_text())"
 GOES_ON = "_ = Path('went-on').write_text('')"
 
 Play = Callable[[Callable[[object], object]], object]
@@ -32,7 +32,7 @@ def planned(tmp_path: Path) -> list[tuple[Path, dict[str, Any]]]:
     paths = [
         written(tmp_path / f"{number}.ipynb", PARAMETERS, BEGUN, ASKS, GOES_ON) for number in range(MANY)
     ]
-    return [(path, {PLAYED: "verdicts"}) for path in paths]
+    return [(path, {VERDICTS_FILE: "verdicts"}) for path in paths]
 
 
 def all_begin(folder: Path) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import nbformat
 
 from labkit.conformance.verdict import Verdict
-from labkit.reporting.verdicts import Verdicts, collected
+from labkit.reporting.verdicts import Verdicts, collect_verdicts
 from tests.reporting.books import verdict
 
 PASSED = verdict("one/first", "AA-ONE-1")
@@ -57,7 +57,7 @@ class TestTheTable:
         assert "AA-ONE-12  title" in repr(shown)
         assert "AA-ONE-12 and 1 more  title" in repr(shown)
         assert shown._html().count("AA-ONE-12") == 2
-        assert collected(notebook(shown)) == [of_twelve, of_thirteen]
+        assert collect_verdicts(notebook(shown)) == [of_twelve, of_thirteen]
 
     def test_durations_are_omitted(self) -> None:
         slow = Verdict.from_dict({**PASSED.as_dict(), "seconds": 9.75})
@@ -80,7 +80,7 @@ class TestTheTable:
 
 class TestCollected:
     def test_shown_verdicts_are_read_back_completely(self) -> None:
-        assert collected(notebook(Verdicts([PASSED, FAILED]), Verdicts([SKIPPED]))) == [
+        assert collect_verdicts(notebook(Verdicts([PASSED, FAILED]), Verdicts([SKIPPED]))) == [
             PASSED,
             FAILED,
             SKIPPED,
@@ -89,6 +89,9 @@ class TestCollected:
     def test_other_outputs_have_none(self) -> None:
         other = nbformat.v4.new_output("stream", text="x")
         assert (
-            collected(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("x", outputs=[other])])) == []
+            collect_verdicts(
+                nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("x", outputs=[other])])
+            )
+            == []
         )
-        assert collected(nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("x")])) == []
+        assert collect_verdicts(nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("x")])) == []

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labkit.settings.edits import edit_of
+from labkit.settings.edits import parse_edit
 from tests.cases import cases
 
 MADE: list[tuple[Any, Any, Any]] = [
@@ -19,14 +19,14 @@ MADE: list[tuple[Any, Any, Any]] = [
     ("sort", ["b", "a"], ["a", "b"]),
     ("sort", [{"b": 1}, 10, "x"], [10, "x", {"b": 1}]),
     (["sort", "&"], "b&a", "a&b"),
-    ("turn", [1, 2], [2, 1]),
-    (["turn", ", "], "a, b", "b, a"),
-    ("turn", "text", "text"),
+    ("reverse", [1, 2], [2, 1]),
+    (["reverse", ", "], "a, b", "b, a"),
+    ("reverse", "text", "text"),
     ("compact", [None, 0, None], [0]),
     (["before", "="], "a=b=c", "a"),
     (["after", "="], "a=b=c", "b=c"),
-    (["swap", "\r\n", "\n"], "a\r\nb\r\n", "a\nb\n"),
-    (["swap", "", "x"], "ab", "ab"),
+    (["replace", "\r\n", "\n"], "a\r\nb\r\n", "a\nb\n"),
+    (["replace", "", "x"], "ab", "ab"),
     (["format", "<{}>"], "a", "<a>"),
     (["format", "{}{}"], [1], "[1][1]"),
     (["add", 3600], 5, 3605),
@@ -34,7 +34,7 @@ MADE: list[tuple[Any, Any, Any]] = [
     (["add", 1], "-1.5", "-0.5"),
     (["add", 1], "4x", "4x"),
     (["add", 1], True, True),
-    (["times", 0.5], 4, 2.0),
+    (["multiply", 0.5], 4, 2.0),
     ("round", 2.6, 3),
     ("round", "2.6", "3"),
     ("text", 5, "5"),
@@ -71,7 +71,7 @@ MADE: list[tuple[Any, Any, Any]] = [
 
 @cases(("written", "value", "made"), MADE)
 def test_the_result_of_an_edit(written: Any, value: Any, made: Any) -> None:
-    result = edit_of(written)(value)
+    result = parse_edit(written)(value)
     assert (result, type(result)) == (made, type(made))
 
 
@@ -81,7 +81,7 @@ def test_the_result_of_an_edit(written: Any, value: Any, made: Any) -> None:
 )
 def test_an_invalid_edit_is_refused(written: Any) -> None:
     with pytest.raises(ValueError, match="expected"):
-        edit_of(written)
+        parse_edit(written)
 
 
 VALUES = st.recursive(
@@ -93,4 +93,4 @@ VALUES = st.recursive(
 
 @given(st.sampled_from([written for written, _, _ in MADE]), VALUES)
 def test_any_value_can_be_edited(written: Any, value: Any) -> None:
-    edit_of(written)(value)
+    parse_edit(written)(value)

@@ -29,14 +29,14 @@ def test_a_lab_yaml_may_refer_to_an_example_from_any_folder(tmp_path: Path) -> N
 
 def test_a_folder_beside_the_file_takes_precedence(tmp_path: Path) -> None:
     (tmp_path / EXAMPLE).mkdir(parents=True)
-    assert notebooks.find(EXAMPLE, tmp_path) == tmp_path / EXAMPLE
+    assert notebooks.resolve(EXAMPLE, tmp_path) == tmp_path / EXAMPLE
 
 
 @pytest.mark.parametrize(
     "name", ["solutions/metrics", "/notebooks/solutions/metrics", "../notebooks/lab.yaml"]
 )
 def test_no_other_path_is_searched_elsewhere(tmp_path: Path, name: str) -> None:
-    assert notebooks.find(Path(name), tmp_path) == tmp_path / name
+    assert notebooks.resolve(Path(name), tmp_path) == tmp_path / name
 
 
 def test_an_installed_labkit_contains_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

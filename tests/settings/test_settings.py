@@ -82,8 +82,8 @@ def test_settings_are_immutable() -> None:
 
 
 def test_profiles() -> None:
-    assert LabSettings().wires() == Wire()
-    assert LabSettings(profile="field").wires() == FIELD
+    assert LabSettings().wire_behaviour() == Wire()
+    assert LabSettings(profile="field").wire_behaviour() == FIELD
     assert (FIELD.last_modified, FIELD.range_status, FIELD.download_framing, FIELD.empty_length) == (
         "http-date",
         206,
@@ -109,11 +109,11 @@ def test_profiles() -> None:
     ],
 )
 def test_each_setting_of_a_profile_can_be_overridden(profile: Any, switch: str, value: Any) -> None:
-    wire = LabSettings(profile=profile, wire={switch: value}).wires()
-    rest = LabSettings(profile=profile).wires().model_dump()
+    wire = LabSettings(profile=profile, wire={switch: value}).wire_behaviour()
+    rest = LabSettings(profile=profile).wire_behaviour().model_dump()
     assert wire.model_dump() == {**rest, switch: value}
 
 
 def test_an_invalid_setting_in_code_is_an_error_with_its_name() -> None:
     with pytest.raises(SettingsError, match=r"^wire\.nonsense: unknown key$"):
-        LabSettings(wire={"nonsense": 1}).wires()
+        LabSettings(wire={"nonsense": 1}).wire_behaviour()

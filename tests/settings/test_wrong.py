@@ -22,8 +22,8 @@ from labkit.settings import (
     SolutionSettings,
     Wire,
     build,
+    check_names,
     load,
-    unique,
 )
 from tests.cases import cases
 from tests.settings.lab_yaml import WHOLE, loaded, refused
@@ -168,7 +168,7 @@ def test_errors_of_a_cells_arguments_have_no_line() -> None:
 def test_settings_made_in_code_must_be_unique_too() -> None:
     settings = LabSettings(solutions=(SolutionSettings(id="s", products=("p",)),))
     with pytest.raises(SettingsError, match=r"^solutions\[0\]\.products\[0\]: no product 'p'$"):
-        unique(settings)
+        check_names(settings)
 
 
 def paths(value: object, above: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:

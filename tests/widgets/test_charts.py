@@ -90,7 +90,7 @@ class TestOverTime:
         first, last = states.get_xlim()
         assert first < states.patches[0].get_x() < last  # type: ignore[attr-defined]
         charts.rate_chart(one)
-        assert [each.get_text() for each in drawn[-1].axes[0].texts] == ["no rate of one interval alone"]
+        assert [each.get_text() for each in drawn[-1].axes[0].texts] == ["no rate of a single interval"]
 
 
 class TestOfRequests:

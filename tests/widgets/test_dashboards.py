@@ -194,7 +194,7 @@ class TestOfAFleet:
     def test_an_impossible_action_is_reported(self, fleet: Fleet) -> None:
         dashboard = fleet.dashboard()  # a run needs a duration
         buttons(dashboard)["Start"].click()
-        assert "this clock stands still: say for how long" in words(dashboard.widget)
+        assert "this clock stands still: pass a duration" in words(dashboard.widget)
 
     def test_any_error_of_a_control_is_reported(self, fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
         def start(**_: object) -> None:

@@ -1,1 +1,1 @@
-"""The provider of push, SMS and chat (document 3, Notify), faked by a real server that its public SDK can talk to."""
+"""Simulated provider of push, SMS and chat (document 3, Notify): a real server that the provider's SDK can use."""

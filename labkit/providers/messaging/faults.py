@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-# request: to any resource; bindings, notifications: to these; delivery: of a notification to one binding
+# request: to any resource; bindings, notifications: to this resource; delivery: of a notification to one binding
 Step = Literal["request", "bindings", "notifications", "delivery"]
 
 REQUESTS: tuple[Step, ...] = ("request", "bindings", "notifications")
-FAULTS: Mapping[str, tuple[Step, ...]] = {  # name → the steps that it can hit; the first where none is named
+FAULTS: Mapping[
+    str, tuple[Step, ...]
+] = {  # name → the steps that the fault can hit; the first is the default
     # 401 for the account's credential; at a delivery the push channel's is rejected, and nothing is delivered
     "credential rejected": (*REQUESTS, "delivery"),
     "token unregistered": ("delivery",),  # the app was removed: nothing is delivered, the binding is deleted

@@ -15,8 +15,8 @@ from labkit.core.journal import Journal
 
 State = Literal["delivered", "waiting", "expired", "dropped", "unregistered", "rejected"]
 
-CAPACITY = 10_000  # messages kept of all handsets together; the oldest goes first
-BYTES = 64 * 1024 * 1024  # of their payloads
+CAPACITY = 10_000  # messages kept of all handsets together; the oldest are removed
+BYTES = 64 * 1024 * 1024  # total size of the payloads kept
 
 
 @dataclass(slots=True, eq=False)

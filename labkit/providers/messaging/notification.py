@@ -13,7 +13,7 @@ from labkit.providers.messaging.forms import TEXT, FormParameters, keys
 
 LONGEST_LIFE = 4 * 7 * 24 * 3600  # seconds: the default and the maximum of ttl
 TOO_MANY_RECIPIENTS = 52302
-TARGETS = {  # keys of a channel's payload that would send it elsewhere
+TARGETS = {  # keys of a channel's payload that would change the receiver
     "Fcm": ("to", "registration_ids", "notificationkey", "notification_key", "condition"),
     "Gcm": ("to", "registration_ids", "notificationkey", "notification_key"),
 }
@@ -93,7 +93,7 @@ def _cloud(form: FormParameters, name: str) -> dict[str, Any] | None:
     _table(name, value, "data")
     _reserved(name, [*value, *keys(value.get("data"))], "twi_")
     if target := next((each for each in TARGETS[name] if each in value), None):
-        raise wrong(name, f"{target!r} is not allowed: bindings say where a notification goes")
+        raise wrong(name, f"{target!r} is not allowed: bindings determine the receivers")
     life = value.get("time_to_live")
     if life is not None and (type(life) is not int or not 0 <= life <= LONGEST_LIFE):
         raise wrong(name, f"time_to_live: expected a whole number from 0 to {LONGEST_LIFE}")
@@ -107,7 +107,7 @@ def _sms(form: FormParameters) -> dict[str, Any] | None:
         if name not in SMS:
             raise wrong("Sms", f"expected {', '.join(SMS)}, not {name[:40]!r}")
         if not isinstance(each, SMS[name]) or isinstance(each, bool) or each in ("", []):
-            raise wrong("Sms", f"{name} is not what it has to be")
+            raise wrong("Sms", f"{name}: wrong type")
         if len(str(each)) > TEXT:
             raise wrong("Sms", f"{name}: expected at most {TEXT} characters")
     if value is not None and not all(isinstance(each, str) for each in _listed(value.get("media_url"))):

@@ -59,6 +59,7 @@ class Resources:
     # ---- services
 
     async def list_services(self, request: AccountRequest) -> tuple[int, Json]:
+        """Return the services of the account."""
         found = [self._service(each) for each in request.account.services.values()]
         url = self._url("/v1/Services")
         meta = {
@@ -73,6 +74,7 @@ class Resources:
         return 200, {"meta": meta, "services": found}
 
     async def fetch_service(self, request: AccountRequest, service: str) -> tuple[int, Json]:
+        """Return a service."""
         return 200, self._service(request.account.service(service))
 
     def _service(self, service: NotifyService) -> Json:
@@ -94,6 +96,7 @@ class Resources:
     # ---- bindings
 
     async def create_binding(self, request: AccountRequest, service: str) -> tuple[int, Json]:
+        """Create a binding, or replace the one of the same endpoint, and return it."""
         made = self._new(request.account.service(service), request.parameters)
         await self._context.database.run(bindings.create, made)
         return 201, self._binding(made)
@@ -133,6 +136,7 @@ class Resources:
         )
 
     async def fetch_binding(self, request: AccountRequest, service: str, sid: str) -> tuple[int, Json]:
+        """Return a binding."""
         owner = request.account.service(service)
         found = await self._context.database.read(bindings.fetch, owner.sid, sid)
         if found is None:
@@ -140,12 +144,14 @@ class Resources:
         return 200, self._binding(found)
 
     async def delete_binding(self, request: AccountRequest, service: str, sid: str) -> tuple[int, Json]:
+        """Delete a binding."""
         owner = request.account.service(service)
         if not await self._context.database.run(bindings.delete, owner.sid, sid):
             raise ApiError(404, f"there is no binding {sid[:40]!r} in this service")
         return 204, {}
 
     async def list_bindings(self, request: AccountRequest, service: str) -> tuple[int, Json]:
+        """Return a page of the bindings that match the filter, newest first."""
         owner, form = request.account.service(service), request.parameters
         until = form.day("EndDate")
         wanted = Selection(
@@ -202,6 +208,7 @@ class Resources:
     # ---- notifications
 
     async def create_notification(self, request: AccountRequest, service: str) -> tuple[int, Json]:
+        """Queue the deliveries of a notification to all matching bindings, and return it."""
         owner = request.account.service(service)
         sent = notification.read(request.parameters)
         targets = await self._context.database.read(bindings.select, owner.sid, sent.selection)
@@ -252,7 +259,7 @@ def bounds_of(form: FormParameters) -> tuple[int | None, int | None]:
         return None, None
     match = _PAGE_TOKEN.fullmatch(token)
     if match is None:
-        raise wrong("PageToken", "expected one that a page gave")
+        raise wrong("PageToken", "expected a token from a page")
     position = int(match[2])
     return (position, None) if match[1] == "PA" else (None, position)
 

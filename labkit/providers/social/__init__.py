@@ -1,1 +1,1 @@
-"""Identity providers, faked by real servers (document 2, Social login): OAuth 2 and OAuth 1.0a."""
+"""Simulated identity providers (document 2, Social login): real servers of OAuth 2 and OAuth 1.0a."""

@@ -9,7 +9,9 @@ from typing import Literal
 Step = Literal["authorize", "callback", "request_token", "token", "userinfo"]
 
 ANYWHERE: tuple[Step, ...] = ("token", "userinfo", "request_token", "authorize")
-FAULTS: Mapping[str, tuple[Step, ...]] = {  # name → the steps that it can hit; the first where none is named
+FAULTS: Mapping[
+    str, tuple[Step, ...]
+] = {  # name → the steps that the fault can hit; the first is the default
     "deny": ("authorize",),  # authorization is refused without asking the person
     # the redirect has another state (OAuth 2) or request token (OAuth 1) than the request
     "wrong state": ("callback",),

@@ -57,7 +57,7 @@ class Forms:
         """Remove a submitted form; return its request. Raises HttpError if unknown, expired or of another browser."""
         form, browser = self._waiting.get(value), _browser(call)
         if form is None or self._seconds() >= form.expires:
-            raise HttpError(400, "this form was sent already, or is too old: begin the login anew")
+            raise HttpError(400, "this form was submitted already, or has expired: start the login again")
         if browser is None or not hmac.compare_digest(browser, form.browser):
             raise HttpError(403, "this form was made for another browser")
         del self._waiting[value]

@@ -52,6 +52,7 @@ class ProviderRequest:
 
     @property
     def query(self) -> str:
+        """The query of the URL, encoded."""
         return urlsplit(self.url).query
 
     @property
@@ -82,14 +83,17 @@ class ProviderResponse:
     def json(
         cls, status: int, value: object, summary: str, headers: Mapping[str, str] | None = None
     ) -> ProviderResponse:
+        """Return a response with a JSON body."""
         return cls(status, json.dumps(value), JSON, {**NO_STORE, **(headers or {})}, summary)
 
     @classmethod
     def form(cls, pairs: Mapping[str, object], summary: str) -> ProviderResponse:
+        """Return a response with a form as its body."""
         return cls(200, urlencode(pairs), FORM, NO_STORE, summary)
 
     @classmethod
     def redirect(cls, url: str) -> ProviderResponse:
+        """Return a redirect to a URL."""
         return cls(302, "", "text/plain", {"Location": url, "Cache-Control": "no-store"})
 
 

@@ -118,6 +118,8 @@ class OAuth1:
         return known
 
     def request_token(self, call: ProviderRequest) -> ProviderResponse:
+        """Return the answer to a request for temporary credentials: a new request token."""
+
         def respond(validator: _Oauth1Validator) -> Any:
             return RequestTokenEndpoint(validator, self._new).create_request_token_response(
                 call.url, call.method, call.body, dict(call.headers)
@@ -206,7 +208,7 @@ class _Oauth1Validator(RequestValidator):
 
     @property
     def timestamp_lifetime(self) -> Any:
-        return math.inf  # oauthlib would judge by real time
+        return math.inf  # oauthlib would compare with real time
 
     dummy_client = DUMMY
     dummy_request_token = DUMMY

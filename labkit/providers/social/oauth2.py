@@ -97,7 +97,7 @@ class OAuth2:
         refreshes = "refresh_token" in kind.token_fields
         grant = _CodeGrant(self._validator, refresh_token=refreshes)
         grant.new_code = partial(secret, 40)
-        bearer: Any = BearerToken(  # its stubs take it for a str
+        bearer: Any = BearerToken(  # its type stubs are wrong
             self._validator,
             token_generator=lambda request: secret(64),
             expires_in=kind.lifetime,
@@ -290,7 +290,7 @@ class _Oauth2Validator(RequestValidator):
             raise InvalidRequestError("the client authenticates twice: by Basic and in the body")
         client_id, secret = shown or (request.client_id or "", request.client_secret or "")
         if request.client_id not in (None, "", client_id):
-            raise InvalidClientError("client_id is another than that of Basic")
+            raise InvalidClientError("client_id differs from the one in Basic authentication")
         application = self._applications.get(client_id)
         if application is None:
             raise InvalidClientError("the client is unknown")
@@ -309,10 +309,10 @@ class _Oauth2Validator(RequestValidator):
     ) -> bool:
         known = self._codes.get(code)
         if known is None or known.client_id != client_id:
-            raise InvalidGrantError("the code is not one that this client was given")
+            raise InvalidGrantError("the code was not issued to this client")
         if known.used:
             self._revoke(known)
-            raise InvalidGrantError("the code was used already; what it gave is revoked")
+            raise InvalidGrantError("the code was used already; its tokens are revoked")
         if self._seconds() >= known.expires:
             raise InvalidGrantError("the code has expired")
         request.user, request.scopes = known.person, list(known.scopes)
@@ -335,7 +335,7 @@ class _Oauth2Validator(RequestValidator):
         **kwargs: Any,
     ) -> bool:
         if redirect_uri != self._codes[code].redirect:
-            raise InvalidGrantError("redirect_uri is not the one that the code was asked for with")
+            raise InvalidGrantError("redirect_uri differs from the authorization request")
         return True
 
     def invalidate_authorization_code(
@@ -348,7 +348,7 @@ class _Oauth2Validator(RequestValidator):
     ) -> bool:
         known = self._refresh_tokens.get(refresh_token)
         if known is None or known.client_id != client.client_id:
-            raise InvalidGrantError("the refresh token is not one that this client was given, or is revoked")
+            raise InvalidGrantError("the refresh token was not issued to this client, or is revoked")
         request.user = known.person
         return True
 

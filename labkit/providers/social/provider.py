@@ -42,7 +42,7 @@ from labkit.settings import ApplicationSettings, Person, SocialSettings, build
 
 BODY = 64 * 1024  # bytes
 LONGEST_KEPT = 4096  # characters of a parameter that the inbox keeps, and a quarter of those of all
-LONGEST_NAME, LONGEST_ADDRESS = 200, 320  # characters of what a person enters
+LONGEST_NAME, LONGEST_ADDRESS = 200, 320  # characters of a name and of an email address in the form
 METHODS: dict[Step, tuple[str, ...]] = {
     "authorize": ("GET", "POST"),
     "request_token": ("POST",),
@@ -354,13 +354,13 @@ class IdentityProviderSite(Site[Receipt]):
             return self.people.get(given["person"])
         name, email, id = (given.get(key, "").strip() for key in ("name", "email", "id"))
         if not name:
-            raise LabError("Please tell a name, or choose somebody from the list.")
+            raise LabError("Please enter a name, or choose a person from the list.")
         if max(len(name), len(id)) > LONGEST_NAME or len(email) > LONGEST_ADDRESS:
             raise LabError(
-                f"Please tell a name of at most {LONGEST_NAME} characters, and an email of at most {LONGEST_ADDRESS}."
+                f"Please enter a name of at most {LONGEST_NAME} characters, and an email of at most {LONGEST_ADDRESS}."
             )
         if email and "@" not in email.strip("@"):
-            raise LabError("Please tell a whole email address: name@example.com.")
+            raise LabError("Please enter a complete email address: name@example.com.")
         return self.people.add(id or self._secret(12), name, email)
 
     def _back(self, url: str, receipt: Receipt) -> ProviderResponse:

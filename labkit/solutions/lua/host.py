@@ -53,7 +53,7 @@ class LuaHost:
     the keys, too, so that a run is reproducible. None: unpredictable numbers.
     environment: for os.getenv.
     modules: name (`dir.name`) -> source; an environment runs all of them before its first script.
-    aside: context in which a run waits while too many others are active.
+    while_waiting: context in which a run waits while too many others are active.
 
     Raises LuaSyntaxError for a module that does not compile.
     """
@@ -68,7 +68,7 @@ class LuaHost:
         environment: Mapping[str, str] | None = None,
         modules: Mapping[str, str] | None = None,
         limits: LuaLimits | None = None,
-        aside: Callable[[], AbstractAsyncContextManager[object]] = nullcontext,
+        while_waiting: Callable[[], AbstractAsyncContextManager[object]] = nullcontext,
     ) -> None:
         self._write_log = write_log
         self._now = now
@@ -77,7 +77,7 @@ class LuaHost:
         self._limits = limits or LuaLimits()
         self._last = MODULE
         self._program = Program(modules={name: Module(name, text) for name, text in (modules or {}).items()})
-        self._slots = Slots(self._limits.runs, aside)
+        self._slots = Slots(self._limits.runs, while_waiting)
         self._streams = RandomStreams(random_seed)
         self._environments = Environments(self._make, self._program)
         self._shared = Shared(services, self._limits, self._program, self._environments, self._streams)

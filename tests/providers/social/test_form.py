@@ -108,9 +108,9 @@ class TestIdentity:
     @pytest.mark.parametrize(
         ("entered", "problem"),
         [
-            ({"email": "cy@example.com"}, "Please tell a name"),
-            ({"name": "Cy", "email": "cy"}, "Please tell a whole email address"),
-            ({"name": "Cy", "email": "@"}, "Please tell a whole email address"),
+            ({"email": "cy@example.com"}, "Please enter a name"),
+            ({"name": "Cy", "email": "cy"}, "Please enter a complete email address"),
+            ({"name": "Cy", "email": "@"}, "Please enter a complete email address"),
             ({"name": "Cy", "id": "ann"}, "person &#39;ann&#39; is there already"),
             ({"name": "Cy", "id": "x" * 101}, "expected 1 to 100 characters"),
         ],

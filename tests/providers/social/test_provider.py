@@ -59,7 +59,7 @@ class TestSettings:
         [
             (
                 "{name: google, protocol: oauth1}",
-                r"\[0\].protocol: expected oauth2, which is what google speaks",
+                r"\[0\].protocol: expected oauth2, the protocol of google",
             ),
             ("{name: twitter, protocol: oauth2}", r"\[0\].protocol: expected oauth1"),
             ("{name: acme, protocol: saml}", r"\[0\].protocol: expected 'oauth1' or 'oauth2'"),

@@ -1,4 +1,4 @@
-"""Runs of fleets, in this process only: they take and give what lives here, as functions do."""
+"""Operations that run fleets of devices. Like `functions`, they accept objects of this process, and work only in it."""
 
 from __future__ import annotations
 
@@ -26,58 +26,66 @@ from labkit.platform import Platform
 from labkit.settings import SolutionSettings
 
 Key = tuple[str, str]  # product, identity
-LARGE = 100  # devices of a run whose connections take enough memory to return it at the end
+LARGE = 100  # devices; after a run of more, freed memory of the connections is returned to the system
 
 
-class PlaysControl:
-    """Plays fleets on the lab's own loop, or has others play them."""
+class FleetRunsControl:
+    """Operations that run fleets on the lab's event loop, or on the workers of a cluster."""
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
         self._servers: dict[str, Server] = {}  # of simulated fleets, by domain
-        self._returned: dict[str, dict[Key, Callable[[str, object], object]]] = {}  # by solution
-        self._followed: dict[str, dict[str, Callable[[str, object], object]]] = {}  # by product and identity
+        # Callbacks that get the numbers of counting devices: returned by a solution's handler (by solution), and
+        # received by a handler that the run added (by product and identity).
+        self._returned: dict[str, dict[Key, Callable[[str, object], object]]] = {}
+        self._received: dict[str, dict[str, Callable[[str, object], object]]] = {}
 
     async def prepare(self, plan: Plan) -> Play:
-        """A run of a fleet in this process: on a virtual clock one device at a time, else side by side.
+        """Prepare a run of a fleet in this process: on a virtual clock one device at a time, else concurrently.
 
-        Raises LabError where the system allows too few open files for the connections of live devices.
+        Raises LabError if the system allows too few open files for the connections of live devices.
         """
         live = bool(self._platform.context.clock.rate)
         provide(len(plan.members), strict=live)
         return Play(plan, self._pace(plan.seed), None if live else self._server(plan))
 
-    async def spread(self, plan: Plan, client: Any, shares: int, close: Callable[[], object]) -> ClusterPlay:
-        """A run of a fleet on the workers of a dask cluster, which `client` is one of."""
+    async def prepare_on_cluster(
+        self, plan: Plan, client: Any, shares: int, close: Callable[[], object]
+    ) -> ClusterPlay:
+        """Prepare a run of a fleet on the workers of a dask cluster.
+
+        client: dask client of the cluster; shares: number of parts into which the fleet is divided; close: called at
+        the end of the run.
+        """
         return ClusterPlay(plan, self._platform.context.clock, client, shares, close)
 
-    async def account(
+    async def watch_received(
         self, product: str, identities: Iterable[str], handled: Callable[[str, object], object]
     ) -> None:
-        """Tell `handled` of each number that these counting devices write (identity, value), as a handler gets it.
+        """Call `handled(identity, value)` for each number of these counting devices that an added handler receives.
 
-        It takes the place of what was told before of the same devices; of others of the product others are told. The
-        handler belongs to a solution of its own, `accounts-<product>`, so that no other is touched.
+        Replaces the callbacks registered before for the same devices. The handler belongs to an extra solution,
+        `accounts-<product>`, so that existing solutions are not changed.
         """
-        followed = self._followed.setdefault(product, {})
-        followed.update(dict.fromkeys(identities, handled))
+        callbacks = self._received.setdefault(product, {})
+        callbacks.update(dict.fromkeys(identities, handled))
         id = f"accounts-{product}"
         if id not in self._platform.context.solutions:
             await self._platform.solutions.add(SolutionSettings(id=id, products=(product,)))
 
         async def datapoint(data: Mapping[str, Any]) -> None:
-            told = followed.get(data["device_sn"])
-            if told is not None and data["alias"] == ALIAS:
-                told(data["device_sn"], data["value"][1])
+            callback = callbacks.get(data["device_sn"])
+            if callback is not None and data["alias"] == ALIAS:
+                callback(data["device_sn"], data["value"][1])
 
         self._platform.solutions.get(id).on("device", "datapoint", datapoint)
 
-    async def account_of(
+    async def watch_returned(
         self, solution: str, product: str, identities: Iterable[str], handled: Callable[[str, object], object]
     ) -> bool:
-        """Tell `handled` of each number that the solution's own handler of datapoints returns (identity, number).
+        """Call `handled(identity, number)` for each number that the solution's own handler of datapoints returns.
 
-        Return False, and do nothing, where the solution has a route GET /accounts, or no such handler.
+        Returns False, and does nothing, if the solution has a route GET /accounts, or no such handler.
         Raises LabError for a solution that is not linked to the product.
         """
         found = self._platform.solutions.get(solution)
@@ -94,15 +102,15 @@ class PlaysControl:
         def ended(event: Event, payload: Any, outcome: HandlerOutcome) -> None:
             if event.product is None or (event.kind.service, event.kind.event) != ("device", "datapoint"):
                 return
-            told = returned.get((event.product, payload["device_sn"]))
-            if told is not None and payload["alias"] == ALIAS:
-                told(payload["device_sn"], outcome.result)
+            callback = returned.get((event.product, payload["device_sn"]))
+            if callback is not None and payload["alias"] == ALIAS:
+                callback(payload["device_sn"], outcome.result)
 
         self._platform.solutions.delivery.watch(solution, ended)
         return True
 
     async def take_stock(self, play: Play | ClusterPlay) -> None:
-        """Have the accounts of a run know which numbers of its devices are datapoints now."""
+        """Compare the accounts of a run with the stored datapoints: which numbers of its devices are stored now."""
         product, database = play.plan.product, self._platform.context.database
         for identity, epochs in play.accounts.senders().items():
             found = database.read_now(partial(values, key=(product, identity, ALIAS)))
@@ -110,9 +118,7 @@ class PlaysControl:
             await asyncio.sleep(0)  # a large fleet has many
 
     def watch_stored(self, play: Play | ClusterPlay) -> Callable[[], None]:
-        """Have the accounts of a run know what the platform stores of its devices, until the returned function is
-        called.
-        """
+        """Report each number that the platform stores to the accounts of a run. Returns a function that ends this."""
         product, identities = play.plan.product, {member.identity for member in play.plan.members}
 
         def stored(of: str, identity: str, points: Sequence[Datapoint]) -> None:
@@ -123,20 +129,20 @@ class PlaysControl:
 
         return self._platform.devices.state.watch(stored)
 
-    async def play(self, play: Play | ClusterPlay, seconds: float | None) -> None:
-        """Let the devices live for so long, on lab time; None: until `Play.stop`.
+    async def run(self, play: Play | ClusterPlay, seconds: float | None) -> None:
+        """Run the devices of a fleet for `seconds` of lab time; None: until `Play.stop`.
 
-        On a virtual clock nobody else moves it meanwhile. Raises LabError there where no time is given, and where
-        another run is under way.
+        On a virtual clock the run alone advances the time. Raises LabError there without `seconds`, and while another
+        run is in progress.
         """
         clock = self._platform.context.clock
         if isinstance(play, ClusterPlay):
             await play.prepare()
         until = None if seconds is None else clock.after(seconds)
         if until is None and not clock.rate:
-            raise LabError("this clock stands still: say for how long, as in run(days=1)")
+            raise LabError("this clock stands still: pass a duration, as in run(days=1)")
         restarts, lag = Restarts(self._platform, play), HandlerLag(self._platform, play.plan.product)
-        play.lag = lag.take
+        play.lag = lag.pop_longest
         unmark = self._mark(play)
         try:
             if clock.rate:
@@ -154,8 +160,9 @@ class PlaysControl:
             await clock.advance_to(until)
 
     def _mark(self, play: Play | ClusterPlay) -> Callable[[], None]:
-        """Have the run know the faults that it begins with, and each mark of the lab until the returned function is
-        called.
+        """Add the faults that a run begins with to its marks, and then each new mark of the lab.
+
+        Returns a function that ends this.
         """
         context = self._platform.context
         own = play.plan.faults
@@ -170,8 +177,8 @@ class PlaysControl:
         return context.journal.marks.watch(add)
 
     def _server(self, plan: Plan) -> Server | MemoryServer:
-        """Return the server of a simulated fleet's connections, the same for each run: its TLS session outlives them.
-        Connections do not, since keep-alive is real time and events name the connection.
+        """Return the server to which a simulated fleet connects, the same for each run, so that its TLS session is
+        reused. Connections are not reused, since keep-alive is limited in real time and events name the connection.
         """
         address = self._platform.context.address
         if plan.transport == "memory":
@@ -191,7 +198,7 @@ class PlaysControl:
 
 
 class HandlerLag:
-    """How long the events of a product's devices wait for their handlers, in seconds of lab time."""
+    """Measurement of how long the events of a product's devices wait for their handlers, in seconds of lab time."""
 
     def __init__(self, platform: Platform, product: str) -> None:
         self._context = platform.context
@@ -199,9 +206,10 @@ class HandlerLag:
         self._longest: float | None = None
         self.stop = self._context.journal.watch_kind("script", self._look)
 
-    def take(self) -> float | None:
-        """The longest since it was asked last; None where no handler ran. On a virtual clock handlers run at the
-        instant of the event, and only what a fault makes late is worth telling.
+    def pop_longest(self) -> float | None:
+        """Return the longest wait since the previous call; None if no handler ran.
+
+        On a virtual clock, handlers run at the instant of the event unless a fault delays it, so 0 is None there, too.
         """
         longest, self._longest = self._longest, None
         return longest if longest or self._context.clock.rate else None
@@ -215,7 +223,7 @@ class HandlerLag:
 
 
 class Restarts:
-    """Restarts the platform while a run goes on, as its faults say."""
+    """Scheduler of the platform restarts that the faults of a run ask for."""
 
     def __init__(self, platform: Platform, play: Play | ClusterPlay) -> None:
         self._platform = platform
@@ -228,7 +236,7 @@ class Restarts:
             self._timers.append(clock.call_at(clock.now() + (each.after or 0.0), begin))
 
     async def stop(self) -> None:
-        """No more of them; returns once that which is under way is done."""
+        """Cancel the restarts that have not begun, and wait for one in progress."""
         for timer in self._timers:
             timer.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -236,7 +244,7 @@ class Restarts:
     def _begin(self, fault: Restart, faults: DeviceFaults | None) -> None:
         if faults is not None:
             faults.restarted(fault)
-        self._platform.context.activity.begin()  # time stands still meanwhile
+        self._platform.context.activity.begin()  # lab time does not advance during a restart
         task = asyncio.get_running_loop().create_task(self._restart(fault.seconds))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -246,7 +254,9 @@ class Restarts:
         try:
             await self._platform.restart(down)
             if context.clock.driven and isinstance(self._play, Play):
-                await self._play.disconnected()  # else what they meet next would be a matter of real time
+                await (
+                    self._play.disconnected()
+                )  # otherwise real time would decide what the devices notice next
         except LabkitError as error:
             context.journal.record_error(error)
         finally:
