@@ -1,13 +1,16 @@
-"""Public names: the list, the documentation and the modules agree, and no handle returns a private class."""
+"""Names: the list of public ones, the documentation and the modules agree, and each class has a name of its own."""
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import pkgutil
 import re
 import typing
+from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +19,9 @@ import labkit
 from labkit.fleet import behaviours, shapes
 
 DOCUMENTED = re.compile(r"\b\w+\b")
+PACKAGE = Path(labkit.__file__).parent
+APART = ("conformance", "bench")  # folders whose classes may have names that others have, too
+STILL_SHARED = {"Run", "Runtime"}  # of lab/ and of solutions/lua/
 COMBINED = ("Sum", "Scaled", "Portion", "Delayed", "Dial", "Chance")  # shapes that operators and runs create
 
 
@@ -70,6 +76,18 @@ def test_what_public_methods_return_is_public() -> None:
         waiting += _returned(found)
     assert len(seen) > 20
     assert sorted(each.__name__ for each in seen if each.__name__ not in labkit.__all__) == []
+
+
+def test_each_class_has_a_name_of_its_own() -> None:
+    counts = Counter(
+        node.name
+        for path in PACKAGE.rglob("*.py")
+        if path.relative_to(PACKAGE).parts[0] not in APART
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef)
+    )
+    assert counts["Lab"] == 1
+    assert {name for name, count in counts.items() if count > 1} == STILL_SHARED
 
 
 def _classes_of(package: str) -> set[str]:

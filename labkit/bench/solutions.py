@@ -21,7 +21,7 @@ from labkit.settings import LabSettings, SolutionSettings, SubscriptionSettings
 from labkit.solutions.lua import LuaHost
 from labkit.solutions.lua.globals import NoServices
 from labkit.solutions.lua.runtime import luajit
-from labkit.solutions.solution import Solution
+from labkit.solutions.solution import PlatformSolution
 
 WORK = """return {level = order.level, color = order.color, half = order.level / 2}"""
 SCHEMA = {
@@ -77,7 +77,7 @@ async def call(stack: AsyncExitStack, size: int) -> Variants:
     return {**variants, "direct": repeat_call(direct, ORDER)}
 
 
-def _run(solution: Solution, name: str, lua: str) -> Callable[[Any], Awaitable[None]]:
+def _run(solution: PlatformSolution, name: str, lua: str) -> Callable[[Any], Awaitable[None]]:
     """Return a function that runs a script of a solution with its parameter as `event`."""
     solution.on("bench", name, lua=lua)
     registration = solution.find("bench", name)

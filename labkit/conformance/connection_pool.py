@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from labkit.conformance import expect
 from labkit.core.certificates import KeyPair
 from labkit.fleet.answer import Answer
-from labkit.fleet.connection import DeviceConnection, Server
+from labkit.fleet.connection import DeviceConnection, DeviceServer
 from labkit.fleet.flow import PATIENCE
 
 
@@ -55,7 +55,7 @@ class ConnectionPool:
 
     certificate: KeyPair | None = None  # no client certificate is presented
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: DeviceServer) -> None:
         self._server = server
         self._idle: list[DeviceConnection] = []
         self._all: list[DeviceConnection] = []

@@ -19,14 +19,14 @@ from labkit.conformance.set_up import SetUpError, set_up
 from labkit.conformance.verdict import Unavailable
 from labkit.core.errors import SettingsError
 from labkit.core.identifiers import Identifiers
-from labkit.fleet.connection import DeviceConnection, Server
-from labkit.fleet.device import Client, VirtualDevice
+from labkit.fleet.connection import DeviceConnection, DeviceServer
+from labkit.fleet.device import DeviceClient, VirtualDevice
 from labkit.fleet.flow import FlowClient, LabAddress
 from labkit.settings import ApplicationSettings, LabSettings, MessagingService, ProductSettings, load
 
 if TYPE_CHECKING:
     from labkit.conformance.check import Check
-    from labkit.fleet.browser import Browser, Connections
+    from labkit.fleet.browser import AsyncBrowser, Connections
     from labkit.fleet.httpx_transport import LabTransport
     from labkit.lab.lab import Lab
     from labkit.lab.product import Product
@@ -171,7 +171,7 @@ class Target:
         return chosen
 
     def device(
-        self, product: str, identity: str | None = None, client: Client | None = None
+        self, product: str, identity: str | None = None, client: DeviceClient | None = None
     ) -> VirtualDevice:
         """Return a device of a product, not activated, by default with a fresh identity. client: a client to share."""
         described = self.product(product)
@@ -200,20 +200,20 @@ class Target:
         """
         if id not in self._connections:
             domain = self._domains.get(id, f"{id}.apps.{self._domain}")
-            self._connections[id] = DeviceConnection(Server(self.address, domain))
+            self._connections[id] = DeviceConnection(DeviceServer(self.address, domain))
             self._clients.append(self._connections[id])
         return self._connections[id]
 
     def own_connection(self, id: str) -> DeviceConnection:
         """Return a new connection to a product, not shared."""
-        connection = DeviceConnection(Server(self.address, self._domains[id]))
+        connection = DeviceConnection(DeviceServer(self.address, self._domains[id]))
         self._clients.append(connection)
         return connection
 
     def pool(self, id: str) -> ConnectionPool:
         """Return a shared pool of lightweight connections, for several requests at a time."""
         if id not in self._pools:
-            self._pools[id] = ConnectionPool(Server(self.address, self._domains[id]))
+            self._pools[id] = ConnectionPool(DeviceServer(self.address, self._domains[id]))
             self._clients.append(self._pools[id])
         return self._pools[id]
 
@@ -234,13 +234,13 @@ class Target:
         self._clients.append(client)
         return client
 
-    def browser(self) -> Browser:
+    def browser(self) -> AsyncBrowser:
         """Return a new person's browser, which visits products, solutions and identity providers by their URLs."""
-        from labkit.fleet.browser import Browser, Connections
+        from labkit.fleet.browser import AsyncBrowser, Connections
 
         connections = Connections(self.address, self._lasting)
         self._clients.append(connections)
-        return Browser(connections, self._serves)
+        return AsyncBrowser(connections, self._serves)
 
     def url(self, id: str, path: str) -> str:
         """Return the URL of a path at a product or a solution."""

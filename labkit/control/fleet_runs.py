@@ -15,7 +15,7 @@ from labkit.core.memory import return_freed
 from labkit.devices.state import Datapoint, values
 from labkit.fleet.accounts import ALIAS
 from labkit.fleet.cluster import ClusterPlay
-from labkit.fleet.connection import MemoryServer, Server
+from labkit.fleet.connection import DeviceServer, MemoryServer
 from labkit.fleet.descriptors import provide
 from labkit.fleet.live import Live
 from labkit.fleet.pace import Pace
@@ -34,7 +34,7 @@ class FleetRunsControl:
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
-        self._servers: dict[str, Server] = {}  # of simulated fleets, by domain
+        self._servers: dict[str, DeviceServer] = {}  # of simulated fleets, by domain
         # Callbacks that get the numbers of counting devices: returned by a solution's handler (by solution), and
         # received by a handler that the run added (by product and identity).
         self._returned: dict[str, dict[Key, Callable[[str, object], object]]] = {}
@@ -176,7 +176,7 @@ class FleetRunsControl:
 
         return context.journal.marks.watch(add)
 
-    def _server(self, plan: Plan) -> Server | MemoryServer:
+    def _server(self, plan: Plan) -> DeviceServer | MemoryServer:
         """Return the server to which a simulated fleet connects, the same for each run, so that its TLS session is
         reused. Connections are not reused, since keep-alive is limited in real time and events name the connection.
         """
@@ -186,7 +186,7 @@ class FleetRunsControl:
             return MemoryServer(plan.address, plan.domain, address.connect_in_memory)
         server = self._servers.get(plan.domain)
         if server is None or server.address != plan.address:
-            server = Server(plan.address, plan.domain, connect=address.connect, shares_session=True)
+            server = DeviceServer(plan.address, plan.domain, connect=address.connect, shares_session=True)
             self._servers[plan.domain] = server
         return server
 

@@ -9,7 +9,7 @@ from labkit.core.errors import SettingsError
 from labkit.core.journal import Record
 from labkit.platform import Platform
 from labkit.settings import SolutionSettings
-from labkit.solutions.solution import Solution
+from labkit.solutions.solution import PlatformSolution
 
 LOGGED = frozenset({"script", "log", "warning"})
 
@@ -126,7 +126,7 @@ class SolutionsControl:
         runs = {each.sequence: each.summary for each in records if each.kind == "script"}
         return [_line(each, runs) for each in records if each.kind in LOGGED]
 
-    def _info(self, solution: Solution) -> SolutionInfo:
+    def _info(self, solution: PlatformSolution) -> SolutionInfo:
         return SolutionInfo(
             id=solution.id,
             domain=solution.domain,

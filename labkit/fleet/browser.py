@@ -44,7 +44,7 @@ class Form:
         return {**self.fields, **{name: str(value) for name, value in values.items()}}
 
 
-class Browser:
+class AsyncBrowser:
     """Headless browser with its own cookies, for the hosts of a lab.
 
     connections: transport, which browsers may share and its owner closes; serves: whether the lab serves a host.

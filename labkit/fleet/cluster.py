@@ -26,7 +26,7 @@ from labkit.fleet.cluster_client import ANSWERED, addresses, pickle_shard
 from labkit.fleet.device import Credentials
 from labkit.fleet.intervals import Intervals
 from labkit.fleet.measures import Latency, Measures, Tick, Timings
-from labkit.fleet.plan import OVER, Failure, Plan, Row
+from labkit.fleet.plan import OVER, Failure, Plan, RequestRow
 from labkit.fleet.shapes import Delayed, Dial, Portion, scaled
 from labkit.fleet.shards import Death, ShardRecord
 from labkit.fleet.workers import Message, PickledNote, ShardTask, begin, command, ready
@@ -52,7 +52,7 @@ class ClusterPlay:
         self.paused = False
         self.ticks: list[Tick] = []
         self.failures: list[Failure] = []
-        self.rows: list[Row] = []
+        self.rows: list[RequestRow] = []
         self.deaths: list[Death] = []
         self.total = Measures()
         self.marks: list[Mark] = []  # marks that the lab set during the run

@@ -26,7 +26,7 @@ HANDSHAKES = 32  # concurrent ones; more would only wait at the server
 REFUSALS = 3  # of a shared TLS session in a row, until no session is kept
 
 
-class Server:
+class DeviceServer:
     """Server of a fleet's devices: one address, one name and one TLS context for all of them.
 
     connect: opens the connections on which TLS is agreed; by default over TCP to the address. shares_session: share one
@@ -53,7 +53,7 @@ class Server:
 
     async def connect(
         self, certificate: KeyPair | None, patience: float, session: ssl.SSLSession | None = None
-    ) -> Wire:
+    ) -> DeviceChannel:
         """Open a connection. Raises NoAnswerError.
 
         session: of the device's last connection; not resumed with a client certificate, since it would imply the
@@ -71,9 +71,9 @@ class Server:
             raise NoAnswerError("timeout", f"no TLS within {patience:g} s") from None
         except OSError as error:
             raise NoAnswerError("refused", str(error)) from None
-        return Wire(agreed, self._repeated, offered=session, resumable=certificate is None)
+        return DeviceChannel(agreed, self._repeated, offered=session, resumable=certificate is None)
 
-    def session_after(self, wire: Wire) -> ssl.SSLSession | None:
+    def session_after(self, wire: DeviceChannel) -> ssl.SSLSession | None:
         """Return the TLS session for the device's next connection.
 
         Called after the first answer on a new connection, when the server has sent the session. A resumed session is
@@ -110,7 +110,7 @@ class MemoryServer:
 
     async def connect(
         self, certificate: KeyPair | None, patience: float, session: ssl.SSLSession | None = None
-    ) -> Wire:
+    ) -> DeviceChannel:
         """Open a connection. Raises NoAnswerError; LabError for a device with a certificate, which takes TLS."""
         if certificate is not None:
             raise LabError("a device with a certificate takes TLS: run without transport='memory'")
@@ -118,13 +118,13 @@ class MemoryServer:
             opened = await self._connect(self.domain)
         except OSError as error:
             raise NoAnswerError("refused", str(error)) from None
-        return Wire(opened, self._repeated, offered=None, resumable=False)
+        return DeviceChannel(opened, self._repeated, offered=None, resumable=False)
 
-    def session_after(self, wire: Wire) -> None:
+    def session_after(self, wire: DeviceChannel) -> None:
         """Return None: there is no TLS session."""
 
 
-class Wire(Channel):
+class DeviceChannel(Channel):
     """An open connection to a fleet's server.
 
     offered: the TLS session offered to the server; resumed: whether the server resumed it; resumable: whether another
@@ -149,7 +149,7 @@ class Wire(Channel):
 class DeviceConnection:
     """HTTP client of a fleet's device: one request at a time over one persistent connection."""
 
-    def __init__(self, server: Server | MemoryServer, certificate: KeyPair | None = None) -> None:
+    def __init__(self, server: DeviceServer | MemoryServer, certificate: KeyPair | None = None) -> None:
         self.server = server
         self.certificate = certificate
         self.opened = 0  # number of connections so far
@@ -161,7 +161,7 @@ class DeviceConnection:
         self._sent: tuple[bytes, str, float | None] | None = (
             None  # the last request, with its method and patience
         )
-        self._wire: Wire | None = None
+        self._wire: DeviceChannel | None = None
         self._session: ssl.SSLSession | None = None  # for the next connection
         self._asking = False
         self._head_of: tuple[str, str, Mapping[str, str] | None, int] | None = None  # the request of `_head`

@@ -70,7 +70,7 @@ def check_points(points: object) -> None:
         raise LabError(f"record: expected {{alias: {{Unix seconds: value}}}}, not {points!r}")
 
 
-class Response(Protocol):
+class DeviceResponse(Protocol):
     """Answer of a device's client."""
 
     @property
@@ -83,7 +83,7 @@ class Response(Protocol):
     def text(self) -> str: ...
 
 
-class Client(Protocol):
+class DeviceClient(Protocol):
     """HTTP client of a device: FlowClient (httpx), or in a fleet DeviceConnection."""
 
     certificate: KeyPair | None
@@ -106,7 +106,7 @@ class VirtualDevice:
         auth: str,
         identity: str,
         secret: Secret,
-        client: Client | None = None,
+        client: DeviceClient | None = None,
     ) -> None:
         self.identity = identity
         self.auth = auth
@@ -115,7 +115,7 @@ class VirtualDevice:
         self.address = address
         self.domain = domain
         self._secret = secret
-        self._client: Client = client if client is not None else FlowClient(address, domain)
+        self._client: DeviceClient = client if client is not None else FlowClient(address, domain)
 
     @property
     def certificate(self) -> KeyPair | None:
@@ -257,7 +257,7 @@ class VirtualDevice:
 
     def _post(
         self, action: str, statuses: tuple[int, ...], path: str, pairs: Iterable[tuple[str, object]]
-    ) -> Coroutine[Any, Any, Response]:
+    ) -> Coroutine[Any, Any, DeviceResponse]:
         """Send a form: see `_expect`."""
         headers = {"Content-Type": FORM}
         self._add_credentials(headers)
@@ -272,9 +272,9 @@ class VirtualDevice:
         method: str,
         path: str,
         **options: Any,
-    ) -> Response:
+    ) -> DeviceResponse:
         """Send a request and return its answer. Raises DeviceError unless the status is one of `statuses`."""
-        response: Response = await ask(method, path, **options)
+        response: DeviceResponse = await ask(method, path, **options)
         if response.status_code not in statuses:
             raise DeviceError(f"{self.identity}: {action}", response)
         return response
@@ -298,5 +298,5 @@ def _alias_path(aliases: Sequence[str]) -> str:
     return "/onep:v1/stack/alias?" + "&".join(quote(alias, safe="") for alias in aliases)
 
 
-def _form(response: Response) -> dict[str, str]:
+def _form(response: DeviceResponse) -> dict[str, str]:
     return dict(parse_qsl(response.text, keep_blank_values=True))

@@ -121,7 +121,7 @@ class Failure(NamedTuple):
     trace: str
 
 
-class Row(NamedTuple):
+class RequestRow(NamedTuple):
     """Record of a request. time: lab time of the answer; status: None without an answer; latency: lab seconds."""
 
     time: float

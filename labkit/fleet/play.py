@@ -15,20 +15,20 @@ from labkit.core.errors import LabError
 from labkit.core.marks import Mark
 from labkit.fleet.accounts import Accounts
 from labkit.fleet.channel import NoAnswerError
-from labkit.fleet.connection import DeviceConnection, MemoryServer, Server
+from labkit.fleet.connection import DeviceConnection, DeviceServer, MemoryServer
 from labkit.fleet.device import Credentials, DeviceError
 from labkit.fleet.ending import end, error_text
 from labkit.fleet.fleet_device import INSTANT_REQUEST_LIMIT, SHUTDOWN_REQUEST_LIMIT, FleetDevice, Reboot
 from labkit.fleet.measures import Measures, Tick, Timings
 from labkit.fleet.pace import Pace
 from labkit.fleet.pauses import Pauses
-from labkit.fleet.plan import OVER, Failure, Member, Plan, Row
+from labkit.fleet.plan import OVER, Failure, Member, Plan, RequestRow
 from labkit.fleet.shapes import Dial, online, scaled
 
 TRACE = 12  # lines of a failure's traceback that are kept
 
 
-class Outcome(NamedTuple):
+class DeviceOutcome(NamedTuple):
     """Plain data that a finished run keeps of a device."""
 
     state: str
@@ -37,7 +37,7 @@ class Outcome(NamedTuple):
     credentials: Credentials
 
     @classmethod
-    def of(cls, device: FleetDevice) -> Outcome:
+    def of(cls, device: FleetDevice) -> DeviceOutcome:
         """Return the outcome of a device that has ended."""
         return cls(device.state, device.epoch, device.notes, device.credentials)
 
@@ -45,7 +45,7 @@ class Outcome(NamedTuple):
 class Play:
     """Run of devices in this process."""
 
-    def __init__(self, plan: Plan, pace: Pace, server: Server | MemoryServer | None = None) -> None:
+    def __init__(self, plan: Plan, pace: Pace, server: DeviceServer | MemoryServer | None = None) -> None:
         """Prepare a run. server: the server of earlier runs, whose TLS session is resumed; None creates one."""
         self.plan = plan
         self.pace = pace
@@ -57,7 +57,7 @@ class Play:
         self.began = pace.clock.now()
         self.ticks: list[Tick] = []
         self.failures: list[Failure] = []
-        self.rows: list[Row] = []
+        self.rows: list[RequestRow] = []
         self.total = Measures()
         self.marks: list[Mark] = []  # marks that the lab set during the run
         self.rate: float | None = pace.clock.rate  # of lab time; None once it has changed
@@ -65,11 +65,13 @@ class Play:
         self.timings = Timings()
         self.states: Counter[str] = Counter(member.state for member in plan.members)
         self.devices: dict[int, FleetDevice] = {}  # devices that have begun; empty once the run is over
-        self.begun: Mapping[int, FleetDevice | Outcome] = self.devices  # their outcomes once the run is over
+        self.begun: Mapping[int, FleetDevice | DeviceOutcome] = (
+            self.devices
+        )  # their outcomes once the run is over
         self.arrivals = None if plan.arrivals is None else Dial(plan.arrivals)
         self.lag: Callable[[], float | None] = lambda: None  # of handlers since the last call, in lab seconds
         self._misuse: LabError | None = None  # error of a behaviour that ignores the arrivals of the run
-        self._server = server or Server(plan.address, plan.domain)
+        self._server = server or DeviceServer(plan.address, plan.domain)
         self._members = {member.number: member for member in plan.members}
         self._numbers = {member.identity: member.number for member in plan.members}
         self._places = {member.number: place for place, member in enumerate(plan.members)}
@@ -227,7 +229,7 @@ class Play:
                 self._measures.answered(status, latency)
                 self.timings.latency.add(device.connection.took)
         if self.plan.requests:
-            self.rows.append(Row(now, device.identity, action, status, latency, kind))
+            self.rows.append(RequestRow(now, device.identity, action, status, latency, kind))
 
     # --- starting and ending devices
 
@@ -385,6 +387,6 @@ class Play:
         Otherwise the handle of a finished run would keep their connections, random generators and coroutines, which
         only the garbage collector could free, since devices refer to the run.
         """
-        self.begun = {number: Outcome.of(device) for number, device in self.devices.items()}
+        self.begun = {number: DeviceOutcome.of(device) for number, device in self.devices.items()}
         self.devices.clear()
         self._subscribers.clear()  # some refer to the run's handle, such as its progress bar

@@ -15,7 +15,7 @@ from labkit.core.clock import Clock
 from labkit.core.errors import LabError, SettingsError
 from labkit.core.identifiers import Identifiers
 from labkit.fleet.channel import NoAnswerError
-from labkit.fleet.connection import DeviceConnection, Server
+from labkit.fleet.connection import DeviceConnection, DeviceServer
 from labkit.fleet.device import Credentials, DeviceError, VirtualDevice
 from labkit.fleet.flow import LabAddress
 from labkit.fleet.live import Live
@@ -96,7 +96,7 @@ def _text(path: Path, name: str) -> str:
 
 async def provisioned(remote: RemoteProduct, auth: str, members: Sequence[Member]) -> list[Member]:
     """Activate all devices and return them with their credentials. Raises LabError if one cannot be activated."""
-    server, gate, secrets = Server(*remote), asyncio.Semaphore(AT_ONCE), Identifiers()
+    server, gate, secrets = DeviceServer(*remote), asyncio.Semaphore(AT_ONCE), Identifiers()
 
     async def provision(member: Member) -> Member:
         connection = DeviceConnection(server)

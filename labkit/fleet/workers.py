@@ -24,7 +24,7 @@ from labkit.fleet.device import Credentials
 from labkit.fleet.ending import error_text, text_of
 from labkit.fleet.live import Live
 from labkit.fleet.measures import Tick
-from labkit.fleet.plan import Failure, FaultKey, Plan, Row
+from labkit.fleet.plan import Failure, FaultKey, Plan, RequestRow
 from labkit.fleet.play import Play
 
 PLAIN = frozenset({str, int, float, bool, type(None)})  # types of notes that every process can unpickle
@@ -64,7 +64,7 @@ class Message:
     attempt: int
     tick: dict[str, Any] | None = None
     failures: list[Failure] = field(default_factory=list)
-    rows: list[Row] = field(default_factory=list)
+    rows: list[RequestRow] = field(default_factory=list)
     sent: dict[Key, Sent] = field(default_factory=dict)
     shown: dict[int, dict[str, object]] = field(default_factory=dict)
     faults: Mapping[FaultKey, tuple[int, int]] = field(default_factory=dict)
@@ -104,7 +104,7 @@ class PickledNote:
             return value.text
 
 
-class Report:
+class ShardReport:
     """Sender of a shard's reports, one per tick. send: passes a pickled Message to the coordinator."""
 
     def __init__(self, shard: ShardTask, play: Play, send: Callable[[bytes], object]) -> None:
@@ -217,7 +217,7 @@ class ShardRun:
     async def _run(self) -> None:
         clock = Clock.from_reading(self._shard.reading)
         play = Play(self._shard.plan, Live(clock))
-        report = Report(self._shard, play, self._send)
+        report = ShardReport(self._shard, play, self._send)
         with self._lock:
             self._play, self._loop = play, asyncio.get_running_loop()
             for name, args in self._pending:

@@ -22,7 +22,7 @@ class Browser:
 
         self._runtime = runtime
         self._hosts: frozenset[str] = frozenset()
-        self._browser = fleet.Browser(connections, lambda host: host in self._hosts)
+        self._browser = fleet.AsyncBrowser(connections, lambda host: host in self._hosts)
 
     @property
     def page(self) -> httpx.Response:

@@ -14,7 +14,7 @@ from labkit.control.journal import Entry
 from labkit.control.providers import InboxEntry
 from labkit.control.solutions import LogLine
 from labkit.core.extras import needs
-from labkit.fleet.plan import Failure, Row
+from labkit.fleet.plan import Failure, RequestRow
 
 if TYPE_CHECKING:
     import pandas
@@ -111,12 +111,12 @@ def messages_frame(messages: Iterable[MessageInfo]) -> pandas.DataFrame:
     return frame
 
 
-def requests_frame(rows: Iterable[Row]) -> pandas.DataFrame:
+def requests_frame(rows: Iterable[RequestRow]) -> pandas.DataFrame:
     """Return a DataFrame of a run's requests; `time` is a UTC timestamp."""
     with needs("tables"):
         import pandas
 
-    frame = pandas.DataFrame(list(rows), columns=list(Row._fields))
+    frame = pandas.DataFrame(list(rows), columns=list(RequestRow._fields))
     frame["time"] = moments(frame["time"])
     return frame.astype({"status": "Int64", "identity": "str", "action": "str", "error": "str"})
 

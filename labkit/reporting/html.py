@@ -113,7 +113,7 @@ def _exporter() -> HTMLExporter:
     from nbconvert import HTMLExporter
     from nbconvert.filters import Highlight2HTML
 
-    class Pages(HTMLExporter):
+    class NotebookPages(HTMLExporter):
         """Exporter without nbconvert's second pass over each page, which only adds marks that this template lacks."""
 
         def from_notebook_node(self, nb: NotebookNode, resources: Any = None, **options: Any) -> Any:
@@ -121,7 +121,7 @@ def _exporter() -> HTMLExporter:
             return super(HTMLExporter, self).from_notebook_node(nb, resources, **options)
 
     # nbconvert's own templates load external scripts; with these paths it cannot find them.
-    return Pages(template_paths=[str(TEMPLATES)], template_file="notebook.html.j2")  # type: ignore[no-untyped-call]
+    return NotebookPages(template_paths=[str(TEMPLATES)], template_file="notebook.html.j2")  # type: ignore[no-untyped-call]
 
 
 def _pygments() -> str:

@@ -59,7 +59,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class MatrixPart:
     """A part of the requirements, such as `DEV-ALIAS`. about: its subject."""
 
     name: str
@@ -86,11 +86,11 @@ def rows(coverage: Coverage, verdicts: Iterable[Verdict]) -> list[Row]:
     ]
 
 
-def parts(rows: Iterable[Row], coverage: Coverage) -> list[Part]:
+def parts(rows: Iterable[Row], coverage: Coverage) -> list[MatrixPart]:
     """Return the rows grouped by part."""
     about = coverage.catalogue.parts
     grouped = groupby(rows, lambda row: row.covered.requirement.part)
-    return [Part(name, about.get(name, ""), tuple(members)) for name, members in grouped]
+    return [MatrixPart(name, about.get(name, ""), tuple(members)) for name, members in grouped]
 
 
 def counts(rows: Iterable[Row]) -> dict[str, int]:

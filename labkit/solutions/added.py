@@ -11,12 +11,12 @@ from labkit.core.errors import SettingsError
 from labkit.services.calls import Services
 from labkit.solutions import events
 from labkit.solutions.functions import FunctionHandler
-from labkit.solutions.handlers import Handler, Run
+from labkit.solutions.handlers import Handler, HandlerRun
 from labkit.solutions.origins import CELL, Origin, check_replacement
 from labkit.solutions.registrations import Registrations
 from labkit.solutions.routes import Route, Routes
 from labkit.solutions.scripted import Scripts
-from labkit.solutions.scripts import JSON, Script
+from labkit.solutions.scripts import JSON, ScriptSource
 from labkit.solutions.workers import Workers
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -90,7 +90,7 @@ class AddedHandlers:
             handler = self._function(function, ROUTE_NAMES)
             origin = Origin(function=function)
         else:
-            script = Script(f"{method} {path}", 1, lua or "")
+            script = ScriptSource(f"{method} {path}", 1, lua or "")
             handler = self._scripts.endpoint(script, method)
             origin = Origin(script=script)
         route = Route(method, path, handler, content_type, origin=origin)
@@ -150,7 +150,9 @@ class AddedHandlers:
             handler = self._function(function, offered, any_name=self._has_variable_names(service, event))
             self._handlers.register(service, event, handler, names, Origin(function=function), replace)
         else:
-            self._handle_with(service, event, Script(f"{service}_{event}", 1, lua or ""), replace=replace)
+            self._handle_with(
+                service, event, ScriptSource(f"{service}_{event}", 1, lua or ""), replace=replace
+            )
         add: Callable[..., object] = AddedHandlers.on
         given = {"service": service, "event": event, "function": function, "lua": lua}
         self._add(events.key(service, event), partial(add, **given), replace)
@@ -165,7 +167,7 @@ class AddedHandlers:
             add(self, replace=key in other._replacing)
 
     def _handle_with(
-        self, service: str, event: str, script: Script, place: str = CELL, *, replace: bool = False
+        self, service: str, event: str, script: ScriptSource, place: str = CELL, *, replace: bool = False
     ) -> None:
         names = events.arguments(self._context.events, service, event)
         self._handlers.register(service, event, script, names, Origin(script=script, place=place), replace)
@@ -195,5 +197,5 @@ class AddedHandlers:
             log=self._log,
         )
 
-    def _log(self, run: Run, level: str, text: str) -> None:
+    def _log(self, run: HandlerRun, level: str, text: str) -> None:
         self._context.journal.record("log", self.id, text, cause=run.cause, detail={"level": level})

@@ -8,7 +8,7 @@ from typing import Any
 
 from labkit.core.directory import Directory
 from labkit.core.events import Event, Handler, HandlerOutcome
-from labkit.solutions.solution import Solution
+from labkit.solutions.solution import PlatformSolution
 
 Watcher = Callable[[Event, Any, HandlerOutcome], object]
 
@@ -16,7 +16,7 @@ Watcher = Callable[[Event, Any, HandlerOutcome], object]
 class Delivery:
     """Lookup of the handlers of an event, in its addressed solution or in all solutions linked to its product."""
 
-    def __init__(self, solutions: Directory[Solution]) -> None:
+    def __init__(self, solutions: Directory[PlatformSolution]) -> None:
         self.solutions = solutions
         self._watchers: dict[str, Watcher] = {}
 
@@ -43,7 +43,7 @@ class Delivery:
                 found.append((solution.id, handle))
         return found
 
-    def concerned(self, event: Event) -> Iterable[Solution]:
+    def concerned(self, event: Event) -> Iterable[PlatformSolution]:
         """Return the solution that an event is addressed to, or all solutions linked to its product."""
         if event.solution is not None:
             return (self.solutions.get(event.solution),)

@@ -20,7 +20,7 @@ from labkit.solutions import scripts
 from labkit.solutions.boundary import Boundary
 from labkit.solutions.cors import Cors
 from labkit.solutions.project import Project, Section, Solutionfile
-from labkit.solutions.scripts import EndpointScript, EventScript, Script
+from labkit.solutions.scripts import EndpointScript, EventScript, ScriptSource
 
 
 class Asset(NamedTuple):
@@ -49,11 +49,11 @@ class SolutionFolder:
 
     endpoints: list[EndpointScript] = field(default_factory=list)
     events: list[EventScript] = field(default_factory=list)
-    modules: dict[str, Script] = field(default_factory=dict)
+    modules: dict[str, ScriptSource] = field(default_factory=dict)
     configuration: dict[str, dict[str, Any]] = field(default_factory=dict)
     assets: dict[str, Asset] = field(default_factory=dict)
     cors: Cors = field(default_factory=Cors)
-    init_scripts: list[Script] = field(default_factory=list)
+    init_scripts: list[ScriptSource] = field(default_factory=list)
     hooks: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
@@ -220,7 +220,7 @@ def _assets(root: Boundary, base: Path, files: Iterable[Path], default_page: str
     return {**found, "/": page} if page else found
 
 
-def _add_module(modules: dict[str, Script], name: str, script: Script) -> None:
+def _add_module(modules: dict[str, ScriptSource], name: str, script: ScriptSource) -> None:
     if name in modules:
         raise SettingsError(f"{script.file}: module {name!r} is in {modules[name].file} too")
     modules[name] = script
@@ -244,5 +244,5 @@ def _text(root: Boundary, file: Path) -> str:
         raise SettingsError(f"{root.name(file)}: cannot be read: {reason}") from None
 
 
-def _script(root: Boundary, file: Path) -> Script:
-    return Script(root.name(file), 1, _text(root, file))
+def _script(root: Boundary, file: Path) -> ScriptSource:
+    return ScriptSource(root.name(file), 1, _text(root, file))

@@ -13,7 +13,7 @@ from labkit.core.errors import LabError
 from labkit.core.turns import Turns
 from labkit.services.calls import Services
 from labkit.solutions import proxy
-from labkit.solutions.handlers import Log, Run
+from labkit.solutions.handlers import HandlerRun, Log
 from labkit.solutions.workers import Workers
 
 VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -66,7 +66,7 @@ class FunctionHandler:
         workers: Workers,
         turns: Turns,
         now: Callable[[], float],
-        log: Callable[[Run, str, str], None],
+        log: Callable[[HandlerRun, str, str], None],
     ) -> None:
         self._function = function
         self._parameters, other = _parameters(function, (*names, *HELPERS), any_name)
@@ -78,7 +78,7 @@ class FunctionHandler:
         self._now = now
         self._log = log
 
-    async def __call__(self, arguments: Mapping[str, Any], run: Run) -> object:
+    async def __call__(self, arguments: Mapping[str, Any], run: HandlerRun) -> object:
         loop = asyncio.get_running_loop()
         if self._async:
             with Branches(self._turns) as branches:
@@ -93,7 +93,11 @@ class FunctionHandler:
         return await self._workers.run(self._bound(arguments, run, make, log))
 
     def _bound(
-        self, arguments: Mapping[str, Any], run: Run, make: Callable[[Callable[[], Any]], Any], log: Log
+        self,
+        arguments: Mapping[str, Any],
+        run: HandlerRun,
+        make: Callable[[Callable[[], Any]], Any],
+        log: Log,
     ) -> Callable[[], Any]:
         """Return the function bound to its arguments. make: runs the coroutine of a service call."""
 
@@ -102,7 +106,7 @@ class FunctionHandler:
 
         offered = {
             **arguments,
-            "services": proxy.Services(partial(self._services.operations, run), call),
+            "services": proxy.ServicesProxy(partial(self._services.operations, run), call),
             "context": run.context,
             "log": Logger(log),
             "now": self._now,

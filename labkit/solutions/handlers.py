@@ -16,7 +16,7 @@ Log = Callable[[str, str], None]  # level and text
 
 
 @dataclass(slots=True, kw_only=True)  # not frozen, which would make creating it several times slower
-class Run(Caller):
+class HandlerRun(Caller):
     """Run of a handler, the caller of its service calls.
 
     solution: its id; cause: sequence number of the run's journal record; context: the `context` of scripts; measures:
@@ -30,7 +30,7 @@ class Run(Caller):
 class Handler(Protocol):
     """Function that answers a request or handles an event."""
 
-    async def __call__(self, arguments: Mapping[str, Any], run: Run) -> object:
+    async def __call__(self, arguments: Mapping[str, Any], run: HandlerRun) -> object:
         """Run with arguments by name and return plain data. Raises the handler's exceptions."""
         ...
 

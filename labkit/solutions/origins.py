@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from labkit.core.errors import SettingsError
-from labkit.solutions.scripts import Script
+from labkit.solutions.scripts import ScriptSource
 
 LAMBDA = "<lambda>"
 CELL = "a cell"
@@ -16,7 +16,7 @@ CELL = "a cell"
 class Origin(NamedTuple):
     """Script or function of a handler. place: the file and line of a script, or `a cell`."""
 
-    script: Script | None = None
+    script: ScriptSource | None = None
     function: Callable[..., Any] | None = None
     place: str = CELL
 

@@ -57,7 +57,7 @@ class Modules(Section):
     location: str = "modules"
 
 
-class Services(Section):
+class ServicesSection(Section):
     """Section of event handlers and service configuration."""
 
     location: str = "services"
@@ -90,7 +90,7 @@ class Project(BaseModel):
         None, validation_alias=AliasChoices("endpoints", "routes")
     )
     modules: Annotated[Modules | None, BeforeValidator(_section)] = None
-    services: Annotated[Services | None, BeforeValidator(_section)] = None
+    services: Annotated[ServicesSection | None, BeforeValidator(_section)] = None
     init_script: str | None = None
     # Valid keys without an effect here: options of publishing, a schema of variables, a product's resources.
     options: Any = None
@@ -131,7 +131,7 @@ def find(boundary: Boundary, warnings: list[str]) -> Project | Solutionfile:
         assets=_present(folder, Assets(), "files"),
         endpoints=_endpoints(folder),
         modules=Modules(),
-        services=_present(folder, Services(), "eventhandlers", "event_handler"),
+        services=_present(folder, ServicesSection(), "eventhandlers", "event_handler"),
     )
 
 

@@ -13,7 +13,7 @@ Operations = Callable[[], Mapping[str, Mapping[str, Operation]]]
 Call = Callable[[str, str, object], Any]
 
 
-class Services:
+class ServicesProxy:
     """Namespace of the services that a solution may call, each as an attribute.
 
     operations: returns the existing operations by service and name; call: calls an operation, given service, operation
@@ -25,10 +25,10 @@ class Services:
         self._operations = operations
         self._call = call
 
-    def __getattr__(self, name: str) -> Service:
+    def __getattr__(self, name: str) -> ServiceProxy:
         if not name[:1].isupper():  # Python and notebooks probe objects for lower-case attributes
             raise AttributeError(unknown("service", name, self._operations()))
-        return Service(name, self._operations, self._call)
+        return ServiceProxy(name, self._operations, self._call)
 
     def __dir__(self) -> list[str]:
         return list(self._operations())
@@ -37,7 +37,7 @@ class Services:
         return f"<services {', '.join(self._operations())}>"
 
 
-class Service:
+class ServiceProxy:
     """Service with its operations as methods, which accept keyword arguments or one mapping."""
 
     def __init__(self, name: str, operations: Operations, call: Call) -> None:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from labkit.solutions import events
 from labkit.solutions.handlers import Handler
 from labkit.solutions.origins import INSTALLED, Origin, check_replacement
-from labkit.solutions.scripts import Script
+from labkit.solutions.scripts import ScriptSource
 
 Names = tuple[str, ...]
-Compile = Callable[[str, str, Script, Names], Handler]
+Compile = Callable[[str, str, ScriptSource, Names], Handler]
 
 
 @dataclass(slots=True)
@@ -26,7 +26,7 @@ class Registration:
     service: str  # in its original letter case
     handler: Handler
     names: Names
-    script: Script | None = None
+    script: ScriptSource | None = None
     origin: Origin = INSTALLED
     bound: dict[Names, Handler] = field(default_factory=dict)
 
@@ -52,7 +52,7 @@ class Registrations:
         self,
         service: str,
         event: str,
-        handler: Script | Handler,
+        handler: ScriptSource | Handler,
         names: Names,
         origin: Origin,
         replace: bool = False,
@@ -73,7 +73,7 @@ class Registrations:
         present.service, present.handler, present.names = service, new.handler, names
         present.script, present.bound, present.origin = new.script, {}, origin
 
-    def install(self, service: str, scripts: Mapping[str, Script], names: Mapping[str, Names]) -> None:
+    def install(self, service: str, scripts: Mapping[str, ScriptSource], names: Mapping[str, Names]) -> None:
         """Install default scripts for a service's events, in place of those installed before.
 
         A registered handler takes precedence. scripts, names: by event. Raises SettingsError, and changes nothing, if a
@@ -125,9 +125,13 @@ class Registrations:
             registration.bound[names] = compiled
         return registration.bound[names]
 
-    def _create(self, service: str, event: str, handler: Script | Handler, names: Names) -> Registration:
-        script = handler if isinstance(handler, Script) else None
+    def _create(
+        self, service: str, event: str, handler: ScriptSource | Handler, names: Names
+    ) -> Registration:
+        script = handler if isinstance(handler, ScriptSource) else None
         compiled = (
-            handler if not isinstance(handler, Script) else self._compile(service, event, handler, names)
+            handler
+            if not isinstance(handler, ScriptSource)
+            else self._compile(service, event, handler, names)
         )
         return Registration(events.key(service, event), service, compiled, names, script)

@@ -10,11 +10,11 @@ from typing import Any
 
 from labkit.core.errors import SettingsError
 from labkit.services.calls import Services
-from labkit.solutions.handlers import Handler, Run
+from labkit.solutions.handlers import Handler, HandlerRun
 from labkit.solutions.lua import LuaFunction, LuaHost, LuaLimits, LuaSyntaxError
 from labkit.solutions.request import Request
 from labkit.solutions.response import Response
-from labkit.solutions.scripts import WEBSOCKET, Script
+from labkit.solutions.scripts import WEBSOCKET, ScriptSource
 
 ROUTE = ("request", "response", "context")
 SOCKET = ("websocketInfo", "context")
@@ -29,10 +29,10 @@ class Scripts:
 
     def __init__(
         self,
-        modules: Mapping[str, Script],
+        modules: Mapping[str, ScriptSource],
         *,
         services: Services,
-        log: Callable[[Run, str, str], None],
+        log: Callable[[HandlerRun, str, str], None],
         now: Callable[[], float],
         environment: Mapping[str, str],
         seed: int | None,
@@ -66,13 +66,13 @@ class Scripts:
         except LuaSyntaxError as error:
             raise SettingsError(str(error)) from None
 
-    def endpoint(self, script: Script, method: str) -> Handler:
+    def endpoint(self, script: ScriptSource, method: str) -> Handler:
         """Compile a route's script, which gets request, response, context. Raises SettingsError with file and line."""
         if method == WEBSOCKET:
             return ScriptHandler(self._host, self.load("websocket", script, SOCKET), SOCKET)
         return RouteHandler(self._host, self.load("endpoint", script, ROUTE, readback=("response",)))
 
-    def event(self, service: str, event: str, script: Script, names: Sequence[str]) -> Handler:
+    def event(self, service: str, event: str, script: ScriptSource, names: Sequence[str]) -> Handler:
         """Compile an event's script, published as the global function handle_<service>_<event>.
 
         It gets the event and context; names: of the event in the script.
@@ -87,7 +87,7 @@ class Scripts:
         )
         return ScriptHandler(self._host, function, (name, "context"))
 
-    def plain(self, script: Script) -> Handler:
+    def plain(self, script: ScriptSource) -> Handler:
         """Compile a script that gets only context."""
         return ScriptHandler(self._host, self.load("script", script, ("context",)), ("context",))
 
@@ -117,7 +117,7 @@ class Scripts:
     def load(
         self,
         name: str,
-        script: Script,
+        script: ScriptSource,
         arguments: Sequence[str],
         *,
         readback: Sequence[str] = (),
@@ -148,7 +148,7 @@ class ScriptHandler:
         self._function = function
         self._parameters = parameters
 
-    async def __call__(self, arguments: Mapping[str, Any], run: Run) -> object:
+    async def __call__(self, arguments: Mapping[str, Any], run: HandlerRun) -> object:
         offered = {**arguments, "context": run.context}
         values = map(offered.get, self._parameters)
         result = await self._host.run(self._function, *values, context=run)
@@ -166,7 +166,7 @@ class ModulesHandler:
     def __init__(self, host: LuaHost) -> None:
         self._host = host
 
-    async def __call__(self, arguments: Mapping[str, Any], run: Run) -> None:
+    async def __call__(self, arguments: Mapping[str, Any], run: HandlerRun) -> None:
         await self._host.run(None, context=run)
 
     def close(self) -> None:
@@ -179,7 +179,7 @@ class RouteHandler(ScriptHandler):
     def __init__(self, host: LuaHost, function: LuaFunction) -> None:
         super().__init__(host, function, ROUTE)
 
-    async def __call__(self, arguments: Mapping[str, Any], run: Run) -> object:
+    async def __call__(self, arguments: Mapping[str, Any], run: HandlerRun) -> object:
         request: Request = arguments["request"]
         response: Response = arguments["response"]
         given = (request.table(), {"code": response.code, "headers": {}}, run.context)

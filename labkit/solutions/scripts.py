@@ -20,7 +20,7 @@ TAG = re.compile(r"\s*--#(?P<name>SECURITY|RATELIMIT|TAGS|SUMMARY|DESCRIPTION)\b
 
 
 @dataclass(frozen=True, slots=True)
-class Script:
+class ScriptSource:
     """Lua script. file, line: where it begins (line 1 is the first); source: its text."""
 
     file: str
@@ -54,7 +54,7 @@ class EndpointScript:
     method: str
     path: str
     content_type: str
-    script: Script
+    script: ScriptSource
     tags: Tags = field(default_factory=Tags)
 
 
@@ -64,7 +64,7 @@ class EventScript:
 
     service: str
     event: str
-    script: Script
+    script: ScriptSource
 
 
 def endpoints(file: str, text: str) -> list[EndpointScript]:
@@ -97,7 +97,7 @@ def events(file: str, text: str, named: tuple[str, str | None] | None) -> list[E
     if not parts:
         if named is None or named[1] is None:
             raise SettingsError(f"{file}: names no event: expected --#EVENT or <service>_<event>.lua")
-        return [EventScript(named[0], named[1], Script(file, 1, text))]
+        return [EventScript(named[0], named[1], ScriptSource(file, 1, text))]
     found = []
     for header, script in parts:
         words = header["words"].split()
@@ -109,18 +109,18 @@ def events(file: str, text: str, named: tuple[str, str | None] | None) -> list[E
     return found
 
 
-def _split(mark: re.Pattern[str], file: str, text: str) -> list[tuple[re.Match[str], Script]]:
+def _split(mark: re.Pattern[str], file: str, text: str) -> list[tuple[re.Match[str], ScriptSource]]:
     """Return the headers with their scripts, which extend from the header's line to the next header."""
     lines = text.replace("\r\n", "\n").split("\n")
     starts = [(number, match) for number, line in enumerate(lines) if (match := mark.search(line))]
     bounds = [*(number for number, _ in starts), len(lines)]
     return [
-        (match, Script(file, number + 1, "\n".join(lines[number:end])))
+        (match, ScriptSource(file, number + 1, "\n".join(lines[number:end])))
         for (number, match), end in zip(starts, bounds[1:], strict=True)
     ]
 
 
-def _tags(script: Script) -> Tags:
+def _tags(script: ScriptSource) -> Tags:
     values: dict[str, str] = {}
     for line in script.source.split("\n")[1:]:
         match = TAG.match(line)

@@ -21,7 +21,7 @@ from labkit.solutions.request import Request
 from labkit.solutions.response import failure
 from labkit.solutions.routes import Match, single_slashes
 from labkit.solutions.scripts import WEBSOCKET
-from labkit.solutions.solution import Solution
+from labkit.solutions.solution import PlatformSolution
 from labkit.solutions.workers import Workers
 
 BODY_LIMIT = 1024 * 1024  # bytes
@@ -36,7 +36,7 @@ class SolutionSite(Site[SiteExchange]):
     body_limit = BODY_LIMIT
     _context: Context
 
-    def __init__(self, solution: Solution, context: Context, workers: Workers) -> None:
+    def __init__(self, solution: PlatformSolution, context: Context, workers: Workers) -> None:
         super().__init__(solution.domain, f"solution {solution.id!r}", solution.id, context)
         self.solution = solution.id
         self._solution = solution

@@ -19,14 +19,14 @@ from labkit.solutions import events
 from labkit.solutions.added import AddedHandlers
 from labkit.solutions.folder import Asset, SolutionFolder
 from labkit.solutions.functions import FunctionHandler
-from labkit.solutions.handlers import Handler, Run, ScriptTimeError, explain, status_of, trace
+from labkit.solutions.handlers import Handler, HandlerRun, ScriptTimeError, explain, status_of, trace
 from labkit.solutions.origins import Origin
 from labkit.solutions.registrations import Names, Registration
 from labkit.solutions.request import Request
 from labkit.solutions.response import Response, reply
 from labkit.solutions.routes import Route
 from labkit.solutions.scripted import Scripts
-from labkit.solutions.scripts import Script
+from labkit.solutions.scripts import ScriptSource
 from labkit.solutions.workers import Workers
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -34,7 +34,7 @@ F = TypeVar("F", bound=Callable[..., object])
 ROUTE_NAMES = ("request", "response")
 
 
-class Solution(AddedHandlers):
+class PlatformSolution(AddedHandlers):
     """A solution of a lab, with the routes and handlers of its folder.
 
     products: ids of the products whose events it handles; environment: variables for os.getenv of scripts; configured:
@@ -96,7 +96,7 @@ class Solution(AddedHandlers):
 
     # ---- running
 
-    def adopt(self, other: Solution) -> None:
+    def adopt(self, other: PlatformSolution) -> None:
         """Add the routes, handlers and configuration that cells added to another solution. Raises SettingsError."""
         self.adopt_added(other)
         self.configured = other.configured
@@ -107,12 +107,12 @@ class Solution(AddedHandlers):
         They replace the scripts installed before. scripts, names (of the handler's argument): by event. Raises
         SettingsError, and changes nothing, if one does not compile.
         """
-        named = {event: Script(f"{service} {event}", 1, source) for event, source in scripts.items()}
+        named = {event: ScriptSource(f"{service} {event}", 1, source) for event, source in scripts.items()}
         self._handlers.install(service, named, names)
 
     def check_script(self, name: str, source: str) -> None:
         """Raise SettingsError, beginning with the name, if a script does not compile."""
-        self._scripts.plain(Script(name, 1, source)).close()
+        self._scripts.plain(ScriptSource(name, 1, source)).close()
 
     def prepare(self) -> list[tuple[str, Handler]]:
         """Compile the modules and scripts that `initialise` runs, in order. Raises SettingsError if one does not."""
@@ -218,7 +218,7 @@ class Solution(AddedHandlers):
     ) -> object:
         """Run a handler, with a record in the journal. Raises the handler's errors, and ScriptTimeError."""
         record = self._context.journal.open("script", self.id, what, cause=cause)
-        run = Run(self.id, record.sequence, context=context)
+        run = HandlerRun(self.id, record.sequence, context=context)
         detail: dict[str, object] = {}
         started = perf_counter()
         count = self._context.journal.begin_run(record, cause)

@@ -19,7 +19,7 @@ from labkit.solutions.delivery import Delivery
 from labkit.solutions.handlers import Handler, explain
 from labkit.solutions.request import Request
 from labkit.solutions.site import SolutionSite
-from labkit.solutions.solution import Solution
+from labkit.solutions.solution import PlatformSolution
 from labkit.solutions.workers import Workers
 
 T = TypeVar("T")
@@ -33,14 +33,16 @@ class Solutions(Component):
         self._services = services
         self._workers = Workers(while_waiting=context.turns.released)
         self._retiring: dict[
-            asyncio.Task[None], Solution
+            asyncio.Task[None], PlatformSolution
         ] = {}  # replaced solutions with runs that have not ended
-        self._solutions = cast("Directory[Solution]", context.solutions)  # only this component adds to it
+        self._solutions = cast(
+            "Directory[PlatformSolution]", context.solutions
+        )  # only this component adds to it
         context.events.declare(events.EVENTS)
         self.delivery = Delivery(self._solutions)
         context.events.set_receivers(self.delivery.receivers, self._solutions.values())
 
-    async def add(self, settings: SolutionSettings) -> Solution:
+    async def add(self, settings: SolutionSettings) -> PlatformSolution:
         """Add a solution, read its folder if it has one, and run the folder's initial scripts.
 
         Raises SettingsError, and adds nothing, if a product is unknown, the id or the domain is in use, the
@@ -49,9 +51,9 @@ class Solutions(Component):
         [solution] = await self.add_all([settings])
         return solution
 
-    async def add_all(self, settings: Iterable[SolutionSettings]) -> list[Solution]:
+    async def add_all(self, settings: Iterable[SolutionSettings]) -> list[PlatformSolution]:
         """Add several solutions, as `add` does; they may refer to each other in any order."""
-        added: list[Solution] = []
+        added: list[PlatformSolution] = []
         try:
             for each in settings:
                 added += [self._register(each)]
@@ -62,7 +64,7 @@ class Solutions(Component):
             raise
         return added
 
-    def _register(self, settings: SolutionSettings) -> Solution:
+    def _register(self, settings: SolutionSettings) -> PlatformSolution:
         """Create a solution and register it and its site. Raises SettingsError."""
         solution = self._create(settings)
         try:
@@ -77,7 +79,7 @@ class Solutions(Component):
             raise
         return solution
 
-    async def replace(self, settings: SolutionSettings, *, keep: bool = False) -> Solution:
+    async def replace(self, settings: SolutionSettings, *, keep: bool = False) -> PlatformSolution:
         """Replace the solution with the id of the settings; the data in its services stays.
 
         Its folder is read again, and service parameters set by scripts are deleted. keep: take over the routes and
@@ -108,7 +110,7 @@ class Solutions(Component):
         self._context.journal.marks.add("release", f"solution {solution.id}")
         return solution
 
-    async def configure(self, id: str, service: str, parameters: Mapping[str, Any]) -> Solution:
+    async def configure(self, id: str, service: str, parameters: Mapping[str, Any]) -> PlatformSolution:
         """Set parameters of a solution's service that override its folder and settings, also after a reload.
 
         They replace parameters set here before, and those set by scripts. Raises SettingsError, and changes nothing, if
@@ -128,18 +130,18 @@ class Solutions(Component):
         await self._services.set_up(id)
         return solution
 
-    async def _retire(self, solution: Solution) -> None:
+    async def _retire(self, solution: PlatformSolution) -> None:
         """Free the Lua states of a replaced solution after its runs and events have ended."""
         await self._context.activity.idle()
         solution.close()
 
-    def _create(self, settings: SolutionSettings) -> Solution:
+    def _create(self, settings: SolutionSettings) -> PlatformSolution:
         for product in settings.products:
             if product not in self._context.products:
                 raise SettingsError(unknown("product", product, self._context.products.names()))
         folder = folders.read(*settings.path)
         try:
-            return Solution(settings, self._context, self._services, self._workers, folder)
+            return PlatformSolution(settings, self._context, self._services, self._workers, folder)
         except SettingsError as error:
             raise SettingsError(f"{_folders(settings)}: {error}") from None
 
@@ -150,18 +152,18 @@ class Solutions(Component):
         await self._services.forget_script_parameters(id)
         self._unregister(solution)
 
-    def _unregister(self, solution: Solution) -> None:
+    def _unregister(self, solution: PlatformSolution) -> None:
         self._solutions.remove(solution.id)
         self._context.hosts.remove(solution.domain)
         self._context.configuration.pop(solution.id, None)
         self._services.configured(solution.id)
         solution.close()
 
-    def get(self, id: str) -> Solution:
+    def get(self, id: str) -> PlatformSolution:
         """Return a solution. Raises LabError, listing the existing ids, if there is none of this id."""
         return self._solutions.get(id)
 
-    def __iter__(self) -> Iterator[Solution]:
+    def __iter__(self) -> Iterator[PlatformSolution]:
         return iter(self._solutions)
 
     async def stop(self) -> None:
@@ -206,7 +208,7 @@ class Solutions(Component):
         """Configure and set up all solutions again."""
         await self._set_up(list(self))
 
-    async def _set_up(self, solutions: Sequence[Solution]) -> None:
+    async def _set_up(self, solutions: Sequence[PlatformSolution]) -> None:
         """Configure the services of solutions, and run their folders' scripts for the end of set-up.
 
         Raises SettingsError, before any script runs, if a script does not compile or a service refuses a parameter.
@@ -225,11 +227,11 @@ class Solutions(Component):
             for hook in solution.folder.hooks:
                 await self._run_hook(solution, hook)
 
-    def _check(self, solution: Solution) -> None:
+    def _check(self, solution: PlatformSolution) -> None:
         """Raise SettingsError if a service refuses its parameters from folder, settings and cells."""
         _naming_folder(partial(self._services.check, solution, self._layers(solution)), solution)
 
-    async def _drop_invalid_parameters(self, solution: Solution) -> None:
+    async def _drop_invalid_parameters(self, solution: PlatformSolution) -> None:
         """Delete the parameters that scripts set if they are invalid with the present configuration."""
         if by_scripts := self._services.script_parameters(solution.id):
             try:
@@ -238,7 +240,7 @@ class Solutions(Component):
                 solution.warn(f"what scripts set of its services' parameters is forgotten: {error}")
                 await self._services.forget_script_parameters(solution.id)
 
-    def _configure(self, solution: Solution, only: str | None = None) -> None:
+    def _configure(self, solution: PlatformSolution, only: str | None = None) -> None:
         """Set the parameters of a solution's services, or of one of them, from all layers."""
         current = self._context.configuration.setdefault(solution.id, {})
         layers = self._layers(solution, self._services.script_parameters(solution.id))
@@ -248,7 +250,7 @@ class Solutions(Component):
         self._services.configured(solution.id)
 
     def _layers(
-        self, solution: Solution, by_scripts: Mapping[str, Mapping[str, Any]] | None = None
+        self, solution: PlatformSolution, by_scripts: Mapping[str, Mapping[str, Any]] | None = None
     ) -> dict[str, dict[str, Any]]:
         """Return the parameters of a solution's services.
 
@@ -267,7 +269,7 @@ class Solutions(Component):
                 found.setdefault(names.get(service.lower(), service), {}).update(parameters)
         return found
 
-    async def _run_hook(self, solution: Solution, path: str) -> None:
+    async def _run_hook(self, solution: PlatformSolution, path: str) -> None:
         """Run an older folder's GET route once, at the end of set-up, if it exists."""
         route = solution.routes.match("GET", path).route
         if route is None:
@@ -284,7 +286,7 @@ class Solutions(Component):
             solution.warn(f"GET {path} at set-up: {explain(error)}")
 
 
-def _naming_folder(function: Callable[[], T], solution: Solution) -> T:
+def _naming_folder(function: Callable[[], T], solution: PlatformSolution) -> T:
     """Call a function and return its result; a SettingsError gets the solution's folders or id as a prefix."""
     try:
         return function()

@@ -14,7 +14,7 @@ from labkit.core.certificates import KeyPair, client_certificate
 from labkit.core.errors import LabError
 from labkit.edge.certificates import Authority
 from labkit.fleet.channel import NoAnswerError
-from labkit.fleet.connection import REFUSALS, DeviceConnection, Server
+from labkit.fleet.connection import REFUSALS, DeviceConnection, DeviceServer
 from labkit.fleet.flow import LabAddress
 
 HOST = "device.m2.lab.localhost"
@@ -75,7 +75,7 @@ async def served(
 @asynccontextmanager
 async def listening(rig: Rig, folder: Path) -> AsyncIterator[DeviceConnection]:
     async with served(rig, folder) as address:
-        connection = DeviceConnection(Server(address, HOST))
+        connection = DeviceConnection(DeviceServer(address, HOST))
         try:
             yield connection
         finally:
@@ -153,7 +153,7 @@ async def test_a_request_without_a_connection_runs_no_callback_nor_does_the_next
     rig, authority, written = Rig(), Authority.create(), list[str]()
     async with served(rig, tmp_path, authority) as address:
         pass
-    connection = DeviceConnection(Server(address, HOST))
+    connection = DeviceConnection(DeviceServer(address, HOST))
     connection.on_sent = lambda: written.append("first")
     assert await kind_of(connection.request("GET", "/1")) == "refused"
     rig.answers = [OK]
@@ -176,7 +176,7 @@ async def test_another_authority_is_refused(tmp_path: Path) -> None:
     async with listening(rig, tmp_path) as connection:
         address = connection.server.address
         stranger = LabAddress(address.host, address.https_port, Authority.create().ca_pem.decode())
-        assert await kind_of(DeviceConnection(Server(stranger, HOST)).request("GET", "/")) == "refused"
+        assert await kind_of(DeviceConnection(DeviceServer(stranger, HOST)).request("GET", "/")) == "refused"
     assert rig.requests == []
 
 
@@ -248,7 +248,7 @@ async def test_a_session_is_resumed_repeatedly_if_the_server_closes_each_connect
     rig, count = Rig(), REFUSALS + 3
     rig.answers = [OK.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")] * count
     async with served(rig, tmp_path) as address:
-        connection = DeviceConnection(Server(address, HOST, shares_session=True))
+        connection = DeviceConnection(DeviceServer(address, HOST, shares_session=True))
         for _ in range(count):
             await connection.request("GET", "/")
     assert rig.resumed == [False] + [True] * (count - 1)
@@ -259,7 +259,7 @@ async def test_a_session_that_the_server_has_forgotten_is_no_error(tmp_path: Pat
     before, after = Rig(), Rig()
     before.answers, after.answers = [OK], [OK]
     async with served(before, tmp_path, authority) as address:
-        connection = DeviceConnection(Server(address, HOST))
+        connection = DeviceConnection(DeviceServer(address, HOST))
         await connection.request("GET", "/1")
         connection.abort()
     async with served(after, tmp_path, authority, address.https_port):

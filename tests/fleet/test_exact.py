@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from labkit.fleet import transport
-from labkit.fleet.connection import Server
+from labkit.fleet.connection import DeviceServer
 from tests.fleet import story, together
 
 ROOT = Path(__file__).parents[2]
@@ -83,7 +83,7 @@ def test_resumption_of_tls_sessions_does_not_change_the_story(
     first = story.digests(story.story_results(hours=1))
     assert any(resumed)
     resumed.clear()
-    monkeypatch.setattr(Server, "session_after", lambda *_: None)
+    monkeypatch.setattr(DeviceServer, "session_after", lambda *_: None)
     assert story.digests(story.story_results(hours=1)) == first
     assert set(resumed) == {False}
 
@@ -93,13 +93,13 @@ def test_a_story_is_the_same_over_tcp_a_socket_pair_and_in_memory(monkeypatch: p
     in_memory = story.digests(story.story_results(hours=1, transport="memory"))
     assert in_memory.pop("summary") != first["summary"]  # it names the transport
     assert in_memory == {name: digest for name, digest in first.items() if name != "summary"}
-    make = Server.__init__
+    make = DeviceServer.__init__
 
-    def over_tcp(self: Server, *args: Any, connect: object, **others: Any) -> None:
+    def over_tcp(self: DeviceServer, *args: Any, connect: object, **others: Any) -> None:
         assert connect is not None
         make(self, *args, **others)
 
-    monkeypatch.setattr(Server, "__init__", over_tcp)
+    monkeypatch.setattr(DeviceServer, "__init__", over_tcp)
     assert story.digests(story.story_results(hours=1)) == first
 
 

@@ -12,7 +12,7 @@ import pytest
 from labkit import Behaviour, Lab
 from labkit.core.errors import LabError
 from labkit.fleet import transport
-from labkit.fleet.connection import DeviceConnection, Wire
+from labkit.fleet.connection import DeviceChannel, DeviceConnection
 from labkit.fleet.device import VirtualDevice
 from labkit.fleet.fleet_device import FleetDevice
 from labkit.http.connection import Connection
@@ -81,7 +81,7 @@ def test_ended_connections_are_not_kept() -> None:
 
 def test_an_ended_run_keeps_no_device_and_is_freed_with_its_handle() -> None:
     """At once, not by the garbage collector: a large fleet's next run begins before that looks at old objects."""
-    kinds = (FleetDevice, VirtualDevice, DeviceConnection, Wire)
+    kinds = (FleetDevice, VirtualDevice, DeviceConnection, DeviceChannel)
     others = {
         id(each): each for each in _objects(*kinds)
     }  # objects of other tests, kept so that no id is reused

@@ -26,7 +26,7 @@ from labkit.http.request import SiteRequest
 from labkit.services.calls import Services
 from labkit.services.operation import Caller, Service, operation
 from labkit.settings import SolutionSettings
-from labkit.solutions.solution import Solution
+from labkit.solutions.solution import PlatformSolution
 from labkit.solutions.solutions import Solutions
 from tests.context import Entry, make_context, open_database
 
@@ -83,14 +83,16 @@ class SolutionRig:
         return self.context.clock
 
     @property
-    def directory(self) -> Directory[Solution]:
-        return cast("Directory[Solution]", self.context.solutions)
+    def directory(self) -> Directory[PlatformSolution]:
+        return cast("Directory[PlatformSolution]", self.context.solutions)
 
     @property
     def configuration(self) -> Configuration:
         return self.context.configuration
 
-    async def add(self, id: str = "acme", path: Path | Sequence[Path] = (), **settings: Any) -> Solution:
+    async def add(
+        self, id: str = "acme", path: Path | Sequence[Path] = (), **settings: Any
+    ) -> PlatformSolution:
         folders = (path,) if isinstance(path, Path) else tuple(path)
         for product in settings.get("products", ()):
             if product not in self.context.products:
@@ -110,7 +112,7 @@ class SolutionRig:
 
 
 async def handle(
-    solution: Solution, service: str, event: str, argument: Any, **concerns: Any
+    solution: PlatformSolution, service: str, event: str, argument: Any, **concerns: Any
 ) -> HandlerOutcome | None:
     """Run a solution's handler of an event and return its outcome; None if there is no handler."""
     registration = solution.find(service, event, concerns.pop("product", None))

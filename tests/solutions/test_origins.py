@@ -12,7 +12,7 @@ import pytest
 from labkit import Lab
 from labkit.core.errors import SettingsError
 from labkit.solutions.origins import Origin
-from labkit.solutions.scripts import Script
+from labkit.solutions.scripts import ScriptSource
 from tests.cases import cases
 
 
@@ -36,7 +36,7 @@ class Handler:
 
 
 def script(source: str, place: str = "a cell") -> Origin:
-    return Origin(script=Script("f", 1, source), place=place)
+    return Origin(script=ScriptSource("f", 1, source), place=place)
 
 
 def function(function: Callable[..., Any]) -> Origin:

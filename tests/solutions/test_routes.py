@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from labkit.core.errors import SettingsError
-from labkit.solutions.handlers import Run
+from labkit.solutions.handlers import HandlerRun
 from labkit.solutions.routes import Route, Routes
 from tests.cases import cases
 
 
 class Nothing:
-    async def __call__(self, arguments: Mapping[str, Any], run: Run) -> object:
+    async def __call__(self, arguments: Mapping[str, Any], run: HandlerRun) -> object:
         return None
 
     def close(self) -> None: ...

@@ -18,7 +18,7 @@ from labkit.services.interface.service import Interface
 from labkit.services.keystore import Keystore
 from labkit.services.operation import Caller
 from labkit.settings import SolutionSettings
-from labkit.solutions.solution import Solution
+from labkit.solutions.solution import PlatformSolution
 from labkit.solutions.solutions import Solutions
 from tests.context import make_context
 
@@ -38,10 +38,14 @@ class Environment:
     def clock(self) -> Clock:
         return self.context.clock
 
-    async def add(self, id: str, interface: Mapping[str, Any] | None = None, **settings: Any) -> Solution:
+    async def add(
+        self, id: str, interface: Mapping[str, Any] | None = None, **settings: Any
+    ) -> PlatformSolution:
         return await self.solutions.add(solution(id, interface, **settings))
 
-    async def replace(self, id: str, interface: Mapping[str, Any] | None = None, **settings: Any) -> Solution:
+    async def replace(
+        self, id: str, interface: Mapping[str, Any] | None = None, **settings: Any
+    ) -> PlatformSolution:
         return await self.solutions.replace(solution(id, interface, **settings))
 
     async def call(self, solution: str, operation: str, **arguments: Any) -> Any:

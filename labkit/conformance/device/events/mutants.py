@@ -12,7 +12,7 @@ from labkit.device_api.exchange import Exchange
 from labkit.devices.devices import Devices
 from labkit.devices.state import Datapoint, Stored
 from labkit.http.error import HttpError
-from labkit.solutions.solution import Solution
+from labkit.solutions.solution import PlatformSolution
 
 STORED = "labkit.device_api.emitted:stored"
 WRITE = "labkit.device_api.alias:write"
@@ -93,12 +93,12 @@ async def handlers_awaited(original: Any, exchange: Exchange, devices: Devices) 
     return response
 
 
-@mutant("DEV-EVT-10", "labkit.solutions.solution:Solution.handle")
+@mutant("DEV-EVT-10", "labkit.solutions.solution:PlatformSolution.handle")
 def silent_after_failure(original: Any) -> Any:
     """a solution whose handler failed receives no further events"""
     failed: set[str] = set()
 
-    async def broken(self: Solution, *event: Any, **options: Any) -> HandlerOutcome:
+    async def broken(self: PlatformSolution, *event: Any, **options: Any) -> HandlerOutcome:
         outcome = HandlerOutcome(204) if self.id in failed else await original(self, *event, **options)
         if outcome.error is not None:
             failed.add(self.id)

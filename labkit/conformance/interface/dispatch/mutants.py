@@ -10,7 +10,7 @@ from labkit.conformance.mutant import instead, patch
 
 OPERATION = "labkit.services.interface.dispatch:Dispatch.operation"
 PAYLOAD = "labkit.services.interface.published:payload"
-INSTALL = "labkit.solutions.solution:Solution.install"
+INSTALL = "labkit.solutions.solution:PlatformSolution.install"
 
 first_publisher = patch(
     "IFC-CALL-2",

@@ -18,13 +18,13 @@ any_name = patch(
 )
 one_table = patch(
     "SOL-FUN-5",
-    "labkit.solutions.proxy:Service.__getattr__",
+    "labkit.solutions.proxy:ServiceProxy.__getattr__",
     "keyword arguments beside a table are ignored",
     change_result(lambda call: lambda table=None, /, **named: call(table or named)),
 )
 globals_survive = patch(
     "SOL-FUN-3",
-    "labkit.solutions.solution:Solution.crash",
+    "labkit.solutions.solution:PlatformSolution.crash",
     "a restart keeps the globals of scripts",
     always(None),
 )

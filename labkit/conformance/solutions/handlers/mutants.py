@@ -12,7 +12,7 @@ from labkit.core.events import Event, Events, Raised
 from labkit.solutions.events import FALLBACK
 
 ARGUMENTS = "labkit.solutions.events:arguments"
-CONTEXT = "labkit.solutions.solution:Solution.context"
+CONTEXT = "labkit.solutions.solution:PlatformSolution.context"
 EVENTS = "labkit.solutions.scripts:events"
 
 names_of_files = patch(
@@ -60,7 +60,7 @@ modules_by_require = patch(
 )
 no_place = patch(
     "SOL-EVT-6",
-    "labkit.solutions.scripts:Script.where",
+    "labkit.solutions.scripts:ScriptSource.where",
     "the error of an event that is handled twice names no file",
     always("a script"),
 )
@@ -78,7 +78,7 @@ same_service = patch(
 )
 fallback_itself = patch(
     "SOL-EVT-7",
-    "labkit.solutions.solution:Solution.handle",
+    "labkit.solutions.solution:PlatformSolution.handle",
     "the context of the fallback handler names itself instead of the event",
     change_arguments(raised=FALLBACK),
 )

@@ -12,7 +12,7 @@ from labkit.conformance.guide import Guide
 from labkit.conformance.probe import decoded
 from labkit.conformance.target import Target
 from labkit.conformance.verdict import Mismatch
-from labkit.fleet.browser import Browser
+from labkit.fleet.browser import AsyncBrowser
 
 GOOGLE, TWITTER = "google", "twitter"  # OAuth 2 and OAuth 1; both providers log Ann in without a form
 SCOPES = {GOOGLE: ["profile", "email"]}
@@ -39,7 +39,9 @@ async def guide_with_social(target: Target, consumer: str) -> Guide:
     return guide
 
 
-async def open_login(guide: Guide, browser: Browser, consumer: str, *, follow: bool = True) -> httpx.Response:
+async def open_login(
+    guide: Guide, browser: AsyncBrowser, consumer: str, *, follow: bool = True
+) -> httpx.Response:
     """Open the login endpoint."""
     return await browser.request("GET", guide.url(LOGIN[consumer]), follow=follow)
 
