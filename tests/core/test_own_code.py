@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from labkit.core.branches import Branches
 from labkit.core.loops import loop_factory
+from labkit.core.scheduled import ScheduledCallbacks, uncounted
 from tests.core.rig import Platform
 
 Tree: TypeAlias = tuple[str, Any]
@@ -165,6 +166,20 @@ def test_no_step_remains_for_later_turns_of_the_loop_once_the_platform_is_idle(
             return runner.run(played(trees, iter(lambda: 0.0, None), turns))
 
     assert log(0) == log(turns)
+
+
+async def test_callbacks_of_the_platforms_own_code_are_not_counted() -> None:
+    seen: list[str] = []
+    with ScheduledCallbacks(lambda: seen.append("some"), lambda: seen.append("none")):
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert seen == ["some"]
+        with uncounted():
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            assert seen == ["some", "none"]
+        await asyncio.sleep(0)
+    assert seen == ["some", "none", "some"]
 
 
 async def test_the_loops_own_call_soon_is_restored_once_no_function_runs() -> None:
