@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
     from labkit.conformance.check import Check
     from labkit.conformance.fork_server import ForkServer
-    from labkit.conformance.mutant import Mutant, Trial
+    from labkit.conformance.mutant import Mutant
     from labkit.conformance.verdict import Verdict
+    from tests.conformance.trial import Trial
 
 MUTANTS = "test_every_mutant_is_noticed"  # name of the test that has the mutants of a part, or of an area, as parameter
 PROCESSES = 5  # some wait now and then: a mutant that does not answer costs seconds, but no CPU time
@@ -77,8 +78,8 @@ def tested_mutants(session: pytest.Session) -> list[Mutant]:
 
 def trials_of(session: pytest.Session, server: ForkServer) -> list[Trial]:
     """Return the trials of the mutants that the session has tests of."""
-    from labkit.conformance.mutant import Trial
     from tests.conformance.mutation import try_all
+    from tests.conformance.trial import Trial
 
     if not tests_all_mutants(session):
         return list(try_all(tested_mutants(session), server=server))

@@ -17,7 +17,7 @@ from labkit.conformance import runner
 from labkit.conformance.catalogue import load
 from labkit.conformance.check import Check, all_checks
 from labkit.conformance.fork_server import ForkServer, Message
-from labkit.conformance.mutant import NOTICED, Mutant, Patch, Row, Trial, all_patches, judge
+from labkit.conformance.mutant import Mutant, Patch, Row, all_patches
 from labkit.conformance.rows import all_mutants
 from labkit.conformance.runner import Play
 from labkit.conformance.target import LAB_YAML, Target
@@ -26,6 +26,7 @@ from labkit.lab.lab import Lab
 from labkit.settings import load as read_settings
 from tests.conformance import warm
 from tests.conformance.mutation_jobs import Job, planned
+from tests.conformance.trial import NOTICED, Trial, judge
 from tests.conformance.warm import SEED, Warm
 
 PATIENCE = 120.0  # seconds of real time for one process

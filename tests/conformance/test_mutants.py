@@ -16,7 +16,7 @@ from labkit.conformance import breaking
 from labkit.conformance.check import all_checks
 from labkit.conformance.device.write import mutants as write_mutants
 from labkit.conformance.fork_server import Ended, ForkServer, Message
-from labkit.conformance.mutant import SMOKE, Mutant, Patch, Row, Trial, all_patches, judge, mutant
+from labkit.conformance.mutant import SMOKE, Mutant, Patch, Row, all_patches, mutant
 from labkit.conformance.rows import all_mutants
 from labkit.conformance.target import Target, open_target
 from labkit.conformance.verdict import Outcome, Verdict
@@ -24,6 +24,7 @@ from labkit.device_api import api, wire
 from labkit.reporting.verdicts import read_verdicts
 from tests.conformance import mutation, warm
 from tests.conformance.mutation import attempt, run_shared, try_all
+from tests.conformance.trial import Trial, judge
 from tests.played import all_played, trials_of
 
 MUTANTS = all_mutants()

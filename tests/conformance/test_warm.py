@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from labkit import Lab
-from labkit.conformance.mutant import Patch, Trial, mutant
+from labkit.conformance.mutant import Patch, mutant
 from labkit.conformance.target import Target
 from tests.conformance import mutation, warm
+from tests.conformance.trial import Trial
 from tests.conformance.warm import SEED, Warm, warmed
 
 
