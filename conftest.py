@@ -8,15 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from labkit.conformance.fork_server import AVAILABLE, ForkServer
 from labkit.reporting import provisioner
-from labkit.reporting.kernel_server import AVAILABLE, KernelServer
+from labkit.reporting.preload import PRELOAD
 from tests import played
 
 LONG = {"tests", "bench", "fleet", "lab", "reporting", "widgets"}  # folders of long tests
 TOGETHER = 20  # short tests of one file that stay on one worker
 CHECKS = "test_a_local_lab_passes"  # name of the test that has each check as parameter
 NO_VERDICTS = 'verdicts_file = ""'  # default of a notebook's parameter with the path of verdicts
-SERVER = pytest.StashKey[KernelServer]()
+SERVER = pytest.StashKey[ForkServer]()
 pytest_plugins = ["tests.guard"]
 
 
@@ -30,7 +31,7 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     provisioner.register()
     if not hasattr(config, "workerinput"):  # xdist's workers find what their parent has started
-        server = config.stash[SERVER] = KernelServer()
+        server = config.stash[SERVER] = ForkServer(PRELOAD)
         os.environ[provisioner.ADDRESS] = server.address
         os.environ["JUPYTER_DEFAULT_PROVISIONER_NAME"] = provisioner.NAME
 

@@ -23,6 +23,6 @@ user/oauth/attacks/         attacks on the OAuth provider as data, for checks, t
 
 mutant          the class of mutants, and how to declare those in code; `rows` reads the others; tests run them
 breaking        building blocks of mutants in code
-fork_server     starts processes that are ready at once, for the areas of a report (`processes`), from a process that
-                `preload` has prepared
+fork_server     starts processes that are ready at once, for the areas of a report (`processes`) and the kernels of its
+                notebooks, from a process that has imported and prepared a module (`fork_loop`), such as `preload`
 """

@@ -7,7 +7,8 @@ that breaks, blocks or kills something affects only its own process.
         for event in server.run("labkit.conformance.processes:play_job", jobs, within=60):
             ...  # Message(job, message) for each message of a call, Ended(job, error) when its process has ended
 
-The server has one thread, and no lab or loop while it forks: neither survives a fork. It needs a system with `fork`.
+The server listens at a socket in a folder that only its user can read (fork_loop.py), so other processes can have it
+fork too: `start(server.address, …)`.
 """
 
 from __future__ import annotations
@@ -16,24 +17,25 @@ import json
 import os
 import selectors
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from importlib import import_module
-from tempfile import TemporaryFile
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory, TemporaryFile
 from types import TracebackType
 from typing import IO, Any, Generic, Self, TypeVar
 
+from labkit.conformance.fork_loop import kill_session
 from labkit.core.errors import LabkitError
-from labkit.core.memory import serve_for_long
 
 A = TypeVar("A")
-Tell = Callable[[Any], None]
-Function = Callable[[Any, Tell], None]
+AVAILABLE = hasattr(os, "fork") and hasattr(socket, "send_fds")
+PATIENCE = 60.0  # seconds of real time in which the server has to answer
 PIECE = 64 * 1024
 
 
@@ -59,21 +61,30 @@ class ServerError(LabkitError):
 
 
 class ForkServer:
-    """A server process. preload: a module that it imports; its function `prepare`, if it has one, is called once.
-
-    Raises ServerError, with the last line of the output, if the server ends too early.
-    """
+    """A server process. preload: a module that it imports; its function `prepare`, if it has one, is called once."""
 
     def __init__(self, preload: str) -> None:
+        self._folder = TemporaryDirectory(prefix="labkit-", ignore_cleanup_errors=True)
         self._log = TemporaryFile("w+")  # noqa: SIM115 - closed in `close`
+        self.address = str(Path(self._folder.name) / "server")
         self._process = subprocess.Popen(
-            [sys.executable, "-m", __name__, preload],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+            [sys.executable, "-m", "labkit.conformance.fork_loop", preload, self.address],
+            stdin=subprocess.PIPE,  # its end is the server's
+            stdout=subprocess.PIPE,  # whose end says that it is ready
             stderr=self._log,
-            text=True,
+            start_new_session=True,  # an interrupt at the terminal is not for it
         )
-        self._count = 0
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it can be asked; False while it still imports, and where it could not."""
+        return is_ready(self.address)
+
+    def wait(self) -> bool:
+        """Wait until it is ready or has ended, and return whether it is ready."""
+        assert self._process.stdout is not None
+        self._process.stdout.read()
+        return self.is_ready
 
     def run(
         self,
@@ -88,36 +99,40 @@ class ForkServer:
 
         function: `package.module:name`, called with the argument and a function that sends a message. Arguments and
         messages are plain data, as JSON has it. processes: number of concurrent ones; within: seconds of real time
-        after which a process is killed, None for no limit; silence: the same since its last message. A caller that
-        stops iterating has to close the server.
+        after which a process is killed, None for no limit; silence: the same since its last message. The processes of
+        a caller that stops iterating are killed. Raises ServerError, with the last line of the output, if the server
+        ended too early.
         """
+        if not self.wait():
+            raise self._died()
         waiting = deque(arguments)
-        running: dict[int, A] = {}
-        while waiting or running:
-            while waiting and len(running) < processes:
-                self._count += 1
-                running[self._count] = argument = waiting.popleft()
-                limits = {"within": within, "silence": silence}
-                self._send({"id": self._count, "function": function, "argument": argument, **limits})
-            event = self._receive()
-            argument = running[event["id"]]
-            if "message" in event:
-                yield Message(argument, event["message"])
-            else:
-                del running[event["id"]]
-                yield Ended(argument, event["error"], event["printed"])
+        with selectors.DefaultSelector() as selector:
+            calls: set[_Call[A]] = set()
+            try:
+                while waiting or calls:
+                    while waiting and len(calls) < processes:
+                        try:
+                            calls.add(_Call(self.address, function, waiting.popleft(), selector))
+                        except OSError:
+                            raise self._died() from None
+                    yield from _events(calls, selector, within, silence)
+            except ConnectionError:
+                raise self._died() from None
+            finally:
+                for each in calls:
+                    each.close()
 
     def close(self) -> None:
-        """End the server and all calls under way."""
+        """End the server, and kill all processes that it has forked and that still run."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        if not self._count:  # without any call, it can be killed before it reaches its loop
-            self._process.kill()
-        with suppress(BrokenPipeError):  # it has ended already
-            self._process.stdin.close()
+        self._process.stdin.close()
         self._process.stdout.close()
+        if not self.is_ready:
+            self._process.kill()
         self._process.wait()
         self._log.close()
+        self._folder.cleanup()
 
     def __enter__(self) -> Self:
         return self
@@ -127,22 +142,6 @@ class ForkServer:
     ) -> None:
         self.close()
 
-    def _send(self, call: dict[str, Any]) -> None:
-        assert self._process.stdin is not None
-        try:
-            self._process.stdin.write(json.dumps(call) + "\n")
-            self._process.stdin.flush()
-        except BrokenPipeError:
-            raise self._died() from None
-
-    def _receive(self) -> dict[str, Any]:
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line:
-            raise self._died()
-        event: dict[str, Any] = json.loads(line)
-        return event
-
     def _died(self) -> ServerError:
         code = self._process.wait()
         self._log.seek(0)
@@ -150,163 +149,207 @@ class ForkServer:
         return ServerError(f"the fork server ended ({_ending(code)}): {last}")
 
 
-# ---- in the server
+class ForkedProcess:
+    """A forked process, with the interface of `subprocess.Popen`. connection: the server's, which ends with it."""
 
+    stdin = stdout = stderr = None
 
-@dataclass(slots=True)
-class _Call:
-    """A call under way: its process, the pipe of its messages, its output and its time limits."""
-
-    id: int
-    pid: int
-    pipe: int
-    printed: IO[bytes]
-    within: float | None
-    silence: float | None
-    began: float = field(default_factory=time.monotonic)
-    heard: float = field(default_factory=time.monotonic)
-    late: str = ""  # the reason why it was killed
-    buffer: bytes = b""
+    def __init__(self, connection: socket.socket) -> None:
+        self.connection = connection
+        self._buffer = b""
+        self._pid: int | None = None
+        self.returncode: int | None = None
 
     @property
-    def remaining(self) -> float | None:
-        """Seconds until it is killed; None without a limit, or if it was killed."""
-        ends = [
-            since + limit for since, limit in ((self.began, self.within), (self.heard, self.silence)) if limit
-        ]
-        return min(ends) - time.monotonic() if ends and not self.late else None
+    def pid(self) -> int:
+        """Process id, once the server has forked. Raises OSError where it does not."""
+        if self._pid is None:
+            self._pid = int(self._line(PATIENCE))
+        return self._pid
+
+    def poll(self) -> int | None:
+        """Return the exit code, None while the process runs."""
+        return self._ended(0.0)
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for the end and return the exit code. Raises subprocess.TimeoutExpired after `timeout` seconds."""
+        code = self._ended(timeout)
+        if code is None:
+            raise subprocess.TimeoutExpired(f"process {self.pid}", timeout or 0.0)
+        return code
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal, unless the process has ended."""
+        if self.poll() is None:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """Kill the process, unless it has ended."""
+        self.send_signal(signal.SIGKILL)
+
+    def terminate(self) -> None:
+        """Ask the process to end."""
+        self.send_signal(signal.SIGTERM)
+
+    def close(self) -> None:
+        """Stop waiting; the process is killed if it still runs."""
+        with suppress(OSError):  # it was never forked
+            self.poll()  # kills it where there is no server any more, which else does so
+        self.connection.close()
+
+    def _ended(self, timeout: float | None) -> int | None:
+        if self.returncode is None:
+            _ = self.pid
+            try:
+                self.returncode = int(self._line(timeout))
+            except (BlockingIOError, TimeoutError):
+                return None
+            except ConnectionError:  # the server was killed
+                kill_session(self.pid)
+                self.returncode = -signal.SIGKILL
+            self.connection.close()
+        return self.returncode
+
+    def _line(self, timeout: float | None) -> str:
+        self.connection.settimeout(timeout)
+        while b"\n" not in self._buffer:
+            data = self.connection.recv(64)
+            if not data:
+                raise ConnectionError("the fork server ended")
+            self._buffer += data
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        return line.decode()
 
 
-def serve(preload: str) -> None:
-    """Import and prepare, then fork for each line of standard input until its end; then kill all remaining calls."""
-    answers = os.dup(1)
-    os.dup2(2, 1)  # printed output must not mix with the answers
-    module = import_module(preload)
-    if prepare := getattr(module, "prepare", None):
-        prepare()
-    sys.stdout.flush()  # else each process would print this one's buffered output again
-    sys.stderr.flush()
-    serve_for_long()  # else each process would copy all objects when it collects garbage, and collect often
-    selector = selectors.DefaultSelector()
-    selector.register(0, selectors.EVENT_READ)
-    calls: dict[int, _Call] = {}
-    buffer = b""
+def is_ready(address: str) -> bool:
+    """Return whether a server at this address can be asked."""
+    return Path(address).exists()
+
+
+def start(
+    address: str,
+    function: str,
+    argument: object,
+    files: Sequence[int],
+    *,
+    environment: Mapping[str, str] | None = None,
+    folder: str | None = None,
+    at_exit: bool = False,
+) -> ForkedProcess:
+    """Have a server fork a process that calls a function, `package.module:name`.
+
+    files: the descriptors 0, 1 and 2 of the process, and one for its messages, if it may send some; environment,
+    folder: instead of the server's; at_exit: whether the process ends as Python does, with its exit handlers. Raises
+    OSError where no server is ready at the address.
+    """
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        while True:
-            soonest = min(
-                (each.remaining for each in calls.values() if each.remaining is not None), default=None
-            )
-            for key, _ in selector.select(None if soonest is None else max(0.0, soonest)):
-                if key.fd:
-                    if not _forward(calls[key.fd], answers):
-                        selector.unregister(key.fd)
-                        _ended(calls.pop(key.fd), answers)
-                    continue
-                data = os.read(0, PIECE)
-                if not data:
-                    return
-                *lines, buffer = (buffer + data).split(b"\n")
-                for line in lines:
-                    call = _begin(json.loads(line), [answers, *calls])
-                    calls[call.pipe] = call
-                    selector.register(call.pipe, selectors.EVENT_READ)
-            for each in calls.values():
-                if each.remaining is not None and each.remaining <= 0:
-                    within = each.within and time.monotonic() - each.began >= each.within
-                    each.late = (
-                        f"after {each.within:g} s" if within else f"after {each.silence:g} s of silence"
-                    )
-                    _kill(each)
-    except BrokenPipeError:  # the client has closed its end
-        return
-    finally:
-        for each in calls.values():
-            _kill(each)
-            os.waitpid(each.pid, 0)
+        connection.settimeout(PATIENCE)
+        connection.connect(address)
+        given = None if environment is None else dict(environment)
+        request = {"function": function, "argument": argument, "environment": given, "folder": folder}
+        line = json.dumps({**request, "at_exit": at_exit}).encode() + b"\n"
+        connection.sendall(line[socket.send_fds(connection, [line], list(files)) :])
+        return ForkedProcess(connection)
+    except BaseException:
+        connection.close()
+        raise
 
 
-def _begin(call: dict[str, Any], inherited: list[int]) -> _Call:
-    reading, writing = os.pipe()
-    printed = TemporaryFile()  # noqa: SIM115 - closed in `_ended`
-    pid = os.fork()
-    if pid == 0:
-        status = 1
+class _Call(Generic[A]):
+    """A call under way: its process, the pipe of its messages and its output."""
+
+    def __init__(self, address: str, function: str, argument: A, selector: selectors.BaseSelector) -> None:
+        self.argument = argument
+        self.reason = ""  # why it was killed
+        self._selector = selector
+        self._printed: IO[bytes] = TemporaryFile()  # noqa: SIM115 - closed in `close`
+        self._buffer = b""
+        self._pipe, writing = os.pipe()
+        os.set_blocking(self._pipe, False)
+        nothing = os.open(os.devnull, os.O_RDONLY)
         try:
-            os.setsid()  # so that its own child processes are killed with it
-            for descriptor in (reading, *inherited):
-                os.close(descriptor)
-            nothing = os.open(os.devnull, os.O_RDONLY)
-            os.dup2(nothing, 0)
-            os.dup2(printed.fileno(), 1)
-            os.dup2(printed.fileno(), 2)
-            _work(call, writing)
-            status = 0
-        except BaseException:  # noqa: BLE001 - whatever is raised, this process must not go on as a second server
-            sys.excepthook(*sys.exc_info())
+            output = self._printed.fileno()
+            self.process = start(address, function, argument, [nothing, output, output, writing])
+        except BaseException:
+            os.close(self._pipe)
+            self._printed.close()
+            raise
         finally:
-            exit_now(status)
-    os.close(writing)
-    return _Call(call["id"], pid, reading, printed, call["within"], call["silence"])
+            os.close(nothing)
+            os.close(writing)
+        self.began = self.heard = time.monotonic()
+        selector.register(self._pipe, selectors.EVENT_READ, self)
+        selector.register(self.process.connection, selectors.EVENT_READ, self)
+
+    def messages(self) -> Iterator[Message[A]]:
+        """Read what has arrived, and yield the messages that are complete."""
+        with suppress(BlockingIOError):
+            while data := os.read(self._pipe, PIECE):
+                self.heard = time.monotonic()
+                *lines, self._buffer = (self._buffer + data).split(b"\n")
+                for each in lines:
+                    yield Message(self.argument, json.loads(each))
+            self._ignore(self._pipe)
+
+    def poll(self) -> int | None:
+        """Return the exit code, None while it runs."""
+        code = self.process.poll()
+        if code is not None:
+            self._ignore(self.process.connection)
+        return code
+
+    def remaining(self, within: float | None, silence: float | None) -> float | None:
+        """Seconds until it has to be killed; None without a limit, and once it is killed."""
+        ends = [since + limit for since, limit in ((self.began, within), (self.heard, silence)) if limit]
+        return min(ends) - time.monotonic() if ends and not self.reason else None
+
+    def kill(self, reason: str) -> None:
+        """Kill it with the processes that it has started."""
+        self.reason = reason
+        kill_session(self.process.pid)
+
+    def end(self, code: int) -> Ended[A]:
+        """Return how it ended."""
+        self._printed.seek(0)
+        printed = self._printed.read().decode(errors="replace").strip()
+        error = f"killed {self.reason}" if self.reason else _ending(code) if code else ""
+        return Ended(self.argument, error, printed)
+
+    def close(self) -> None:
+        """Close its files; it is killed if it still runs."""
+        for each in (self._pipe, self.process.connection):
+            self._ignore(each)
+        os.close(self._pipe)
+        self._printed.close()
+        self.process.close()
+
+    def _ignore(self, file: int | socket.socket) -> None:
+        with suppress(KeyError, ValueError):  # it is closed, or ignored already
+            self._selector.unregister(file)
 
 
-def _work(call: dict[str, Any], writing: int) -> None:
-    module, _, name = call["function"].partition(":")
-    function: Function = getattr(import_module(module), name)
-
-    def send(message: Any) -> None:
-        left = memoryview(json.dumps(message).encode() + b"\n")
-        while left:
-            left = left[os.write(writing, left) :]
-
-    function(call["argument"], send)
-
-
-def exit_now(status: int) -> None:
-    """End this process at once, without the exit handlers that it inherited from the server."""
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):  # the call has closed it
-            stream.flush()
-    os._exit(status)
-
-
-def _forward(call: _Call, answers: int) -> bool:
-    """Forward the messages of a process; return whether there may be more."""
-    data = os.read(call.pipe, PIECE)
-    call.heard = time.monotonic()
-    *lines, call.buffer = (call.buffer + data).split(b"\n")
-    for line in lines:
-        _answer(answers, {"id": call.id, "message": json.loads(line)})
-    return bool(data)
-
-
-def _ended(call: _Call, answers: int) -> None:
-    if call.late:
-        _kill(call)
-    _, status = os.waitpid(call.pid, 0)
-    os.close(call.pipe)
-    with call.printed as file:
-        file.seek(0)
-        printed = file.read().decode(errors="replace").strip()
-    code = os.waitstatus_to_exitcode(status)
-    error = f"killed {call.late}" if call.late else _ending(code) if code else ""
-    _answer(answers, {"id": call.id, "error": error, "printed": printed})
-
-
-def _answer(answers: int, event: dict[str, Any]) -> None:
-    left = memoryview(json.dumps(event).encode() + b"\n")
-    while left:
-        left = left[os.write(answers, left) :]
-
-
-def _kill(call: _Call) -> None:
-    for kill in (os.killpg, os.kill):  # it may not have its own process group yet
-        with suppress(ProcessLookupError, PermissionError):
-            kill(call.pid, signal.SIGKILL)
+def _events(
+    calls: set[_Call[A]], selector: selectors.BaseSelector, within: float | None, silence: float | None
+) -> Iterator[Message[A] | Ended[A]]:
+    """Wait until something happens to a call, and yield what did; kill those whose time is over."""
+    left = [seconds for each in calls if (seconds := each.remaining(within, silence)) is not None]
+    ready = selector.select(max(0.0, min(left)) if left else None)
+    for call in dict.fromkeys(key.data for key, _ in ready):
+        code = call.poll()  # first, so that all its messages have arrived where it has ended
+        yield from call.messages()
+        if code is not None:
+            calls.remove(call)
+            ended = call.end(code)
+            call.close()
+            yield ended
+    for call in calls:
+        seconds = call.remaining(within, silence)
+        if seconds is not None and seconds <= 0:
+            late = within and time.monotonic() - call.began >= within
+            call.kill(f"after {within:g} s" if late else f"after {silence:g} s of silence")
 
 
 def _ending(code: int) -> str:
     return f"exit status {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
-
-
-if __name__ == "__main__":
-    serve(sys.argv[1])

@@ -13,7 +13,8 @@ from typing import Any
 
 from labkit.conformance.catalogue import load
 from labkit.conformance.check import CLEANUP_SECONDS, Check, all_checks, patience
-from labkit.conformance.fork_server import ForkServer, Message, ServerError, exit_now
+from labkit.conformance.fork_loop import exit_now
+from labkit.conformance.fork_server import ForkServer, Message, ServerError
 from labkit.conformance.target import LOCAL_TARGET, open_target
 from labkit.conformance.verdict import Verdict
 

@@ -19,7 +19,7 @@ NAME = "python3"  # kernel name in the notebooks' metadata, which every Jupyter 
 class Kernel(AsyncKernelManager):
     """Manager of a kernel of this interpreter, configured by traitlets.
 
-    folder: for all of the kernel's files; server: address of a kernel server that forks the kernel. Without a server,
+    folder: for all of the kernel's files; server: address of a fork server that forks the kernel. Without a server,
     or before it is ready, a new process is started.
     """
 

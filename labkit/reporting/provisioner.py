@@ -1,4 +1,4 @@
-"""Jupyter provisioner, which starts the process of a kernel: by a fork of a kernel server, if one is running."""
+"""Jupyter provisioner, which starts the process of a kernel: by a fork of a fork server, if one is running."""
 
 from __future__ import annotations
 
@@ -13,15 +13,19 @@ from jupyter_client.provisioning.factory import KernelProvisionerFactory
 from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 from traitlets import Unicode
 
-from labkit.reporting.kernel_server import is_ready, start
+from labkit.conformance.fork_server import is_ready, start
+from labkit.reporting import kernel_process
 
 NAME = "labkit-forked"
-ADDRESS = "LABKIT_KERNEL_SERVER"  # the environment variable with the address of a kernel server
+ADDRESS = (
+    "LABKIT_FORK_SERVER"  # the environment variable with the address of a fork server (reporting/preload.py)
+)
 LAUNCHER = ["-m", "ipykernel_launcher"]
+RUN = f"{kernel_process.__name__}:{kernel_process.run.__name__}"
 
 
 class ForkedProvisioner(LocalProvisioner):
-    """Provisioner that requests a forked kernel from a kernel server.
+    """Provisioner that requests a forked kernel from a fork server.
 
     Without a server, or for a kernel other than this interpreter's ipykernel, it starts a new process, as Jupyter does.
     """
@@ -38,13 +42,21 @@ class ForkedProvisioner(LocalProvisioner):
         nothing = os.open(os.devnull, os.O_RDONLY)
         try:
             outputs = [_descriptor(kwargs.get("stdout"), 1), _descriptor(kwargs.get("stderr"), 2)]
-            forked = start(address, arguments, kwargs["env"], folder, [nothing, *outputs])
+            forked = start(
+                address,
+                RUN,
+                arguments,
+                [nothing, *outputs],
+                environment=kwargs["env"],
+                folder=folder,
+                at_exit=True,
+            )
+            self.pid = self.pgid = forked.pid
         except OSError:  # the server ended meanwhile
             return await super().launch_kernel(cmd, **kwargs)
         finally:
             os.close(nothing)
         self.process = cast("Popen[bytes]", forked)  # has the methods that Jupyter calls
-        self.pid = self.pgid = forked.pid
         self.cwd = folder
         return self.connection_info
 

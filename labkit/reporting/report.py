@@ -21,10 +21,10 @@ from labkit.core.clock import Clock
 from labkit.reporting import causes, html, matrix
 from labkit.reporting.causes import Problem
 from labkit.reporting.junit import junit
-from labkit.reporting.kernel_server import KernelServer
 from labkit.reporting.matrix import Row
 from labkit.reporting.notebooks import find_notebooks, reports_folder
 from labkit.reporting.parameters import ParameterError, check_values, convert, declared
+from labkit.reporting.preload import PRELOAD
 from labkit.reporting.run_notebook import NotebookRun, read
 from labkit.reporting.run_notebooks import VERDICTS_FILE, run_notebooks
 from labkit.reporting.verdicts import BAD, collect_verdicts
@@ -214,8 +214,8 @@ def make(
     """
     began, start = Clock().now(), time.perf_counter()
     with ExitStack() as stack:
-        # The servers start while this process reads the notebooks, the requirements and the checks.
-        server = stack.enter_context(ForkServer(processes.PRELOAD))
+        # It starts while this process reads the notebooks, the requirements and the checks.
+        server = stack.enter_context(ForkServer(PRELOAD))
         given: dict[str, Any] = {"only": only} if only else {}
         address = ""
         if target != LOCAL_TARGET:
@@ -232,7 +232,6 @@ def make(
         texts = dict(map(_pair, parameters))
         planned = plan(folder, given, texts)
         used = _used_parameters(planned, texts)
-        kernels = stack.enter_context(KernelServer()) if KernelServer.is_worthwhile(len(planned)) else None
         proved = coverage().below(only) if only else coverage()
         where.mkdir(parents=True, exist_ok=True)
         for name in (
@@ -249,7 +248,7 @@ def make(
             verdicts.extend(processes.play(proved.checks, target, used.get("seed", SEED), progress, server))
             data.write_text(verdicts_json(replace(report, verdicts=tuple(verdicts))), encoding="utf-8")
 
-        runs = run_notebooks(planned, where, run_checks, len(proved.checks), kernels)
+        runs = run_notebooks(planned, where, run_checks, len(proved.checks), server)
     shown = matrix.merged([*verdicts, *(each for run in runs for each in collect_verdicts(run.notebook))])
     report = replace(report, runs=runs, verdicts=tuple(shown), seconds=time.perf_counter() - start)
     write(report, where)

@@ -91,7 +91,7 @@ def run_notebook(
     """Run a notebook with papermill, in its own folder and in a kernel of this interpreter.
 
     output: path for the executed notebook, which is saved also if a cell raises; before: called with each cell before
-    it runs, may wait or raise; progress: called after each cell; server: address of a kernel server, if any, which
+    it runs, may wait or raise; progress: called after each cell; server: address of a fork server, if any, which
     forks a kernel faster than a new one starts. Raises ParameterError, before anything runs, for a parameter that is
     unknown or has a wrong type.
     """

@@ -12,9 +12,9 @@ from typing import Any
 
 from nbformat import NotebookNode
 
+from labkit.conformance.fork_server import ForkServer
 from labkit.core.errors import LabkitError
 from labkit.reporting import html
-from labkit.reporting.kernel_server import KernelServer
 from labkit.reporting.parameters import is_parameters
 from labkit.reporting.run_notebook import NotebookRun, code_cells, read, run_notebook
 
@@ -75,13 +75,13 @@ def run_notebooks(
     output: Path,
     run_checks: Callable[[Callable[[object], object]], object],
     check_count: int,
-    server: KernelServer | None = None,
+    server: ForkServer | None = None,
 ) -> tuple[NotebookRun, ...]:
     """Run the checks and the notebooks concurrently, with a progress bar. Returns the notebook runs by name.
 
     planned: notebooks with their parameters; output: folder for the executed notebooks and their HTML pages;
     run_checks: runs the checks, calls its argument after each, and writes the verdicts to the file that the notebooks
-    read; check_count: number of checks; server: kernel server, if any. An exception stops all other work.
+    read; check_count: number of checks; server: fork server, if any. An exception stops all other work.
     """
     from tqdm import tqdm
 

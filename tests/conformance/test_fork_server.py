@@ -148,6 +148,25 @@ def test_a_closed_server_leaves_no_process_behind(calls: str) -> None:
     until_ended(said.message)
 
 
+def test_a_caller_that_stops_leaves_no_process_behind(server: ForkServer, calls: str) -> None:
+    events = server.run(f"{calls}:hang", ["a"])
+    said = next(events)
+    del events
+    assert isinstance(said, Message)
+    until_ended(said.message)
+
+
+def test_where_the_server_was_killed_callers_get_an_error(server: ForkServer, calls: str) -> None:
+    events = server.run(f"{calls}:hang", ["a", "b", "c"])
+    said = [next(events), next(events)]
+    server._process.kill()
+    with pytest.raises(ServerError, match="signal SIGKILL"):
+        list(events)
+    for each in said:
+        assert isinstance(each, Message)
+        until_ended(each.message)
+
+
 def test_a_server_that_cannot_start_reports_the_reason(calls: str) -> None:
     with ForkServer("labkit.nowhere") as server, pytest.raises(ServerError, match="No module named"):
         list(server.run(f"{calls}:state", ["a"]))

@@ -11,10 +11,10 @@ import nbformat
 from labkit.conformance.catalogue import Catalogue, Requirement, Statement
 from labkit.conformance.check import Check
 from labkit.conformance.coverage import Coverage, cover
+from labkit.conformance.fork_server import AVAILABLE, ForkServer
 from labkit.conformance.mutant import Mutant
 from labkit.conformance.target import Target
 from labkit.conformance.verdict import Outcome, Verdict
-from labkit.reporting.kernel_server import AVAILABLE, KernelServer
 
 PARAMETERS = "parameters"
 
@@ -39,20 +39,16 @@ def written(path: Path, *cells: str, **options: Any) -> Path:
     return path
 
 
-class SharedServer(KernelServer):
-    """The kernel server that all tests share, while a run has one of its own. address: its socket."""
+class SharedServer(ForkServer):
+    """The fork server that all tests share, while a run has one of its own. address: its socket."""
 
     def __init__(self, address: str) -> None:
         self.address = address
 
-    def __call__(self) -> nullcontext[SharedServer]:
+    def __call__(self, preload: str) -> nullcontext[SharedServer]:
         return nullcontext(self)
 
     def wait(self) -> bool:
-        return AVAILABLE
-
-    @staticmethod
-    def is_worthwhile(kernels: int) -> bool:
         return AVAILABLE
 
 

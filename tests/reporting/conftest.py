@@ -1,4 +1,4 @@
-"""Fixture: one kernel server for all tests of reporting, since each would take seconds to import."""
+"""Fixture: one fork server for all tests of reporting, since each would take seconds to import."""
 
 from __future__ import annotations
 
@@ -8,22 +8,23 @@ from collections.abc import Iterator
 
 import pytest
 
+from labkit.conformance.fork_server import AVAILABLE, ForkServer, is_ready
 from labkit.reporting import provisioner
-from labkit.reporting.kernel_server import AVAILABLE, KernelServer, is_ready
+from labkit.reporting.preload import PRELOAD
 
 PATIENCE = 60.0  # seconds of real time
 
 
 @pytest.fixture(scope="session")
-def kernel_server() -> Iterator[str]:
-    """The address of a running kernel server, the same as for the comparison of notebooks."""
+def fork_server() -> Iterator[str]:
+    """The address of a running fork server, the same as for the comparison of notebooks."""
     if not AVAILABLE:
         yield ""
     elif address := os.environ.get(provisioner.ADDRESS):
         _await(address)
         yield address
     else:
-        with KernelServer() as server:
+        with ForkServer(PRELOAD) as server:
             _await(server.address)
             yield server.address
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -36,11 +35,11 @@ def labkit(*arguments: object) -> Result:
 
 
 @pytest.fixture
-def play(monkeypatch: pytest.MonkeyPatch, kernel_server: str) -> list[dict[str, Any]]:
+def play(monkeypatch: pytest.MonkeyPatch, fork_server: str) -> list[dict[str, Any]]:
     """Stub of the checks' run, with the verdicts that a test sets: [{check: verdict}, …], one for each run."""
     prepared: list[dict[str, Any]] = []
 
-    def played(checks: Any, target: str, seed: int, progress: Any, server: None) -> list[Any]:
+    def played(checks: Any, target: str, seed: int, progress: Any, server: Any) -> list[Any]:
         outcomes = prepared.pop(0)
         found = [outcomes.get(each.name, verdict(each.name, " ".join(each.requirements))) for each in checks]
         for each in found:
@@ -48,8 +47,7 @@ def play(monkeypatch: pytest.MonkeyPatch, kernel_server: str) -> list[dict[str, 
         return found
 
     monkeypatch.setattr(processes, "play", played)
-    monkeypatch.setattr(report, "ForkServer", lambda preload: nullcontext())
-    monkeypatch.setattr(report, "KernelServer", SharedServer(kernel_server))
+    monkeypatch.setattr(report, "ForkServer", SharedServer(fork_server))
     return prepared
 
 

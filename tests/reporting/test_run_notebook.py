@@ -39,9 +39,9 @@ def test_it_runs_in_this_interpreter_with_its_parameters(
     assert path.read_bytes() == before
 
 
-def test_printed_text_is_one_output(tmp_path: Path, kernel_server: str) -> None:
+def test_printed_text_is_one_output(tmp_path: Path, fork_server: str) -> None:
     slowly = "import time\nfor n in range(3):\n    print(n, flush=True)\n    time.sleep(0.3)"
-    run = run_notebook(written(tmp_path / "a.ipynb", slowly), server=kernel_server)
+    run = run_notebook(written(tmp_path / "a.ipynb", slowly), server=fork_server)
     [output] = code_cells(run.notebook)[-1].outputs
     assert output.text == "0\n1\n2\n"
 
@@ -55,11 +55,11 @@ def test_an_unknown_parameter_is_an_error_before_anything_runs(tmp_path: Path) -
     assert not (tmp_path / "out.ipynb").exists()
 
 
-def test_a_cell_that_raises_is_reported_and_the_notebook_saved(tmp_path: Path, kernel_server: str) -> None:
+def test_a_cell_that_raises_is_reported_and_the_notebook_saved(tmp_path: Path, fork_server: str) -> None:
     path = written(
         tmp_path / "a.ipynb", "# Title", "print('before')", "# text", "x = 0\n1 / x", "print('after')"
     )
-    run = run_notebook(path, tmp_path / "out.ipynb", server=kernel_server)
+    run = run_notebook(path, tmp_path / "out.ipynb", server=fork_server)
     assert run.error is not None
     assert (run.error.number, run.error.source) == (2, "x = 0\n1 / x")
     assert str(run.error) == "cell 2: ZeroDivisionError: division by zero\n    x = 0\n    1 / x"
@@ -72,10 +72,10 @@ def test_a_cell_that_raises_is_reported_and_the_notebook_saved(tmp_path: Path, k
     assert len(run.notebook.cells) == 5  # papermill's own notes on the error are removed
 
 
-def test_a_kernel_that_dies_is_reported_with_its_output(tmp_path: Path, kernel_server: str) -> None:
+def test_a_kernel_that_dies_is_reported_with_its_output(tmp_path: Path, fork_server: str) -> None:
     dying = "import os\nos.write(2, b'last words')\nos._exit(3)"
     run = run_notebook(
-        written(tmp_path / "a.ipynb", "print('before')", dying), tmp_path / "out.ipynb", server=kernel_server
+        written(tmp_path / "a.ipynb", "print('before')", dying), tmp_path / "out.ipynb", server=fork_server
     )
     assert run.error is not None
     assert (run.error.number, run.error.source, run.error.message) == (2, dying, "the kernel died")
@@ -109,10 +109,10 @@ dashboard
 """
 
 
-def test_a_live_view_is_saved_as_a_picture_of_its_last_state(tmp_path: Path, kernel_server: str) -> None:
+def test_a_live_view_is_saved_as_a_picture_of_its_last_state(tmp_path: Path, fork_server: str) -> None:
     shown = "import IPython.display\nIPython.display.Image(dashboard._picture())"
     path = written(tmp_path / "a.ipynb", FLEET, "fleet.run(minutes=10).summary", shown, "lab.close()")
-    run = run_notebook(path, tmp_path / "out.ipynb", server=kernel_server)
+    run = run_notebook(path, tmp_path / "out.ipynb", server=fork_server)
     assert run.error is None, run.error.traceback
     view, summary, picture, _ = (cell.outputs for cell in code_cells(run.notebook))
     assert summary[0].data["text/plain"] == "'3 devices, 5 min of lab time, 15 requests'"

@@ -13,7 +13,7 @@ from labkit.reporting.run_notebooks import VERDICTS_FILE, WORKERS, run_notebooks
 from tests.reporting.books import SharedServer, written
 
 pytestmark = [
-    pytest.mark.xdist_group("kernel-server"),
+    pytest.mark.xdist_group("kernels"),
     pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes"),
 ]
 MANY = WORKERS + 2
@@ -42,14 +42,14 @@ def all_begin(folder: Path) -> None:
 
 
 def test_notebooks_that_wait_for_the_verdicts_let_others_run(
-    planned: list[tuple[Path, dict[str, Any]]], tmp_path: Path, kernel_server: str
+    planned: list[tuple[Path, dict[str, Any]]], tmp_path: Path, fork_server: str
 ) -> None:
     def play(progress: Callable[[object], object]) -> None:
         all_begin(tmp_path)  # it would not return if the waiting notebooks kept others from starting
         (tmp_path / "verdicts").write_text("the verdicts")
         progress(None)
 
-    runs = run_notebooks(planned, tmp_path / "out", play, 1, SharedServer(kernel_server))
+    runs = run_notebooks(planned, tmp_path / "out", play, 1, SharedServer(fork_server))
 
     assert [run.name for run in runs] == [path.stem for path, _ in planned]
     assert [run.error for run in runs] == [None] * MANY
@@ -59,12 +59,12 @@ def test_notebooks_that_wait_for_the_verdicts_let_others_run(
 
 
 def test_if_the_checks_cannot_run_no_notebook_continues(
-    planned: list[tuple[Path, dict[str, Any]]], tmp_path: Path, kernel_server: str
+    planned: list[tuple[Path, dict[str, Any]]], tmp_path: Path, fork_server: str
 ) -> None:
     def play(progress: Callable[[object], object]) -> None:
         all_begin(tmp_path)
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_notebooks(planned, tmp_path / "out", play, 1, SharedServer(kernel_server))
+        run_notebooks(planned, tmp_path / "out", play, 1, SharedServer(fork_server))
     assert not (tmp_path / "went-on").exists()

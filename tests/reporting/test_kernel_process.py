@@ -16,14 +16,15 @@ from jupyter_client.blocking.client import BlockingKernelClient
 from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.manager import KernelManager
 
+from labkit.conformance.fork_server import AVAILABLE, ForkServer, start
 from labkit.reporting import provisioner
-from labkit.reporting.kernel_server import AVAILABLE, KernelServer, start
+from labkit.reporting.preload import PRELOAD
 from labkit.reporting.run_notebook import NotebookRun, code_cells, run_notebook
 from tests.reporting.books import written
 
 pytestmark = [
     pytest.mark.skipif(not AVAILABLE, reason="the system has no fork"),
-    pytest.mark.xdist_group("kernel-server"),  # its start takes a while
+    pytest.mark.xdist_group("kernels"),  # its start takes a while
 ]
 WHO = "import os\nprint(os.getpid(), os.getsid(0), os.getpgid(0), os.getppid())"
 
@@ -92,11 +93,11 @@ class Kernel:
 
 
 @pytest.fixture
-def kernels(kernel_server: str, tmp_path: Path) -> Iterator[tuple[Kernel, Kernel]]:
+def kernels(fork_server: str, tmp_path: Path) -> Iterator[tuple[Kernel, Kernel]]:
     folders = tmp_path / "a", tmp_path / "b"
     for folder in folders:
         folder.mkdir()
-    made = Kernel(kernel_server, folders[0]), Kernel(kernel_server, folders[1])
+    made = Kernel(fork_server, folders[0]), Kernel(fork_server, folders[1])
     yield made
     for each in made:
         each.close()
@@ -166,9 +167,17 @@ def test_a_kernel_that_dies_is_reported_with_its_exit_code(kernels: tuple[Kernel
     killed.kill()  # it has ended, so that no other process gets the signal
 
 
-def test_a_kernel_whose_client_has_gone_is_killed(kernel_server: str, tmp_path: Path) -> None:
+def test_a_kernel_whose_client_has_gone_is_killed(fork_server: str, tmp_path: Path) -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
-    kernel = start(kernel_server, ["-f", str(tmp_path / "k.json")], os.environ, str(tmp_path), [nothing] * 3)
+    kernel = start(
+        fork_server,
+        provisioner.RUN,
+        ["-f", str(tmp_path / "k.json")],
+        [nothing] * 3,
+        environment=os.environ,
+        folder=str(tmp_path),
+        at_exit=True,
+    )
     os.close(nothing)
     pid = kernel.pid
     assert is_there(pid)
@@ -177,14 +186,14 @@ def test_a_kernel_whose_client_has_gone_is_killed(kernel_server: str, tmp_path: 
 
 
 def test_none_outlives_the_server(tmp_path: Path) -> None:
-    with KernelServer() as own:
-        until(lambda: own.ready)
+    with ForkServer(PRELOAD) as own:
+        assert own.wait()
         kernel = Kernel(own.address, tmp_path)
         assert kernel.ask("print(1)") == "1"
     assert not is_there(kernel.pid)
     assert not kernel.manager.is_alive()
     kernel.close()
-    assert not own.ready
+    assert not own.is_ready
 
 
 WHERE = "import os\nprint(os.getppid(), os.getcwd(), os.environ['IPYTHONDIR'] != 'mine', sep='\\n')"
@@ -199,14 +208,14 @@ print(sys.flags, sys.warnoptions, sys.stdin.closed)
 
 
 @pytest.fixture(scope="module")
-def runs(kernel_server: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[NotebookRun, NotebookRun]:
+def runs(fork_server: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[NotebookRun, NotebookRun]:
     """A notebook that ran in a forked kernel, and in one that Jupyter started."""
     path = written(
         tmp_path_factory.mktemp("runs") / "a.ipynb", "# parameters\nseed = 7", WHERE, SETTINGS, "1 / 0"
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv(provisioner.ADDRESS, raising=False)
-        return run_notebook(path, server=kernel_server), run_notebook(path)
+        return run_notebook(path, server=fork_server), run_notebook(path)
 
 
 def test_a_notebook_runs_as_without_a_server(
