@@ -70,6 +70,16 @@ def test_their_own_tests(copy: Path) -> None:
     assert "4 passed" in _run(copy, "pytest", "-q", "-p", "no:cacheprovider", *tests)
 
 
+def test_imports_and_lists(copy: Path) -> None:
+    lint = "from importlinter.cli import lint_imports_command; lint_imports_command()"
+    done = subprocess.run(
+        [sys.executable, "-c", lint], cwd=copy, capture_output=True, text=True, check=False, timeout=100
+    )
+    assert " 0 broken." in done.stdout, done.stdout + done.stderr
+    tests = ("tests/test_public_names.py", "tests/conformance/test_listing.py")
+    assert " passed" in _run(copy, "pytest", "-q", "-p", "no:cacheprovider", *tests)
+
+
 def test_their_checks_pass_and_notice_their_mutants(copy: Path) -> None:
     tests = ("tests/conformance/test_catalogue.py", "tests/conformance/test_mutants.py")
     wanted = "catalogue or (noticed and (values or firmware or frequencies))"
