@@ -22,7 +22,7 @@ Answer = tuple[int, str]
 Send = Callable[[str, str, Mapping[str, str], "str | None"], Awaitable[Answer]]  # method, URL, headers, body
 
 
-class OutgoingFaults(Protocol):
+class OutboundFaults(Protocol):
     """Interface of the active faults of outgoing requests."""
 
     async def around(
@@ -44,7 +44,7 @@ class InjectionPoints(Protocol):
     """Injection points of outgoing requests. outgoing, requests: None without active faults."""
 
     @property
-    def outgoing(self) -> OutgoingFaults | None: ...
+    def outgoing(self) -> OutboundFaults | None: ...
     @property
     def requests(self) -> object | None: ...
     @property
