@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from labkit.control.data import Data, plain
-from labkit.core.journal import Record
+from labkit.core.records import Record
 from labkit.platform import Platform
 
 SLICE = 2_000  # records copied before other tasks on the event loop may run

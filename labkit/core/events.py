@@ -11,12 +11,14 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Sized
 from contextvars import Context
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from labkit.core.activity import Activity
 from labkit.core.component import Component
 from labkit.core.holding import Holding
 from labkit.core.journal import Journal
+from labkit.core.records import Entry
 from labkit.core.turns import Turn, Turns, begin
 
 Payload = Mapping[str, object]
@@ -155,8 +157,7 @@ class Events(Component):
                     detail=detail,
                 )
             return
-        entries = [(kind.type or kind.event, detail or payload, holds) for kind, payload, holds in events]
-        sequences = self.journal.record_all("event", source, entries, cause)
+        sequences = self.journal.record_all("event", source, _entries(events, detail), cause)
         if not self._audience:
             return
         for (kind, payload, _), sequence in zip(events, sequences, strict=True):
@@ -166,6 +167,20 @@ class Events(Component):
                     self.queue(source, receiver, handler, payload())
                 else:
                     self.interfere(event, receiver, handler)
+
+    def emit_unheard(
+        self, source: str, count: int, describe: Callable[[], Sequence[Raised]], holds: int, cause: int
+    ) -> bool:
+        """Record events of one source in the journal, and return True, if no solution can receive any.
+
+        Otherwise return False and do nothing; call `emit` instead. count: of the events; describe: returns them,
+        and is called when somebody reads them; holds: maximum number of characters that it keeps in memory; cause:
+        as in `emit`.
+        """
+        if self._audience:
+            return False
+        self.journal.record_batch("event", source, count, partial(_described, describe), holds, cause)
+        return True
 
     def is_handled(self, event: Event) -> bool:
         """Return whether an event has a handler."""
@@ -274,3 +289,12 @@ class Events(Component):
         else:
             del self._load[source]
         self._resume_next(source)
+
+
+def _entries(events: Sequence[Raised], detail: Mapping[str, object] | None = None) -> list[Entry]:
+    """Return the journal's entries of events. detail: replaces the payload."""
+    return [(kind.type or kind.event, detail or payload, holds) for kind, payload, holds in events]
+
+
+def _described(describe: Callable[[], Sequence[Raised]]) -> list[Entry]:
+    return _entries(describe())

@@ -51,8 +51,8 @@ async def write(exchange: Exchange, devices: Devices) -> Answer:
     await exchange.context.events.wait_for_capacity(f"{device.product}/{device.identity}")
     require_still_authenticated(exchange)
     read = existing_aliases(exchange, aliases) if aliases else ()
-    stored, found = await devices.state.store(device.product, device.identity, points, second, read)
-    emitted.stored(exchange, devices, device, stored, "write", now)
+    stored, first, found = await devices.state.store(device.product, device.identity, points, second, read)
+    emitted.stored(exchange, devices, device, stored, first, "write", now)
     return values_reply(exchange, found)
 
 

@@ -14,7 +14,8 @@ import pytest
 from pydantic import SecretStr
 
 from labkit.core.clock import Clock
-from labkit.core.journal import Journal, Record
+from labkit.core.journal import Journal
+from labkit.core.records import Record
 from tests.cases import cases
 
 
@@ -124,6 +125,24 @@ def test_a_detail_is_made_when_it_is_read_and_only_once(journal: Journal) -> Non
     for _ in range(2):
         assert next(iter(journal)).detail == {"value": "x"}
     assert "x" in journal.canonical()
+    assert made == [1]
+
+
+def test_the_records_of_a_batch_are_made_when_they_are_read_and_only_once(journal: Journal) -> None:
+    made: list[int] = []
+
+    def describe() -> list[tuple[str, dict[str, object], int]]:
+        made.append(1)
+        return [("data_in", {"value": "x"}, 33), ("datapoint", {"value": "y"}, 33)]
+
+    journal.record_batch("event", "a", 2, describe, 66, cause=None)
+    assert (len(journal), journal.select("request"), journal.select(actor="b"), made) == (2, [], [], [])
+    found = list(journal)
+    assert [(each.sequence, each.summary, each.detail) for each in found] == [
+        (1, "data_in", {"value": "x"}),
+        (2, "datapoint", {"value": "y"}),
+    ]
+    assert [journal.find(1), *journal.select("event", "a")] == [found[0], *found]
     assert made == [1]
 
 
@@ -318,3 +337,21 @@ def test_a_detail_that_would_keep_a_large_value_is_not_deferred(journal: Journal
         detail = partial(emitted, [("text", large(n))])
         journal.record("event", "a", "x", detail=detail, holds=1_000_000)
     assert kept_by(journal) < 3 * 100_000
+
+
+def test_a_batch_that_would_hold_more_than_a_field_is_made_at_once(journal: Journal) -> None:
+    def describe(text: str) -> list[tuple[str, dict[str, object], int]]:
+        return [("x", {"text": text}, len(text))]
+
+    for n in range(3):
+        journal.record_batch("event", "a", 1, partial(describe, large(n)), 1_000_000, cause=None)
+    assert kept_by(journal) < 3 * 100_000
+
+
+def test_entries_that_have_left_the_ring_are_freed(clock: Clock) -> None:
+    journal = Journal(clock.micros, capacity=4)
+    for _ in range(100):
+        journal.record_batch("event", "a", 3, lambda: [("x", {}, 0)] * 3, 0, cause=None)
+        journal.record_all("event", "a", [("x", {}, 0)] * 3, None)
+        journal.record("event", "a", "x")
+    assert len(gc.get_referents(journal._entries)) <= 4
