@@ -242,7 +242,7 @@ class Journal:
         return self._sequence - self.dropped
 
     def __iter__(self) -> Iterator[Record]:
-        return iter(self.select())
+        return self.iterate()
 
     def watch(self, watcher: Callable[[Record], object], *, ended: bool = False) -> Callable[[], None]:
         """Call `watcher` with each new record, until the returned function is called.
@@ -293,17 +293,21 @@ class Journal:
         return entry if isinstance(entry, Record) else entry.records()[sequence - entry.sequence - 1]
 
     def select(self, kind: str | None = None, actor: str | None = None) -> list[Record]:
-        """Return the records of a kind, of an actor, of both, or all, oldest first."""
+        """Return the records of a kind, of an actor, or of both, oldest first."""
+        return list(self.iterate(kind, actor))
+
+    def iterate(self, kind: str | None = None, actor: str | None = None) -> Iterator[Record]:
+        """Iterate over the records that `select` returns at this moment; batches are made on the way."""
+        return _matching(tuple(self._entries), self.dropped, kind, actor)
+
+    def newest(self, count: int) -> list[Record]:
+        """Return at most `count` records, the newest ones, oldest first."""
         found: list[Record] = []
-        dropped = self.dropped
-        for entry in tuple(self._entries):
-            if (kind is not None and entry.kind != kind) or (actor is not None and entry.actor != actor):
-                continue
-            if isinstance(entry, Record):
-                found.append(entry)
-            else:
-                found += [record for record in entry.records() if record.sequence > dropped]
-        return found
+        for entry in reversed(self._entries):
+            if len(found) >= count:
+                break
+            found += [entry] if isinstance(entry, Record) else reversed(entry.records())
+        return found[: max(min(count, len(self)), 0)][::-1]
 
     def canonical(self) -> str:
         """Return one line a record, without facts that differ between runs with one seed (core/canonical.py)."""
@@ -318,3 +322,16 @@ class Journal:
         self.marks.clear()
         for watcher in self._clear_watchers:
             watcher()
+
+
+def _matching(
+    entries: Sequence[Record | RecordBatch], dropped: int, kind: str | None, actor: str | None
+) -> Iterator[Record]:
+    """Iterate over the records of a kind and an actor, if given, without those dropped from the first entry."""
+    for entry in entries:
+        if (kind is not None and entry.kind != kind) or (actor is not None and entry.actor != actor):
+            continue
+        if isinstance(entry, Record):
+            yield entry
+        else:
+            yield from (record for record in entry.records() if record.sequence > dropped)

@@ -218,6 +218,9 @@ class Both:
         assert self.journal.dropped == len(self.model.rows) - len(self.model.kept)
         assert self.seen == self.model.seen
 
+    def newest(self, count: int) -> None:
+        assert [row_of(record) for record in self.journal.newest(count)] == self.model.kept[-count:][:count]
+
     def find(self, back: int) -> None:
         sequence = len(self.model.rows) + 1 - back
         found = self.journal.find(sequence)
@@ -259,6 +262,7 @@ STEPS: dict[Callable[..., None], tuple[int, st.SearchStrategy[Any]]] = {  # how 
     Both.advance: (1, nothing),
     Both.clear: (1, nothing),
     Both.find: (3, st.tuples(st.integers(-1, 9))),
+    Both.newest: (1, st.tuples(st.integers(0, 15))),
     Both.read: (1, st.tuples(st.none() | kinds, st.none() | actors)),
     Both.read_all: (1, nothing),
 }
