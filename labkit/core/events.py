@@ -157,7 +157,8 @@ class Events(Component):
                     detail=detail,
                 )
             return
-        sequences = self.journal.record_all("event", source, _entries(events, detail), cause)
+        entries = [(kind.type or kind.event, detail or payload, holds) for kind, payload, holds in events]
+        sequences = self.journal.record_all("event", source, entries, cause)
         if not self._audience:
             return
         for (kind, payload, _), sequence in zip(events, sequences, strict=True):
@@ -179,7 +180,7 @@ class Events(Component):
         """
         if self._audience:
             return False
-        self.journal.record_batch("event", source, count, partial(_described, describe), holds, cause)
+        self.journal.record_batch("event", source, count, partial(_entries, describe), holds, cause)
         return True
 
     def is_handled(self, event: Event) -> bool:
@@ -291,10 +292,6 @@ class Events(Component):
         self._resume_next(source)
 
 
-def _entries(events: Sequence[Raised], detail: Mapping[str, object] | None = None) -> list[Entry]:
-    """Return the journal's entries of events. detail: replaces the payload."""
-    return [(kind.type or kind.event, detail or payload, holds) for kind, payload, holds in events]
-
-
-def _described(describe: Callable[[], Sequence[Raised]]) -> list[Entry]:
-    return _entries(describe())
+def _entries(describe: Callable[[], Sequence[Raised]]) -> list[Entry]:
+    """Return the journal's entries of events."""
+    return [(kind.type or kind.event, payload, holds) for kind, payload, holds in describe()]

@@ -48,7 +48,8 @@ class Journal:
         self._micros = micros
         self._field = field
         self._capacity = capacity
-        self._entries: deque[Record | RecordBatch] = deque()  # with consecutive sequence numbers
+        # With consecutive sequence numbers. The first ones may have left the ring: batches count as several.
+        self._entries: deque[Record | RecordBatch] = deque(maxlen=capacity)
         self._sequence = 0
         self._counts: defaultdict[str, int] = defaultdict(int)
         self._watchers: tuple[Callable[[Record], object], ...] = ()
@@ -80,8 +81,6 @@ class Journal:
         time, field = self._micros(), self._field
         entry = Record(sequence, time, kind, actor, count, summary, cause, status, size, detail, field, holds)
         self._entries.append(entry)
-        if sequence > self._capacity:
-            self._drop_oldest()
         if self._watchers or self._end_watchers or kind in self._kind_watchers:
             self._notify(entry)
             self.end(entry)
@@ -116,8 +115,6 @@ class Journal:
                 Record(sequence, time, kind, actor, count, summary, led, None, None, detail, field, holds)
             )
         self._sequence, self._counts[actor] = sequence, count
-        if sequence > self._capacity:
-            self._drop_oldest()
         return range(first, first + len(entries))
 
     def record_batch(
@@ -145,7 +142,7 @@ class Journal:
         time, field = self._micros(), self._field
         self._entries.append(RecordBatch(sequence, time, kind, actor, total, cause, describe, field))
         if sequence > self._capacity:
-            self._drop_oldest()
+            self._free_dropped()
 
     def open(
         self,
@@ -170,8 +167,6 @@ class Journal:
         time, field = self._micros(), self._field
         entry = Record(sequence, time, kind, actor, count, summary, cause, status, size, detail, field, holds)
         self._entries.append(entry)
-        if sequence > self._capacity:
-            self._drop_oldest()
         if self._watchers or kind in self._kind_watchers:
             self._notify(entry)
         return entry
@@ -227,9 +222,9 @@ class Journal:
         detail = {"error": repr(error), "trace": trace_of(error)}
         self.record("error", "platform", text, status=500, detail=detail)
 
-    def _drop_oldest(self) -> None:
-        """Drop the entries all of whose records have left the ring."""
-        entries, dropped = self._entries, self._sequence - self._capacity
+    def _free_dropped(self) -> None:
+        """Free the entries of which no record is left in the ring."""
+        entries, dropped = self._entries, self.dropped
         while entries and entries[0].sequence <= dropped:
             entries.popleft()
 
@@ -284,12 +279,13 @@ class Journal:
 
     def find(self, sequence: int) -> Record | None:
         """Return the record with this number, or None where the ring has dropped it."""
-        if not self.dropped < sequence <= self._sequence:
+        if not max(self._sequence - self._capacity, 0) < sequence <= self._sequence:
             return None
-        earliest = max(
-            len(self._entries) - (self._sequence - sequence + 1), 0
-        )  # if no later entry is a batch
-        entry = self._entries[bisect_left(self._entries, sequence, earliest, key=attrgetter("sequence"))]
+        back = self._sequence - sequence + 1  # recent ones are asked for most, and near the end
+        first = max(len(self._entries) - back, 0)  # where it is unless a later entry is a batch
+        entry = self._entries[first]
+        if entry.sequence < sequence:
+            entry = self._entries[bisect_left(self._entries, sequence, first, key=attrgetter("sequence"))]
         return entry if isinstance(entry, Record) else entry.records()[sequence - entry.sequence - 1]
 
     def select(self, kind: str | None = None, actor: str | None = None) -> list[Record]:
@@ -327,9 +323,13 @@ class Journal:
 def _matching(
     entries: Sequence[Record | RecordBatch], dropped: int, kind: str | None, actor: str | None
 ) -> Iterator[Record]:
-    """Iterate over the records of a kind and an actor, if given, without those dropped from the first entry."""
+    """Iterate over the records of a kind and an actor, if given. dropped: number of the last one that is left out."""
     for entry in entries:
-        if (kind is not None and entry.kind != kind) or (actor is not None and entry.actor != actor):
+        if (
+            entry.sequence <= dropped
+            or (kind is not None and entry.kind != kind)
+            or (actor is not None and entry.actor != actor)
+        ):
             continue
         if isinstance(entry, Record):
             yield entry

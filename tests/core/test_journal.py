@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import sys
+import weakref
 from collections.abc import Callable
 from functools import partial
 from types import FunctionType, ModuleType
@@ -340,18 +341,28 @@ def test_a_detail_that_would_keep_a_large_value_is_not_deferred(journal: Journal
 
 
 def test_a_batch_that_would_hold_more_than_a_field_is_made_at_once(journal: Journal) -> None:
+    made: list[str] = []
+
     def describe(text: str) -> list[tuple[str, dict[str, object], int]]:
+        made.append(text[0])
         return [("x", {"text": text}, len(text))]
 
-    for n in range(3):
-        journal.record_batch("event", "a", 1, partial(describe, large(n)), 1_000_000, cause=None)
-    assert kept_by(journal) < 3 * 100_000
+    journal.record_batch("event", "a", 1, partial(describe, "a" * 4096), 4096, cause=None)
+    journal.record_batch("event", "a", 1, partial(describe, "b" * 4097), 4097, cause=None)
+    assert made == ["b"]
+    assert [entry.detail for entry in journal] == [
+        {"text": "a" * 4096},
+        {"text": "b" * 4096 + "… 1 more character"},
+    ]
 
 
-def test_entries_that_have_left_the_ring_are_freed(clock: Clock) -> None:
-    journal = Journal(clock.micros, capacity=4)
-    for _ in range(100):
-        journal.record_batch("event", "a", 3, lambda: [("x", {}, 0)] * 3, 0, cause=None)
-        journal.record_all("event", "a", [("x", {}, 0)] * 3, None)
-        journal.record("event", "a", "x")
-    assert len(gc.get_referents(journal._entries)) <= 4
+def test_batches_that_have_left_the_ring_are_freed(clock: Clock) -> None:
+    journal = Journal(clock.micros, capacity=6)
+    freed: list[int] = []
+    for n in range(10):
+        describe = partial(lambda n: [("x", {"n": n}, 1)] * 3, n)
+        weakref.finalize(describe, freed.append, n)
+        journal.record_batch("event", "a", 3, describe, 1, cause=None)
+        del describe
+    assert freed == list(range(8))
+    assert [entry.detail for entry in journal] == [{"n": 8}] * 3 + [{"n": 9}] * 3
