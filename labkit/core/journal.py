@@ -3,6 +3,9 @@
 Records are stored unformatted and formatted when read; but large values are truncated at once, and the omitted
 part is counted. The journal is a ring: when it is full the oldest record is dropped, and `dropped` counts it.
 So it has a bound in bytes.
+
+An entry of the ring is a record, or a batch that represents several: the events of a write, which are often
+never read. A batch counts as its records everywhere; they are made when somebody reads them.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ PER_RUN = 10_000
 
 
 class RunRecords:
-    """A running handler: its record, the number of records that it caused, and of those left out."""
+    """Counts of a running handler: records that it caused, and records left out. sequence: of its own record."""
 
     __slots__ = ("left_out", "records", "sequence")
 
@@ -183,9 +186,9 @@ class Journal:
             watcher(entry)
 
     def begin_run(self, entry: Record, cause: int | None) -> RunRecords:
-        """Count the records that this one causes from now on, until `end_run`. cause: of the run.
+        """Count the records that a handler's record causes from now on, until `end_run`. cause: of the run.
 
-        A run within another one (a handler that it calls) counts as part of that one.
+        The run of a handler that another handler calls counts as part of the caller's run.
         """
         outer = None if cause is None else self._runs.get(cause)
         if outer is not None and not entry.count:  # its record is not stored
@@ -279,13 +282,14 @@ class Journal:
 
     def find(self, sequence: int) -> Record | None:
         """Return the record with this number, or None where the ring has dropped it."""
-        if not max(self._sequence - self._capacity, 0) < sequence <= self._sequence:
-            return None
         back = self._sequence - sequence + 1  # recent ones are asked for most, and near the end
-        first = max(len(self._entries) - back, 0)  # where it is unless a later entry is a batch
-        entry = self._entries[first]
+        if sequence < 1 or not 0 < back <= self._capacity:
+            return None
+        first = len(self._entries) - back  # where it is unless a later entry is a batch
+        entry = self._entries[first if first > 0 else 0]
         if entry.sequence < sequence:
-            entry = self._entries[bisect_left(self._entries, sequence, first, key=attrgetter("sequence"))]
+            first = bisect_left(self._entries, sequence, max(first, 0), key=attrgetter("sequence"))
+            entry = self._entries[first]
         return entry if isinstance(entry, Record) else entry.records()[sequence - entry.sequence - 1]
 
     def select(self, kind: str | None = None, actor: str | None = None) -> list[Record]:
