@@ -1,7 +1,7 @@
 """Events: declaration of their kinds, and delivery to handlers through bounded queues.
 
-Delivery is in order within a lane; lanes run concurrently, or in turn while a fleet is simulated. Emitting
-never waits for a handler.
+The events of one source reach a receiver in order; those of other sources and receivers are handled
+concurrently, or one at a time while a fleet is simulated. The emitter of an event never waits for a handler.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from labkit.core.turns import Turn, Turns, begin
 
 Payload = Mapping[str, object]
 Handler = Callable[[Any], Awaitable[object]]
-# The number: maximum of characters in the payload; None where the journal has to measure it.
+# The number: maximum number of characters in the payload; None where the journal has to measure it.
 Raised = tuple["EventKind", Callable[[], Payload], int | None]
 Receivers = Callable[["Event"], Iterable[tuple[str, Handler]]]
 Interfere = Callable[["Event", str, Handler], object]
@@ -33,10 +33,10 @@ LANE_CAPACITY = 1000
 
 @dataclass(frozen=True, slots=True)
 class EventKind:
-    """A kind of events that solutions may handle, declared by the component that emits it.
+    """Kind of event that solutions may handle, declared by the component that emits it.
 
-    service, event: under which handlers are registered; arguments: names of a handler's argument, the
-    documents' own first; type: its name in the journal, where one handler gets several kinds (`data_in`);
+    service, event: names under which handlers are registered; arguments: names of a handler's argument, the
+    documents' own first; type: name in the journal, where one handler receives several kinds (`data_in`);
     any_name: the argument has further names, which each emitted event defines.
     """
 
@@ -49,12 +49,13 @@ class EventKind:
 
 @dataclass(slots=True)  # not frozen: each write makes several, at four times the cost then
 class Event:
-    """An emitted event.
+    """Emitted event.
 
-    source: the journal's actor; payload: makes a handler's argument, anew for each; cause: sequence of the
-    event's journal record; product: of the device that caused it; solution: its only recipient, None for all
-    that are linked to the product. names: names of the handler's argument, where they belong to this event and
-    not to its kind; caller: the solution that made the call, if it is one.
+    source: actor of its journal record; payload: makes the argument of a handler, a new one in each call; cause:
+    sequence of its journal record; product: id of the product whose device caused it; solution: its only
+    recipient, None for all solutions that are linked to the product. names: names of the handler's argument,
+    where they belong to this event and not to its kind; caller: the solution that made the call, if a call
+    caused it.
     """
 
     kind: EventKind
@@ -124,8 +125,8 @@ class Events(Component):
     def set_receivers(self, receivers: Receivers, audience: Sized) -> None:
         """Set the recipients of events.
 
-        receivers: returns those of an event, each with its handler; audience: empty while no event has any, so
-        that receivers need not be called.
+        receivers: returns the recipients of an event, each with its handler; audience: empty while no event can
+        have a recipient, so that `receivers` need not be called.
         """
         self.receivers, self._audience = receivers, audience
 

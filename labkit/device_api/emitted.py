@@ -1,8 +1,8 @@
-"""The events that a request causes, and their payloads (document 1, Events).
+"""The events that a device's request causes, and their payloads (document 1, Events).
 
-data_in      on the device-data service: one for each request that stored something
-datapoint    to solutions: one for each datapoint stored
-provisioned  on the device-data service: credentials were issued or replaced
+data_in      of the device-data service: one for each request that stored something
+datapoint    one for each stored datapoint
+provisioned  of the device-data service: credentials were issued or replaced
 """
 
 from __future__ import annotations
