@@ -11,7 +11,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self, TextIO
 
 if TYPE_CHECKING:
-    from labkit.core.journal import Journal, Record
+    from labkit.core.journal import Journal
+    from labkit.core.records import Record
     from labkit.providers.mail import Mail, Mailbox
 
 Amount = Literal["problems", "requests", "all", "none"]

@@ -10,7 +10,7 @@ import pytest
 
 from labkit.core.clock import VIRTUAL_START, Clock
 from labkit.core.host_time import RealTime
-from labkit.core.journal import Record
+from labkit.core.records import Record
 from labkit.fleet.device import VirtualDevice
 from labkit.fleet.flow import LabAddress
 from labkit.log import Log

@@ -9,9 +9,9 @@ from typing import Any
 
 from labkit.core.errors import LabError, LabkitError
 from labkit.core.events import Event, HandlerOutcome
-from labkit.core.journal import Record
 from labkit.core.marks import MAX_MARKS, Mark
 from labkit.core.memory import return_freed
+from labkit.core.records import Record
 from labkit.devices.state import Datapoint, values
 from labkit.fleet.accounts import ALIAS
 from labkit.fleet.cluster import ClusterPlay

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 
 from labkit.control.services import OperationInfo, described
 from labkit.core.errors import LabError, SettingsError
-from labkit.core.journal import Record
 from labkit.core.marks import Mark
+from labkit.core.records import Record
 from labkit.platform import Platform
 from labkit.providers.mail import Mail
 from labkit.services.custom import FunctionService

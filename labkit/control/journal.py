@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from labkit.control.data import Data, plain
-from labkit.core.journal import Record
+from labkit.core.records import Record
 from labkit.platform import Platform
 
-SLICE = 2_000  # records copied before other tasks on the event loop may run
+SLICE = 2_000  # records made or copied before other tasks on the event loop may run
 
 
 @dataclass(
@@ -58,18 +58,22 @@ class JournalControl:
 
     async def select(self, kind: str | None = None, actor: str | None = None) -> list[Entry]:
         """Return the records with this kind and this actor, oldest first. None matches any."""
-        return await entries(self._journal.select(kind, actor))
+        return await entries(self._journal.iterate(kind, actor))
 
     async def last(self, count: int) -> list[Entry]:
         """Return the newest `count` records, oldest first."""
-        return await entries(list(self._journal)[-count:] if count > 0 else [])
+        return await entries(self._journal.newest(count))
 
     async def trace(self, sequence: int) -> list[Entry]:
         """Return a record with its chain of causes and all their consequences, oldest first.
 
         Empty if there is no record with this sequence number.
         """
-        records = {each.sequence: each for each in self._journal}
+        records: dict[int, Record] = {}
+        for each in self._journal:
+            records[each.sequence] = each
+            if len(records) % SLICE == 0:
+                await asyncio.sleep(0)
         first = records.get(sequence)
         while first is not None and first.cause in records:
             first = records[first.cause]

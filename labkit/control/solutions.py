@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from labkit.control.data import Data, differences
 from labkit.core.errors import SettingsError
-from labkit.core.journal import Record
+from labkit.core.records import Record
 from labkit.platform import Platform
 from labkit.settings import SolutionSettings
 from labkit.solutions.solution import PlatformSolution

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from labkit.core.journal import Record
+    from labkit.core.records import Record
 
 # Keys of details that differ between runs with one seed: left out of the canonical form.
 UNREPEATABLE = frozenset({"duration", "port", "peer_port", "tls_bytes", "cpu"})

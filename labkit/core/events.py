@@ -1,7 +1,7 @@
 """Events: declaration of their kinds, and delivery to handlers through bounded queues.
 
-Delivery is in order within a lane; lanes run concurrently, or in turn while a fleet is simulated. Emitting
-never waits for a handler.
+The events of one source reach a receiver in order; those of other sources and receivers are handled
+concurrently, or one at a time while a fleet is simulated. The emitter of an event never waits for a handler.
 """
 
 from __future__ import annotations
@@ -11,17 +11,19 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Sized
 from contextvars import Context
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from labkit.core.activity import Activity
 from labkit.core.component import Component
 from labkit.core.holding import Holding
 from labkit.core.journal import Journal
+from labkit.core.records import Entry
 from labkit.core.turns import Turn, Turns, begin
 
 Payload = Mapping[str, object]
 Handler = Callable[[Any], Awaitable[object]]
-# The number: maximum of characters in the payload; None where the journal has to measure it.
+# The number: maximum number of characters in the payload; None where the journal has to measure it.
 Raised = tuple["EventKind", Callable[[], Payload], int | None]
 Receivers = Callable[["Event"], Iterable[tuple[str, Handler]]]
 Interfere = Callable[["Event", str, Handler], object]
@@ -31,10 +33,10 @@ LANE_CAPACITY = 1000
 
 @dataclass(frozen=True, slots=True)
 class EventKind:
-    """A kind of events that solutions may handle, declared by the component that emits it.
+    """Kind of event that solutions may handle, declared by the component that emits it.
 
-    service, event: under which handlers are registered; arguments: names of a handler's argument, the
-    documents' own first; type: its name in the journal, where one handler gets several kinds (`data_in`);
+    service, event: names under which handlers are registered; arguments: names of a handler's argument, the
+    documents' own first; type: name in the journal, where one handler receives several kinds (`data_in`);
     any_name: the argument has further names, which each emitted event defines.
     """
 
@@ -47,12 +49,13 @@ class EventKind:
 
 @dataclass(slots=True)  # not frozen: each write makes several, at four times the cost then
 class Event:
-    """An emitted event.
+    """Emitted event.
 
-    source: the journal's actor; payload: makes a handler's argument, anew for each; cause: sequence of the
-    event's journal record; product: of the device that caused it; solution: its only recipient, None for all
-    that are linked to the product. names: names of the handler's argument, where they belong to this event and
-    not to its kind; caller: the solution that made the call, if it is one.
+    source: actor of its journal record; payload: makes the argument of a handler, a new one in each call; cause:
+    sequence of its journal record; product: id of the product whose device caused it; solution: its only
+    recipient, None for all solutions that are linked to the product. names: names of the handler's argument,
+    where they belong to this event and not to its kind; caller: the solution that made the call, if a call
+    caused it.
     """
 
     kind: EventKind
@@ -122,8 +125,8 @@ class Events(Component):
     def set_receivers(self, receivers: Receivers, audience: Sized) -> None:
         """Set the recipients of events.
 
-        receivers: returns those of an event, each with its handler; audience: empty while no event has any, so
-        that receivers need not be called.
+        receivers: returns the recipients of an event, each with its handler; audience: empty while no event can
+        have a recipient, so that `receivers` need not be called.
         """
         self.receivers, self._audience = receivers, audience
 
@@ -166,6 +169,20 @@ class Events(Component):
                     self.queue(source, receiver, handler, payload())
                 else:
                     self.interfere(event, receiver, handler)
+
+    def emit_unheard(
+        self, source: str, count: int, describe: Callable[[], Sequence[Raised]], holds: int, cause: int
+    ) -> bool:
+        """Record events of one source in the journal, and return True, if no solution can receive any.
+
+        Otherwise return False and do nothing; call `emit` instead. count: of the events; describe: returns them,
+        and is called when somebody reads them; holds: maximum number of characters that it keeps in memory; cause:
+        as in `emit`.
+        """
+        if self._audience:
+            return False
+        self.journal.record_batch("event", source, count, partial(_entries, describe), holds, cause)
+        return True
 
     def is_handled(self, event: Event) -> bool:
         """Return whether an event has a handler."""
@@ -274,3 +291,8 @@ class Events(Component):
         else:
             del self._load[source]
         self._resume_next(source)
+
+
+def _entries(describe: Callable[[], Sequence[Raised]]) -> list[Entry]:
+    """Return the journal's entries of events."""
+    return [(kind.type or kind.event, payload, holds) for kind, payload, holds in describe()]

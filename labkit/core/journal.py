@@ -3,115 +3,29 @@
 Records are stored unformatted and formatted when read; but large values are truncated at once, and the omitted
 part is counted. The journal is a ring: when it is full the oldest record is dropped, and `dropped` counts it.
 So it has a bound in bytes.
+
+An entry of the ring is a record, or a batch that represents several: the events of a write, which are often
+never read. A batch counts as its records everywhere; they are made when somebody reads them.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
-from typing import cast
+from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
 
-from labkit.core.bounded import cut, cut_text, fits
 from labkit.core.canonical import canonical_text
 from labkit.core.marks import Marks
+from labkit.core.records import FIELD, Detail, Entry, Record, RecordBatch
 from labkit.core.traces import trace_of
 
 CAPACITY = 200_000
-FIELD = 4096
 PER_RUN = 10_000
-FIELDS = 4  # size of a whole detail, as a multiple of a field's
-
-Detail = Mapping[str, object]
-
-
-class Record:
-    """One entry of the journal.
-
-    time: lab time in microseconds; cause: sequence number of the earlier record that led to this one; count:
-    the actor's own, from 1; longest: characters of the summary and of a text in the detail. The detail may be a
-    function that makes it, called when the record is read, unless that would keep something large in memory.
-    holds: maximum number of characters that this function keeps in memory, if known; otherwise its arguments
-    are measured.
-    """
-
-    __slots__ = (
-        "_detail",
-        "_longest",
-        "actor",
-        "cause",
-        "count",
-        "kind",
-        "sequence",
-        "size",
-        "status",
-        "summary",
-        "time",
-    )
-
-    def __init__(
-        self,
-        sequence: int,
-        time: int,
-        kind: str,
-        actor: str,
-        count: int,
-        summary: str,
-        cause: int | None,
-        status: int | None,
-        size: int | None,
-        detail: Detail | Callable[[], Detail] | None,
-        longest: int = FIELD,
-        holds: int | None = None,
-    ) -> None:
-        self.sequence = sequence
-        self.time = time
-        self.kind = kind
-        self.actor = actor
-        self.count = count
-        self.summary = summary if len(summary) <= longest else cut_text(summary, longest)
-        self.cause = cause
-        self.status = status
-        self.size = size
-        self._longest = longest
-        self._detail = detail
-        if detail is not None and (holds is None or holds > longest):
-            self._keep(detail)
-
-    @property
-    def detail(self) -> Detail | None:
-        """Further facts; the keys depend on the kind."""
-        if callable(self._detail):
-            self._keep(self._detail())
-        return cast("Detail | None", self._detail)
-
-    @detail.setter
-    def detail(self, detail: Detail | None) -> None:
-        if detail is None:
-            self._detail = None
-        else:
-            self._keep(detail)
-
-    def set_measures(self, measures: Mapping[str, float]) -> None:
-        """Set a few numbers as the detail, without a check of their size."""
-        self._detail = measures
-
-    def _keep(self, detail: Detail | Callable[[], Detail]) -> None:
-        most = FIELDS * self._longest
-        if callable(detail):
-            if type(detail) is not partial or not _holds_much(detail.args, self._longest):
-                self._detail = detail
-                return
-            detail = detail()
-        small = fits(detail, self._longest, most)
-        self._detail = detail if small else cast(Detail, cut(detail, self._longest, most))
-
-    def __repr__(self) -> str:
-        return f"<{self.kind} {self.actor}#{self.count}: {self.summary}>"
 
 
 class RunRecords:
-    """A running handler: its record, the number of records that it caused, and of those left out."""
+    """Counts of a running handler: records that it caused, and records left out. sequence: of its own record."""
 
     __slots__ = ("left_out", "records", "sequence")
 
@@ -136,7 +50,9 @@ class Journal:
         self._runs: dict[int, RunRecords] = {}  # under way, by the sequence numbers of their records
         self._micros = micros
         self._field = field
-        self._records: deque[Record] = deque(maxlen=capacity)
+        self._capacity = capacity
+        # With consecutive sequence numbers. The first ones may have left the ring: batches count as several.
+        self._entries: deque[Record | RecordBatch] = deque(maxlen=capacity)
         self._sequence = 0
         self._counts: defaultdict[str, int] = defaultdict(int)
         self._watchers: tuple[Callable[[Record], object], ...] = ()
@@ -167,7 +83,7 @@ class Journal:
         count = self._counts[actor] = self._counts[actor] + 1
         time, field = self._micros(), self._field
         entry = Record(sequence, time, kind, actor, count, summary, cause, status, size, detail, field, holds)
-        self._records.append(entry)
+        self._entries.append(entry)
         if self._watchers or self._end_watchers or kind in self._kind_watchers:
             self._notify(entry)
             self.end(entry)
@@ -198,11 +114,38 @@ class Journal:
             sequence += 1
             count += 1
             led = cause if cause is not None and cause < sequence else None
-            self._records.append(
+            self._entries.append(
                 Record(sequence, time, kind, actor, count, summary, led, None, None, detail, field, holds)
             )
         self._sequence, self._counts[actor] = sequence, count
         return range(first, first + len(entries))
+
+    def record_batch(
+        self,
+        kind: str,
+        actor: str,
+        count: int,
+        describe: Callable[[], Sequence[Entry]],
+        holds: int,
+        cause: int | None,
+    ) -> None:
+        """Add several records with one cause and time, which are made when they are read.
+
+        count: of the records; describe: returns their entries, as of `record_all`; holds: maximum number of
+        characters that it keeps in memory. Where the records are watched, or that is too much, they are made at
+        once.
+        """
+        if holds > self._field or self._watchers or self._end_watchers or kind in self._kind_watchers:
+            self.record_all(kind, actor, describe(), cause)
+            return
+        if cause is not None and cause in self._runs and self._leaves_out(cause, count):
+            return
+        sequence = self._sequence = self._sequence + count
+        total = self._counts[actor] = self._counts[actor] + count
+        time, field = self._micros(), self._field
+        self._entries.append(RecordBatch(sequence, time, kind, actor, total, cause, describe, field))
+        if sequence > self._capacity:
+            self._free_dropped()
 
     def open(
         self,
@@ -226,7 +169,7 @@ class Journal:
         count = self._counts[actor] = self._counts[actor] + 1
         time, field = self._micros(), self._field
         entry = Record(sequence, time, kind, actor, count, summary, cause, status, size, detail, field, holds)
-        self._records.append(entry)
+        self._entries.append(entry)
         if self._watchers or kind in self._kind_watchers:
             self._notify(entry)
         return entry
@@ -243,9 +186,9 @@ class Journal:
             watcher(entry)
 
     def begin_run(self, entry: Record, cause: int | None) -> RunRecords:
-        """Count the records that this one causes from now on, until `end_run`. cause: of the run.
+        """Count the records that a handler's record causes from now on, until `end_run`. cause: of the run.
 
-        A run within another one (a handler that it calls) counts as part of that one.
+        The run of a handler that another handler calls counts as part of the caller's run.
         """
         outer = None if cause is None else self._runs.get(cause)
         if outer is not None and not entry.count:  # its record is not stored
@@ -282,16 +225,22 @@ class Journal:
         detail = {"error": repr(error), "trace": trace_of(error)}
         self.record("error", "platform", text, status=500, detail=detail)
 
+    def _free_dropped(self) -> None:
+        """Free the entries of which no record is left in the ring."""
+        entries, dropped = self._entries, self.dropped
+        while entries and entries[0].sequence <= dropped:
+            entries.popleft()
+
     @property
     def dropped(self) -> int:
         """Number of records that the ring has dropped."""
-        return self._sequence - len(self._records)
+        return max(self._sequence - self._capacity, 0)
 
     def __len__(self) -> int:
-        return len(self._records)
+        return self._sequence - self.dropped
 
     def __iter__(self) -> Iterator[Record]:
-        return iter(tuple(self._records))
+        return self.iterate()
 
     def watch(self, watcher: Callable[[Record], object], *, ended: bool = False) -> Callable[[], None]:
         """Call `watcher` with each new record, until the returned function is called.
@@ -315,7 +264,10 @@ class Journal:
 
         def stop() -> None:
             left = tuple(each for each in self._kind_watchers.get(kind, ()) if each is not watcher)
-            self._kind_watchers[kind] = left
+            if left:
+                self._kind_watchers[kind] = left
+            else:
+                self._kind_watchers.pop(kind, None)
 
         return stop
 
@@ -331,23 +283,39 @@ class Journal:
     def find(self, sequence: int) -> Record | None:
         """Return the record with this number, or None where the ring has dropped it."""
         back = self._sequence - sequence + 1  # recent ones are asked for most, and near the end
-        return self._records[-back] if 0 < back <= len(self._records) else None
+        if sequence < 1 or not 0 < back <= self._capacity:
+            return None
+        first = len(self._entries) - back  # where it is unless a later entry is a batch
+        entry = self._entries[first if first > 0 else 0]
+        if entry.sequence < sequence:
+            first = bisect_left(self._entries, sequence, max(first, 0), key=attrgetter("sequence"))
+            entry = self._entries[first]
+        return entry if isinstance(entry, Record) else entry.records()[sequence - entry.sequence - 1]
 
     def select(self, kind: str | None = None, actor: str | None = None) -> list[Record]:
-        """Return the records of a kind, of an actor, or of both."""
-        return [
-            entry
-            for entry in self
-            if (kind is None or entry.kind == kind) and (actor is None or entry.actor == actor)
-        ]
+        """Return the records of a kind, of an actor, or of both, oldest first."""
+        return list(self.iterate(kind, actor))
+
+    def iterate(self, kind: str | None = None, actor: str | None = None) -> Iterator[Record]:
+        """Iterate over the records that `select` returns at this moment; batches are made on the way."""
+        return _matching(tuple(self._entries), self.dropped, kind, actor)
+
+    def newest(self, count: int) -> list[Record]:
+        """Return at most `count` records, the newest ones, oldest first."""
+        found: list[Record] = []
+        for entry in reversed(self._entries):
+            if len(found) >= count:
+                break
+            found += [entry] if isinstance(entry, Record) else reversed(entry.records())
+        return found[: max(min(count, len(self)), 0)][::-1]
 
     def canonical(self) -> str:
         """Return one line a record, without facts that differ between runs with one seed (core/canonical.py)."""
-        return canonical_text(tuple(self), self.ports)
+        return canonical_text(self.select(), self.ports)
 
     def clear(self) -> None:
         """Drop every record and restart the numbering."""
-        self._records.clear()
+        self._entries.clear()
         self._counts.clear()
         self._sequence = 0
         self._runs.clear()
@@ -356,16 +324,18 @@ class Journal:
             watcher()
 
 
-def _holds_much(args: tuple[object, ...], longest: int) -> bool:
-    """Return whether the arguments of a deferred detail keep something large in memory; nearly all are small."""
-    for each in args:
-        kind = type(each)
-        if kind is str or kind is bytes:
-            if len(each) > longest:  # type: ignore[arg-type]
-                return True
-        elif isinstance(each, tuple):
-            if _holds_much(each, longest):
-                return True
-        elif (kind is list or kind is dict) and not fits(each, longest, FIELDS * longest):
-            return True
-    return False
+def _matching(
+    entries: Sequence[Record | RecordBatch], dropped: int, kind: str | None, actor: str | None
+) -> Iterator[Record]:
+    """Iterate over the records of a kind and an actor, if given. dropped: number of the last one that is left out."""
+    for entry in entries:
+        if (
+            entry.sequence <= dropped
+            or (kind is not None and entry.kind != kind)
+            or (actor is not None and entry.actor != actor)
+        ):
+            continue
+        if isinstance(entry, Record):
+            yield entry
+        else:
+            yield from (record for record in entry.records() if record.sequence > dropped)

@@ -1,8 +1,8 @@
-"""The events that a request causes, and their payloads (document 1, Events).
+"""The events that a device's request causes, and their payloads (document 1, Events).
 
-data_in      on the device-data service: one for each request that stored something
-datapoint    to solutions: one for each datapoint stored
-provisioned  on the device-data service: credentials were issued or replaced
+data_in      of the device-data service: one for each request that stored something
+datapoint    one for each stored datapoint
+provisioned  of the device-data service: credentials were issued or replaced
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from labkit.core.events import EventKind, Raised
 from labkit.device_api.exchange import Exchange
 from labkit.devices.devices import Devices
 from labkit.devices.registry import DeviceRecord
-from labkit.devices.state import Datapoint, Stored
+from labkit.devices.state import Datapoint, numbered
 from labkit.http.connection import Connection
 
 Payload = dict[str, object]
@@ -34,33 +34,56 @@ def stored(
     exchange: Exchange,
     devices: Devices,
     device: DeviceRecord,
-    stored: Sequence[Stored],
+    points: Sequence[Datapoint],
+    first: int,
     api: str,
     received: float,
 ) -> None:
     """Wake the polls that wait for these datapoints, then emit their events. Call it once they are stored.
 
-    received: lab time of the request in seconds.
+    first: number of the first datapoint, as `State.store` returned it; received: lab time of the request in
+    seconds.
     """
-    live = api == "write"
     product, identity = device.product, device.identity
-    devices.polls.wake(product, identity, stored, live)
+    if devices.polls.waiting:
+        devices.polls.wake(product, identity, numbered(points, first), api == "write")
     context, connection, micros = exchange.context, exchange.connection, int(received * 1_000_000)
     record, source = exchange.record or exchange.identify(identity), f"{product}/{identity}"
-    connection.identify(context.identifiers, source)
-    ip, id = connection.peer_ip, connection.id  # the journal keeps payloads, and no connection with them
-    points: list[Datapoint] = []
-    events: list[Raised] = []
-    whole = 0
-    for point, _ in stored:
-        sequence = devices.sequence(product, identity, point.alias)
+    if not connection.id:  # else a call would be for nothing
+        connection.identify(context.identifiers, source)
+    sequences = devices.sequences(product, identity, points)
+    holds = ITEM * len(points)  # aliases are those of the settings
+    for point in points:
+        holds += len(point.value)
+    # The connection itself is no argument, since the journal keeps them.
+    describe = partial(
+        raised, product, connection.peer_ip, connection.id, identity, micros, points, sequences, api, holds
+    )
+    if not context.events.emit_unheard(source, 1 + len(points), describe, holds, record.sequence):
+        context.events.emit(source, describe(), cause=record.sequence, product=product)
+
+
+def raised(
+    product: str,
+    ip: str,
+    connection_id: str,
+    identity: str,
+    micros: int,
+    points: Sequence[Datapoint],
+    sequences: Sequence[int],
+    api: str,
+    holds: int,
+) -> list[Raised]:
+    """Return the events of a request that stored datapoints: one data_in, and one datapoint for each of them.
+
+    micros: lab time of the request; sequences: the `seq` of each datapoint; holds: characters of all values.
+    """
+    whole = partial(data_in, ip, connection_id, identity, micros, points, api == "write")
+    events: list[Raised] = [(DATA_IN, whole, holds)]
+    for point, sequence in zip(points, sequences, strict=True):
         payload = partial(datapoint, product, ip, identity, micros, point, sequence, api)
-        holds = ITEM + len(point.value)  # aliases are those of the settings
-        events.append((DATAPOINT, payload, holds))
-        points.append(point)
-        whole += holds
-    events.insert(0, (DATA_IN, partial(data_in, ip, id, identity, micros, points, live), whole))
-    context.events.emit(source, events, cause=record.sequence, product=product)
+        events.append((DATAPOINT, payload, ITEM + len(point.value)))
+    return events
 
 
 def provisioned(context: Context, product: str, connection: Connection, identity: str, cause: int) -> None:

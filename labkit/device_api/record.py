@@ -52,8 +52,8 @@ async def record(exchange: Exchange, devices: Devices) -> Answer:
     await exchange.context.events.wait_for_capacity(f"{device.product}/{device.identity}")
     require_still_authenticated(exchange)
     if points:
-        stored, _ = await devices.state.store(device.product, device.identity, points, math.floor(now))
-        emitted.stored(exchange, devices, device, stored, "record", now)
+        stored, first, _ = await devices.state.store(device.product, device.identity, points, math.floor(now))
+        emitted.stored(exchange, devices, device, stored, first, "record", now)
     return nothing(exchange.context.wire)
 
 

@@ -15,7 +15,7 @@ from labkit.devices.identities import identity_error
 from labkit.devices.polls import Polls
 from labkit.devices.products import PlatformProduct
 from labkit.devices.registry import DeviceRecord, Registry
-from labkit.devices.state import Datapoint, State, Stored, current_value
+from labkit.devices.state import Datapoint, State, Stored, current_value, numbered
 
 set_table = Table(
     "set_value",
@@ -102,8 +102,10 @@ class DeviceAccess:
                 execute(connection, KEEP, (*key, value, number, reported and reported.reported))
 
         points = [Datapoint(alias, now, value) for alias, value in values.items()]
-        stored, _ = await self._state.store(product, identity, points, now, before_write=store_set_values)
-        self._polls.wake(product, identity, stored, True)
+        stored, first, _ = await self._state.store(
+            product, identity, points, now, before_write=store_set_values
+        )
+        self._polls.wake(product, identity, numbered(stored, first), True)
 
 
 def _state(connection: Connection, product: str, identity: str, aliases: Sequence[str]) -> dict[str, Value]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import cast
 
 from labkit.context import Context
@@ -14,7 +15,7 @@ from labkit.devices.content import Content
 from labkit.devices.polls import Polls
 from labkit.devices.products import PlatformProduct
 from labkit.devices.registry import Registry
-from labkit.devices.state import State
+from labkit.devices.state import Datapoint, State
 from labkit.settings import ProductSettings
 
 SEQUENCES = (
@@ -47,14 +48,18 @@ class Devices(Component):
             self.products.remove(product.id)
             raise
 
-    def sequence(self, product: str, identity: str, alias: str) -> int:
-        """Return the number of the next datapoint of an alias, from 1.
+    def sequences(self, product: str, identity: str, points: Sequence[Datapoint]) -> list[int]:
+        """Return the number of each of a device's new datapoints among those of its alias, from 1.
 
         On a data file each start of the lab has a range of its own, above those of the starts before.
         """
-        key = (product, identity, alias)
-        count = self._sequences[key] = self._sequences[key] + 1
-        return (self.context.database.starts - 1) * SEQUENCES + count
+        counts, before = self._sequences, (self.context.database.starts - 1) * SEQUENCES
+        found = []
+        for point in points:
+            key = (product, identity, point.alias)
+            count = counts[key] = counts[key] + 1
+            found.append(before + count)
+        return found
 
     async def stop(self) -> None:
         if self.context.database.durable:

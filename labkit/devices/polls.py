@@ -77,28 +77,31 @@ class Poll:
 
 
 class Polls:
-    """All waiting long polls. Waiting is no activity: the lab counts as settled."""
+    """All waiting long polls. Waiting is no activity: the lab counts as settled.
+
+    waiting: the polls by device alias; empty while there are none, so that `wake` need not be called.
+    """
 
     def __init__(self, clock: Clock, activity: Activity, holding: Holding, state: State) -> None:
         self._clock = clock
         self._activity = activity
         self._holding = holding
         self._state = state
-        self._waiting: dict[Key, list[Poll]] = {}
+        self.waiting: dict[Key, list[Poll]] = {}
         self._ahead: dict[Key, Timer] = {}  # until the next datapoint that was recorded ahead
         self._looking: dict[Key, set[asyncio.Task[None]]] = {}  # for all polls of an alias
         self._held: list[asyncio.Future[None]] = []
 
     def count(self, product: str, identity: str, alias: str) -> int:
         """Return the number of requests that wait for this alias."""
-        return len(self._waiting.get((product, identity, alias), ()))
+        return len(self.waiting.get((product, identity, alias), ()))
 
     def keys(self) -> list[Key]:
         """Return the device aliases that requests wait for."""
-        return list(self._waiting)
+        return list(self.waiting)
 
     def __len__(self) -> int:
-        return sum(map(len, self._waiting.values()))
+        return sum(map(len, self.waiting.values()))
 
     async def wait_for_count(self, product: str, identity: str, alias: str, count: int) -> None:
         """Return once at least `count` requests wait for this alias."""
@@ -114,7 +117,7 @@ class Polls:
     def open(self, key: Key, since: int | None, last: int | None = None) -> Poll:
         """Register a poll: from `since` (Unix seconds), or from this moment. last: as in Poll."""
         poll = Poll(key, self._clock.seconds() if since is None else since, since is None, last)
-        self._waiting.setdefault(key, []).append(poll)
+        self.waiting.setdefault(key, []).append(poll)
         held, self._held = self._held, []
         for future in held:
             if not future.done():
@@ -123,10 +126,10 @@ class Polls:
 
     def close(self, poll: Poll) -> None:
         """Remove a poll, answered or not."""
-        waiting = self._waiting[poll.key]
+        waiting = self.waiting[poll.key]
         waiting.remove(poll)
         if not waiting:
-            del self._waiting[poll.key]
+            del self.waiting[poll.key]
             if (timer := self._ahead.pop(poll.key, None)) is not None:
                 timer.cancel()
 
@@ -162,12 +165,12 @@ class Polls:
 
         written: at their own time, not recorded.
         """
-        if not self._waiting:
+        if not self.waiting:
             return
         fresh: dict[Key, list[Stored]] = {}
         for each in stored:
             key = (product, identity, each.point.alias)
-            if key in self._waiting:
+            if key in self.waiting:
                 fresh.setdefault(key, []).append(each)
         now = self._clock.seconds()
         for key, several in fresh.items():
@@ -177,14 +180,14 @@ class Polls:
             if key in self._looking or (timer is not None and timer.when <= self._clock.now()):
                 self._look_for_all(key, present, written)  # an earlier datapoint may be due
             else:
-                for poll in self._waiting[key]:
+                for poll in self.waiting[key]:
                     self._give(poll, None, present, written)
             if present != several:
                 self._expect(key, several[len(present)].point.timestamp)
 
     def _expect(self, key: Key, timestamp: int | None) -> None:
         """Schedule the answer of the polls of an alias for the time of a datapoint recorded ahead, if there is one."""
-        if timestamp is None or key not in self._waiting:
+        if timestamp is None or key not in self.waiting:
             return
         timer = self._ahead.get(key)
         if timer is not None:
@@ -210,7 +213,7 @@ class Polls:
         task.add_done_callback(done)
 
     async def _answer_all(self, key: Key, fresh: Sequence[Stored], written: bool) -> None:
-        polls = list(self._waiting.get(key, ()))
+        polls = list(self.waiting.get(key, ()))
         found, ahead = await self._state.due(key, _sought(polls), self._clock.seconds())
         for poll, stored in zip(polls, found, strict=True):
             self._give(poll, stored, fresh, written)

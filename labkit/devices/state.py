@@ -132,23 +132,22 @@ class State:
         received: int,
         read: Sequence[str] = (),
         before_write: Callable[[Connection, Sequence[Stored]], object] | None = None,
-    ) -> tuple[list[Stored], list[tuple[str, str]]]:
-        """Store datapoints that were received at a time (Unix seconds), and return them with current values.
+    ) -> tuple[Sequence[Datapoint], int, list[tuple[str, str]]]:
+        """Store datapoints that were received at a time (Unix seconds).
 
+        Return them, the number of the first one, which those of the others follow (`numbered`), and current values.
         read: aliases whose current values are read as `latest` does, after the write in the same transaction.
         before_write: another write before it in the transaction, called with the datapoints.
         """
         self._current.pop((product, identity), None)
-        number = self._database.starts * STARTS + self._count
+        number = before = self._database.starts * STARTS + self._count
         self._count += len(points)
-        stored: list[Stored] = []
         rows: list[tuple[object, ...]] = []
         marks: list[Mark] = []
         seen = self.seen
         for point in points:
             number += 1
             alias, timestamp, value = point
-            stored.append(Stored(point, number))
             rows.append((product, identity, alias, timestamp, value, received, number))
             if seen.marks:
                 marks += seen.take_marks((product, identity, alias))
@@ -161,7 +160,7 @@ class State:
 
             def store(connection: Connection) -> list[tuple[str, str]]:
                 if before_write is not None:
-                    before_write(connection, stored)
+                    before_write(connection, numbered(points, before + 1))
                 if marks:
                     _keep_marks(connection, marks)
                 execute_many(connection, STORE, rows)
@@ -176,7 +175,7 @@ class State:
             if new >= self._forget_after:
                 self._new[key] = 0
                 await self._database.write(FORGET, (*key, *key, self._kept - 1))
-        return stored, found
+        return points, before + 1, found
 
     async def latest(self, product: str, identity: str, aliases: Sequence[str]) -> list[tuple[str, str]]:
         """Return (alias, current value) of each alias that has one, in the order given."""
@@ -217,6 +216,11 @@ class State:
         self.seen.forget_all()
         self._new.clear()
         self._count = 0
+
+
+def numbered(points: Iterable[Datapoint], first: int) -> list[Stored]:
+    """Return datapoints that were stored together with their numbers. first: that of the first one."""
+    return [Stored(point, number) for number, point in enumerate(points, first)]
 
 
 def values(connection: Connection, key: Key) -> list[str]:

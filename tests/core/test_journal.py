@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import sys
+import weakref
 from collections.abc import Callable
 from functools import partial
 from types import FunctionType, ModuleType
@@ -14,7 +15,8 @@ import pytest
 from pydantic import SecretStr
 
 from labkit.core.clock import Clock
-from labkit.core.journal import Journal, Record
+from labkit.core.journal import Journal
+from labkit.core.records import Record
 from tests.cases import cases
 
 
@@ -124,6 +126,24 @@ def test_a_detail_is_made_when_it_is_read_and_only_once(journal: Journal) -> Non
     for _ in range(2):
         assert next(iter(journal)).detail == {"value": "x"}
     assert "x" in journal.canonical()
+    assert made == [1]
+
+
+def test_the_records_of_a_batch_are_made_when_they_are_read_and_only_once(journal: Journal) -> None:
+    made: list[int] = []
+
+    def describe() -> list[tuple[str, dict[str, object], int]]:
+        made.append(1)
+        return [("data_in", {"value": "x"}, 33), ("datapoint", {"value": "y"}, 33)]
+
+    journal.record_batch("event", "a", 2, describe, 66, cause=None)
+    assert (len(journal), journal.select("request"), journal.select(actor="b"), made) == (2, [], [], [])
+    found = list(journal)
+    assert [(each.sequence, each.summary, each.detail) for each in found] == [
+        (1, "data_in", {"value": "x"}),
+        (2, "datapoint", {"value": "y"}),
+    ]
+    assert [journal.find(1), *journal.select("event", "a")] == [found[0], *found]
     assert made == [1]
 
 
@@ -318,3 +338,31 @@ def test_a_detail_that_would_keep_a_large_value_is_not_deferred(journal: Journal
         detail = partial(emitted, [("text", large(n))])
         journal.record("event", "a", "x", detail=detail, holds=1_000_000)
     assert kept_by(journal) < 3 * 100_000
+
+
+def test_a_batch_that_would_hold_more_than_a_field_is_made_at_once(journal: Journal) -> None:
+    made: list[str] = []
+
+    def describe(text: str) -> list[tuple[str, dict[str, object], int]]:
+        made.append(text[0])
+        return [("x", {"text": text}, len(text))]
+
+    journal.record_batch("event", "a", 1, partial(describe, "a" * 4096), 4096, cause=None)
+    journal.record_batch("event", "a", 1, partial(describe, "b" * 4097), 4097, cause=None)
+    assert made == ["b"]
+    assert [entry.detail for entry in journal] == [
+        {"text": "a" * 4096},
+        {"text": "b" * 4096 + "… 1 more character"},
+    ]
+
+
+def test_batches_that_have_left_the_ring_are_freed(clock: Clock) -> None:
+    journal = Journal(clock.micros, capacity=6)
+    freed: list[int] = []
+    for n in range(10):
+        describe = partial(lambda n: [("x", {"n": n}, 1)] * 3, n)
+        weakref.finalize(describe, freed.append, n)
+        journal.record_batch("event", "a", 3, describe, 1, cause=None)
+        del describe
+    assert freed == list(range(8))
+    assert [entry.detail for entry in journal] == [{"n": 8}] * 3 + [{"n": 9}] * 3

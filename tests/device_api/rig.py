@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from labkit.conformance import answers
 from labkit.core.certificates import KeyPair, client_certificate
-from labkit.core.journal import Record
+from labkit.core.records import Record
 from labkit.core.tables import metadata
 from labkit.fleet.flow import LabAddress
 from labkit.platform import Platform

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from labkit.core.records import Record
 from tests.device_api.rig import ALIAS, RECORD, DeviceRig, Headers
 from tests.device_api.rig import device_rig as lab
 
@@ -82,6 +83,32 @@ async def test_events_of_a_request_are_in_its_order(rig: DeviceRig) -> None:
         ("event", "token/d", "datapoint"),
     ]
     assert {entry.cause for entry in entries[1:]} == {entries[0].sequence}
+
+
+async def test_events_without_receivers_are_recorded_as_those_that_are_watched(rig: DeviceRig) -> None:
+    client = await rig.device()
+    journal = rig.platform.context.journal
+    shown = []
+    for watch in (False, True):
+        journal.clear()
+        stop = journal.watch_kind("event", lambda entry: None) if watch else lambda: None
+        await client.ask("POST", ALIAS, "text=a&number=1")
+        await client.ask("POST", RECORD, "alias=text&7=b&5=a&alias=number&5=1")
+        await client.ask("POST", ALIAS, f"text={'x' * 5000}&number=2")
+        stop()
+        shown.append(
+            [
+                (each.sequence, each.kind, each.actor, each.count, each.summary, each.cause, comparable(each))
+                for each in journal
+            ]
+        )
+    assert shown[0] == shown[1]
+    assert len(shown[0]) == 3 + 3 + 4 + 3
+
+
+def comparable(entry: Record) -> dict[str, Any]:
+    """Return the detail of a record without the number of a datapoint, which no other has."""
+    return {key: value for key, value in (entry.detail or {}).items() if key not in ("seq", "duration")}
 
 
 async def test_a_request_that_stores_nothing_emits_no_event(rig: DeviceRig) -> None:

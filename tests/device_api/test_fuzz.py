@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from labkit.core.database import driver
-from labkit.core.journal import Record
+from labkit.core.records import Record
 from tests.device_api.grammar import Request, requests
 from tests.device_api.rig import PASSWORD, Answer, Client, DeviceRig, basic, pair
 from tests.device_api.rig import device_rig as lab

@@ -12,8 +12,8 @@ KEY = ("p", "d", "a")
 
 
 async def stored(state: State, timestamp: int, value: str = "x", key: Key = KEY) -> Stored:
-    [made], _ = await state.store(*key[:2], [Datapoint(key[2], timestamp, value)], timestamp)
-    return made
+    _, number, _ = await state.store(*key[:2], [Datapoint(key[2], timestamp, value)], timestamp)
+    return Stored(Datapoint(key[2], timestamp, value), number)
 
 
 async def is_seen(state: State, point: Stored) -> bool:

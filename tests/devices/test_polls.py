@@ -28,6 +28,12 @@ def over_state() -> tuple[Clock, Activity, Polls, State]:
     return clock, activity, Polls(clock, activity, Holding(activity), state), state
 
 
+async def store(state: State, point: Datapoint, received: int) -> Stored:
+    """Store a datapoint of the device, and return it with its number."""
+    _, number, _ = await state.store("product", "device", [point], received)
+    return Stored(point, number)
+
+
 def stored(alias: str, timestamp: int, value: str) -> Stored:
     return Stored(Datapoint(alias, timestamp, value), 1)
 
@@ -152,9 +158,9 @@ async def test_a_point_that_is_due_answers_before_a_later_one_if_its_timer_is_la
     await state.store("product", "device", [Datapoint("alias", 1001, "ahead")], 1000)
     assert await polls.find_stored(poll) is None
     clock._lab = 1002.5  # no timer has fired
-    [written], _ = await state.store("product", "device", [Datapoint("alias", 1002, "written")], 1002)
+    written = await store(state, Datapoint("alias", 1002, "written"), 1002)
     polls.wake("product", "device", [written], written=True)
-    [again], _ = await state.store("product", "device", [Datapoint("alias", 1002, "again")], 1002)
+    again = await store(state, Datapoint("alias", 1002, "again"), 1002)
     polls.wake("product", "device", [again], written=True)
     answer = await polls.wait(poll, 2000.0)
     assert answer is not None
@@ -169,13 +175,13 @@ async def test_a_pending_poll_gets_the_value_that_another_poll_received_meanwhil
     _, _, polls, state = over_state()
     waits = polls.open(KEY, 1000)
     assert await polls.find_stored(waits) is None
-    points, _ = await state.store("product", "device", [Datapoint("alias", 1000, "x")], 1000)
+    point = await store(state, Datapoint("alias", 1000, "x"), 1000)
     comes = polls.open(KEY, 1000)
     found = await polls.find_stored(comes)
-    assert found == points[0]
+    assert found == point
     await state.record_answer(KEY, found, named=False)
-    polls.wake("product", "device", points, written=True)
-    assert await polls.wait(waits, 2000.0) == points[0]
+    polls.wake("product", "device", [point], written=True)
+    assert await polls.wait(waits, 2000.0) == point
     assert await polls.find_stored(comes) is None
 
 
@@ -185,7 +191,7 @@ async def test_a_value_that_another_poll_received_precedes_a_later_point_that_is
     await state.store("product", "device", [Datapoint("alias", 1001, "ahead")], 1000)
     assert await polls.find_stored(waits) is None
     clock._lab = 1001.5  # no timer has fired
-    [point], _ = await state.store("product", "device", [Datapoint("alias", 1000, "x")], 1001)
+    point = await store(state, Datapoint("alias", 1000, "x"), 1001)
     await state.record_answer(KEY, point, named=False)
     polls.wake("product", "device", [point], written=False)
     assert await polls.wait(waits, 2000.0) == point

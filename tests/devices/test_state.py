@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from labkit.core.database import Database
 from labkit.core.tables import metadata
 from labkit.devices.seen import MOST_MARKS
-from labkit.devices.state import AnswerCondition, Datapoint, State, datapoint_table
+from labkit.devices.state import AnswerCondition, Datapoint, State, Stored, datapoint_table, numbered
 
 POINTS = st.lists(
     st.builds(Datapoint, st.sampled_from("ab"), st.integers(0, 8), st.text(max_size=3)), max_size=12
@@ -40,7 +40,7 @@ async def test_state_against_a_model(
         current = [
             (alias, max(model[alias].values(), key=lambda kept: kept[1])[0]) for alias in "ba" if model[alias]
         ]
-        _, read = await state.store("p", "d", points, now, ["b", "none", "a"])
+        *_, read = await state.store("p", "d", points, now, ["b", "none", "a"])
         assert read == current
         assert await state.latest("p", "d", ["b", "none", "a"]) == current
         for alias in "ab":
@@ -65,8 +65,9 @@ async def test_state_against_a_model(
 
 async def test_marks_of_many_values_are_not_kept_in_memory(state: State) -> None:
     many = 3 * MOST_MARKS + 5
-    stored, _ = await state.store("p", "d", [Datapoint("a", time, "x") for time in range(many)], many)
-    for each in stored:
+    points = [Datapoint("a", time, "x") for time in range(many)]
+    stored, first, _ = await state.store("p", "d", points, many)
+    for each in numbered(stored, first):
         await state.record_answer(("p", "d", "a"), each, named=False)
         assert sum(map(len, state.seen.marks.values())) < MOST_MARKS
     polls = [AnswerCondition(time, True) for time in range(many)]
@@ -75,8 +76,8 @@ async def test_marks_of_many_values_are_not_kept_in_memory(state: State) -> None
 
 
 async def test_a_mark_of_a_replaced_value_does_not_apply_to_the_new_one(state: State) -> None:
-    [first], _ = await state.store("p", "d", [Datapoint("a", 5, "first")], 5)
-    [second], _ = await state.store("p", "d", [Datapoint("a", 5, "second")], 5)
+    points = [Datapoint("a", 5, "first"), Datapoint("a", 5, "second")]
+    first, second = [Stored(point, (await state.store("p", "d", [point], 5))[1]) for point in points]
     await state.record_answer(("p", "d", "a"), first, named=False)
     await state.store("p", "d", [Datapoint("a", 1, "x")], 5)
     assert await state.due(("p", "d", "a"), [AnswerCondition(5, True)], 5) == ([second], None)

@@ -17,7 +17,7 @@ from aiohttp import web
 from labkit.conformance.answers import Answers
 from labkit.context import Context
 from labkit.core.clock import Clock
-from labkit.core.journal import Record
+from labkit.core.records import Record
 from labkit.edge.certificates import Authority, Certificates, Leaf
 from labkit.edge.listener import Edge
 from labkit.http.address import ServerAddress

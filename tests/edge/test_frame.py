@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import pytest
 
 from labkit.core.errors import StorageError
-from labkit.core.journal import Record
+from labkit.core.records import Record
 from labkit.http.error import HttpError
 from labkit.http.sites import LEFT, Site
 from labkit.providers.messaging.provider import Messaging

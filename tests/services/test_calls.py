@@ -12,7 +12,7 @@ import pytest
 from pydantic import BeforeValidator
 
 from labkit.core.errors import ServiceError
-from labkit.core.journal import Record
+from labkit.core.records import Record
 from labkit.services.calls import REMEMBERED, SHORT, Services
 from labkit.services.operation import Caller, Operation, Parameters, Service, operation
 from tests.cases import cases

@@ -18,7 +18,8 @@ from labkit.core.clock import Clock
 from labkit.core.directory import Directory
 from labkit.core.errors import ServiceError
 from labkit.core.events import HandlerOutcome
-from labkit.core.journal import Journal, Record
+from labkit.core.journal import Journal
+from labkit.core.records import Record
 from labkit.edge.frame import respond
 from labkit.http.connection import Connection
 from labkit.http.reply import as_response

@@ -10,7 +10,7 @@ from labkit.device_api import emitted
 from labkit.device_api.authenticate import authenticate
 from labkit.device_api.exchange import Exchange
 from labkit.devices.devices import Devices
-from labkit.devices.state import Datapoint, Stored
+from labkit.devices.state import Datapoint
 from labkit.http.error import HttpError
 from labkit.solutions.solution import PlatformSolution
 
@@ -20,8 +20,7 @@ WRITE = "labkit.device_api.alias:write"
 
 async def _emit(exchange: Exchange, devices: Devices, *points: Datapoint) -> None:
     device = await authenticate(exchange, devices.registry)
-    stored = [Stored(each, 0) for each in points]
-    emitted.stored(exchange, devices, device, stored, "write", exchange.context.clock.now())
+    emitted.stored(exchange, devices, device, points, 0, "write", exchange.context.clock.now())
 
 
 async def _emitted_after(original: Any, exchange: Exchange, devices: Devices) -> Any:
@@ -50,10 +49,12 @@ def hybrid_is_silent(original: Any, exchange: Exchange, *stored: Any) -> None:
 
 
 @instead("DEV-EVT-1 DEV-EVT-5", STORED)
-def one_each(original: Any, exchange: Any, devices: Any, device: Any, points: Any, *how: Any) -> None:
+def one_each(
+    original: Any, exchange: Any, devices: Any, device: Any, points: Any, first: int, *how: Any
+) -> None:
     """a write of several aliases raises a data_in for each of them"""
-    for point in points:
-        original(exchange, devices, device, [point], *how)
+    for number, point in enumerate(points, first):
+        original(exchange, devices, device, [point], number, *how)
 
 
 @instead("DEV-EVT-8 DEV-REC-8", "labkit.device_api.api:ProductSite.answer")
@@ -80,8 +81,8 @@ def newest_first(original: Any, self: Events, source: str, receiver: str, handle
 @instead("DEV-EVT-9", "labkit.devices.state:State.store")
 async def unknown_aliases_emitted(original: Any, self: Any, product: Any, identity: Any, *points: Any) -> Any:
     """events are raised though nothing is stored"""
-    _, found = await original(self, product, identity, [], *points[1:])
-    return [Stored(each, number) for number, each in enumerate(points[0], 1)], found
+    _, first, found = await original(self, product, identity, [], *points[1:])
+    return points[0], first, found
 
 
 @instead("DEV-EVT-10", WRITE, alone=True)

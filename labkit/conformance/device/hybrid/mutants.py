@@ -12,6 +12,6 @@ async def reads_first(
     original: Any, self: Any, product: Any, identity: Any, points: Any, received: Any, read: Any = ()
 ) -> Any:
     """the reads happen before the writes"""
-    _, found = await original(self, product, identity, [], received, read)
-    stored, _ = await original(self, product, identity, points, received)
-    return stored, found
+    *_, found = await original(self, product, identity, [], received, read)
+    *stored, _ = await original(self, product, identity, points, received)
+    return *stored, found

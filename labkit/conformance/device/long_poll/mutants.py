@@ -16,7 +16,7 @@ from labkit.devices.devices import Devices
 from labkit.devices.polls import Poll, Polls
 from labkit.devices.registry import DeviceRecord
 from labkit.devices.seen import Key, SeenValues
-from labkit.devices.state import AnswerCondition, Datapoint, Stored
+from labkit.devices.state import AnswerCondition, Datapoint, Stored, numbered
 from labkit.edge.handling import RequestLoop
 
 ADD = "labkit.devices.deliveries:PollDeliveries.add"
@@ -67,12 +67,19 @@ by_any_record = patch(
 
 @instead("DEV-POLL-11", STORED)
 def in_the_order_of_the_body(
-    original: Any, exchange: Any, devices: Devices, device: DeviceRecord, stored: Any, api: str, *rest: Any
+    original: Any,
+    exchange: Any,
+    devices: Devices,
+    device: DeviceRecord,
+    points: Any,
+    first: int,
+    api: str,
+    *rest: Any,
 ) -> None:
     """of several points that one request records, the first one in the body answers a waiting poll"""
-    for each in stored:
+    for each in numbered(points, first):
         devices.polls.wake(device.product, device.identity, [each], api == "write")
-    original(exchange, devices, device, stored, api, *rest)
+    original(exchange, devices, device, points, first, api, *rest)
 
 
 @instead("DEV-POLL-19", STORED)

@@ -15,9 +15,9 @@ EVERYWHERE = FORGET.replace(RESOURCE, "? != '' AND identity = ? AND alias = ?", 
 
 counted_anew = patch(
     "DEV-KEEP-2",
-    "labkit.devices.devices:Devices.sequence",
+    "labkit.devices.devices:Devices.sequences",
     "seq begins at 1 after each restart",
-    change_result(lambda number: number % 10**9),
+    change_result(lambda numbers: [number % 10**9 for number in numbers]),
 )
 forgotten_by_name_alone = patch(
     "DEV-KEEP-3",
