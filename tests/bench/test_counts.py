@@ -18,9 +18,9 @@ MEASURED = {
         "write": (78, 78),
         "read": (56, 36),
         "write-durable": (94, 87),
-        "write-lua": (324, 372),
+        "write-lua": (359, 428),
         "simulated-write": (159, 112),
-        "simulated-lua": (395, 403),
+        "simulated-lua": (425, 455),
     },
 }
 SPARE = 1.02
