@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Coroutine, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
@@ -49,6 +49,7 @@ class Services(Component):
         context.faults.operations = self._operation_names
         # by service, operation, text of parameters
         self._prepared: dict[tuple[str, str, bytes], Prepared] = {}
+        self._immediate: set[str] = set()  # services whose operations never wait
         for service in services:
             self._register(service)
 
@@ -66,6 +67,7 @@ class Services(Component):
     async def remove(self, name: str) -> None:
         """Remove a service. Raises LabError where there is none of this name."""
         self._prepared.clear()
+        self._immediate.discard(name)
         await self._services.remove(name).stop()
 
     async def start(self) -> None:
@@ -138,6 +140,8 @@ class Services(Component):
 
     def _register(self, service: Service) -> None:
         self._services.add(service.name, service)
+        if service.is_immediate:
+            self._immediate.add(service.name)
         self._context.events.declare(service.events)
 
     def operations(self, caller: Caller) -> dict[str, Mapping[str, Operation]]:
@@ -188,6 +192,14 @@ class Services(Component):
             "call", caller.solution, name, cause=caller.cause, status=status, detail=detail, holds=holds
         )
         return result
+
+    def immediate_call(
+        self, caller: Caller, service: str, operation: str, parameters: Parameters
+    ) -> Coroutine[Any, Any, object] | None:
+        """Return the coroutine of `call` if it never waits, so that a single step runs it to its end; else None."""
+        if service not in self._immediate or self._context.faults.calls is not None:
+            return None
+        return self.call(caller, service, operation, parameters)
 
     async def _call(
         self, caller: Caller, service: str, operation: str, parameters: object, text: bytes | None

@@ -61,6 +61,7 @@ class Keystore(Service):
         self._quota = quota
         self._namespaces: dict[str, bytes] = {}
         self._store: Store | None = None
+        self.is_immediate = context.settings.keystore is None and not context.database.durable
 
     async def start(self) -> None:
         """Open the store. Raises SettingsError if an external Redis cannot be used."""

@@ -39,6 +39,19 @@ _number = Struct("<Bd").pack
 _count = Struct("<BI").pack
 
 
+_LONGEST_NAME, _MOST_NAMES = 40, 100  # cache of names as text: longest name in bytes, number of names
+
+
+class Names(dict[bytes, str]):
+    """Texts of the names that Lua passes, cached since scripts use few services and operations."""
+
+    def __missing__(self, name: bytes) -> str:
+        text = to_text(name)
+        if len(name) <= _LONGEST_NAME and len(self) < _MOST_NAMES:
+            self[name] = text
+        return text
+
+
 class _HoleError(Exception):
     """A list contains None."""
 
