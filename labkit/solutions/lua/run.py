@@ -104,7 +104,8 @@ class Run:
         if long:
             texts = await asyncio.to_thread(_translate, arguments, shared.limits.value_bytes)
         else:
-            texts = _translate(arguments, shared.limits.value_bytes)
+            most_bytes = shared.limits.value_bytes
+            texts = [to_lua(each, most_bytes) for each in arguments]
         # A call of a solution's service takes no slot: the runs that wait for it may occupy all of them.
         is_nested = _WITHIN_A_RUN.get() or nesting.depth() > 0
         if not is_nested:
