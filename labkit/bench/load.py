@@ -11,7 +11,7 @@ import itertools
 import ssl
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from typing import cast
 from urllib.parse import quote
@@ -76,6 +76,7 @@ class Load:
         self._poll_tokens: list[str] = []
         self._answered: list[float] = []
         self._numbers = itertools.count()
+        self._values = itertools.count()
         self._host = ""
         self._port = 0
         self._context: ssl.SSLContext
@@ -122,6 +123,12 @@ class Load:
             lines.append("Accept: application/x-www-form-urlencoded; charset=utf-8")
         return ("\r\n".join(lines) + f"\r\n{headers}\r\n{body}").encode()
 
+    def _requests(self, method: str, path: str, token: str, body: str) -> Iterator[bytes]:
+        """Yield encoded requests without end; `{number}` in the body becomes another number in each."""
+        if "{number" not in body:
+            return itertools.repeat(self.request(method, path, token, body))
+        return (self.request(method, path, token, body.format(number=number)) for number in self._values)
+
     async def hammer(self, method: str, body: str, query: str, seconds: float, expected: int) -> Answer:
         """Send requests without pause on each connection for some seconds."""
         path = ALIAS + (f"?{query}" if query else "")
@@ -129,9 +136,9 @@ class Load:
         statuses: Counter[int] = Counter()
 
         async def one(wire: Wire, token: str) -> None:
-            request = self.request(method, path, token, body)
+            requests = self._requests(method, path, token, body)
             while time.perf_counter() < end:
-                status, _ = await wire.ask(request)
+                status, _ = await wire.ask(next(requests))
                 statuses[status] += 1
 
         began, cpu = time.perf_counter(), time.process_time()
@@ -147,8 +154,8 @@ class Load:
     ) -> Answer:
         """Send requests on the first connection, one after the other. pause: seconds after each answer."""
         path = ALIAS + (f"?{query}" if query else "")
-        request = self.request(method, path, self._tokens[0], body)
-        for _ in range(count):
+        requests = self._requests(method, path, self._tokens[0], body)
+        for request in itertools.islice(requests, count):
             status, _ = await self._wires[0].ask(request)
             if status != expected:
                 raise BenchError(f"expected status {expected}, got {status}")

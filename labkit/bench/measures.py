@@ -18,7 +18,10 @@ Keystore.command({key = "logs", command = "ltrim", args = {0, 9}})
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """Requests to the lab and to the reference. required: minimum ratio of server CPU, reference over lab."""
+    """Requests to the lab and to the reference.
+
+    required: minimum ratio of server CPU, reference over lab; body: `{number}` in it becomes another number in each.
+    """
 
     name: str
     title: str
@@ -99,11 +102,11 @@ TRAFFIC = [
     Traffic("write-durable", "write of two aliases with a data file", 0.3, "POST", 204, TWO, durable=True),
     Traffic(
         "write-lua",
-        "write of one alias, counted by the metrics pattern in Lua",
+        "write of one alias, a new value each time, counted by the metrics pattern in Lua",
         0.1,
         "POST",
         204,
-        "text=hello",
+        "text={number:05}",
         lua=COUNT,
     ),
 ]

@@ -6,6 +6,7 @@ returns its calls of Python and of C functions, and takes several times as long.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import sys
@@ -28,17 +29,22 @@ EVERY = 300  # seconds between two writes of a device
 RESOURCES = {"text": "string", "number": "number"}
 RECORDS = 20_000
 POINTS = {"kept": 100}
+_NUMBERS = itertools.count()  # values written, in all devices
 
 
 class Reporting(Behaviour):
-    """Writes at a fixed interval. number: whether it writes a second alias, as in the measure `write`."""
+    """Writes at a fixed interval.
+
+    number: whether it writes two aliases with the same values each time, as in the measure `write`; else one with a
+    new value each time, as in `write-lua`.
+    """
 
     number: bool = True
 
     async def run(self, device: Any) -> None:
-        more = {"number": 21.5} if self.number else {}
         while True:
-            await device.write(text="hello", **more)
+            values = {"text": "hello", "number": 21.5} if self.number else {"text": f"{next(_NUMBERS):05}"}
+            await device.write(**values)
             await device.sleep(EVERY)
 
 

@@ -150,10 +150,8 @@ class Clock:
 
     def micros(self) -> int:
         """Return lab time in whole microseconds."""
-        # As `now` does, without a call of it, since every record of the journal asks.
-        if not self._rate:
-            return int(self._lab * 1_000_000)
-        now = self.now() if self._host is None else self._host.now()
+        host = self._host  # with few calls: every record of a journal asks
+        now = host.now() if host is not None else self.now() if self._rate else self._lab
         return int(now * 1_000_000)
 
     def settle_with(self, settle: Callable[[], Awaitable[object]]) -> None:

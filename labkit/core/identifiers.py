@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import secrets
+import os
 import string
 from collections import defaultdict
 
@@ -45,7 +45,7 @@ class Identifiers:
 
     def _bytes(self, actor: str, size: int) -> bytes:
         if self.seed is None:
-            return secrets.token_bytes(size)
+            return os.urandom(size)  # as secrets.token_bytes, without its calls
         self._counts[actor] += 1
         count = str(self._counts[actor])
         if self.start > 1:

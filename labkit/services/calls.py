@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, cast
 
 from labkit.context import Context, NamedSolution
-from labkit.core.bounded import fits
 from labkit.core.component import Component
 from labkit.core.directory import Directory
 from labkit.core.errors import ServiceError, SettingsError, StorageError
@@ -20,9 +19,12 @@ from labkit.services.lookup import find_service, services_of
 from labkit.services.operation import Caller, Operation, Parameters, Service
 from labkit.services.redaction import redacted
 
-SHORT = 200  # bytes: the longest parameters of a cached call
-SMALL = 1000  # characters of a cached call's detail in the journal
+SHORT = 200  # bytes: the longest parameters that are kept, for equal calls and for the journal
 REMEMBERED = 256  # cached calls
+
+
+# Detail of a record in the journal, or a function that makes it when it is read.
+Detail = Mapping[str, object] | Callable[[], Mapping[str, object]]
 
 
 class Prepared(NamedTuple):
@@ -31,7 +33,7 @@ class Prepared(NamedTuple):
     found: Service
     declared: Operation
     arguments: dict[str, Any]
-    detail: dict[str, object]
+    detail: Detail
     name: str
 
 
@@ -49,6 +51,7 @@ class Services(Component):
         context.faults.operations = self._operation_names
         # by service, operation, text of parameters
         self._prepared: dict[tuple[str, str, bytes], Prepared] = {}
+        self._immediate: set[str] = set()  # services whose operations never wait
         for service in services:
             self._register(service)
 
@@ -66,6 +69,7 @@ class Services(Component):
     async def remove(self, name: str) -> None:
         """Remove a service. Raises LabError where there is none of this name."""
         self._prepared.clear()
+        self._immediate.discard(name)
         await self._services.remove(name).stop()
 
     async def start(self) -> None:
@@ -138,6 +142,8 @@ class Services(Component):
 
     def _register(self, service: Service) -> None:
         self._services.add(service.name, service)
+        if service.is_immediate:
+            self._immediate.add(service.name)
         self._context.events.declare(service.events)
 
     def operations(self, caller: Caller) -> dict[str, Mapping[str, Operation]]:
@@ -172,12 +178,13 @@ class Services(Component):
             text = parameters.text
             if self._context.faults.calls is None:
                 prepared = self._prepared.get((service, operation, text))
-            if prepared is None or self.is_configured(caller, service):
+            configured = self._context.configuration.get(caller.solution)
+            if prepared is None or (configured and configured.get(service)):
                 prepared, parameters = None, parameters.read()
         if prepared is None:
             return await self._call(caller, service, operation, parameters, text)
         found, declared, arguments, detail, name = prepared  # of an earlier, equal call
-        holds: int | None = SMALL
+        holds: int | None = SHORT
         try:
             result = await declared.function(found, caller, **arguments)
             status = 200
@@ -189,6 +196,14 @@ class Services(Component):
         )
         return result
 
+    def immediate_call(
+        self, caller: Caller, service: str, operation: str, parameters: Parameters
+    ) -> Coroutine[Any, Any, object] | None:
+        """Return the coroutine of `call` if it never waits, so that a single step runs it to its end; else None."""
+        if service not in self._immediate or self._context.faults.calls is not None:
+            return None
+        return self.call(caller, service, operation, parameters)
+
     async def _call(
         self, caller: Caller, service: str, operation: str, parameters: object, text: bytes | None
     ) -> object:
@@ -198,58 +213,54 @@ class Services(Component):
         """
         faults = self._context.faults.calls
         called = None if faults is None else _called(caller, service, operation, parameters)
-        detail: dict[str, object] = {}
+        declared: Operation | None = None
+        detail: Detail = {}
         found = find_service(self._context.services, caller.solution, service)
         name = f"{service}.{operation}"
         if len(name) > LONGEST_NAME:
             name = f"{shown_name(service)}.{shown_name(operation)}"
+        short = text if faults is None and text is not None and len(text) <= SHORT else None
+        if found is None or not found.shares_arguments or self.is_configured(caller, service):
+            short = None
         try:
-            declared, given = self._given(found, caller, service, operation, parameters, detail)
+            declared = find_operation(found, caller, service, operation)
+            given = self.with_defaults(caller, declared, parameters)
             if faults is not None and called is not None:
                 called = faults.change_parameters(replace(called, parameters=given))
                 given = dict(called.parameters)
-            arguments = self._arguments(declared, given, detail)
-            if text is not None and found is not None and found.shares_arguments and faults is None:
-                self._remember(caller, text, Prepared(found, declared, arguments, detail, name))
+            # Nobody changes parameters that calls share, so the journal's form of them is made when it is read.
+            detail = self._shown(declared, given) if short is None else partial(self._shown, declared, given)
+            arguments = declared.arguments(given)
+            if short is not None and found is not None:
+                self._remember(short, Prepared(found, declared, arguments, detail, name))
             if faults is None or called is None:
                 result = await declared.function(found, caller, **arguments)
             else:
                 result = await faults.run(called, partial(declared.function, found, caller, **arguments))
             status = 200
         except Exception as raised:  # noqa: BLE001  a user's own service may raise anything
+            if declared is None:
+                detail = {"parameters": redacted(parameters)}  # show what an author would have to add
             result, status, detail = _refusal(found, service, operation, raised, detail)
         if faults is not None and called is not None and found is not None:
             result, status = await faults.change_result(called, result, status, found.error_object)
         self._context.journal.record(
-            "call", caller.solution, name, cause=caller.cause, status=status, detail=detail
+            "call",
+            caller.solution,
+            name,
+            cause=caller.cause,
+            status=status,
+            detail=detail,
+            holds=SHORT if callable(detail) else None,
         )
         return result
 
-    def _given(
-        self,
-        found: Service | None,
-        caller: Caller,
-        service: str,
-        operation: str,
-        parameters: object,
-        detail: dict[str, object],
-    ) -> tuple[Operation, dict[str, object]]:
-        """Return the called operation, and its parameters with defaults. Adds to `detail`. Raises ServiceError."""
-        try:
-            declared = find_operation(found, caller, service, operation)
-        except ServiceError:
-            detail["parameters"] = redacted(parameters)  # show what an author would have to add
-            raise
-        return declared, self.with_defaults(caller, declared, parameters)
-
-    def _arguments(
-        self, declared: Operation, given: dict[str, object], detail: dict[str, object]
-    ) -> dict[str, Any]:
-        """Validate parameters and return the arguments of the method. Adds to `detail`. Raises ServiceError."""
-        detail["parameters"] = declared.shown(given, values=self._shows_values)
+    def _shown(self, declared: Operation, given: Mapping[str, object]) -> dict[str, object]:
+        """Return a call's parameters as the journal shows them, and those that the operation does not know."""
+        detail: dict[str, object] = {"parameters": declared.shown(given, values=self._shows_values)}
         if not given.keys() <= declared.attributes.keys() and (unknown := declared.unknown(given)):
             detail["unknown"] = unknown
-        return declared.arguments(given)
+        return detail
 
     def is_configured(self, caller: Caller, service: str) -> bool:
         """Return whether this service is configured for the caller's solution.
@@ -259,18 +270,11 @@ class Services(Component):
         configured = self._context.configuration.get(caller.solution)
         return bool(configured and configured.get(service))
 
-    def _remember(self, caller: Caller, text: bytes, prepared: Prepared) -> None:
-        """Cache a small call for later ones that are equal: a handler makes the same few with every event."""
-        declared = prepared.declared
-        if (
-            len(text) > SHORT
-            or not fits(prepared.detail, SMALL, SMALL)
-            or self.is_configured(caller, declared.service)
-        ):
-            return
+    def _remember(self, text: bytes, prepared: Prepared) -> None:
+        """Cache a short call for later ones that are equal: a handler makes the same few with every event."""
         if len(self._prepared) >= REMEMBERED:
             self._prepared.clear()
-        self._prepared[declared.service, declared.name, text] = prepared
+        self._prepared[prepared.declared.service, prepared.declared.name, text] = prepared
 
     def with_defaults(self, caller: Caller, declared: Operation, parameters: object) -> dict[str, object]:
         """Return the parameters of a call, with configured values for omitted ones. Raises ServiceError 400."""
@@ -305,12 +309,13 @@ def _called(caller: Caller, service: str, operation: str, parameters: object) ->
 
 
 def _refusal(
-    found: Service | None, service: str, operation: str, raised: Exception, detail: Mapping[str, object]
+    found: Service | None, service: str, operation: str, raised: Exception, detail: Detail
 ) -> tuple[dict[str, object], int, dict[str, object]]:
     """Return the error object of a failed call, its status, and the detail for the journal."""
     error = raised if isinstance(raised, ServiceError) else _failure(service, operation, raised)
     error_object = ServiceError.as_object if found is None else found.error_object
-    shown = {**detail, "error": error_object(error.for_journal())}  # a copy: the call may be cached
+    before = detail() if callable(detail) else detail
+    shown = {**before, "error": error_object(error.for_journal())}
     if error.__cause__ is not None:
         shown["trace"] = trace_of(error.__cause__)
     return error_object(error), error.status, shown

@@ -175,14 +175,16 @@ class Service(Component):
 
     name: the module name that scripts use; gives_defaults: the configuration supplies defaults for parameters of
     its operations with the same name; shares_arguments: all callers have the same operations, and these neither
-    change nor keep their arguments, so that equal calls may share the argument objects; events: the kinds of events
-    that it raises, with the names of the handlers' arguments. An operation with the name of a component's method
-    has a trailing underscore (`clear_`).
+    change nor keep their arguments, so that equal calls may share the argument objects; is_immediate: its operations
+    end without waiting for anything, and depend on no context variable; events: the kinds of events that it raises,
+    with the names of the handlers' arguments. An operation with the name of a component's method has a trailing
+    underscore (`clear_`).
     """
 
     name: ClassVar[str]
     gives_defaults: ClassVar[bool] = True
     shares_arguments: ClassVar[bool] = False
+    is_immediate: bool = False
     operations: ClassVar[Mapping[str, Operation]] = {}
     events: ClassVar[tuple[EventKind, ...]] = ()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -28,10 +28,16 @@ class Delivery:
         self._watchers[solution] = watcher
 
     def receivers(self, event: Event) -> list[tuple[str, Handler]]:
-        """Return the handlers that receive an event, as pairs of the solution's id and a function of the payload."""
+        """Return the handlers that receive an event, as pairs of the solution's id and a function of the payload.
+
+        The solution that the event is addressed to may have one, or each solution linked to the event's product.
+        """
         service, name = raised = event.kind.service, event.kind.event
+        addressed = event.solution
         found: list[tuple[str, Handler]] = []
-        for solution in self.concerned(event):
+        for solution in self.solutions.values() if addressed is None else (self.solutions.get(addressed),):
+            if addressed is None and event.product not in solution.products:
+                continue
             registration = solution.find(service, name, event.product)
             if registration is not None:
                 handle: Any = partial(solution.handle, registration, raised, cause=event.cause)
@@ -42,12 +48,6 @@ class Delivery:
                     handle = partial(_watched, watcher, event, handle)
                 found.append((solution.id, handle))
         return found
-
-    def concerned(self, event: Event) -> Iterable[PlatformSolution]:
-        """Return the solution that an event is addressed to, or all solutions linked to its product."""
-        if event.solution is not None:
-            return (self.solutions.get(event.solution),)
-        return [each for each in self.solutions.values() if event.product in each.products]
 
 
 async def _watched(watcher: Watcher, event: Event, handle: Handler, payload: Any) -> object:

@@ -46,6 +46,14 @@ class ScriptTimeError(LabkitError):
         super().__init__(f"time limit: the handler ran for more than {seconds:g} s (guard.script_time)")
 
 
+class HandlerError(LabkitError):
+    """An error of a handler, as its caller is told. status: of the HTTP response."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
 def explain(error: BaseException) -> str:
     """Return an error as one line of text, for the caller of the handler."""
     text = str(error)
@@ -56,6 +64,8 @@ def explain(error: BaseException) -> str:
 
 def status_of(error: BaseException) -> int:
     """Return the HTTP status for a handler's error: 504 if it exceeded its time or CPU limit, else 500."""
+    if isinstance(error, HandlerError):
+        return error.status
     late = isinstance(error, ScriptTimeError) or (isinstance(error, LuaLimitError) and error.limit == "cpu")
     return 504 if late else 500
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from time import perf_counter
 from typing import Any, TypeVar
 
@@ -19,7 +19,15 @@ from labkit.solutions import events
 from labkit.solutions.added import AddedHandlers
 from labkit.solutions.folder import Asset, SolutionFolder
 from labkit.solutions.functions import FunctionHandler
-from labkit.solutions.handlers import Handler, HandlerRun, ScriptTimeError, explain, status_of, trace
+from labkit.solutions.handlers import (
+    Handler,
+    HandlerError,
+    HandlerRun,
+    ScriptTimeError,
+    explain,
+    status_of,
+    trace,
+)
 from labkit.solutions.origins import Origin
 from labkit.solutions.registrations import Names, Registration
 from labkit.solutions.request import Request
@@ -127,7 +135,7 @@ class PlatformSolution(AddedHandlers):
             handler.close()
 
     async def _initialise(self, what: str, handler: Handler) -> None:
-        outcome = await self._guarded(what, handler, {}, self.context("solution", "init"), None)
+        outcome = await self.run(what, handler, {}, self.context("solution", "init"), None)
         if outcome.error is not None:
             self.warn(f"{what} failed at set-up: {outcome.error}")
 
@@ -156,25 +164,27 @@ class PlatformSolution(AddedHandlers):
     async def answer(self, route: Route, request: Request, cause: int | None) -> web.Response:
         """Run a route's handler and return its response; sets the request's id.
 
-        Raises the handler's errors, and ReplyError for an outcome that cannot be sent.
+        Raises HandlerError for an error of the handler, and ReplyError for an outcome that cannot be sent.
         """
         response = Response()
         context = self.context("webservice", "request")
         request.request_id = str(context["tracking_id"])
-        result = await self.run(
+        outcome = await self.run(
             f"{route.method} {route.path}",
             route.handler,
             {"request": request, "response": response},
             context,
             cause,
         )
-        return reply(result, response)
+        if outcome.error is not None:
+            raise HandlerError(outcome.status, outcome.error)
+        return reply(outcome.result, response)
 
     def find(self, service: str, event: str, product: str | None = None) -> Registration | None:
         """Return the handler of an event (of a device of `product`): see Registrations.find."""
         return self._handlers.find(service, event, product)
 
-    async def handle(
+    def handle(
         self,
         registration: Registration,
         raised: events.Key,
@@ -183,7 +193,7 @@ class PlatformSolution(AddedHandlers):
         cause: int | None = None,
         names: Names | None = None,
         caller: str | None = None,
-    ) -> HandlerOutcome:
+    ) -> Coroutine[Any, Any, HandlerOutcome]:
         """Run the handler of an event and return its outcome. Never raises an error of the handler.
 
         raised: service and event as they were raised; they stand in context if the fallback handles them.
@@ -198,15 +208,11 @@ class PlatformSolution(AddedHandlers):
         try:
             handler = self._handlers.bound(registration, names)
         except SettingsError as error:
-            return HandlerOutcome(500, error=str(error))
+            return _at_once(HandlerOutcome(500, error=str(error)))
         if isinstance(handler, FunctionHandler):
             argument = copy.deepcopy(argument)  # it belongs to the journal and to other solutions too
         named = dict.fromkeys((*names, "event"), argument)
-        try:  # as `_guarded`, which is not awaited for what it costs with each event
-            result = await self.run(f"{key[0]} {key[1]}", handler, named, context, cause)
-        except Exception as error:  # noqa: BLE001
-            return HandlerOutcome(status_of(error), error=explain(error))
-        return HandlerOutcome(204 if result is None else 200, result)
+        return self.run(f"{key[0]} {key[1]}", handler, named, context, cause)
 
     async def run(
         self,
@@ -215,13 +221,14 @@ class PlatformSolution(AddedHandlers):
         arguments: Mapping[str, Any],
         context: Mapping[str, object],
         cause: int | None,
-    ) -> object:
-        """Run a handler, with a record in the journal. Raises the handler's errors, and ScriptTimeError."""
-        record = self._context.journal.open("script", self.id, what, cause=cause)
+    ) -> HandlerOutcome:
+        """Run a handler, with a record in the journal, and return its outcome. Never raises an error of the handler."""
+        journal = self._context.journal
+        record = journal.open("script", self.id, what, cause=cause)
         run = HandlerRun(self.id, record.sequence, context=context)
-        detail: dict[str, object] = {}
+        detail: dict[str, object] | None = None
         started = perf_counter()
-        count = self._context.journal.begin_run(record, cause)
+        count = journal.begin_run(record, cause)
         limit = TimeLimit(self._time)
         try:
             try:
@@ -231,21 +238,22 @@ class PlatformSolution(AddedHandlers):
                 if limit.over:
                     raise ScriptTimeError(self._time) from error
                 raise
-        except Exception as error:
-            record.status = status_of(error)
-            detail |= {"error": explain(error), "trace": trace(error)}
-            raise
+        except Exception as error:  # noqa: BLE001  whatever a handler raises is its outcome
+            outcome = HandlerOutcome(status_of(error), error=explain(error))
+            record.status = outcome.status
+            detail = {"error": outcome.error, "trace": trace(error)}
         else:
-            record.status = 204 if result is None else 200
+            outcome = HandlerOutcome(204 if result is None else 200, result)
+            record.status = outcome.status
         finally:
             measured = {**run.measures, "duration": perf_counter() - started}
-            if detail:
-                record.detail = {**detail, **measured}
-            else:
+            if detail is None:
                 record.set_measures(measured)
-            self._context.journal.end(record)
-            self._context.journal.end_run(record, count)
-        return result
+            else:
+                record.detail = {**detail, **measured}
+            journal.end(record)
+            journal.end_run(record, count)
+        return outcome
 
     def context(self, service: str, event: str) -> dict[str, object]:
         """Return the `context` argument of a handler."""
@@ -257,19 +265,10 @@ class PlatformSolution(AddedHandlers):
             "tracking_id": self._context.identifiers.hex(f"{self.id} tracking", 32),
         }
 
-    async def _guarded(
-        self,
-        what: str,
-        handler: Handler,
-        arguments: Mapping[str, Any],
-        context: Mapping[str, object],
-        cause: int | None,
-    ) -> HandlerOutcome:
-        try:
-            result = await self.run(what, handler, arguments, context, cause)
-        except Exception as error:  # noqa: BLE001  whatever a handler raises is its outcome
-            return HandlerOutcome(status_of(error), error=explain(error))
-        return HandlerOutcome(204 if result is None else 200, result)
-
     def __repr__(self) -> str:
         return f"<solution {self.id} at {self.domain}>"
+
+
+async def _at_once(outcome: HandlerOutcome) -> HandlerOutcome:
+    """Return the outcome of a handler that cannot run."""
+    return outcome

@@ -143,12 +143,14 @@ async def test_solutions_are_found_by_id_and_product() -> None:
         assert lab.solutions.get("acme") is acme
         assert [each.id for each in lab.solutions] == ["acme", "other"]
         assert lab.context.hosts.find("other.apps.lab.localhost") is None
+        for solution in (acme, other):
+            solution.on("device", "datapoint", lambda: None)
         kind = EventKind("device", "datapoint")
-        for product, concerned in (("p1", [acme]), ("p2", [acme, other]), ("p3", [])):
+        for product, receivers in (("p1", ["acme"]), ("p2", ["acme", "other"]), ("p3", [])):
             event = Event(kind, "p/d", dict, 0, product)
-            assert list(Delivery(lab.directory).concerned(event)) == concerned
+            assert [id for id, _ in Delivery(lab.directory).receivers(event)] == receivers
         own = Event(kind, "acme/user", dict, 0, solution="other")
-        assert list(Delivery(lab.directory).concerned(own)) == [other]
+        assert [id for id, _ in Delivery(lab.directory).receivers(own)] == ["other"]
 
 
 async def test_ids_and_domains_are_unique() -> None:

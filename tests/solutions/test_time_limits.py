@@ -19,6 +19,7 @@ SECONDS = 0.4
 MESSAGE = f"time limit: the handler ran for more than {SECONDS:g} s (guard.script_time)"
 FOREVER = "while true do Slow.wait{} end"
 STUBBORN = "while true do pcall(Slow.wait, {}) end"
+NEVER_WAITS = "while true do Keystore.get{key = 'k'} end"
 
 
 @pytest.fixture
@@ -43,8 +44,8 @@ def get(acme: Solution, path: str) -> tuple[int, str]:
     return answer.status_code, answer.text
 
 
-@pytest.mark.parametrize("script", [FOREVER, STUBBORN])
-def test_a_script_that_waits_for_ever_is_ended(acme: Solution, script: str) -> None:
+@pytest.mark.parametrize("script", [FOREVER, STUBBORN, NEVER_WAITS])
+def test_a_script_that_goes_on_for_ever_is_ended(acme: Solution, script: str) -> None:
     acme.route("GET", "/wait", lua=script)
     acme.route("GET", "/fine", lua="return 'fine'")
     status, text = get(acme, "/wait")

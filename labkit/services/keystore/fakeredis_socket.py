@@ -15,12 +15,13 @@ from typing import Any, Protocol
 
 import redis
 from fakeredis import FakeServer
+from fakeredis._command_args_parsing import Int
 from fakeredis._commands import Key, Signature
 from fakeredis._core import CommandItem
 from fakeredis._core import Database as FakeDatabase
 from fakeredis._core._database import Item
 from fakeredis._helpers import SimpleError
-from fakeredis._msgs import FLAG_DO_NOT_CREATE, FLAG_LEAVE_EMPTY_VAL, WRONGTYPE_MSG
+from fakeredis._msgs import FLAG_DO_NOT_CREATE, FLAG_LEAVE_EMPTY_VAL, INVALID_INT_MSG, WRONGTYPE_MSG
 from fakeredis._socket import FakeSocket
 
 from labkit.core.errors import ServiceError
@@ -37,6 +38,7 @@ WORDINGS: Mapping[str, str] = MappingProxyType(
         "ERR min or max not a valid string range item": "ERR min or max not valid string range item",
     }
 )
+LONGEST = 2**63  # whole numbers are less
 MOST_ARGUMENTS = 8  # of a command whose plan is cached
 _PLAIN = frozenset({bytes, int, float, type(None)})  # types of replies that need no conversion
 
@@ -105,7 +107,7 @@ class _Item(CommandItem):
         if value is None or (remove_empty_val and not value and not isinstance(value, bytes)):
             database.pop(self.key, None)
             return
-        item = database.get(self.key)
+        item = database._dict.get(self.key)  # not an expired one, which the command's first look has removed
         if item is None:
             database[self.key] = item = Item(None)
         known, item.value, item.expireat = item.expireat, value, expireat
@@ -136,7 +138,7 @@ class _CommandPlan:
                     self.conversions.append((index, None, kind.missing_return))
                 self.keys.append((index, kind.type_, creates and kind.type_ not in (None, bytes)))
             elif kind is not bytes:
-                self.conversions.append((index, kind.decode, None))
+                self.conversions.append((index, _integer if kind is Int else kind.decode, None))
 
     def run(self, arguments: Sequence[bytes], database: FakeDatabase) -> Any:
         """Run the command and return its reply, which is a SimpleError if the command failed while it ran.
@@ -165,6 +167,17 @@ class _CommandPlan:
         for each in items:
             each.writeback(self.remove_empty)
         return reply
+
+
+def _integer(text: bytes) -> int:
+    """Read a whole number as fakeredis' `Int.decode`, in half its time. Raises SimpleError."""
+    try:
+        number = int(text)
+    except ValueError:
+        number = LONGEST
+    if -LONGEST <= number < LONGEST and b"%d" % number == text:
+        return number
+    raise SimpleError(INVALID_INT_MSG)
 
 
 class Socket(FakeSocket):

@@ -40,6 +40,19 @@ class Store(Protocol):
     async def execute(self, command: Command) -> Reply: ...
 
 
+class _ClosedStore:
+    """The store of a lab that is closed."""
+
+    async def start(self) -> None:
+        pass
+
+    async def stop(self) -> None:
+        pass
+
+    async def execute(self, command: Command) -> Reply:
+        raise LabError("the lab is closed")
+
+
 class Keystore(Service):
     """Service that stores values by key, in a separate namespace for every solution.
 
@@ -60,7 +73,8 @@ class Keystore(Service):
         self._context = context
         self._quota = quota
         self._namespaces: dict[str, bytes] = {}
-        self._store: Store | None = None
+        self._store: Store = _ClosedStore()
+        self.is_immediate = context.settings.keystore is None and not context.database.durable
 
     async def start(self) -> None:
         """Open the store. Raises SettingsError if an external Redis cannot be used."""
@@ -77,9 +91,8 @@ class Keystore(Service):
 
     async def stop(self) -> None:
         """Close the store; a durable store keeps its values."""
-        store, self._store = self._store, None
-        if store is not None:
-            await store.stop()
+        store, self._store = self._store, _ClosedStore()
+        await store.stop()
 
     async def recover(self) -> None:
         """Read a durable or external store again after a crash; a store in memory has lost nothing."""
@@ -189,7 +202,7 @@ class Keystore(Service):
             if kind.only_keys
             else map(encoded, args)
         )
-        reply = await self._run(kind.name, full_key, *rest)
+        reply = await self._store.execute((kind.name, full_key, *rest))
         value = reply if type(reply) is int else plain(reply)
         if kind.unordered and isinstance(value, list):
             value = sorted(value, key=str)
@@ -206,8 +219,6 @@ class Keystore(Service):
         return namespace
 
     def _run(self, *command: bytes) -> Awaitable[Reply]:
-        if self._store is None:
-            raise LabError("the lab is closed")
         return self._store.execute(command)
 
     async def set_value(self, caller: Caller, pairs: Sequence[tuple[str, Scalar | None]]) -> None:

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from functools import lru_cache
 from struct import Struct
 from typing import Any
 
@@ -29,14 +28,29 @@ from labkit.solutions.lua.errors import LuaError
 DEPTH = 100  # of tables in tables; the buffer format allows no more
 
 _EXACT = 2**53
-_NIL, _FALSE, _TRUE, _INT, _NUMBER, _EMPTY, _HASH, _ARRAY, _MARKED, _TEXT = 0, 1, 2, 6, 7, 8, 9, 12, 14, 32
+_NIL, _FALSE, _TRUE, _EMPTY, _HASH, _ARRAY = b"\x00", b"\x01", b"\x02", b"\x08", b"\x09", b"\x0c"
+_LIST = b"\x0e\x00"  # marked with the first metatable that both sides know
+_INT, _NUMBER, _TEXT = 6, 7, 32
 _JSON = b"\x1f"  # leads JSON: no value in the buffer format starts with it
 
-_SHORT, _KEYS = 40, 1000  # cache of encoded keys: longest key in characters, number of keys
+_SHORT, _MOST_KEYS = 40, 1000  # cache of encoded keys: longest key in characters, number of keys
 
 _int = Struct("<Bi").pack
 _number = Struct("<Bd").pack
 _count = Struct("<BI").pack
+
+
+_LONGEST_NAME, _MOST_NAMES = 40, 100  # cache of names as text: longest name in bytes, number of names
+
+
+class Names(dict[bytes, str]):
+    """Texts of the names that Lua passes, cached since scripts use few services and operations."""
+
+    def __missing__(self, name: bytes) -> str:
+        text = to_text(name)
+        if len(name) <= _LONGEST_NAME and len(self) < _MOST_NAMES:
+            self[name] = text
+        return text
 
 
 class _HoleError(Exception):
@@ -69,17 +83,18 @@ def to_lua(value: object, most_bytes: int) -> bytes:
     Raises LuaError for objects that have no form in Lua, nesting deeper than DEPTH (cycles too), and more
     than most_bytes.
     """
-    out = bytearray()
+    out: list[bytes] = []
     try:
         if type(value) is dict:  # as nearly always
             _put_object(out, value, DEPTH)
         else:
             _put(out, value, DEPTH)
+        data = b"".join(out)
     except (_HoleError, UnicodeEncodeError):
-        out[:] = _JSON + _json(value)
-    if len(out) > most_bytes:
+        data = _JSON + _json(value)
+    if len(data) > most_bytes:
         raise LuaError(f"cannot hand the value to a script: it takes more than {most_bytes} bytes")
-    return bytes(out)
+    return data
 
 
 def from_lua(data: bytes | None) -> Any:
@@ -87,7 +102,7 @@ def from_lua(data: bytes | None) -> Any:
     return None if data is None else _read_json(data.decode("utf-8", "surrogateescape"), 0)[0]
 
 
-def _put(out: bytearray, value: object, depth: int) -> None:
+def _put(out: list[bytes], value: object, depth: int) -> None:
     # Exact types first: a value has a dozen parts, and isinstance on an abstract type costs as much as
     # writing one.
     kind = type(value)
@@ -98,7 +113,7 @@ def _put(out: bytearray, value: object, depth: int) -> None:
     elif value is None or value is True or value is False:
         out.append(_NIL if value is None else _TRUE if value else _FALSE)
     elif kind is float:
-        out += _number(_NUMBER, value)
+        out.append(_number(_NUMBER, value))
     elif kind is list or kind is tuple:
         _put_list(out, value, depth)  # type: ignore[arg-type]
     elif kind is dict or isinstance(value, Mapping):
@@ -109,51 +124,65 @@ def _put(out: bytearray, value: object, depth: int) -> None:
         _put_other(out, value)
 
 
-def _put_other(out: bytearray, value: object) -> None:
+def _put_other(out: list[bytes], value: object) -> None:
     """Write a value of a type derived from a plain one, or bytes."""
     if isinstance(value, str):
         _put_text(out, value)
     elif isinstance(value, int):
         _put_int(out, int(value))
     elif isinstance(value, float):
-        out += _number(_NUMBER, value)
+        out.append(_number(_NUMBER, value))
     else:
         data = _bytes(value)
-        _put_size(out, _TEXT + len(data))
-        out += data
+        out += (_size(_TEXT + len(data)), data)
 
 
-def _put_int(out: bytearray, value: int) -> None:
+def _put_int(out: list[bytes], value: int) -> None:
     if -(2**31) <= value < 2**31:
-        out += _int(_INT, value)
+        out.append(_int(_INT, value))
     elif -_EXACT <= value <= _EXACT:
-        out += _number(_NUMBER, value)
+        out.append(_number(_NUMBER, value))
     else:
         _put_text(out, _digits(value))
 
 
-def _put_text(out: bytearray, value: str) -> None:
+def _put_text(out: list[bytes], value: str) -> None:
     data = value.encode()
-    size = _TEXT + len(data)
-    if size < 0xE0:
-        out.append(size)
-    else:
-        _put_size(out, size)
-    out += data
+    out += (_size(_TEXT + len(data)), data)
 
 
-def _put_size(out: bytearray, size: int) -> None:
-    """Write a size in one, two or five bytes (format: U)."""
+def _size(size: int) -> bytes:
+    """Return a size in one, two or five bytes (format: U)."""
     if size < 0xE0:
-        out.append(size)
-    elif size < 0xE0 + 0x1F00:
+        return bytes((size,))
+    if size < 0xE0 + 0x1F00:
         size -= 0xE0
-        out += bytes((0xE0 | size >> 8, size & 0xFF))
-    else:
-        out += _count(0xFF, size)
+        return bytes((0xE0 | size >> 8, size & 0xFF))
+    return _count(0xFF, size)
 
 
-def _put_object(out: bytearray, value: Mapping[Any, object], depth: int) -> None:
+class _Keys(dict[object, bytes]):
+    """Keys of objects as Lua reads them, cached since all events and responses have the same few."""
+
+    def __missing__(self, key: object) -> bytes:
+        text = key if isinstance(key, str) else _name(key)
+        out: list[bytes] = []
+        _put_text(out, text)
+        data = b"".join(out)
+        if type(key) is str and len(key) <= _SHORT:
+            if len(self) >= _MOST_KEYS:
+                self.clear()
+            self[key] = data
+        return data
+
+
+_keys = _Keys()
+_SMALL = 0xE0 - _TEXT  # sizes that take one byte
+_TEXT_SIZES = tuple(_size(_TEXT + size) for size in range(_SMALL))
+_HASH_SIZES = tuple(_HASH + _size(size) for size in range(_SMALL))
+
+
+def _put_object(out: list[bytes], value: Mapping[Any, object], depth: int) -> None:
     if depth <= 0:
         raise LuaError("cannot hand the value to a script: it is nested too deeply, or holds itself")
     if None in value.values():
@@ -161,50 +190,30 @@ def _put_object(out: bytearray, value: Mapping[Any, object], depth: int) -> None
     if not value:
         out.append(_EMPTY)
         return
-    out.append(_HASH)
-    if len(value) < 0xE0:
-        out.append(len(value))
-    else:
-        _put_size(out, len(value))
+    count = len(value)
+    out.append(_HASH_SIZES[count] if count < _SMALL else _HASH + _size(count))
+    keys = _keys
     for key, item in value.items():
-        if type(key) is str and len(key) <= _SHORT:
-            out += _short_key(key)
-        else:
-            _put_text(out, key if isinstance(key, str) else _name(key))
         kind = type(item)
         if kind is str:  # as most are, so without a call
             data = item.encode()  # type: ignore[attr-defined]
-            size = _TEXT + len(data)
-            if size < 0xE0:
-                out.append(size)
-            else:
-                _put_size(out, size)
-            out += data
+            size = len(data)
+            out += (keys[key], _TEXT_SIZES[size] if size < _SMALL else _size(_TEXT + size), data)
         elif kind is int and -(2**31) <= item < 2**31:  # type: ignore[operator]
-            out += _int(_INT, item)
-        elif kind is int and -_EXACT <= item <= _EXACT:  # type: ignore[operator]
-            out += _number(_NUMBER, item)
+            out += (keys[key], _int(_INT, item))
         else:
+            out.append(keys[key])
             _put(out, item, depth - 1)
 
 
-@lru_cache(_KEYS)
-def _short_key(key: str) -> bytes:
-    """Return a key in the buffer format, cached since all events and responses have the same few keys."""
-    out = bytearray()
-    _put_text(out, key)
-    return bytes(out)
-
-
-def _put_list(out: bytearray, value: list[object] | tuple[object, ...], depth: int) -> None:
+def _put_list(out: list[bytes], value: list[object] | tuple[object, ...], depth: int) -> None:
     if depth <= 0:
         raise LuaError("cannot hand the value to a script: it is nested too deeply, or holds itself")
-    out += bytes((_MARKED, 0))  # the first metatable that both sides know
+    out.append(_LIST)
     if not value:
         out.append(_EMPTY)
         return
-    out.append(_ARRAY)
-    _put_size(out, len(value) + 1)
+    out += (_ARRAY, _size(len(value) + 1))
     for item in value:
         if item is None:
             raise _HoleError

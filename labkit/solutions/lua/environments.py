@@ -2,39 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import secrets
 from collections.abc import Callable
 
 from labkit.core.errors import LabError
+from labkit.solutions.lua.current import Current
 from labkit.solutions.lua.program import Module, Program, Script
 from labkit.solutions.lua.runtime import Runtime
 
 KEPT = 4  # idle environments
 _DROPPED = -1
-
-
-class Current:
-    """The run that uses an environment.
-
-    context: of the host's caller; stream: name of its random numbers, None for unpredictable ones.
-    """
-
-    def __init__(self) -> None:
-        self.context: object = None
-        self.stream: str | None = None
-        self._blocks = 0
-
-    def begin(self, context: object, stream: str | None) -> None:
-        """Start a run of a function, with a stream of its own."""
-        self.context, self.stream, self._blocks = context, stream, 0
-
-    def random(self, count: int) -> bytes:
-        """Return the next `count` bytes of the run's stream."""
-        if self.stream is None:
-            return secrets.token_bytes(count)
-        self._blocks += 1
-        return hashlib.shake_128(f"{self.stream} {self._blocks}".encode()).digest(count)
 
 
 class RandomStreams:

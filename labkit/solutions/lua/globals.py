@@ -21,6 +21,9 @@ return found
 class NoServices:
     """Services for scripts that use none: every call returns None."""
 
+    def immediate_call(self, context: object, service: str, operation: str, parameters: object) -> None:
+        """Return None: no call is known never to wait."""
+
     async def call(self, context: object, service: str, operation: str, parameters: object) -> None:
         """Return None."""
 

@@ -2,42 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from contextvars import ContextVar
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from labkit.core import nesting
 from labkit.core.errors import LabError
 from labkit.core.slots import Slots
-from labkit.solutions.lua.convert import from_lua, to_lua
-from labkit.solutions.lua.environments import Current, Environment, Environments, RandomStreams
-from labkit.solutions.lua.errors import LuaLimitError
+from labkit.solutions.lua.current import Current
+from labkit.solutions.lua.environments import Environment, Environments, RandomStreams
 from labkit.solutions.lua.limits import LuaLimits
 from labkit.solutions.lua.program import Module, Program, Script
-from labkit.solutions.lua.run import MODULE, LuaFunction, Run, ServiceCalls, Shared
+from labkit.solutions.lua.run import MODULE, LuaFunction, LuaResult, Run, ServiceCalls, Shared, WriteLog
 from labkit.solutions.lua.runtime import Runtime
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_WITHIN_A_RUN: ContextVar[bool] = ContextVar("within a run", default=False)  # of whichever solution
-_FULL = (
-    0.75  # fraction of memory_bytes still in use after a memory error, above which the environment is dropped
-)
-
-
-@dataclass(slots=True)  # not frozen, at several times the cost with each run
-class LuaResult:
-    """Result of a run. value: returned by the script; readback: values of parameters at the end."""
-
-    value: Any
-    readback: Mapping[str, Any] = field(default_factory=dict)
-    cpu_seconds: float = 0.0
 
 
 class LuaHost:
@@ -62,7 +44,7 @@ class LuaHost:
         self,
         *,
         services: ServiceCalls,
-        write_log: Callable[[str, str, Any], None],
+        write_log: WriteLog,
         now: Callable[[], float],
         random_seed: int | None,
         environment: Mapping[str, str] | None = None,
@@ -77,18 +59,26 @@ class LuaHost:
         self._limits = limits or LuaLimits()
         self._last = MODULE
         self._program = Program(modules={name: Module(name, text) for name, text in (modules or {}).items()})
-        self._slots = Slots(self._limits.runs, while_waiting)
         self._streams = RandomStreams(random_seed)
         self._environments = Environments(self._make, self._program)
-        self._shared = Shared(services, self._limits, self._program, self._environments, self._streams)
+        self._shared = Shared(
+            services,
+            write_log,
+            self._limits,
+            self._program,
+            self._environments,
+            self._streams,
+            Slots(self._limits.runs, while_waiting),
+        )
         self._environments.give_back(self._environments.take())
 
     def _make(self) -> Environment:
-        current = Current()
+        current = Current(self._shared.services, self._shared.scheduler, self._limits)
         runtime = Runtime(
             write_log=lambda level, text: self._write_log(level, text, current.context),
             now=self._now,
             random=current.random,
+            call=current.call,
             began=self._began,
             seeded=self._streams.seed is not None,
             environment=self._environment,
@@ -152,56 +142,16 @@ class LuaHost:
             part.update(before)
             raise
 
-    async def run(
+    def run(
         self, function: LuaFunction | None, *arguments: object, context: object = None, long: bool = False
-    ) -> LuaResult:
+    ) -> Coroutine[Any, Any, LuaResult]:
         """Run a script; without a function, run only the modules. Waits while too many other runs are active.
 
         context: passed unchanged to services and `write_log`; long: the arguments are long, so a thread translates them
         without blocking the loop.
         Raises LuaError (the script raised), LuaLimitError (it was stopped), and the errors of services and write_log.
         """
-        if long:
-            texts = await asyncio.to_thread(self._translate, arguments)
-        else:
-            texts = self._translate(arguments)
-        # A call of a solution's service takes no slot: the runs that wait for it may occupy all of them.
-        is_nested = _WITHIN_A_RUN.get() or nesting.depth() > 0
-        if not is_nested:
-            if not self._slots.acquire():
-                await self._slots.wait()
-            _WITHIN_A_RUN.set(True)
-        run = Run(self._shared, context)
-        values: tuple[bytes | None, ...] = (None,)
-        try:
-            await run.begin(function)
-            if function is not None:
-                values = await run.drive(function.number, texts, function.script.where)
-        except LuaLimitError as error:
-            if error.limit == "memory":
-                await self._give_up_full(run)
-            raise
-        finally:
-            run.end()
-            if not is_nested:
-                _WITHIN_A_RUN.set(False)
-                self._slots.release()
-        value, *rest = map(from_lua, values)
-        readback = () if function is None else function.script.readback
-        return LuaResult(value, dict(zip(readback, rest, strict=True)), run.cpu)
-
-    def _translate(self, arguments: Sequence[object]) -> list[bytes]:
-        return [to_lua(each, self._limits.value_bytes) for each in arguments]
-
-    async def _give_up_full(self, run: Run) -> None:
-        """Drop the run's environment if its globals occupy so much memory that no other script could run in it."""
-        await self._shared.scheduler.wait()
-        assert run.environment is not None  # where it was stopped
-        held = run.environment.runtime.collect()
-        if held > _FULL * self._limits.memory_bytes:
-            self._environments.drop(run.environment)
-            text = f"the scripts were started anew, without their globals: these held {held} bytes"
-            self._write_log("error", text, run.context)
+        return Run(self._shared, context).perform(function, arguments, long)
 
     def clear(self) -> None:
         """Drop the environments and restart random numbers, as if no script had run yet.

@@ -8,7 +8,10 @@ from dataclasses import dataclass, field
 
 @dataclass(eq=False, slots=True)
 class Script:
-    """A script to compile; see LuaHost.load. code: bytecode, once an environment has compiled it."""
+    """A script to compile; see LuaHost.load.
+
+    code: bytecode, once an environment has compiled it; where: file and line.
+    """
 
     name: str
     source: str
@@ -19,11 +22,10 @@ class Script:
     aliases: Mapping[str, str]
     publish: bool
     code: bytes = b""
+    where: str = field(init=False)
 
-    @property
-    def where(self) -> str:
-        """File and line."""
-        return f"{self.file}:{self.first_line}"
+    def __post_init__(self) -> None:
+        self.where = f"{self.file}:{self.first_line}"
 
 
 @dataclass(eq=False, slots=True)

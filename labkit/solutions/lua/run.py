@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, Protocol
 
 from greenlet import greenlet
 
+from labkit.core import nesting
 from labkit.core.errors import LabError, LabkitError
+from labkit.core.slots import Slots
 from labkit.services.operation import Parameters
 from labkit.solutions.lua.convert import from_lua, to_bytes, to_lua
+from labkit.solutions.lua.current import SHORT, ImmediateCalls
 from labkit.solutions.lua.environments import Environment, Environments, RandomStreams
 from labkit.solutions.lua.errors import LuaError, LuaLimitError
 from labkit.solutions.lua.fibers import Fibers
@@ -20,9 +25,13 @@ from labkit.solutions.lua.program import Program, Script
 from labkit.solutions.lua.runtime import Call, Done
 from labkit.solutions.lua.scheduling import Scheduler
 
+WriteLog = Callable[[str, str, Any], None]  # level, text, context of the host's caller
+
 MODULE = 0  # number of the function that runs a module
-_SHORT = 0.002  # seconds of wall time up to which a slice counts as CPU time; longer slices are measured
 _SETTING = "guard.script_cpu"  # the setting of the CPU limit
+_WITHIN_A_RUN: ContextVar[bool] = ContextVar("within a run", default=False)  # of whichever solution
+# Fraction of memory_bytes still in use after a memory error, above which the environment is dropped.
+_FULL = 0.75
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +46,16 @@ class LuaFunction:
         return self.script.name
 
 
-class ServiceCalls(Protocol):
+@dataclass(slots=True)  # not frozen, at several times the cost with each run
+class LuaResult:
+    """Result of a run. value: returned by the script; readback: values of parameters at the end."""
+
+    value: Any
+    readback: Mapping[str, Any] = field(default_factory=dict)
+    cpu_seconds: float = 0.0
+
+
+class ServiceCalls(ImmediateCalls, Protocol):
     """The services that scripts call."""
 
     def call(
@@ -55,35 +73,67 @@ class Shared:
     """
 
     services: ServiceCalls
+    write_log: WriteLog
     limits: LuaLimits
     program: Program
     environments: Environments
     streams: RandomStreams
+    slots: Slots
     scheduler: Scheduler = field(default_factory=Scheduler)
     fibers: Fibers = field(default_factory=Fibers)
     slow: set[int] = field(default_factory=set)
 
 
 class Run:
-    """A run of a script, which has exclusive use of an environment from `begin` to `end`.
+    """A run of a script, which has exclusive use of an environment. context: of the host's caller."""
 
-    context: of the host's caller; cpu: CPU seconds used so far.
-    """
-
-    __slots__ = ("_fiber", "_number", "_shared", "context", "cpu", "environment")
+    __slots__ = ("_fiber", "_number", "_shared", "context", "environment")
 
     def __init__(self, shared: Shared, context: object) -> None:
         self._shared = shared
         self._number = MODULE
         self._fiber: greenlet
         self.context = context
-        self.cpu = 0.0
         self.environment: Environment | None = None
 
-    async def begin(self, function: LuaFunction | None) -> None:
+    async def perform(
+        self, function: LuaFunction | None, arguments: Sequence[object], long: bool
+    ) -> LuaResult:
+        """Run a function and return its result, as `LuaHost.run` describes it."""
+        shared = self._shared
+        if long:
+            texts = await asyncio.to_thread(_translate, arguments, shared.limits.value_bytes)
+        else:
+            most_bytes = shared.limits.value_bytes
+            texts = [to_lua(each, most_bytes) for each in arguments]
+        # A call of a solution's service takes no slot: the runs that wait for it may occupy all of them.
+        is_nested = _WITHIN_A_RUN.get() or nesting.depth() > 0
+        if not is_nested:
+            if not shared.slots.acquire():
+                await shared.slots.wait()
+            _WITHIN_A_RUN.set(True)
+        values: tuple[bytes | None, ...] = (None,)
+        try:
+            await self._begin(function)
+            if function is not None:
+                values = await self._drive(function.number, texts, function.script.where)
+        except LuaLimitError as error:
+            if error.limit == "memory":
+                await self._give_up_full()
+            raise
+        finally:
+            cpu = self._end()
+            if not is_nested:
+                _WITHIN_A_RUN.set(False)
+                shared.slots.release()
+        value, *rest = map(from_lua, values)
+        readback = () if function is None else function.script.readback
+        return LuaResult(value, dict(zip(readback, rest, strict=True)), cpu)
+
+    async def _begin(self, function: LuaFunction | None) -> None:
         """Acquire an environment once the loop has time for the function, and run the modules not yet run there.
 
-        Raises LabError for a function that was unloaded and for a closed host, and the errors of `drive`.
+        Raises LabError for a function that was unloaded and for a closed host, and the errors of `_drive`.
         """
         shared = self._shared
         if function is not None and function.number in shared.slow:
@@ -91,21 +141,24 @@ class Run:
         elif shared.scheduler.used_up:
             await shared.scheduler.wait()
         environment = self.environment = shared.environments.take()
+        environment.current.cpu = 0.0
         while environment.to_run:
             name = next(iter(environment.to_run))
-            await self.drive(MODULE, [to_lua(name, shared.limits.value_bytes)], f"module {name}")
+            await self._drive(MODULE, [to_lua(name, shared.limits.value_bytes)], f"module {name}")
             environment.to_run.pop(name, None)
         if function is not None:
             if function.number not in shared.program.scripts:
                 raise LabError(f"the script {function.name} was unloaded")
             shared.slow.discard(function.number)
 
-    def end(self) -> None:
-        """Release the environment, if the run acquired one."""
-        if self.environment is not None:
-            self._shared.environments.give_back(self.environment)
+    def _end(self) -> float:
+        """Release the environment, if the run acquired one. Return the CPU seconds that the run used."""
+        if self.environment is None:
+            return 0.0
+        self._shared.environments.give_back(self.environment)
+        return self.environment.current.cpu
 
-    async def drive(self, number: int, texts: Sequence[bytes], stream: str) -> tuple[bytes | None, ...]:
+    async def _drive(self, number: int, texts: Sequence[bytes], stream: str) -> tuple[bytes | None, ...]:
         """Call a Lua function and await the services that it calls; return its values as `convert.from_lua` reads them.
 
         texts: its arguments; stream: name of its random numbers. Raises LuaError (the script raised), LuaLimitError
@@ -113,35 +166,34 @@ class Run:
         """
         shared, environment = self._shared, self.environment
         assert environment is not None
-        runtime, scheduler = environment.runtime, shared.scheduler
-        environment.current.begin(self.context, shared.streams.next(stream))
+        runtime, current, scheduler = environment.runtime, environment.current, shared.scheduler
+        current.begin(self.context, shared.streams.next(stream))
         self._number, self._fiber = number, shared.fibers.take()
         call: Call | None = None  # pending in Lua
-        enter: Callable[..., Call | Done] = runtime.start
-        arguments: tuple[Any, ...] = (number, texts)
-        outcome: list[Any] = []  # a Call, a Done or an exception
+        enter, arguments = runtime.start(number, texts)
+        answers: list[Any] = []  # of Lua; or an exception
         try:
             while True:
-                began = perf_counter()
-                has_ended = self._fiber.switch(enter, arguments, outcome)
+                current.began = perf_counter()
+                has_ended = self._fiber.switch(enter, arguments, answers)
                 ended = perf_counter()
                 if ended > scheduler.until:
-                    scheduler.use(began, ended)
-                if has_ended:
-                    wall = ended - began
-                    self.cpu += wall if wall < _SHORT else runtime.spent() or _SHORT
-                else:
+                    scheduler.use(current.began, ended)
+                if not has_ended:
                     await self._continue_long()
-                if type(outcome[0]) is not Call:
-                    return _values(outcome.pop())
-                call = outcome.pop()
-                parameters = Parameters(call.arguments, from_lua)
-                result = await shared.services.call(self.context, call.service, call.operation, parameters)
+                    ended = perf_counter()
+                wall = ended - current.began
+                current.cpu += wall if wall < SHORT else runtime.spent() or SHORT
+                step = runtime.outcome(answers.pop())
+                if isinstance(step, Done):
+                    return step.values
+                call = step
+                result = await self._result(call)
                 if scheduler.used_up:
                     await scheduler.wait()
-                if shared.environments.closed or self.cpu > shared.limits.cpu_total_seconds:
-                    raise self._reason_to_end()
-                enter, arguments = runtime.answer, _answer(call, result, shared.limits.value_bytes)
+                if shared.environments.closed or current.cpu > shared.limits.cpu_total_seconds:
+                    raise self._reason_to_end(current.cpu)
+                enter, arguments = runtime.answer(*_answer(call, result, shared.limits.value_bytes))
         except BaseException:
             if call is not None:
                 runtime.drop()
@@ -149,17 +201,24 @@ class Run:
         finally:
             shared.fibers.give_back(self._fiber)
 
+    async def _result(self, call: Call) -> object:
+        """Return the result of a call for which the script was suspended."""
+        assert self.environment is not None
+        if call.is_made:
+            return self.environment.current.take_outcome()
+        parameters = Parameters(call.arguments, from_lua)
+        return await self._shared.services.call(self.context, call.service, call.operation, parameters)
+
     async def _continue_long(self) -> None:
         """Continue a suspended function, in slices, until it calls a service, ends or raises."""
-        shared, environment = self._shared, self.environment
-        assert environment is not None
+        shared = self._shared
         shared.slow.add(self._number)
         has_ended = False
         while not has_ended:
             try:
                 await shared.scheduler.wait_long()
                 if shared.environments.closed:
-                    raise self._reason_to_end()
+                    raise self._reason_to_end(0.0)
             except BaseException:
                 while not self._fiber.switch(
                     False
@@ -167,28 +226,31 @@ class Run:
                     pass
                 raise
             began = perf_counter()
+            shared.scheduler.use(began, began)
             has_ended = self._fiber.switch(True)
             shared.scheduler.use(began, perf_counter())
-        self.cpu += environment.runtime.spent() or _SHORT
 
-    def _reason_to_end(self) -> LabkitError:
+    async def _give_up_full(self) -> None:
+        """Drop the environment if its globals occupy so much memory that no other script could run in it."""
+        shared, environment = self._shared, self.environment
+        await shared.scheduler.wait()
+        assert environment is not None  # where the run was stopped
+        held = environment.runtime.collect()
+        if held > _FULL * shared.limits.memory_bytes:
+            shared.environments.drop(environment)
+            text = f"the scripts were started anew, without their globals: these held {held} bytes"
+            shared.write_log("error", text, self.context)
+
+    def _reason_to_end(self, cpu: float) -> LabkitError:
         """Return the error of a run that may not continue after a service call."""
         if self._shared.environments.closed:
             return LabError("the scripts of this solution were closed while one of them ran")
         limit = self._shared.limits.cpu_total_seconds
-        return LuaLimitError(
-            "cpu", f"CPU limit: {self.cpu:.3f} s in one run, more than {limit:g} s ({_SETTING})"
-        )
+        return LuaLimitError("cpu", f"CPU limit: {cpu:.3f} s in one run, more than {limit:g} s ({_SETTING})")
 
 
-def _values(step: Done | BaseException) -> tuple[bytes | None, ...]:
-    """Return the values of a function that has ended. Raises its exception."""
-    if isinstance(step, Done):
-        return step.values
-    try:
-        raise step
-    finally:
-        del step  # avoids a reference cycle of the error and this frame
+def _translate(arguments: Sequence[object], most_bytes: int) -> list[bytes]:
+    return [to_lua(each, most_bytes) for each in arguments]
 
 
 def _answer(call: Call, result: object, most_bytes: int) -> tuple[bool, bytes]:

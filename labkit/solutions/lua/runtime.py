@@ -16,9 +16,9 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, NoReturn
 
-from labkit.solutions.lua.convert import DEPTH, to_bytes, to_text
+from labkit.solutions.lua.convert import DEPTH, Names, to_bytes, to_text
 from labkit.solutions.lua.errors import LuaError, LuaLimitError, LuaSyntaxError
 from labkit.solutions.lua.fibers import pause
 from labkit.solutions.lua.limits import LuaLimits
@@ -26,17 +26,20 @@ from labkit.solutions.lua.program import Module, Script
 
 _DONE, _CALL, _FAILED, _LIMITED = 0, 1, 2, 3
 _CALL_OVERHEAD = 1024 * 1024  # bytes that calling Lua takes at most, beside arguments
-_LONGEST_NAME, _MOST_NAMES = 40, 100  # cache of names as text: longest name in bytes, number of names
 _NO_MEMORY = "memory limit: not enough to go on"
 _POSITION = re.compile(r"^\[labkit\]/\w+\.lua:\d+: ")  # of no use to the author of a script
 
 
 class Call(NamedTuple):
-    """A service call that a run waits for. arguments: as convert.from_lua reads them."""
+    """A service call that a run waits for.
+
+    arguments: as convert.from_lua reads them; is_made: whether the call has been made (Current.take_outcome).
+    """
 
     service: str
     operation: str
     arguments: bytes
+    is_made: bool
 
 
 class Done(NamedTuple):
@@ -60,13 +63,19 @@ def luajit() -> Any:
             sys.setdlopenflags(flags)
 
 
+Entry = tuple[
+    Callable[..., tuple[Any, ...]], tuple[Any, ...]
+]  # a function that enters Lua, and its arguments
+
+
 class Runtime:
     """A Lua state, for one run at a time.
 
-    Every method runs Lua on the calling thread to its end or its next service call; in a fiber, a long run is suspended
-    in between.
-    write_log gets (level, text); now returns lab seconds; random returns a number of random bytes. The method that
-    runs raises their errors. began: lab seconds at which os.clock is 0. seeded: pairs follows the order of the keys.
+    A function that enters Lua runs it on the calling thread to its end or to a service call that waits; in a fiber, a
+    long run is suspended in between.
+    write_log gets (level, text); now returns lab seconds; random returns a number of random bytes. `outcome` raises
+    their errors. call: makes a service call that needs no wait (Current.call); it must not raise, nor refer
+    to this object. began: lab seconds at which os.clock is 0. seeded: pairs follows the order of the keys.
     """
 
     def __init__(
@@ -75,6 +84,7 @@ class Runtime:
         write_log: Callable[[str, str], None],
         now: Callable[[], float],
         random: Callable[[int], bytes],
+        call: Callable[[bytes, bytes, bytes, float, float | None], bytes | Literal[False] | None],
         began: float,
         seeded: bool,
         environment: Mapping[str, str],
@@ -85,7 +95,7 @@ class Runtime:
         self._write_log = write_log
         self._now = now
         self._failure: BaseException | None = None
-        self._names: dict[bytes, str] = {}  # of services and operations
+        self._names = Names()
         self._lua = lupa.LuaRuntime(
             encoding=None,
             attribute_filter=_deny,
@@ -111,6 +121,7 @@ class Runtime:
             "depth": DEPTH,
             "value_bytes": limits.value_bytes,
             "log_bytes": limits.log_bytes,
+            "call_bytes": _CALL_OVERHEAD,
             "seeded": seeded,
             "began": began,
         }
@@ -123,6 +134,7 @@ class Runtime:
             lambda: me().lab_time(),  # type: ignore[union-attr]
             lambda level, text: me()._log(level, text),  # type: ignore[union-attr]
             random,
+            call,
             self._table({name: to_bytes(value) for name, value in environment.items()}),
             self._table(settings),
         )
@@ -161,29 +173,19 @@ class Runtime:
             self._failure = error
             return 0.0
 
-    def start(self, number: int, arguments: Sequence[bytes]) -> Call | Done:
-        """Begin a run of the function `number`. Raises LuaError."""
+    def start(self, number: int, arguments: Sequence[bytes]) -> Entry:
+        """Prepare a run of the function `number`, and return how to enter Lua for it."""
         if self._used(True) > self._crowded:
             self._crowded = max(self._roomy, 2 * self.collect())
         safe = self._limit(sum(map(len, arguments)) if arguments else 0)
-        try:
-            answer = self._start(number, safe, len(arguments), *arguments)
-        except self._memory_error as error:
-            self._lift()
-            raise LuaLimitError("memory", _NO_MEMORY) from error
-        return self._outcome(answer)
+        return self._start, (number, safe, len(arguments), *arguments)
 
-    def answer(self, good: bool, data: bytes) -> Call | Done:
-        """Resume the run with the result of its call, or if not `good`, an error that it may catch. Raises LuaError."""
+    def answer(self, good: bool, data: bytes) -> Entry:
+        """Prepare to resume the run with the result of its call, or if not `good`, an error that it may catch."""
         safe = self._used(True) + len(data) < self._room
         if safe != self._limited:
             self._limit(len(data))
-        try:
-            answer = self._answer(good, safe, data)
-        except self._memory_error as error:
-            self._lift()
-            raise LuaLimitError("memory", _NO_MEMORY) from error
-        return self._outcome(answer)
+        return self._answer, (good, safe, data)
 
     def _limit(self, size: int) -> bool:
         """Set the memory limit unless arguments of `size` bytes might exceed it. Return whether it is set."""
@@ -197,14 +199,18 @@ class Runtime:
         self._limit_memory(0)
         self._limited = False
 
-    def _outcome(self, answer: tuple[Any, ...]) -> Call | Done:
+    def outcome(self, answer: tuple[Any, ...] | BaseException) -> Call | Done:
+        """Return the result of entering Lua, which gave this answer or raised it. Raises LuaError."""
+        if isinstance(answer, BaseException):
+            try:
+                self._raise(answer)
+            finally:
+                del answer  # avoids a reference cycle of the error and this frame
         kind = answer[0]
         if kind == _CALL and self._failure is None:  # the most frequent case
             self._limited = True
-            _, service, operation, arguments = answer
-            service = self._names.get(service) or self._name(service)
-            operation = self._names.get(operation) or self._name(operation)
-            return tuple.__new__(Call, (service, operation, arguments))  # without a call of Python's
+            _, service, operation, arguments, is_made = answer
+            return Call(self._names[service], self._names[operation], arguments, is_made)
         self._limited = kind in (_DONE, _CALL)  # otherwise the prelude lifted the limit
         if self._failure is not None:
             failure, self._failure = self._failure, None
@@ -217,11 +223,15 @@ class Runtime:
             raise LuaLimitError(to_text(answer[3]), to_text(answer[1]), _tidy(answer[2]))
         return Done(answer[1:])
 
-    def _name(self, name: bytes) -> str:
-        text = to_text(name)
-        if len(name) <= _LONGEST_NAME and len(self._names) < _MOST_NAMES:
-            self._names[name] = text
-        return text
+    def _raise(self, error: BaseException) -> NoReturn:
+        """Raise an error of entering Lua that no script could have caught."""
+        try:
+            if not isinstance(error, self._memory_error):
+                raise error
+            self._lift()
+            raise LuaLimitError("memory", _NO_MEMORY) from error
+        finally:
+            del error  # as above
 
     def drop(self) -> None:
         """Abandon the run that waits for a call."""

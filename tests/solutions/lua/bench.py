@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 from labkit.services.operation import Parameters
@@ -16,12 +16,19 @@ Service = Callable[[str, str, Any, Any], Awaitable[Any]]
 class Bench:
     """host: the tested one; time: its lab seconds.
 
+    immediate: whether `service` never waits; by default the one that answers with its parameter `value` alone.
     calls: (service, operation, parameters, context) of each; logs: (level, text, context) of each.
     """
 
     def __init__(
-        self, *, service: Service | None = None, random_seed: int | None = 7, **settings: Any
+        self,
+        *,
+        service: Service | None = None,
+        immediate: bool | None = None,
+        random_seed: int | None = 7,
+        **settings: Any,
     ) -> None:
+        self.is_immediate = service is None if immediate is None else immediate
         self.calls: list[tuple[str, str, Any, Any]] = []
         self.logs: list[tuple[str, str, Any]] = []
         self.time = START
@@ -33,6 +40,11 @@ class Bench:
             random_seed=random_seed,
             **settings,
         )
+
+    def immediate_call(
+        self, context: Any, service: str, operation: str, written: Parameters
+    ) -> Coroutine[Any, Any, object] | None:
+        return self.call(context, service, operation, written) if self.is_immediate else None
 
     async def call(self, context: Any, service: str, operation: str, written: Parameters) -> Any:
         parameters: Any = written.read()

@@ -4,7 +4,7 @@
 -- A count hook looks every few instructions. One instruction on a long text (`..`, a number read from it) or a large
 -- table (that grows) costs up to a millisecond per MiB, so the hook comes more often where there are some. Once a limit
 -- is hit, the hook raises at every instruction, so that no pcall, handler or coroutine keeps the script alive.
-local set_limit, thread_cpu, clock, pause, cpu_seconds, memory_bytes = ...
+local set_limit, thread_cpu, clock, pause, cpu_seconds, memory_bytes, call_bytes = ...
 
 local sethook, running, collect = debug.sethook, coroutine.running, collectgarbage
 local error, floor, pcall, traceback = error, math.floor, pcall, debug.traceback
@@ -145,6 +145,11 @@ end
 -- CPU seconds of the slice; nil if it was too short to be read.
 function budget.spent()
   return started and thread_cpu() - started
+end
+
+-- Bytes that a value from Python may have: it arrives outside of a protected call.
+function budget.room()
+  return memory_bytes - call_bytes - collect("count") * 1024
 end
 
 function budget.lift()

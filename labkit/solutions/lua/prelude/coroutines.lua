@@ -1,6 +1,6 @@
 -- Coroutines of scripts. A service call may happen inside of one: the request then passes up through every
 -- resume to the driver, and the answer down again, unseen by the script.
-local budget, most_coroutines = ...
+local budget, most_coroutines, call = ...
 
 local create, resume, yield = coroutine.create, coroutine.resume, coroutine.yield
 local running, status, yieldable = coroutine.running, coroutine.status, coroutine.isyieldable
@@ -91,9 +91,19 @@ function library.isyieldable()
   return level[running()] ~= nil and yieldable()
 end
 
--- Ask the driver for a service call; gives true and the result, or false and the reason.
+-- Make a service call; gives true and the result, or false and the reason. Python makes one that needs no wait within the
+-- call. Otherwise the run is suspended for the driver; so it always is in a script's own coroutine, since an outer one
+-- may be unable to yield, and a script gets that error whether or not the call has to wait.
 local function request(service, operation, arguments)
-  return yield(REQUEST, service, operation, arguments)
+  local result
+  if yieldable() and not level[running()] then
+    result = call(service, operation, arguments, budget.room(), budget.spent())
+    if result then
+      budget.begin()
+      return true, result
+    end
+  end
+  return yield(REQUEST, service, operation, arguments, result == false)
 end
 
 return library, request

@@ -1,8 +1,8 @@
--- Puts the parts together, and drives scripts: a run is a coroutine that yields whenever it wants a service.
+-- Puts the parts together, and drives scripts: a run is a coroutine that yields for a service call that has to wait.
 --
 -- To Python only numbers, texts and nil are given back: anything else needs memory outside of a protected
 -- call.
-local part, set_limit, thread_cpu, pause, now, write_log, random_bytes, environment, settings = ...
+local part, set_limit, thread_cpu, pause, now, write_log, random_bytes, call, environment, settings = ...
 
 jit.off()
 local create, resume, status = coroutine.create, coroutine.resume, coroutine.status
@@ -11,12 +11,12 @@ local error, load, rawget, rawset = error, load, rawget, rawset
 local dump, select, tostring, type = string.dump, select, tostring, type
 
 local most_bytes = settings.base_bytes + settings.memory_bytes
-local budget = part("budget")(set_limit, thread_cpu, part("ticks")(), pause, settings.cpu_seconds, most_bytes)
+local budget = part("budget")(set_limit, thread_cpu, part("ticks")(), pause, settings.cpu_seconds, most_bytes, settings.call_bytes)
 local tables = part("tables")(budget)
 local matcher = part("matcher")(settings.pattern_steps, budget.stop, part("cost")())
 local patterns, forget_text = part("patterns")(matcher, budget, tables.concat)
 local codec = part("codec")(tables.sort, tables.concat, budget, settings.depth, settings.value_bytes)
-local coroutines, request = part("coroutines")(budget, settings.coroutines)
+local coroutines, request = part("coroutines")(budget, settings.coroutines, call)
 local clock = part("clock")(now, environment, settings.began)
 local random = part("random")(random_bytes, budget)
 local services = part("services")(codec, request, write_log, now, settings.log_bytes)
