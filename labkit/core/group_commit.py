@@ -44,6 +44,14 @@ class Group:
                 future.set_exception(self.failure)
 
 
+async def let_others_run() -> None:
+    """Return in the next turn of the loop, also for a task that is cancelled meanwhile. Call it once data is stored."""
+    try:
+        await asyncio.sleep(0)
+    except asyncio.CancelledError:
+        _postpone_cancellation()
+
+
 def _postpone_cancellation() -> None:
     """Cancel the current task once more: CancelledError is raised where it awaits next."""
     task = asyncio.current_task()
