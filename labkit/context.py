@@ -163,11 +163,11 @@ class Context:
         journal = Journal(
             clock.micros, settings.journal.records, settings.journal.field, settings.journal.per_run
         )
+        activity = Activity()
         database = Database(
-            settings.data, SelectLimits(settings.guard.sql, settings.guard.sql_size), clock.now
+            settings.data, SelectLimits(settings.guard.sql, settings.guard.sql_size), clock, activity
         )
         database.watch(report=partial(journal.record, "warning", "platform"))
-        activity = Activity()
         holding = Holding(activity)
         turns = Turns(clock, activity)
         events = Events(journal, activity, turns, holding=holding)

@@ -13,10 +13,12 @@ T = TypeVar("T")
 class Activity:
     """Counts pieces of pending work; `idle()` returns once there are none.
 
-    Used as a context manager around each piece. begun: number of all pieces so far.
+    Used as a context manager around each piece. begun: number of all pieces so far. arrived: number of received
+    requests whose handling has not begun; they are not pending yet.
     """
 
     def __init__(self) -> None:
+        self.arrived = 0
         self.begun = 0
         self._running = 0
         self._waiting: list[asyncio.Future[None]] = []

@@ -32,8 +32,9 @@ UNMADE = cast(Any, None)  # where aiohttp wants what most requests do not need
 class RequestLoop(web.RequestHandler):
     """Task that answers the requests queued by `data_received`, until the connection ends."""
 
-    __slots__ = ("_context", "_max_body", "_serve", "connection", "next_has_begun")
+    __slots__ = ("_arrived", "_context", "_max_body", "_serve", "connection", "next_has_begun")
 
+    _arrived: bool  # counted in `Activity.arrived`
     # A complete body is bytes, one that may be incomplete a reader.
     _messages: deque[tuple[RequestHead | _ErrInfo, StreamReader | bytes]]  # type: ignore[assignment]
     _context: Context
@@ -44,6 +45,7 @@ class RequestLoop(web.RequestHandler):
 
     async def start(self) -> None:
         """Answer requests until the connection ends; called by aiohttp once."""
+        self._arrived = False
         try:
             while not self._force_close:
                 if not self._messages:
@@ -52,6 +54,9 @@ class RequestLoop(web.RequestHandler):
                         await self._waiter
                     finally:
                         self._waiter = None
+                        if self._arrived:
+                            self._arrived = False
+                            self._context.activity.arrived -= 1
                 head, body = self._messages.popleft()
                 if self._parser is not None:
                     self._parser.message_consumed()
@@ -77,6 +82,14 @@ class RequestLoop(web.RequestHandler):
         self._messages.append((head, body))
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
+            self._arrived = True  # as `count_arrival` does
+            self._context.activity.arrived += 1
+
+    def count_arrival(self) -> None:
+        """Count the received request as arrived until the task begins to handle it."""
+        if self._waiter is not None and not self._arrived:
+            self._arrived = True
+            self._context.activity.arrived += 1
 
     def answered(self) -> None:
         """Complete an exchange; called once the answer to a request is written."""

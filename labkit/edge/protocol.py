@@ -257,6 +257,7 @@ class EdgeProtocol(RequestLoop):
             self._messages.pop()
             self._refuse(head, *limits.explain(message.exc, head))
             return
+        self.count_arrival()
         self._forget_head()
         parsed = RequestHead(message)
         self._messages[-1] = (parsed, payload)

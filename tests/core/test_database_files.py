@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import MetaData
 
+from labkit.core.clock import Clock
 from labkit.core.database import Database, driver
 from labkit.core.errors import SettingsError
 from tests.core.things import names, put, setting, tables, thing
@@ -122,18 +123,18 @@ async def test_missing_tables_are_added_to_a_file(tmp_path: Path) -> None:
 
 
 async def test_a_file_stores_lab_time_with_each_commit(tmp_path: Path) -> None:
-    lab_time = 1000.0
-    database = Database(tmp_path / "lab.db", now=lambda: lab_time)
+    clock = Clock(rate=0, start=1000.0)
+    database = Database(tmp_path / "lab.db", clock=clock)
     database.start(tables)
     assert database.ended_at == 0
     await database.run(put, "a")
-    lab_time = 2000.0  # an idle lab writes nothing
+    clock.continue_from(2000.0)  # an idle lab writes nothing
     await database.read(names)
-    killed = Database(copied(tmp_path), now=lambda: lab_time)
+    killed = Database(copied(tmp_path), clock=clock)
     killed.start(tables)
     assert killed.ended_at == 1000
     killed.close()
-    lab_time = 3000.5
+    clock.continue_from(3000.5)
     database.close()
     database.start(tables)
     assert database.ended_at == 3000.5

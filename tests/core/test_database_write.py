@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from labkit.core.activity import Activity
+from labkit.core.clock import Clock
 from labkit.core.database import Database, driver
 from labkit.core.errors import LabError
 from tests.core.things import names, orphan, put, tables
@@ -39,6 +41,57 @@ async def test_in_memory_it_is_stored_at_once(database: Database) -> None:
         written.send(None)
     assert await database.read(names) == ["a"]
     assert commits == []  # SQLite's own commit of the statement
+
+
+@pytest.fixture
+def arrived() -> Iterator[Database]:
+    """A database in memory, where another request has always arrived."""
+    activity = Activity()
+    activity.arrived = 1
+    database = Database(clock=Clock(rate=0), activity=activity)
+    database.start(tables)
+    yield database
+    database.close()
+
+
+async def test_where_others_have_arrived_it_is_stored_at_once_and_returns_in_the_next_turn(
+    arrived: Database,
+) -> None:
+    commits = await commits_of(arrived)
+    write = asyncio.ensure_future(arrived.write(PUT, ("a", 1)))
+    await asyncio.sleep(0)
+    assert await arrived.read(names) == ["a"]
+    assert not write.done()
+    await asyncio.sleep(0)
+    assert write.done()
+    assert commits == []
+
+
+async def test_one_that_comes_last_does_not_return_before_those_that_stored_earlier() -> None:
+    activity, returned = Activity(), list[str]()
+    database = Database(activity=activity)
+    database.start(tables)
+
+    async def write(name: str, others: int) -> None:
+        activity.arrived = others
+        await database.write(PUT, (name, 1))
+        returned.append(name)
+
+    await asyncio.gather(write("a", 2), write("b", 1), write("c", 0))
+    assert returned == ["a", "b", "c"]
+    database.close()
+
+
+async def test_on_a_driven_clock_it_returns_at_once_whoever_has_arrived() -> None:
+    clock, activity = Clock(rate=0), Activity()
+    activity.arrived = 1
+    database = Database(clock=clock, activity=activity)
+    database.start(tables)
+    with clock.drive("a fleet"):
+        written = database.write(PUT, ("a", 1))
+        with pytest.raises(StopIteration):
+            written.send(None)
+    database.close()
 
 
 async def test_in_a_turn_with_other_writes_it_shares_their_commit(database: Database) -> None:
@@ -87,6 +140,24 @@ async def test_a_file_has_one_commit_per_turn_and_no_write_returns_before_it(fil
         write.add_done_callback(lambda _: commits.append("returned"))
     await asyncio.gather(*writes)
     assert commits == ["COMMIT", *["returned"] * 10]
+
+
+async def test_where_others_have_arrived_a_cancelled_caller_finishes_what_follows_from_its_stored_data(
+    arrived: Database,
+) -> None:
+    followed: list[str] = []
+
+    async def write() -> None:
+        await arrived.write(PUT, ("a", 1))
+        followed.append("a")
+        await asyncio.sleep(3600)
+
+    task = asyncio.ensure_future(write())
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert followed == await arrived.read(names) == ["a"]
 
 
 async def test_on_a_file_a_cancelled_caller_has_stored_its_data_or_stops(file: Database) -> None:

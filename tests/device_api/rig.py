@@ -200,7 +200,8 @@ async def device_rig(**settings: Any) -> AsyncIterator[DeviceRig]:
         await made.idle()
     assert [entry.summary for entry in platform.context.journal.select("error")] == []
     assert stray == []
-    assert (len(platform.devices.polls), platform.context.activity.running) == (0, 0)
+    activity = platform.context.activity
+    assert (len(platform.devices.polls), activity.running, activity.arrived) == (0, 0, 0)
 
 
 def basic(identity: str, password: str) -> tuple[str, str]:
