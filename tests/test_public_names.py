@@ -21,7 +21,6 @@ from labkit.fleet import behaviours, shapes
 DOCUMENTED = re.compile(r"\b\w+\b")
 PACKAGE = Path(labkit.__file__).parent
 APART = ("conformance", "bench")  # folders whose classes may have names that others have, too
-STILL_SHARED = {"Run", "Runtime"}  # of lab/ and of solutions/lua/
 COMBINED = ("Sum", "Scaled", "Portion", "Delayed", "Dial", "Chance")  # shapes that operators and runs create
 
 
@@ -87,7 +86,7 @@ def test_each_class_has_a_name_of_its_own() -> None:
         if isinstance(node, ast.ClassDef)
     )
     assert counts["Lab"] == 1
-    assert {name for name, count in counts.items() if count > 1} == STILL_SHARED
+    assert {name for name, count in counts.items() if count > 1} == set()
 
 
 def _classes_of(package: str) -> set[str]:

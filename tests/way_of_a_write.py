@@ -20,7 +20,7 @@ from greenlet import getcurrent
 
 import labkit
 from labkit.services.keystore.service import Keystore
-from labkit.solutions.lua.runtime import Runtime
+from labkit.solutions.lua.runtime import LuaState
 from tests.device_api.rig import ACTIVATE, ALIAS, device_rig
 
 PACKAGE = Path(labkit.__file__).parent
@@ -114,7 +114,7 @@ class Tracer:
 
 async def trace() -> Way:
     """Return the way of a device's second write."""
-    tracer = Tracer(Keystore.command, Runtime.start)
+    tracer = Tracer(Keystore.command, LuaState.start)
     with TemporaryDirectory() as folder:
         script = Path(folder) / "services" / "count.lua"
         script.parent.mkdir()
@@ -135,7 +135,7 @@ async def trace() -> Way:
         assert stack.scheduled_by is not None, stacks
         stack = stack.scheduled_by
         stacks.insert(0, stack.functions)
-    outer = tracer.stacks[Runtime.start.__code__].functions
+    outer = tracer.stacks[LuaState.start.__code__].functions
     handler = next(number for number, each in enumerate(outer) if each.name == "ScriptHandler.__call__")
     return Way(stacks, outer[handler + 1 :])
 

@@ -22,7 +22,7 @@ from sqlalchemy import Connection, MetaData
 from labkit.core.activity import Activity
 from labkit.core.clock import Clock
 from labkit.core.errors import LabError, SettingsError, StorageError
-from labkit.core.group_commit import Group, let_others_run
+from labkit.core.group_commit import CommitGroup, let_others_run
 from labkit.core.schema import definitions, empty_database, expect_columns
 from labkit.core.selects import Selected, SelectLimits, Selects, TooLongError
 from labkit.core.storage import FULL, PRIMARY, Storage, damaged, expect_intact, keep_private, path_of
@@ -71,7 +71,7 @@ class Database:
         self.starts = 0
         self._connection: Connection | None = None
         self._raw: sqlite3.Connection
-        self._turn: Group | None = None
+        self._turn: CommitGroup | None = None
         self._changes = 0
         self._select_limits = select_limits or SelectLimits()
         self._selects: Selects
@@ -275,7 +275,7 @@ class Database:
         finally:
             self._yielding -= 1
 
-    def _undo(self, turn: Group, failure: BaseException) -> None:
+    def _undo(self, turn: CommitGroup, failure: BaseException) -> None:
         """Undo the writes of one call, and keep those of the other calls of its turn."""
         with suppress(sqlite3.Error):
             if self._raw.in_transaction:
@@ -284,13 +284,13 @@ class Database:
                 return
         turn.failure = failure  # SQLite rolled back the transaction of the whole turn
 
-    def _begin(self) -> Group:
+    def _begin(self) -> CommitGroup:
         """Open a transaction if there is none, and return the group of calls that share it."""
         if not self._raw.in_transaction:
             self._raw.execute("BEGIN")
         turn = self._turn
         if turn is None:
-            turn = self._turn = Group()
+            turn = self._turn = CommitGroup()
             asyncio.get_running_loop().call_soon(self._end_of_turn)
         return turn
 

@@ -1,4 +1,4 @@
-"""Group commit: calls that share one transaction wait together for its end.
+"""CommitGroup commit: calls that share one transaction wait together for its end.
 
 A call that was cancelled while it waited still returns its result, since its data is stored: what follows from stored
 data (woken polls, events) must not be lost with the client. The cancellation takes effect at the task's next await.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 
 
-class Group:
+class CommitGroup:
     """The calls that share the transaction of one turn of the loop.
 
     failure: why the transaction was or will be rolled back, None while it may be committed.

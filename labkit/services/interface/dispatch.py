@@ -35,7 +35,7 @@ PERIODS = dict(zip(QUOTAS, ("daily", "monthly"), strict=True))
 RESERVED_NAMES = frozenset({"context", "services", "log", "now"})  # other names that a handler can use
 
 
-class HandlerError(ServiceError):
+class SubscriberError(ServiceError):
     """Error object that a handler returned in place of a result."""
 
     def __init__(self, status: int, error: object, type: object) -> None:
@@ -249,14 +249,14 @@ def _response(outcome: HandlerOutcome | None, schema: Schema, where: str) -> obj
         raise ServiceError(500, f"{where} failed: its response is not as its schema says: {error}") from None
 
 
-def _returned(result: object) -> HandlerError | None:
+def _returned(result: object) -> SubscriberError | None:
     """Return the error that a handler returned as {error, status, type}; None for a result."""
     if not isinstance(result, Mapping) or "error" not in result:
         return None
     status = result.get("status")
     if isinstance(status, bool) or not isinstance(status, int | float) or not 400 <= status < 600:
         return None
-    return HandlerError(int(status), result["error"], result.get("type"))
+    return SubscriberError(int(status), result["error"], result.get("type"))
 
 
 def argument_names(schema: Schema, *others: str) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from labkit.core.errors import LabError
 from labkit.solutions.lua.current import Current
 from labkit.solutions.lua.program import Module, Program, Script
-from labkit.solutions.lua.runtime import Runtime
+from labkit.solutions.lua.runtime import LuaState
 
 KEPT = 4  # idle environments
 _DROPPED = -1
@@ -38,7 +38,7 @@ class Environment:
     age: serial number; generation: number of times that all environments were dropped before it was made.
     """
 
-    def __init__(self, runtime: Runtime, current: Current) -> None:
+    def __init__(self, runtime: LuaState, current: Current) -> None:
         self.runtime = runtime
         self.current = current
         self.to_run: dict[str, None] = {}

@@ -13,8 +13,8 @@ from labkit.solutions.lua.current import Current
 from labkit.solutions.lua.environments import Environment, Environments, RandomStreams
 from labkit.solutions.lua.limits import LuaLimits
 from labkit.solutions.lua.program import Module, Program, Script
-from labkit.solutions.lua.run import MODULE, LuaFunction, LuaResult, Run, ServiceCalls, Shared, WriteLog
-from labkit.solutions.lua.runtime import Runtime
+from labkit.solutions.lua.run import MODULE, LuaFunction, LuaResult, LuaRun, ServiceCalls, Shared, WriteLog
+from labkit.solutions.lua.runtime import LuaState
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
@@ -74,7 +74,7 @@ class LuaHost:
 
     def _make(self) -> Environment:
         current = Current(self._shared.services, self._shared.scheduler, self._limits)
-        runtime = Runtime(
+        runtime = LuaState(
             write_log=lambda level, text: self._write_log(level, text, current.context),
             now=self._now,
             random=current.random,
@@ -151,7 +151,7 @@ class LuaHost:
         without blocking the loop.
         Raises LuaError (the script raised), LuaLimitError (it was stopped), and the errors of services and write_log.
         """
-        return Run(self._shared, context).perform(function, arguments, long)
+        return LuaRun(self._shared, context).perform(function, arguments, long)
 
     def clear(self) -> None:
         """Drop the environments and restart random numbers, as if no script had run yet.

@@ -84,7 +84,7 @@ class Shared:
     slow: set[int] = field(default_factory=set)
 
 
-class Run:
+class LuaRun:
     """A run of a script, which has exclusive use of an environment. context: of the host's caller."""
 
     __slots__ = ("_fiber", "_number", "_shared", "context", "environment")
@@ -254,7 +254,7 @@ def _translate(arguments: Sequence[object], most_bytes: int) -> list[bytes]:
 
 
 def _answer(call: Call, result: object, most_bytes: int) -> tuple[bool, bytes]:
-    """Return the arguments of `Runtime.answer`: True and a result, or False and an error if it cannot be converted."""
+    """Return the arguments of `LuaState.answer`: True and a result, or False and an error if it cannot be converted."""
     try:
         return True, to_lua(result, most_bytes)
     except LuaError as error:

@@ -68,7 +68,7 @@ Entry = tuple[
 ]  # a function that enters Lua, and its arguments
 
 
-class Runtime:
+class LuaState:
     """A Lua state, for one run at a time.
 
     A function that enters Lua runs it on the calling thread to its end or to a service call that waits; in a fiber, a

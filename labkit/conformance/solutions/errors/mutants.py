@@ -7,7 +7,7 @@ from typing import Any
 from labkit.conformance.breaking import always
 from labkit.conformance.mutant import patch
 
-LIBRARY = "labkit.solutions.lua.runtime:Runtime.library"
+LIBRARY = "labkit.solutions.lua.runtime:LuaState.library"
 EXPLAIN, REDACTED = "labkit.solutions.handlers:explain", "labkit.services.calls:redacted"
 
 

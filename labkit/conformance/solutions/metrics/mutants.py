@@ -7,7 +7,7 @@ from typing import Any
 from labkit.conformance.breaking import change_arguments, change_result
 from labkit.conformance.mutant import patch
 
-LAB_TIME = "labkit.solutions.lua.runtime:Runtime.lab_time"
+LAB_TIME = "labkit.solutions.lua.runtime:LuaState.lab_time"
 
 
 def _without_values(arguments: dict[str, Any]) -> dict[str, Any]:
