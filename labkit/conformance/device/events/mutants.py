@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from labkit.conformance.mutant import instead, mutant, patch
@@ -33,12 +34,16 @@ empty_data_in = patch(
     "DEV-ALIAS-9 DEV-EVT-1", WRITE, "a write raises another data_in, with an empty payload", _emitted_after
 )
 reads_emitted = patch("DEV-EVT-11", "labkit.device_api.alias:read", "a read raises a data_in", _emitted_after)
-every_solution = patch(
-    "DEV-EVT-3 SOL-MET-2",
-    "labkit.solutions.delivery:Delivery.concerned",
-    "solutions receive the events of devices of all products",
-    lambda original, self, event: list(self.solutions),
-)
+
+
+@instead("DEV-EVT-3 SOL-MET-2", "labkit.solutions.delivery:Delivery.receivers", from_start=True)
+def every_solution(original: Any, self: Any, event: Any) -> Any:
+    """solutions receive the events of devices of all products"""
+    if event.product is None:
+        return original(self, event)
+    products = {product for solution in self.solutions.values() for product in solution.products}
+    found = [pair for product in products for pair in original(self, replace(event, product=product))]
+    return list(dict(found).items())
 
 
 @instead("DEV-EVT-1", STORED)

@@ -62,7 +62,7 @@ body_of_nothing = patch("DEV-HTTP-15", NOTHING, "a 204 is followed by a body", p
 body_of_not_modified = patch("DEV-HTTP-15", NOTHING, "a 304 is followed by a body", partial(_talkative, 304))
 settings_unheeded = patch(
     "DEV-HTTP-16",
-    "labkit.settings.lab:LabSettings.wires",
+    "labkit.settings.lab:LabSettings.wire_behaviour",
     "a lab's wire settings are ignored",
     change_result(lambda wire: Wire()),
 )
@@ -80,7 +80,7 @@ framed_both_ways = patch(
 )
 tokens_anywhere = patch(
     "DEV-HTTP-16",
-    "labkit.settings.lab:LabSettings.wires",
+    "labkit.settings.lab:LabSettings.wire_behaviour",
     "the usual header of a token is accepted beside those of the lab's settings",
     change_result(
         lambda wire: wire.model_copy(update={"token_headers": (*wire.token_headers, "X-Platform-CIK")})

@@ -47,7 +47,7 @@ bare_names_dropped = patch(
 )
 no_length = patch(
     "DEV-ALIAS-11 DEV-REC-1",
-    "labkit.settings:LabSettings.wires",
+    "labkit.settings:LabSettings.wire_behaviour",
     "a 204 has no Content-Length",
     change_result(lambda wire: wire.model_copy(update={"empty_length": False})),
     from_start=True,
