@@ -18,9 +18,9 @@ MEASURED = {
         "write": (66, 67),
         "read": (55, 36),
         "write-durable": (82, 76),
-        "write-lua": (315, 372),
+        "write-lua": (307, 325),
         "simulated-write": (149, 101),
-        "simulated-lua": (393, 403),
+        "simulated-lua": (386, 357),
     },
 }
 SPARE = 1.02
