@@ -21,6 +21,7 @@ from labkit.core.errors import SettingsError
 from labkit.edge.certificates import Certificates, certificates
 from labkit.edge.handshake import HANDSHAKE, Handshake, explain
 from labkit.edge.names import NameRefused, judge
+from labkit.edge.peer import LocalPeer, Peer
 from labkit.edge.server import EdgeServer, plain_ip
 from labkit.edge.tasks import Tasks
 from labkit.edge.tls import EdgeContext
@@ -181,7 +182,7 @@ class Edge(Component):
         self._sockets.clear()
 
     async def _accept(
-        self, listener: socket.socket, greet: Callable[[socket.socket, str], Awaitable[None]]
+        self, listener: socket.socket, greet: Callable[[socket.socket, Peer], Awaitable[None]]
     ) -> None:
         loop = asyncio.get_running_loop()
         while True:
@@ -191,11 +192,11 @@ class Edge(Component):
                 if error.errno in OUT_OF_RESOURCES:
                     await self._wait_for_resources(error)
                 continue
-            self._tasks.spawn(self._greet(greet, accepted, plain_ip(peer_ip)))
+            self._tasks.spawn(self._greet(greet, accepted, Peer(plain_ip(peer_ip))))
             await asyncio.sleep(0)  # let others run while connections keep coming
 
-    async def _connect(self) -> socket.socket:
-        """Open a connection to the HTTPS port without the network; return the client's socket.
+    async def _connect(self) -> tuple[socket.socket, Callable[[], None]]:
+        """Open a connection to the HTTPS port without the network: see `ServerAddress.connect`.
 
         It is refused, and waits for resources, as over TCP, where the listener would accept it once there are any.
         Raises OSError.
@@ -210,12 +211,13 @@ class Edge(Component):
                 continue
             client.setblocking(False)
             accepted.setblocking(False)
-            self._tasks.spawn(self._greet(self._secure, accepted, self._own_ip))
-            return client
+            peer = LocalPeer(self._own_ip, self._context.activity)
+            self._tasks.spawn(self._greet(self._secure, accepted, peer))
+            return client, peer.leave
         raise ConnectionRefusedError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED))
 
-    async def _connect_in_memory(self, host: str) -> MemoryTransport:
-        """Open a connection to a host in memory, without TLS; return the client's end. Raises OSError."""
+    async def _connect_in_memory(self, host: str) -> tuple[MemoryTransport, Callable[[], None]]:
+        """Open a connection to a host in memory, without TLS: see `ServerAddress.connect_in_memory`. Raises OSError."""
         if not self._accepts or self._server is None:
             raise ConnectionRefusedError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED))
         name = judge(host, self._context.hosts.serves)
@@ -223,43 +225,49 @@ class Edge(Component):
             self._context.journal.record_refusal(*explain(NameRefused(name.refusal), self._own_ip))
             raise ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET))
         client, accepted = connect_in_memory(name.host)
-        protocol = self._server.protocol(self._own_ip)
+        peer = LocalPeer(self._own_ip, self._context.activity)
+        protocol = self._server.protocol(peer)
         accepted.receiver = protocol
         protocol.connection_made(accepted)
-        return client
+        return client, peer.leave
 
     async def _wait_for_resources(self, error: OSError) -> None:
         self._context.journal.record_refusal("no resources for connections", str(error))
         await asyncio.sleep(RESOURCES_PAUSE)
 
     async def _greet(
-        self, greet: Callable[[socket.socket, str], Awaitable[None]], accepted: socket.socket, peer_ip: str
+        self, greet: Callable[[socket.socket, Peer], Awaitable[None]], accepted: socket.socket, peer: Peer
     ) -> None:
+        served = False
         try:
-            await greet(accepted, peer_ip)
+            await greet(accepted, peer)
+            served = True
         except OSError as error:
-            self._context.journal.record_refusal(*explain(error, peer_ip))
+            self._context.journal.record_refusal(*explain(error, peer.ip))
         except Exception as error:  # noqa: BLE001 - there is nobody else to tell
             self._context.journal.record_error(error)
+        finally:
+            if not served:
+                peer.seen_off()
 
-    async def _clear(self, accepted: socket.socket, peer_ip: str) -> None:
+    async def _clear(self, accepted: socket.socket, peer: Peer) -> None:
         assert self._server is not None
-        protocol = partial(self._server.protocol, peer_ip)
+        protocol = partial(self._server.protocol, peer)
         await asyncio.get_running_loop().connect_accepted_socket(protocol, accepted)
 
-    async def _secure(self, accepted: socket.socket, peer_ip: str) -> None:
+    async def _secure(self, accepted: socket.socket, peer: Peer) -> None:
         """Agree on TLS. Raises OSError (ssl.SSLError, NameRefused) if that fails."""
         loop = asyncio.get_running_loop()
         handshake = Handshake(lambda: loop.call_soon(cut, accepted))
         HANDSHAKE.set(handshake)  # of this task, and of all that it starts for the connection
         try:
-            await self._agree(accepted, peer_ip)
+            await self._agree(accepted, peer)
         except OSError as error:
             raise (handshake.failure or error) from None
 
-    async def _agree(self, accepted: socket.socket, peer_ip: str) -> None:
+    async def _agree(self, accepted: socket.socket, peer: Peer) -> None:
         assert self._server is not None
-        loop, protocol = asyncio.get_running_loop(), partial(self._server.protocol, peer_ip)
+        loop, protocol = asyncio.get_running_loop(), partial(self._server.protocol, peer)
         times: dict[str, Any] = {
             "ssl_handshake_timeout": self._context.settings.guard.handshake,
             "ssl_shutdown_timeout": self._context.settings.guard.shutdown,

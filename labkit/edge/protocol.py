@@ -25,6 +25,7 @@ from labkit.edge.framing import Chunked, Framing, Length, holds_whole_body
 from labkit.edge.handling import RequestLoop, Serve
 from labkit.edge.handshake import explain
 from labkit.edge.hosts import wrong_host_in
+from labkit.edge.peer import Peer
 from labkit.edge.repeated import RepeatedHead
 from labkit.http.connection import unwatched
 from labkit.http.head import RequestHead
@@ -53,7 +54,7 @@ class EdgeProtocol(RequestLoop):
         "_rest",
         "_watched",
         "host_header",
-        "peer_ip",
+        "peer",
         "repeated",
     )
 
@@ -64,7 +65,7 @@ class EdgeProtocol(RequestLoop):
         keep: Callable[[asyncio.Task[None]], None],
         serve: Serve,
         *,
-        peer_ip: str,
+        peer: Peer,
         max_body: int,
         loop: asyncio.AbstractEventLoop,
     ) -> None:
@@ -82,7 +83,7 @@ class EdgeProtocol(RequestLoop):
         )
         self._context = context
         self._guard = context.settings.guard
-        self.peer_ip = peer_ip
+        self.peer = peer
         self._keep = keep
         self._serve = serve
         self._max_body = max_body

@@ -17,6 +17,7 @@ from labkit.edge.errors import BodyLateError
 from labkit.edge.frame import respond
 from labkit.edge.hosts import described, host_name, wrong_host
 from labkit.edge.limits import plain
+from labkit.edge.peer import Peer
 from labkit.edge.protocol import EdgeProtocol
 from labkit.edge.tasks import Tasks
 from labkit.http.connection import Connection
@@ -38,14 +39,14 @@ class EdgeServer(web.Server):
         self._transports: dict[EdgeProtocol, asyncio.Transport] = {}
         self._all_ended: asyncio.Future[None] | None = None
 
-    def protocol(self, peer_ip: str) -> EdgeProtocol:
-        """Return the protocol of a new connection from this address."""
+    def protocol(self, peer: Peer) -> EdgeProtocol:
+        """Return the protocol of a new connection."""
         return EdgeProtocol(
             self,
             self.context,
             self._tasks.keep,
             self._serve,
-            peer_ip=peer_ip,
+            peer=peer,
             max_body=self._max_body,
             loop=self._loop,
         )
@@ -57,13 +58,18 @@ class EdgeServer(web.Server):
         protocol = cast(EdgeProtocol, handler)
         super().connection_made(protocol, transport)
         self._transports[protocol] = transport
-        protocol.connection = connection = self._connection(transport, protocol.peer_ip)
+        protocol.connection = connection = self._connection(transport, protocol.peer.ip)
         if connection.tls:
             connection.ready = self._tasks.spawn(self._connected(connection))
 
     def connection_lost(self, handler: web.RequestHandler, exc: BaseException | None = None) -> None:
         super().connection_lost(handler, exc)
-        self._transports.pop(cast(EdgeProtocol, handler), None)
+        protocol = cast(EdgeProtocol, handler)
+        self._transports.pop(protocol, None)
+        if (task := protocol._task_handler) is None:
+            protocol.peer.seen_off()
+        else:  # aiohttp cancels it now; the end is over with it
+            task.add_done_callback(lambda _: protocol.peer.seen_off())
         if not self._transports and self._all_ended is not None and not self._all_ended.done():
             self._all_ended.set_result(None)
 

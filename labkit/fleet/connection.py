@@ -11,7 +11,6 @@ import socket
 import ssl
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from functools import partial
 from typing import Any
 
 from labkit.core.certificates import KeyPair
@@ -23,14 +22,16 @@ from labkit.fleet.transport import open_tcp, secured
 from labkit.http.memory import MemoryTransport
 
 HANDSHAKES = 32  # concurrent ones; more would only wait at the server
+Leave = Callable[[], None]  # called when the client closes a connection
 REFUSALS = 3  # of a shared TLS session in a row, until no session is kept
 
 
 class DeviceServer:
     """Server of a fleet's devices: one address, one name and one TLS context for all of them.
 
-    connect: opens the connections on which TLS is agreed; by default over TCP to the address. shares_session: share one
-    TLS session, so that only the first connection needs a full handshake; else each device resumes its own.
+    connect: opens a connection for TLS, and returns the socket and a function to call when the client closes it; by
+    default over TCP to the address. shares_session: share one TLS session, so that only the first connection needs a
+    full handshake; else each device resumes its own.
     """
 
     def __init__(
@@ -38,11 +39,11 @@ class DeviceServer:
         address: LabAddress,
         domain: str,
         *,
-        connect: Callable[[], Awaitable[socket.socket]] | None = None,
+        connect: Callable[[], Awaitable[tuple[socket.socket, Leave]]] | None = None,
         shares_session: bool = False,
     ) -> None:
         self.address = address
-        self._open = connect or partial(open_tcp, address.host, address.https_port)
+        self._open = connect or self._open_tcp
         self.domain = domain
         self.shares_session = shares_session
         self._session: ssl.SSLSession | None = None  # the shared one
@@ -66,12 +67,20 @@ class DeviceServer:
             context = self._context = self._context or self.address.context()
         try:
             async with self._gate, asyncio.timeout(patience):
-                agreed = await secured(await self._open(), context, self.domain, session)
+                opened, leave = await self._open()
+                try:
+                    agreed = await secured(opened, context, self.domain, session)
+                except BaseException:
+                    leave()
+                    raise
         except TimeoutError:
             raise NoAnswerError("timeout", f"no TLS within {patience:g} s") from None
         except OSError as error:
             raise NoAnswerError("refused", str(error)) from None
-        return DeviceChannel(agreed, self._repeated, offered=session, resumable=certificate is None)
+        return DeviceChannel(agreed, leave, self._repeated, offered=session, resumable=certificate is None)
+
+    async def _open_tcp(self) -> tuple[socket.socket, Leave]:
+        return await open_tcp(self.address.host, self.address.https_port), lambda: None
 
     def session_after(self, wire: DeviceChannel) -> ssl.SSLSession | None:
         """Return the TLS session for the device's next connection.
@@ -97,11 +106,15 @@ class DeviceServer:
 class MemoryServer:
     """Server of a simulated fleet's devices whose connections are in memory, without TLS.
 
-    connect: opens a connection to the host `domain` and returns the client's end; raises OSError.
+    connect: opens a connection to the host `domain`, and returns the client's end and a function to call when the
+    client closes it; raises OSError.
     """
 
     def __init__(
-        self, address: LabAddress, domain: str, connect: Callable[[str], Awaitable[MemoryTransport]]
+        self,
+        address: LabAddress,
+        domain: str,
+        connect: Callable[[str], Awaitable[tuple[MemoryTransport, Leave]]],
     ) -> None:
         self.address = address
         self.domain = domain
@@ -115,10 +128,10 @@ class MemoryServer:
         if certificate is not None:
             raise LabError("a device with a certificate takes TLS: run without transport='memory'")
         try:
-            opened = await self._connect(self.domain)
+            opened, leave = await self._connect(self.domain)
         except OSError as error:
             raise NoAnswerError("refused", str(error)) from None
-        return DeviceChannel(opened, self._repeated, offered=None, resumable=False)
+        return DeviceChannel(opened, leave, self._repeated, offered=None, resumable=False)
 
     def session_after(self, wire: DeviceChannel) -> None:
         """Return None: there is no TLS session."""
@@ -128,12 +141,13 @@ class DeviceChannel(Channel):
     """An open connection to a fleet's server.
 
     offered: the TLS session offered to the server; resumed: whether the server resumed it; resumable: whether another
-    connection may resume this one's session.
+    connection may resume this one's session. leave: called when the client closes the connection.
     """
 
     def __init__(
         self,
         opened: ssl.SSLSocket | MemoryTransport,
+        leave: Leave,
         repeated: RepeatedAnswer,
         *,
         offered: ssl.SSLSession | None,
@@ -141,9 +155,14 @@ class DeviceChannel(Channel):
     ) -> None:
         resumed = isinstance(opened, ssl.SSLSocket) and bool(opened.session_reused)
         super().__init__(opened, AnswerReader(repeated=repeated), keeps_session=resumable and not resumed)
+        self._leave = leave
         self.resumed = resumed
         self.offered = offered
         self.resumable = resumable
+
+    def abort(self, *, reset: bool = False) -> None:
+        self._leave()
+        super().abort(reset=reset)
 
 
 class DeviceConnection:

@@ -18,17 +18,20 @@ class ServerAddress:
 
     For clients in this process, None until the lab listens; both raise OSError as a TCP connection does. connect: opens
     a connection to the HTTPS port without the network, and returns the client's socket, for its TLS handshake.
-    connect_in_memory: opens a connection to the named host without TLS, and returns the client's end.
+    connect_in_memory: opens a connection to the named host without TLS, and returns the client's end. The client calls
+    the function that each returns too when it closes the connection: the lab is not idle until it has seen that.
     """
 
     host: str
     https_port: int = 0
     http_port: int | None = None
     ca_pem: str = ""
-    connect_in_memory: Callable[[str], Awaitable[MemoryTransport]] | None = field(
+    connect_in_memory: Callable[[str], Awaitable[tuple[MemoryTransport, Callable[[], None]]]] | None = field(
         default=None, compare=False, repr=False
     )
-    connect: Callable[[], Awaitable[socket.socket]] | None = field(default=None, compare=False, repr=False)
+    connect: Callable[[], Awaitable[tuple[socket.socket, Callable[[], None]]]] | None = field(
+        default=None, compare=False, repr=False
+    )
 
     def url(self, host: str, path: str = "") -> str:
         """Return the URL of a path at a host of the lab. All URLs that the lab sends to clients are created here."""

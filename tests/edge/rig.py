@@ -178,7 +178,7 @@ class EdgeRig:
     async def connect_in_process(self, name: str = HOST, context: ssl.SSLContext | None = None) -> Client:
         """Open a TLS connection without the network. Raises OSError."""
         assert self.address.connect is not None
-        opened = await self.address.connect()
+        opened, _ = await self.address.connect()
         async with asyncio.timeout(PATIENCE):
             tls = context or self.trusting()
             client = Client(*await asyncio.open_connection(sock=opened, ssl=tls, server_hostname=name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import socket
@@ -9,9 +10,13 @@ import ssl
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from labkit.core.certificates import client_certificate
 from labkit.edge import listener
+from labkit.fleet.transport import secured
+from labkit.http.connection import Connection
+from labkit.http.memory import MemoryTransport
 from tests.edge.rig import HOST, OTHER, SOON, EdgeRig, get
 
 ADDRESSES = ["127.0.0.1", "0.0.0.0", "127.0.0.2", *(["::1", "::"] if socket.has_dualstack_ipv6() else [])]
@@ -108,3 +113,50 @@ async def test_an_error_of_the_system_reaches_the_client(
     with pytest.raises(PermissionError):
         await rig.connect_in_process()
     assert rig.refused == []
+
+
+@pytest.mark.parametrize("in_memory", [False, True])
+async def test_the_lab_is_not_idle_until_it_has_seen_a_client_leave(rig: EdgeRig, in_memory: bool) -> None:
+    """With the request that the client leaves behind: its handler is cancelled before the lab is idle."""
+    begun, cancelled = asyncio.Event(), asyncio.Event()
+
+    async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
+        begun.set()
+        rig.context.holding.begin("test")
+        try:
+            await asyncio.Event().wait()
+        finally:
+            rig.context.holding.end("test")
+            cancelled.set()
+        raise AssertionError
+
+    rig.handler = handler
+    edge = await rig.start()
+    assert rig.address.connect is not None
+    assert rig.address.connect_in_memory is not None
+    opened: MemoryTransport | ssl.SSLSocket
+    if in_memory:
+        opened, leave = await rig.address.connect_in_memory(HOST)
+        opened.write(get().encode())
+    else:
+        plain, leave = await rig.address.connect()
+        agreed = await secured(plain, rig.trusting(), HOST)
+        agreed.send(get().encode())
+        opened = agreed
+    await begun.wait()
+    leave()
+    leave()
+    opened.close()
+    await rig.context.activity.idle()
+    assert cancelled.is_set()
+    assert len(edge) == 0
+
+
+async def test_a_client_that_leaves_during_its_handshake_is_seen_off(rig: EdgeRig) -> None:
+    await rig.start()
+    assert rig.address.connect is not None
+    plain, leave = await rig.address.connect()
+    leave()
+    plain.close()
+    await rig.context.activity.idle()
+    assert (await rig.refusal())[0] == "TLS handshake not finished"
