@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 
 from labkit import Behaviour, Lab
+from labkit.control import fleet_runs
 from labkit.core.errors import LabError
-from labkit.fleet import transport
+from labkit.fleet import transport as fleet_transport
 from labkit.fleet.connection import DeviceChannel, DeviceConnection
 from labkit.fleet.device import VirtualDevice
 from labkit.fleet.fleet_device import FleetDevice
 from labkit.http.connection import Connection
+from labkit.lab.run_options import Transport
 
 RESOURCES = {"temperature": "number"}
 
@@ -45,19 +47,19 @@ def test_a_run_resumes_the_tls_session_of_the_run_before(monkeypatch: pytest.Mon
     """It reads no other session, since each session read from `ssl` may leak."""
     resumed: list[bool | None] = []
     sessions: list[object] = []
-    session = transport.Transport.session
+    session = fleet_transport.Transport.session
 
     async def connected(*args: Any) -> ssl.SSLSocket:
-        agreed = await transport.secured(*args)
+        agreed = await fleet_transport.secured(*args)
         resumed.append(agreed.session_reused)
         return agreed
 
-    def counted(self: transport.Transport) -> ssl.SSLSession | None:
+    def counted(self: fleet_transport.Transport) -> ssl.SSLSession | None:
         sessions.append(found := session(self))
         return found
 
     monkeypatch.setattr("labkit.fleet.connection.secured", connected)
-    monkeypatch.setattr(transport.Transport, "session", counted)
+    monkeypatch.setattr(fleet_transport.Transport, "session", counted)
     with Lab(seed=7) as lab:
         fleet = lab.product("thermostat", resources=RESOURCES).fleet(5, Once)
         for _ in range(3):
@@ -76,7 +78,22 @@ def test_ended_connections_are_not_kept() -> None:
         assert (
             len(lab.journal) > 40
         )  # the journal is not read, since that would replace payloads by plain data
-        assert _connections() - before <= 1  # the server may be about to end the last one
+        assert _connections() == before
+
+
+@pytest.mark.parametrize("transport", ["tls", "memory"])
+def test_memory_is_returned_once_the_lab_has_seen_all_devices_leave(
+    monkeypatch: pytest.MonkeyPatch, transport: Transport
+) -> None:
+    """Memory of connections that still exist could not be returned, and the process would grow with each run."""
+    left: list[int] = []
+    monkeypatch.setattr(fleet_runs, "return_freed", lambda: left.append(_connections()))
+    with Lab(seed=7) as lab:
+        fleet = lab.product("thermostat", resources=RESOURCES).fleet(fleet_runs.LARGE, Once)
+        before = _connections()
+        fleet.run(minutes=1, transport=transport)
+        fleet.run(minutes=1, transport=transport)
+    assert left == [before, before]
 
 
 def test_an_ended_run_keeps_no_device_and_is_freed_with_its_handle() -> None:
