@@ -248,9 +248,7 @@ class BenchCommand(click.Command):
     "sizes",
     type=click.IntRange(min=1),
     multiple=True,
-    default=(100, 1_000),
-    show_default=True,
-    help="Devices of a fleet of `repeated-runs`, once for each: --size 100 --size 10000.",
+    help="Devices of a fleet of `repeated-runs`, once for each; without it: --size 100 --size 1000.",
 )
 @click.option(
     "--chart",
@@ -284,7 +282,7 @@ def bench(
     counted: write, read, write-durable, write-lua, bare-write, bare-read, simulated-write, simulated-lua.
     """
     from labkit.bench import bench as measures
-    from labkit.bench import counts
+    from labkit.bench import counts, repeated
     from labkit.bench.measures import Result
     from labkit.core.bars import progress_bar
 
@@ -293,6 +291,8 @@ def bench(
         if "growth" not in names:
             raise SettingsError("--chart: only the measure growth has a chart")
         check_installed("lab", "--chart takes", "matplotlib")
+    if sizes and "repeated-runs" not in names:
+        raise SettingsError("--size: only for the measure repeated-runs")
     with progress_bar(total=None, unit="step", file=sys.stderr, disable=None) as bar:
 
         def progress(text: str) -> None:
@@ -309,7 +309,7 @@ def bench(
                 poll_count=polls,
                 minutes=minutes,
                 whole_growth=whole_growth,
-                sizes=sizes,
+                sizes=sizes or repeated.SIZES,
                 progress=progress,
             )
         )

@@ -36,7 +36,7 @@ C = TypeVar("C", bound=Component)
 
 
 class Platform:
-    """A platform of the documents, on the running event loop.
+    """Platform without handles, for async code on the running event loop; a notebook uses `Lab`.
 
     settings: the content of lab.yaml, or None for an empty lab on free ports; seed: makes identifiers and the
     journal repeatable and implies the virtual clock; clock: replaces the default clock.

@@ -58,7 +58,7 @@ class SettingsError(LabkitError):
 
 
 class LabError(LabkitError):
-    """A handle was misused. The text names the mistake and the alternative."""
+    """Error of a call that cannot work. The text names the mistake and the alternative."""
 
 
 class StorageError(LabkitError):
@@ -75,7 +75,7 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> str:
 
 
 class ServiceError(LabkitError):
-    """A service operation fails (document 2 and 3, Errors).
+    """Error that a service operation raises to refuse a call (document 2 and 3, Errors).
 
     status: the HTTP-like status of the error object; message: its text; journaled: the text for the journal,
     where `message` repeats a client's input.

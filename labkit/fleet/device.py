@@ -44,7 +44,7 @@ class DeviceError(LabkitError):
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A value returned by a long poll. modified: the header Last-Modified as received."""
+    """Value that a long poll returned. modified: the header Last-Modified as received."""
 
     alias: str
     value: str

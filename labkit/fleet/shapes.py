@@ -33,7 +33,7 @@ class Chance(Protocol):
 
 
 class Shape(ABC):
-    """A non-negative number as a function of the time of a run."""
+    """Course of a rate or of a number of devices over a run: Flat, Ramp, Steps, DailyWave, Herd, and sums of them."""
 
     @abstractmethod
     def at(self, elapsed: float, start: float = 0.0) -> float:

@@ -161,7 +161,7 @@ class HeldPoll:
 
 
 class PollWait:
-    """A wait until the platform holds polls of an alias open: `result()` in a cell, `await` in async code."""
+    """Wait until the platform keeps a number of long polls open: `result()` in a cell, `await` in async code."""
 
     def __init__(self, waiting: DevicePolls, alias: str, count: int, within: float) -> None:
         self._waiting = waiting

@@ -72,8 +72,8 @@ class RunOptions:
     transport: Annotated[
         Transport,
         Doc(
-            "`memory` connects the devices to the lab without TLS, on a virtual clock and without client "
-            "certificates: twice as fast or so; otherwise TLS is real"
+            "`tls`, or `memory`: without TLS, in about three quarters of the time; only on a virtual clock, and not "
+            "for products with auth='certificate'"
         ),
     ] = "tls"
 

@@ -171,7 +171,7 @@ def _hide(value: object) -> object:
 
 
 class Service(Component):
-    """Base class of all services.
+    """Base class of the services that scripts and cells call; each operation is a method with `@operation`.
 
     name: the module name that scripts use; gives_defaults: the configuration supplies defaults for parameters of
     its operations with the same name; shares_arguments: all callers have the same operations, and these neither

@@ -116,6 +116,12 @@ def test_growth_is_measured_at_each_size_and_charted(monkeypatch: pytest.MonkeyP
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_size_is_refused_for_other_measures() -> None:
+    answer = CliRunner().invoke(main, ["bench", "write", "--size", "5"])
+    assert "--size: only for the measure repeated-runs" in answer.output
+    assert answer.exit_code != 0
+
+
 @pytest.mark.usefixtures("forked")
 def test_repeated_runs_of_a_fleet_are_measured_at_each_size() -> None:
     answer = CliRunner().invoke(main, ["bench", "repeated-runs", "--size", "40", "--size", "20", "--json"])

@@ -22,6 +22,14 @@ MEASURED = {
         "simulated-write": (149, 101),
         "simulated-lua": (386, 357),
     },
+    "3.13": {  # of 3.13.0
+        "write": (66, 67),
+        "read": (52, 36),
+        "write-durable": (82, 76),
+        "write-lua": (303, 321),
+        "simulated-write": (147, 101),
+        "simulated-lua": (380, 356),
+    },
 }
 SPARE = 1.02
 VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"

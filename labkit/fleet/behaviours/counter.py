@@ -8,7 +8,7 @@ from labkit.fleet.turns import turns
 
 
 class Counter(Behaviour):
-    """Counter that writes consecutive numbers to the alias `count`, each once, for `run.losses`.
+    """Device that writes 1, 2, 3 … to the alias `count`, so that `run.losses` shows which numbers were lost.
 
     every: seconds between two numbers, in a run without arrivals.
     """
