@@ -11,10 +11,7 @@ from labkit.fleet.turns import turns
 
 
 class Updater(Behaviour):
-    """Device that installs the newest firmware: the last content item whose name begins with `prefix`.
-
-    The item's description is the SHA-256 of its content.
-    """
+    """Updater that installs the last content item by name with this `prefix`; its description is its SHA-256."""
 
     every: Seconds = 3600  # longest seconds between two checks, in a run without arrivals
     chunk: Count = 4096  # bytes of a range
