@@ -26,7 +26,7 @@ from labkit.platform import Platform
 from labkit.settings import SolutionSettings
 
 Key = tuple[str, str]  # product, identity
-LARGE = 100  # devices; after a run of more, freed memory of the connections is returned to the system
+LARGE = 100  # devices; after a run of that many or more, freed memory of the connections is returned to the system
 
 
 class FleetRunsControl:

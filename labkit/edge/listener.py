@@ -198,8 +198,8 @@ class Edge(Component):
     async def _connect(self) -> tuple[socket.socket, Callable[[], None]]:
         """Open a connection to the HTTPS port without the network: see `ServerAddress.connect`.
 
-        It is refused, and waits for resources, as over TCP, where the listener would accept it once there are any.
-        Raises OSError.
+        As over TCP, the connection is refused while nothing listens, and waits while the system lacks resources. Raises
+        OSError.
         """
         while self._accepts:
             try:

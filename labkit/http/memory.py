@@ -11,7 +11,7 @@ HIGH_WATER = 64 * 1024  # bytes that the other end has not received, from which 
 
 
 class MemoryReceiver(Protocol):
-    """Callbacks of one end. Those of asyncio.Protocol beside these are optional."""
+    """Callbacks of one end. The other callbacks of asyncio.Protocol are optional."""
 
     def data_received(self, data: bytes) -> None: ...
     def connection_lost(self, error: Exception | None) -> None: ...
@@ -47,11 +47,11 @@ class MemoryTransport(asyncio.Transport):
             other._arrive(bytes(data))
 
     def close(self) -> None:
-        """End the connection in order. What was written arrives."""
+        """End the connection in order. Data written before arrives."""
         self._close(reset=False)
 
     def abort(self, *, reset: bool = False) -> None:
-        """End the connection. What was written arrives, unless by `reset`, or where unread data is left."""
+        """End the connection. Data written before arrives, unless `reset` is true or received data is unread."""
         self._close(reset=reset or bool(self._arrived))
 
     def _close(self, *, reset: bool) -> None:

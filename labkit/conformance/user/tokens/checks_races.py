@@ -12,9 +12,8 @@ from labkit.conformance.target import Target
 from labkit.conformance.user.oauth.steps import Shop
 from labkit.conformance.users import NEW_PASSWORD, User
 
-ROUNDS = (
-    3  # of a login beside a change of its password: whether they overlap depends on two hashes in threads
-)
+# Rounds of a login beside a change of its password, since whether they overlap depends on two hashes in threads.
+ROUNDS = 3
 
 
 def later_call(user: User, operation: str, **given: object) -> Any:
