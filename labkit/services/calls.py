@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
@@ -10,13 +10,14 @@ from typing import Any, NamedTuple, cast
 
 from labkit.context import Context, NamedSolution
 from labkit.core.component import Component
+from labkit.core.coroutines import result_of
 from labkit.core.directory import Directory
 from labkit.core.errors import ServiceError, SettingsError, StorageError
 from labkit.core.traces import trace_of
 from labkit.faults.calls import ServiceCall
 from labkit.services.bounds import LONGEST_NAME, shown_name
 from labkit.services.lookup import find_service, services_of
-from labkit.services.operation import Caller, Operation, Parameters, Service
+from labkit.services.operation import WAITS, Caller, Operation, Parameters, Service
 from labkit.services.redaction import redacted
 
 SHORT = 200  # bytes: the longest parameters that are kept, for equal calls and for the journal
@@ -28,13 +29,17 @@ Detail = Mapping[str, object] | Callable[[], Mapping[str, object]]
 
 
 class Prepared(NamedTuple):
-    """A validated call: service, operation, arguments, and the detail and the name that the journal shows."""
+    """A validated call: service, operation, arguments, and the detail and the name that the journal shows.
+
+    at_once: makes the call for a caller, if it never waits (`Service.bind`).
+    """
 
     found: Service
     declared: Operation
     arguments: dict[str, Any]
     detail: Detail
     name: str
+    at_once: Callable[[Caller], object] | None
 
 
 class Services(Component):
@@ -176,33 +181,54 @@ class Services(Component):
         text = prepared = None
         if type(parameters) is Parameters:
             text = parameters.text
-            if self._context.faults.calls is None:
-                prepared = self._prepared.get((service, operation, text))
-            configured = self._context.configuration.get(caller.solution)
-            if prepared is None or (configured and configured.get(service)):
-                prepared, parameters = None, parameters.read()
+            prepared = self._find_prepared(caller, service, operation, text)
+            if prepared is None:
+                parameters = parameters.read()
         if prepared is None:
             return await self._call(caller, service, operation, parameters, text)
-        found, declared, arguments, detail, name = prepared  # of an earlier, equal call
-        holds: int | None = SHORT
+        found, declared, arguments, detail, name, _ = prepared
         try:
             result = await declared.function(found, caller, **arguments)
-            status = 200
         except Exception as raised:  # noqa: BLE001
-            result, status, detail = _refusal(found, declared.service, declared.name, raised, detail)
-            holds = None
+            return self._record_refusal(caller, prepared, raised)
         self._context.journal.record(
-            "call", caller.solution, name, cause=caller.cause, status=status, detail=detail, holds=holds
+            "call", caller.solution, name, cause=caller.cause, status=200, detail=detail, holds=SHORT
         )
         return result
 
-    def immediate_call(
-        self, caller: Caller, service: str, operation: str, parameters: Parameters
-    ) -> Coroutine[Any, Any, object] | None:
-        """Return the coroutine of `call` if it never waits, so that a single step runs it to its end; else None."""
+    def call_at_once(self, caller: Caller, service: str, operation: str, parameters: Parameters) -> object:
+        """Make a call that never waits, and return its result as `call` does; WAITS, unmade, if it may have to wait."""
         if service not in self._immediate or self._context.faults.calls is not None:
+            return WAITS
+        prepared = self._find_prepared(caller, service, operation, parameters.text)
+        if prepared is None or prepared.at_once is None:
+            return result_of(self.call(caller, service, operation, parameters))
+        try:
+            result = prepared.at_once(caller)
+        except Exception as raised:  # noqa: BLE001
+            return self._record_refusal(caller, prepared, raised)
+        name, detail = prepared.name, prepared.detail
+        self._context.journal.record(
+            "call", caller.solution, name, cause=caller.cause, status=200, detail=detail, holds=SHORT
+        )
+        return result
+
+    def _record_refusal(self, caller: Caller, prepared: Prepared, raised: Exception) -> dict[str, object]:
+        """Return the error object of a prepared call that failed, after recording the call."""
+        found, declared, _, detail, name, _ = prepared
+        result, status, shown = _refusal(found, declared.service, declared.name, raised, detail)
+        self._context.journal.record(
+            "call", caller.solution, name, cause=caller.cause, status=status, detail=shown
+        )
+        return result
+
+    def _find_prepared(self, caller: Caller, service: str, operation: str, text: bytes) -> Prepared | None:
+        """Return an earlier, equal call, if its parameters alone determine what it does."""
+        prepared = self._prepared.get((service, operation, text))
+        if prepared is None or self._context.faults.calls is not None:
             return None
-        return self.call(caller, service, operation, parameters)
+        configured = self._context.configuration.get(caller.solution)
+        return None if configured and configured.get(service) else prepared
 
     async def _call(
         self, caller: Caller, service: str, operation: str, parameters: object, text: bytes | None
@@ -232,7 +258,8 @@ class Services(Component):
             detail = self._shown(declared, given) if short is None else partial(self._shown, declared, given)
             arguments = declared.arguments(given)
             if short is not None and found is not None:
-                self._remember(short, Prepared(found, declared, arguments, detail, name))
+                at_once = found.bind(declared, arguments) if service in self._immediate else None
+                self._remember(short, Prepared(found, declared, arguments, detail, name, at_once))
             if faults is None or called is None:
                 result = await declared.function(found, caller, **arguments)
             else:

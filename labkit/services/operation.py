@@ -18,6 +18,7 @@ import keyword
 import typing
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from itertools import islice
 from typing import Any, ClassVar, TypeVar
 
@@ -34,6 +35,15 @@ MOST_UNKNOWN = 20  # unknown argument names that are reported
 LONGEST_NAME = 64  # characters of a name up to which similar names are searched
 
 F = TypeVar("F", bound=Callable[..., Awaitable[object]])
+
+
+class Waits(Enum):
+    """Answer for a call that was not made, since it may have to wait."""
+
+    WAITS = "waits"
+
+
+WAITS = Waits.WAITS
 
 
 @dataclass(slots=True)  # not frozen, since each call of a script makes one
@@ -232,6 +242,14 @@ class Service(Component):
 
     async def forget_script_parameters(self, solution: str, service: str = "") -> None:
         """Delete the parameters that scripts set for a service, or for all services of a solution."""
+
+    def bind(self, declared: Operation, arguments: Mapping[str, Any]) -> Callable[[Caller], object] | None:
+        """Return a function that makes a call at once, as often as it is called, where `is_immediate`; else None.
+
+        It does what the operation does with these validated arguments for the given caller, and raises the same errors.
+        None where only the operation itself can.
+        """
+        return None
 
     def offered(self, caller: Caller) -> Mapping[str, Operation]:
         """Return the operations that this caller may use; they may depend on the solution.

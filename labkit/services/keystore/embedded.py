@@ -61,20 +61,14 @@ class Embedded:
         changes = command[0] in WRITE_COMMANDS
         if changes and self._log is not None:
             await self._log.probe()
-        self.now = now = round(self._clock.now() * 1e6) // 1000  # the same as `_moment`, in line for speed
-        rewrite = REWRITES.get(command[0])
-        effects: tuple[Command, ...] = (command,)
-        if rewrite is None:
-            reply = self._socket.answer(command)
-        else:
-            reply, effects = rewrite(self, command)
+        reply, effects = self._answer(command)
         if self._log is not None:
             if not changes:
                 await self._log.committed()
             elif effects:
                 rollbacks = self._rollbacks
                 try:
-                    await self._log.append(now, effects)
+                    await self._log.append(self.now, effects)
                 except StorageError:
                     if self._rollbacks == rollbacks:  # append failed before a rollback restored the contents
                         self._roll_back()
@@ -82,6 +76,19 @@ class Embedded:
                 if self._log.overgrown:
                     await self._compact(self._log)
         return reply
+
+    def execute_at_once(self, command: Command) -> Reply:
+        """Run a command as `execute` does. Only without a data file, where nothing is to wait for."""
+        assert self._log is None
+        return self._answer(command)[0]
+
+    def _answer(self, command: Command) -> tuple[Reply, tuple[Command, ...]]:
+        """Run a command at the current lab time; return the reply, and the commands that have its effects."""
+        self.now = round(self._clock.now() * 1e6) // 1000  # the same as `_moment`, in line for speed
+        rewrite = REWRITES.get(command[0])
+        if rewrite is None:
+            return self._socket.answer(command), (command,)
+        return rewrite(self, command)
 
     def run(self, *command: bytes) -> Reply:
         """Run a command unchanged, at the time of the last `execute`."""

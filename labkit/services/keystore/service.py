@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Iterable, Sequence
-from typing import Protocol, cast
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol, cast
 from urllib.parse import quote
 
 from labkit.context import Context
@@ -22,11 +22,11 @@ from labkit.services.keystore.arguments import (
     checked_key,
     encoded,
 )
-from labkit.services.keystore.commands import COMMANDS, Command, Plain, Reply, plain
+from labkit.services.keystore.commands import COMMANDS, Command, CommandSpec, Plain, Reply, plain
 from labkit.services.keystore.contents import read_command, reply_values
 from labkit.services.keystore.embedded import Embedded
 from labkit.services.keystore.log import CommandLog
-from labkit.services.operation import Caller, Service, operation
+from labkit.services.operation import Caller, Operation, Service, operation
 
 
 class Store(Protocol):
@@ -40,6 +40,12 @@ class Store(Protocol):
     async def execute(self, command: Command) -> Reply: ...
 
 
+class ImmediateStore(Store, Protocol):
+    """Store whose commands never wait."""
+
+    def execute_at_once(self, command: Command) -> Reply: ...
+
+
 class _ClosedStore:
     """The store of a lab that is closed."""
 
@@ -51,6 +57,20 @@ class _ClosedStore:
 
     async def execute(self, command: Command) -> Reply:
         raise LabError("the lab is closed")
+
+    def execute_at_once(self, command: Command) -> Reply:
+        raise LabError("the lab is closed")
+
+
+_CLOSED = _ClosedStore()
+
+
+def _value(kind: CommandSpec, reply: Reply) -> dict[str, Plain]:
+    """Return the result of `command` for a reply."""
+    value = reply if type(reply) is int else plain(reply)
+    if kind.unordered and isinstance(value, list):
+        value = sorted(value, key=str)
+    return {} if value is None else {"value": value}
 
 
 class Keystore(Service):
@@ -73,25 +93,27 @@ class Keystore(Service):
         self._context = context
         self._quota = quota
         self._namespaces: dict[str, bytes] = {}
-        self._store: Store = _ClosedStore()
+        self._store: Store = _CLOSED
+        self._immediate: ImmediateStore = _CLOSED  # the same store, where commands never wait
         self.is_immediate = context.settings.keystore is None and not context.database.durable
 
     async def start(self) -> None:
         """Open the store. Raises SettingsError if an external Redis cannot be used."""
-        store: Store
         if self._context.settings.keystore is None:
             log = CommandLog(database) if (database := self._context.database).durable else None
-            store = Embedded(self._context.clock, self._context.identifiers, log)
+            embedded = Embedded(self._context.clock, self._context.identifiers, log)
+            await embedded.start()
+            self._store = self._immediate = embedded
         else:
             from labkit.services.keystore.outside import ExternalRedis
 
-            store = ExternalRedis(self._context.clock, self._context.settings.keystore)
-        await store.start()
-        self._store = store
+            external = ExternalRedis(self._context.clock, self._context.settings.keystore)
+            await external.start()
+            self._store = external
 
     async def stop(self) -> None:
         """Close the store; a durable store keeps its values."""
-        store, self._store = self._store, _ClosedStore()
+        store, self._store, self._immediate = self._store, _CLOSED, _CLOSED
         await store.stop()
 
     async def recover(self) -> None:
@@ -193,20 +215,40 @@ class Keystore(Service):
         command would exceed the quota of keys.
         """
         kind = COMMANDS[command]
-        namespace = self._namespaces.get(caller.solution) or self.namespace_of(caller)
-        full_key = namespace + key.encode()  # printable, so always valid
+        request = self._request(caller, kind, key, args)
         if kind.grows and self._quota is not None:
-            await self._check_quota(namespace, [full_key], self._quota)
+            await self._check_quota(self.namespace_of(caller), [request[1]], self._quota)
+        return _value(kind, await self._store.execute(request))
+
+    def _request(self, caller: Caller, kind: CommandSpec, key: str, args: Sequence[Scalar | None]) -> Command:
+        """Return the Redis command of a call of `command`. Raises ServiceError 400 for invalid arguments."""
+        namespace = self.namespace_of(caller)
         rest = (
             [namespace + encoded(checked_key(item)) for item in args]
             if kind.only_keys
             else map(encoded, args)
         )
-        reply = await self._store.execute((kind.name, full_key, *rest))
-        value = reply if type(reply) is int else plain(reply)
-        if kind.unordered and isinstance(value, list):
-            value = sorted(value, key=str)
-        return {} if value is None else {"value": value}
+        return (kind.name, namespace + key.encode(), *rest)  # a key is printable, so always valid
+
+    def bind(self, declared: Operation, arguments: Mapping[str, Any]) -> Callable[[Caller], object] | None:
+        """Return a function that makes a call of `command` at once, in the embedded store without a data file.
+
+        A script repeats the same few commands with every event.
+        """
+        if not self.is_immediate or declared.name != "command":
+            return None
+        kind, key, args = COMMANDS[arguments["command"]], arguments["key"], arguments["args"]
+        if kind.grows and self._quota is not None:
+            return None
+        requests: dict[str, Command] = {}  # by solution
+
+        def run(caller: Caller) -> dict[str, Plain]:
+            request = requests.get(caller.solution)
+            if request is None:
+                request = requests[caller.solution] = self._request(caller, kind, key, args)
+            return _value(kind, self._immediate.execute_at_once(request))
+
+        return run
 
     def namespace_of(self, caller: Caller) -> bytes:
         """Return the prefix of a solution's keys, quoted so that solutions and labs cannot collide."""

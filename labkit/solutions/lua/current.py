@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Coroutine
 from time import perf_counter
 from typing import Any, Literal, Protocol
 
-from labkit.services.operation import Parameters
+from labkit.services.operation import WAITS, Parameters
 from labkit.solutions.lua.convert import Names, from_lua, to_lua
 from labkit.solutions.lua.errors import LuaError
 from labkit.solutions.lua.limits import LuaLimits
@@ -22,12 +21,10 @@ _NO_OUTCOME: tuple[object, BaseException | None] = None, None
 class ImmediateCalls(Protocol):
     """Services that scripts call, for calls that need no wait."""
 
-    def immediate_call(
-        self, context: Any, service: str, operation: str, parameters: Parameters, /
-    ) -> Coroutine[Any, Any, object] | None:
-        """Return a call that never waits, as a coroutine that returns the result of the operation or its error object.
+    def call_at_once(self, context: Any, service: str, operation: str, parameters: Parameters, /) -> object:
+        """Make a call that never waits; return the result of the operation or its error object.
 
-        None if the call may have to wait. An exception raised by the coroutine ends the run.
+        WAITS, unmade, if the call may have to wait. An exception raised here ends the run.
         """
         ...
 
@@ -92,17 +89,11 @@ class Current:
             cpu = self.cpu + (wall if wall < SHORT else spent or SHORT)
             if scheduler.used_up or cpu > self._limits.cpu_total_seconds:
                 return None
-            call = self._services.immediate_call(
+            result = self._services.call_at_once(
                 self.context, names[service], names[operation], Parameters(arguments, from_lua)
             )
-            if call is None:
+            if result is WAITS:
                 return None
-            try:
-                call.send(None)
-            except StopIteration as ended:
-                result = ended.value
-            else:
-                raise AssertionError("a service call waits that never should")
             self._outcome = result, None
             data = to_lua(result, self._limits.value_bytes)
             self.cpu, self.began = cpu, perf_counter()  # the next slice begins

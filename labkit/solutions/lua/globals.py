@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from labkit.services.operation import WAITS
 from labkit.solutions.lua.host import LuaHost
 
 _LIST = """
@@ -21,8 +22,9 @@ return found
 class NoServices:
     """Services for scripts that use none: every call returns None."""
 
-    def immediate_call(self, context: object, service: str, operation: str, parameters: object) -> None:
-        """Return None: no call is known never to wait."""
+    def call_at_once(self, context: object, service: str, operation: str, parameters: object) -> object:
+        """Return WAITS: no call is known never to wait."""
+        return WAITS
 
     async def call(self, context: object, service: str, operation: str, parameters: object) -> None:
         """Return None."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from typing import Any
 
-from labkit.services.operation import Parameters
+from labkit.core.coroutines import result_of
+from labkit.services.operation import WAITS, Parameters
 from labkit.solutions.lua import LuaHost, LuaResult
 
 START = 1_700_000_000.25
@@ -41,10 +42,8 @@ class Bench:
             **settings,
         )
 
-    def immediate_call(
-        self, context: Any, service: str, operation: str, written: Parameters
-    ) -> Coroutine[Any, Any, object] | None:
-        return self.call(context, service, operation, written) if self.is_immediate else None
+    def call_at_once(self, context: Any, service: str, operation: str, written: Parameters) -> object:
+        return result_of(self.call(context, service, operation, written)) if self.is_immediate else WAITS
 
     async def call(self, context: Any, service: str, operation: str, written: Parameters) -> Any:
         parameters: Any = written.read()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from labkit.context import Context
 from labkit.services.calls import Services
 from labkit.services.keystore import Keystore
-from labkit.services.operation import Caller, Parameters, Service, operation
+from labkit.services.operation import WAITS, Caller, Parameters, Service, operation
 from labkit.settings import FaultSettings
 from labkit.solutions.lua import LuaError, LuaHost, LuaLimitError, LuaLimits
 from tests.cases import cases
@@ -47,12 +47,10 @@ class Counted(Services):
 
     direct = 0
 
-    def immediate_call(
-        self, caller: Caller, service: str, operation: str, parameters: Parameters
-    ) -> Coroutine[Any, Any, object] | None:
-        call = super().immediate_call(caller, service, operation, parameters)
-        self.direct += call is not None
-        return call
+    def call_at_once(self, caller: Caller, service: str, operation: str, parameters: Parameters) -> object:
+        result = super().call_at_once(caller, service, operation, parameters)
+        self.direct += result is not WAITS
+        return result
 
 
 class Stand:
