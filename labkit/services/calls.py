@@ -29,9 +29,10 @@ Detail = Mapping[str, object] | Callable[[], Mapping[str, object]]
 
 
 class Prepared(NamedTuple):
-    """A validated call: service, operation, arguments, and the detail and the name that the journal shows.
+    """A call whose parameters alone determine what it does: all callers share it.
 
-    at_once: makes the call for a caller, if it never waits (`Service.bind`).
+    service, operation, arguments; detail, name: for the journal; at_once: makes the call for a caller, if it never
+    waits (`Service.bind`); refused: why the parameters are invalid, None if they are valid.
     """
 
     found: Service
@@ -39,7 +40,8 @@ class Prepared(NamedTuple):
     arguments: dict[str, Any]
     detail: Detail
     name: str
-    at_once: Callable[[Caller], object] | None
+    at_once: Callable[[Caller], object] | None = None
+    refused: ServiceError | None = None
 
 
 class Services(Component):
@@ -178,15 +180,19 @@ class Services(Component):
         Returns the result, or the error object `{type, error, status}`. An exception other than ServiceError gives
         an error object too, and its trace is in the journal.
         """
-        text = prepared = None
         if type(parameters) is Parameters:
-            text = parameters.text
-            prepared = self._find_prepared(caller, service, operation, text)
+            prepared = self._find_prepared(caller, service, operation, parameters)
             if prepared is None:
                 parameters = parameters.read()
-        if prepared is None:
-            return await self._call(caller, service, operation, parameters, text)
-        found, declared, arguments, detail, name, _ = prepared
+            elif prepared.refused is not None:
+                return self._record_refusal(caller, prepared, prepared.refused)
+            else:
+                return await self._make(caller, prepared)
+        return await self._call(caller, service, operation, parameters)
+
+    async def _make(self, caller: Caller, prepared: Prepared) -> object:
+        """Run a prepared call, as `call` describes it."""
+        found, declared, arguments, detail, name, _, _ = prepared
         try:
             result = await declared.function(found, caller, **arguments)
         except Exception as raised:  # noqa: BLE001
@@ -200,7 +206,7 @@ class Services(Component):
         """Make a call that never waits, and return its result as `call` does; WAITS, unmade, if it may have to wait."""
         if service not in self._immediate or self._context.faults.calls is not None:
             return WAITS
-        prepared = self._find_prepared(caller, service, operation, parameters.text)
+        prepared = self._find_prepared(caller, service, operation, parameters)
         if prepared is None or prepared.at_once is None:
             return result_of(self.call(caller, service, operation, parameters))
         try:
@@ -215,28 +221,54 @@ class Services(Component):
 
     def _record_refusal(self, caller: Caller, prepared: Prepared, raised: Exception) -> dict[str, object]:
         """Return the error object of a prepared call that failed, after recording the call."""
-        found, declared, _, detail, name, _ = prepared
-        result, status, shown = _refusal(found, declared.service, declared.name, raised, detail)
+        found, declared = prepared.found, prepared.declared
+        result, status, detail = _refusal(found, declared.service, declared.name, raised, prepared.detail)
         self._context.journal.record(
-            "call", caller.solution, name, cause=caller.cause, status=status, detail=shown
+            "call", caller.solution, prepared.name, cause=caller.cause, status=status, detail=detail
         )
         return result
 
-    def _find_prepared(self, caller: Caller, service: str, operation: str, text: bytes) -> Prepared | None:
-        """Return an earlier, equal call, if its parameters alone determine what it does."""
-        prepared = self._prepared.get((service, operation, text))
-        if prepared is None or self._context.faults.calls is not None:
+    def _find_prepared(
+        self, caller: Caller, service: str, operation: str, parameters: Parameters
+    ) -> Prepared | None:
+        """Return a call as prepared for an earlier, equal one, or prepare it.
+
+        None if its parameters alone do not determine what it does, if they are long, and if there is no such operation.
+        """
+        if self._context.faults.calls is not None:
             return None
         configured = self._context.configuration.get(caller.solution)
-        return None if configured and configured.get(service) else prepared
+        if configured and configured.get(service):
+            return None
+        prepared = self._prepared.get((service, operation, parameters.text))
+        return prepared if prepared is not None else self._prepare(caller, service, operation, parameters)
 
-    async def _call(
-        self, caller: Caller, service: str, operation: str, parameters: object, text: bytes | None
-    ) -> object:
-        """Run a call that is not prepared, as `call` describes it.
+    def _prepare(
+        self, caller: Caller, service: str, operation: str, parameters: Parameters
+    ) -> Prepared | None:
+        """Validate a call, and cache it: a handler makes the same few with every event."""
+        found = find_service(self._context.services, caller.solution, service)
+        if found is None or not found.shares_arguments or len(parameters.text) > SHORT:
+            return None
+        declared = found.offered(caller).get(operation)
+        if declared is None:
+            return None
+        # The text is kept rather than what it says, which takes several times the memory and is seldom read.
+        detail: Detail = partial(self._shown_text, declared, parameters)
+        name = f"{service}.{operation}"
+        try:
+            arguments = declared.arguments(parameters_of(parameters.read()))
+        except ServiceError as error:
+            return Prepared(found, declared, {}, detail, name, refused=error)
+        at_once = found.bind(declared, arguments) if service in self._immediate else None
+        if len(self._prepared) >= REMEMBERED:
+            self._prepared.clear()
+        prepared = Prepared(found, declared, arguments, detail, name, at_once)
+        self._prepared[service, operation, parameters.text] = prepared
+        return prepared
 
-        text: the source of the parameters, if equal text always means equal parameters.
-        """
+    async def _call(self, caller: Caller, service: str, operation: str, parameters: object) -> object:
+        """Run a call that is not prepared, as `call` describes it."""
         faults = self._context.faults.calls
         called = None if faults is None else _called(caller, service, operation, parameters)
         declared: Operation | None = None
@@ -245,21 +277,14 @@ class Services(Component):
         name = f"{service}.{operation}"
         if len(name) > LONGEST_NAME:
             name = f"{shown_name(service)}.{shown_name(operation)}"
-        short = text if faults is None and text is not None and len(text) <= SHORT else None
-        if found is None or not found.shares_arguments or self.is_configured(caller, service):
-            short = None
         try:
             declared = find_operation(found, caller, service, operation)
             given = self.with_defaults(caller, declared, parameters)
             if faults is not None and called is not None:
                 called = faults.change_parameters(replace(called, parameters=given))
                 given = dict(called.parameters)
-            # Nobody changes parameters that calls share, so the journal's form of them is made when it is read.
-            detail = self._shown(declared, given) if short is None else partial(self._shown, declared, given)
+            detail = self._shown(declared, given)
             arguments = declared.arguments(given)
-            if short is not None and found is not None:
-                at_once = found.bind(declared, arguments) if service in self._immediate else None
-                self._remember(short, Prepared(found, declared, arguments, detail, name, at_once))
             if faults is None or called is None:
                 result = await declared.function(found, caller, **arguments)
             else:
@@ -272,15 +297,13 @@ class Services(Component):
         if faults is not None and called is not None and found is not None:
             result, status = await faults.change_result(called, result, status, found.error_object)
         self._context.journal.record(
-            "call",
-            caller.solution,
-            name,
-            cause=caller.cause,
-            status=status,
-            detail=detail,
-            holds=SHORT if callable(detail) else None,
+            "call", caller.solution, name, cause=caller.cause, status=status, detail=detail
         )
         return result
+
+    def _shown_text(self, declared: Operation, parameters: Parameters) -> dict[str, object]:
+        """Return what `_shown` does, of parameters that are kept as text."""
+        return self._shown(declared, parameters_of(parameters.read()))
 
     def _shown(self, declared: Operation, given: Mapping[str, object]) -> dict[str, object]:
         """Return a call's parameters as the journal shows them, and those that the operation does not know."""
@@ -297,18 +320,9 @@ class Services(Component):
         configured = self._context.configuration.get(caller.solution)
         return bool(configured and configured.get(service))
 
-    def _remember(self, text: bytes, prepared: Prepared) -> None:
-        """Cache a short call for later ones that are equal: a handler makes the same few with every event."""
-        if len(self._prepared) >= REMEMBERED:
-            self._prepared.clear()
-        self._prepared[prepared.declared.service, prepared.declared.name, text] = prepared
-
     def with_defaults(self, caller: Caller, declared: Operation, parameters: object) -> dict[str, object]:
         """Return the parameters of a call, with configured values for omitted ones. Raises ServiceError 400."""
-        if parameters is None or parameters == []:  # an empty table of a script may look like a list
-            parameters = {}
-        if type(parameters) is not dict and not isinstance(parameters, Mapping):
-            raise ServiceError(400, "arguments must be a table")
+        parameters = parameters_of(parameters)
         configured = self._context.configuration.get(caller.solution, {}).get(declared.service)
         if not configured:
             return dict(parameters)
@@ -317,6 +331,15 @@ class Services(Component):
             return dict(parameters)
         defaults = {name: value for name, value in configured.items() if name in declared.attributes}
         return {**defaults, **parameters}
+
+
+def parameters_of(given: object) -> Mapping[str, object]:
+    """Return the parameters that a caller gave. Raises ServiceError 400 if they are no table."""
+    if given is None or given == []:  # an empty table of a script may look like a list
+        return {}
+    if type(given) is not dict and not isinstance(given, Mapping):
+        raise ServiceError(400, "arguments must be a table")
+    return given
 
 
 def find_operation(found: Service | None, caller: Caller, service: str, operation: str) -> Operation:
