@@ -136,6 +136,8 @@ def test_an_error_in_a_custom_certificate_is_reported(tmp_path: Path) -> None:
         certificates(settings, None)
     with pytest.raises(SettingsError, match=r"tls.certificate: .*cannot be used: no such file"):
         certificates(TlsSettings(certificate=tmp_path / "none.pem"), None)
+    with pytest.raises(SettingsError, match=r"tls.certificate: .*cannot be used: .*null"):
+        certificates(TlsSettings(certificate=tmp_path / "own\0.pem"), None)
 
 
 def test_write_ca_writes_the_authoritys_certificate(tmp_path: Path) -> None:
