@@ -232,8 +232,7 @@ class PlatformSolution(AddedHandlers):
         limit = TimeLimit(self._time)
         try:
             try:
-                async with limit:
-                    result = await handler(arguments, run)
+                result = await limit.run(handler(arguments, run))
             except TimeoutError as error:
                 if limit.over:
                     raise ScriptTimeError(self._time) from error

@@ -18,9 +18,9 @@ MEASURED = {
         "write": (66, 67),
         "read": (55, 36),
         "write-durable": (82, 76),
-        "write-lua": (307, 325),
+        "write-lua": (297, 306),
         "simulated-write": (149, 101),
-        "simulated-lua": (386, 357),
+        "simulated-lua": (376, 338),
     },
     "3.13": {  # of 3.13.0
         "write": (66, 67),

@@ -61,7 +61,7 @@ class Embedded:
         changes = command[0] in WRITE_COMMANDS
         if changes and self._log is not None:
             await self._log.probe()
-        reply, effects = self._answer(command)
+        reply, effects = self.answer(command)
         if self._log is not None:
             if not changes:
                 await self._log.committed()
@@ -77,13 +77,11 @@ class Embedded:
                     await self._compact(self._log)
         return reply
 
-    def execute_at_once(self, command: Command) -> Reply:
-        """Run a command as `execute` does. Only without a data file, where nothing is to wait for."""
-        assert self._log is None
-        return self._answer(command)[0]
+    def answer(self, command: Command) -> tuple[Reply, tuple[Command, ...]]:
+        """Run a command at the current lab time, without storing it.
 
-    def _answer(self, command: Command) -> tuple[Reply, tuple[Command, ...]]:
-        """Run a command at the current lab time; return the reply, and the commands that have its effects."""
+        Returns the reply, and the commands that have its effects. Raises ServiceError 400 as `execute` does.
+        """
         self.now = round(self._clock.now() * 1e6) // 1000  # the same as `_moment`, in line for speed
         rewrite = REWRITES.get(command[0])
         if rewrite is None:

@@ -41,9 +41,9 @@ class Store(Protocol):
 
 
 class ImmediateStore(Store, Protocol):
-    """Store whose commands never wait."""
+    """Store whose commands never wait: `answer` returns the reply, and the commands that have the same effects."""
 
-    def execute_at_once(self, command: Command) -> Reply: ...
+    def answer(self, command: Command) -> tuple[Reply, tuple[Command, ...]]: ...
 
 
 class _ClosedStore:
@@ -58,7 +58,7 @@ class _ClosedStore:
     async def execute(self, command: Command) -> Reply:
         raise LabError("the lab is closed")
 
-    def execute_at_once(self, command: Command) -> Reply:
+    def answer(self, command: Command) -> tuple[Reply, tuple[Command, ...]]:
         raise LabError("the lab is closed")
 
 
@@ -67,7 +67,7 @@ _CLOSED = _ClosedStore()
 
 def _value(kind: CommandSpec, reply: Reply) -> dict[str, Plain]:
     """Return the result of `command` for a reply."""
-    value = reply if type(reply) is int else plain(reply)
+    value = plain(reply)
     if kind.unordered and isinstance(value, list):
         value = sorted(value, key=str)
     return {} if value is None else {"value": value}
@@ -246,7 +246,8 @@ class Keystore(Service):
             request = requests.get(caller.solution)
             if request is None:
                 request = requests[caller.solution] = self._request(caller, kind, key, args)
-            return _value(kind, self._immediate.execute_at_once(request))
+            reply, _ = self._immediate.answer(request)
+            return {"value": reply} if type(reply) is int else _value(kind, reply)
 
         return run
 
