@@ -102,9 +102,12 @@ async def test_a_paused_limit_does_not_end_its_work(waits_before: bool) -> None:
             await passed.wait()
         return "done"
 
-    limit, outer = TimeLimit(SHORT), TimeLimit(SHORT)
+    async def within() -> str:
+        return await TimeLimit(SHORT).run(work())
+
+    limit = TimeLimit(SHORT)
     asyncio.get_running_loop().call_later(5 * SHORT, passed.set)
-    assert await outer.run(limit.run(work())) == "done"
+    assert await limit.run(within()) == "done"
     assert not limit.expired
 
 
