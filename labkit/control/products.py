@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from labkit.control.bounds import Id
 from labkit.control.data import Data, differences
 from labkit.core.errors import SettingsError
 from labkit.devices.products import PlatformProduct
@@ -31,11 +32,11 @@ class ProductsControl:
         """Return all products."""
         return [self._info(each) for each in self._platform.devices.products]
 
-    async def get(self, id: str) -> ProductInfo:
+    async def get(self, id: Id) -> ProductInfo:
         """Return the product with this id. Raises LabError, listing the existing ones, if there is none."""
         return self._info(self._platform.devices.products.get(id))
 
-    async def find(self, id: str) -> ProductInfo | None:
+    async def find(self, id: Id) -> ProductInfo | None:
         """As `get`; None where there is none."""
         return await self.get(id) if id in self._platform.devices.products else None
 
@@ -60,7 +61,7 @@ class ProductsControl:
             )
         return await self.get(settings.id)
 
-    async def change(self, id: str, values: Mapping[str, Any]) -> ProductInfo:
+    async def change(self, id: Id, values: Mapping[str, Any]) -> ProductInfo:
         """Change settings on the running lab. Raises SettingsError, and changes nothing, if one is invalid."""
         product = self._platform.devices.products.get(id)
         product.change(**values)

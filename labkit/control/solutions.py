@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from labkit.control.bounds import Id, Line, Script
 from labkit.control.data import Data, differences
 from labkit.core.errors import SettingsError
 from labkit.core.records import Record
@@ -59,11 +60,11 @@ class SolutionsControl:
         """Return all solutions."""
         return [self._info(each) for each in self._platform.solutions]
 
-    async def get(self, id: str) -> SolutionInfo:
+    async def get(self, id: Id) -> SolutionInfo:
         """Return the solution with this id."""
         return self._info(self._platform.solutions.get(id))
 
-    async def find(self, id: str) -> SolutionInfo | None:
+    async def find(self, id: Id) -> SolutionInfo | None:
         """Return the solution with this id, or None if there is none."""
         return await self.get(id) if id in self._platform.context.solutions else None
 
@@ -91,7 +92,7 @@ class SolutionsControl:
             )
         return await self.get(settings.id)
 
-    async def reload(self, id: str) -> SolutionInfo:
+    async def reload(self, id: Id) -> SolutionInfo:
         """Read the folder of a solution again and run its set-up; routes and handlers added from cells stay.
 
         Raises SettingsError with file and line, and changes nothing, if the folder has an error.
@@ -100,17 +101,17 @@ class SolutionsControl:
         return self._info(await self._platform.solutions.replace(settings, keep=True))
 
     async def route(
-        self, id: str, method: str, path: str, lua: str, content_type: str, replace: bool = False
+        self, id: Id, method: Id, path: Line, lua: Script, content_type: Line, replace: bool = False
     ) -> None:
         """Answer `method path` with a Lua script: see `Solution.route`."""
         solution = self._platform.solutions.get(id)
         solution.route(method, path, lua=lua, content_type=content_type, replace=replace)
 
-    async def on(self, id: str, service: str, event: str, lua: str, replace: bool = False) -> None:
+    async def on(self, id: Id, service: Id, event: Id, lua: Script, replace: bool = False) -> None:
         """Handle an event with a Lua script: see `Solution.on`."""
         self._platform.solutions.get(id).on(service, event, lua=lua, replace=replace)
 
-    async def routes(self, id: str) -> list[RouteInfo]:
+    async def routes(self, id: Id) -> list[RouteInfo]:
         """Return the routes of a solution, sorted by path and method."""
         return [
             RouteInfo(method=each.method, path=each.path, content_type=each.content_type, where=each.where)
@@ -119,7 +120,7 @@ class SolutionsControl:
             )
         ]
 
-    async def logs(self, id: str) -> list[LogLine]:
+    async def logs(self, id: Id) -> list[LogLine]:
         """Return the log of a solution, oldest first: printed lines, warnings and the result of each run."""
         known = self._platform.solutions.get(id).id
         records = self._platform.context.journal.select(actor=known)

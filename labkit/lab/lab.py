@@ -216,7 +216,7 @@ class Lab:
 
     def settle(self) -> None:
         """Wait until every request is answered or waits as a long poll, and every event is handled."""
-        self._runtime.run(self._runtime.control.settle)
+        self._runtime.run(self._runtime.control.lab.settle)
 
     def restart(self, down: float = 0) -> None:
         """Cut the platform's power and start it again. down: seconds of lab time during which it refuses connections.
@@ -225,7 +225,7 @@ class Lab:
         stays, also in a lab in memory, and so does everything outside of the platform: clock, CA, providers, mails
         and journal.
         """
-        self._runtime.run(self._runtime.control.restart, down)
+        self._runtime.run(self._runtime.control.lab.restart, down)
 
     def reset(self) -> None:
         """Delete all data and the journal; keep products and solutions.
@@ -235,7 +235,7 @@ class Lab:
         credentials. A virtual clock goes back to its start and identifiers begin anew, so that a seeded lab repeats
         exactly.
         """
-        self._runtime.run(self._runtime.control.reset)
+        self._runtime.run(self._runtime.control.lab.reset)
         for product in self._products.values():
             product.forget_credentials()
 

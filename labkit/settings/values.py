@@ -6,7 +6,15 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    SecretStr,
+    SerializationInfo,
+)
 
 LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 HOST = re.compile(rf"{LABEL.pattern}(\.{LABEL.pattern})*")
@@ -26,6 +34,13 @@ def _matches(pattern: re.Pattern[str], expected: str) -> AfterValidator:
     return AfterValidator(check)
 
 
+def _secret(secret: SecretStr, info: SerializationInfo) -> str:
+    return secret.get_secret_value() if info.context is REVEAL else str(secret)
+
+
+REVEAL = {"secrets": "revealed"}  # context of a dump to JSON for a lab in another process: it shows secrets
+
+Secret = Annotated[SecretStr, PlainSerializer(_secret, when_used="json")]
 Label = Annotated[str, _matches(LABEL, "lower-case letters, digits and inner hyphens, at most 63")]
 Host = Annotated[str, _matches(HOST, "a host name in lower case")]
 Alias = Annotated[str, _matches(ALIAS, "1 to 64 letters, digits, '_', '-', '.' or '$'")]
