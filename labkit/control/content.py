@@ -31,7 +31,7 @@ class ContentControl:
         return added
 
     async def remove(self, product: Id, id: Id) -> None:
-        """Remove an item. Raises LabError if there is none with this id."""
+        """Remove an item. Raises UnknownError if there is none with this id."""
         await self._platform.devices.content.remove(self._known(product), id)
 
     def _known(self, product: str) -> str:

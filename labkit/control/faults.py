@@ -46,11 +46,11 @@ class FaultsControl:
         return _info(self._faults.row(self._faults.add(fault).name))
 
     async def get(self, name: Id) -> FaultInfo:
-        """Return the fault with this name. Raises LabError, listing the existing names, if there is none."""
+        """Return the fault with this name. Raises UnknownError, listing the existing names, if there is none."""
         return _info(self._faults.row(name))
 
     async def remove(self, name: Id) -> None:
-        """Remove a fault. Raises LabError, listing the existing names, if there is none."""
+        """Remove a fault. Raises UnknownError, listing the existing names, if there is none."""
         self._faults.remove(name)
 
     async def clear(self) -> None:

@@ -66,14 +66,14 @@ class HandsetsControl:
     async def get(self, address: Line) -> HandsetInfo:
         """Return the handset of an address that got a message, or that a binding names.
 
-        Raises LabError, listing the existing handsets, for any other address.
+        Raises UnknownError, listing the existing handsets, for any other address.
         """
         return _info(await self._of(address))
 
     async def messages(self, address: Line | None = None, state: Id | None = None) -> list[MessageInfo]:
         """Return the messages sent, oldest first; with `address` or `state` only the matching ones.
 
-        Raises LabError for an unknown address, like `get`.
+        Raises UnknownError for an unknown address, like `get`.
         """
         of = self._handsets.messages if address is None else (await self._of(address)).messages
         return [_message(each) for each in of if state in (None, each.state)]

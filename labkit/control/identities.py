@@ -49,15 +49,15 @@ class IdentitiesControl:
         await self._platform.devices.registry.allow(self._known(product), identities, token)
 
     async def lock(self, product: Id, identity: Id) -> None:
-        """Lock a device: refuse its requests even with valid credentials. Raises LabError for an unknown device."""
+        """Lock a device: refuse its requests even with valid credentials. Raises UnknownError for an unknown device."""
         await self._platform.devices.registry.lock(self._known(product), identity)
 
     async def unlock(self, product: Id, identity: Id) -> None:
-        """Unlock a device. Raises LabError for an unknown device."""
+        """Unlock a device. Raises UnknownError for an unknown device."""
         await self._platform.devices.registry.lock(self._known(product), identity, False)
 
     async def remove(self, product: Id, identity: Id) -> None:
-        """Remove a device, its credentials and its whitelisting. Raises LabError for an unknown device."""
+        """Remove a device, its credentials and its whitelisting. Raises UnknownError for an unknown device."""
         await self._platform.devices.registry.remove(self._known(product), identity)
 
     async def password(self, product: Id, identity: Id, length: Annotated[int, Field(ge=1, le=1024)]) -> str:

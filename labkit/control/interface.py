@@ -8,7 +8,7 @@ from typing import Annotated, Any, cast
 from labkit.control.bounds import Id, Number, Values
 from labkit.control.data import Data, copied
 from labkit.control.json_values import JsonValue
-from labkit.core.errors import LabError, SettingsError
+from labkit.core.errors import LabError, SettingsError, UnknownError
 from labkit.platform import Platform
 from labkit.services.interface.arguments import json_equal
 from labkit.services.interface.dispatch import effective_parameters
@@ -148,13 +148,13 @@ class InterfaceControl:
         return await self._info(changed)
 
     async def remove(self, subscriber: Id, publisher: Id) -> None:
-        """Remove a subscription. Raises LabError if there is none."""
+        """Remove a subscription. Raises UnknownError if there is none."""
         subscription = self._of(subscriber, publisher)
         with self._platform.context.activity:
             await self._service.unsubscribe(subscription)
 
     async def get(self, subscriber: Id, publisher: Id) -> SubscriptionInfo:
-        """Return the subscription of one solution to another. Raises LabError if there is none."""
+        """Return the subscription of one solution to another. Raises UnknownError if there is none."""
         return await self._info(self._of(subscriber, publisher))
 
     async def subscriptions(self, subscriber: Id) -> list[SubscriptionInfo]:
@@ -172,7 +172,7 @@ class InterfaceControl:
         self._platform.solutions.get(subscriber)
         found = self._service.subscriptions.find(publisher, subscriber)
         if found is None:
-            raise LabError(f"solution {subscriber!r} is not subscribed to {publisher!r}")
+            raise UnknownError(f"solution {subscriber!r} is not subscribed to {publisher!r}")
         return found
 
     async def _info(self, subscription: InterfaceSubscription) -> SubscriptionInfo:

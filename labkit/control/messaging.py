@@ -57,7 +57,7 @@ class MessagingControl:
         return [_info(each) for each in self._messaging.accounts]
 
     async def fault(self, fault: Id, step: Id | None = None) -> None:
-        """Let a fault hit the next request or delivery. Raises LabError for an unknown fault or step."""
+        """Let a fault hit the next request or delivery. Raises UnknownError for an unknown fault or step."""
         self._messaging.faults.add(fault, step)
 
     async def faults(self) -> list[str]:

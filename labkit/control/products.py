@@ -7,7 +7,7 @@ from typing import Any
 
 from labkit.control.bounds import Id
 from labkit.control.data import Data, differences
-from labkit.core.errors import SettingsError
+from labkit.core.errors import SettingsError, TakenError
 from labkit.devices.products import PlatformProduct
 from labkit.platform import Platform
 from labkit.settings import ProductSettings
@@ -33,7 +33,7 @@ class ProductsControl:
         return [self._info(each) for each in self._platform.devices.products]
 
     async def get(self, id: Id) -> ProductInfo:
-        """Return the product with this id. Raises LabError, listing the existing ones, if there is none."""
+        """Return the product with this id. Raises UnknownError, listing the existing ones, if there is none."""
         return self._info(self._platform.devices.products.get(id))
 
     async def find(self, id: Id) -> ProductInfo | None:
@@ -47,7 +47,7 @@ class ProductsControl:
     async def ensure(self, settings: ProductSettings, replace: bool = False) -> ProductInfo:
         """Add a product, or return the existing one if it has the same settings.
 
-        replace: replace an existing product that has other settings. Without it, raises SettingsError that lists the
+        replace: replace an existing product that has other settings. Without it, raises TakenError that lists the
         differences and says how to change them.
         """
         if settings.id not in self._platform.devices.products:
@@ -55,7 +55,7 @@ class ProductsControl:
         if replace:
             return await self.replace(settings)
         if differ := differences(self._platform.devices.products.get(settings.id).settings, settings):
-            raise SettingsError(
+            raise TakenError(
                 f"product {settings.id!r} is there already with other settings: {differ}; change them with "
                 f"settings.change(…), or pass replace=True for these alone (its devices and their data stay)"
             )

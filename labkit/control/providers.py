@@ -93,7 +93,7 @@ class ProvidersControl:
         return people.add(id, title, email)
 
     async def person(self, name: Id, id: Id) -> Person:
-        """Return the person with this id. Raises LabError, listing the known ids, if there is none."""
+        """Return the person with this id. Raises UnknownError, listing the known ids, if there is none."""
         return self._of(name).people.get(id)
 
     async def applications(self, name: Id) -> list[Application]:
@@ -114,7 +114,7 @@ class ProvidersControl:
         self._of(name).consent(person)
 
     async def fault(self, name: Id, fault: Id, step: Id | None = None) -> None:
-        """Let a fault hit the next request of its step. Raises LabError for an unknown fault or step."""
+        """Let a fault hit the next request of its step. Raises UnknownError for an unknown fault or step."""
         self._of(name).fault(fault, step)
 
     async def faults(self, name: Id) -> list[str]:

@@ -56,7 +56,7 @@ class ServicesControl:
         return self._platform.context.services.revision
 
     async def catalogue(self, solution: Id) -> dict[str, dict[str, OperationInfo]]:
-        """Return the operations that a solution may call, by service and name. Raises LabError for an unknown one."""
+        """Return the operations that a solution may call, by service and name. Raises UnknownError."""
         self._platform.solutions.get(solution)
         return {
             service: {name: self._describe(each) for name, each in operations.items()}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from labkit.control.bounds import Id, Line, Script
 from labkit.control.data import Data, differences
-from labkit.core.errors import SettingsError
+from labkit.core.errors import TakenError
 from labkit.core.records import Record
 from labkit.platform import Platform
 from labkit.settings import SolutionSettings
@@ -78,7 +78,7 @@ class SolutionsControl:
     async def ensure(self, settings: SolutionSettings, replace: bool = False) -> SolutionInfo:
         """Add a solution, or return the existing one if it has the same settings.
 
-        replace: replace an existing solution that has other settings. Without it, raises SettingsError that lists the
+        replace: replace an existing solution that has other settings. Without it, raises TakenError that lists the
         differences and says how to change them.
         """
         if settings.id not in self._platform.context.solutions:
@@ -86,7 +86,7 @@ class SolutionsControl:
         if replace:
             return self._info(await self._platform.solutions.replace(settings))
         if differ := differences(self._platform.solutions.get(settings.id).settings, settings):
-            raise SettingsError(
+            raise TakenError(
                 f"solution {settings.id!r} is there already with other settings: {differ}; pass replace=True for "
                 f"these alone (what its services keep stays)"
             )

@@ -122,7 +122,7 @@ class Lab:
         `lab.product("thermostat", auth="token", resources={"temperature": "number"})`
 
         replace: give an existing product exactly these settings. Without it, an existing product that has the same
-        settings stays; SettingsError is raised if they differ.
+        settings stays; TakenError is raised if they differ.
         """
         named = given_settings(ProductSettings, f"product {id!r}", settings)
         products = self._runtime.control.products
@@ -149,7 +149,7 @@ class Lab:
         A subscription is `{"publisher": "lights", "parameters": {…}}`; its publisher may be added later.
 
         replace: give an existing solution exactly these settings. Without it, an existing solution that has the same
-        settings stays; SettingsError is raised if they differ.
+        settings stays; TakenError is raised if they differ.
         """
         ids = None if products is None else [_product_id(each) for each in as_list(products)]
         named = given_settings(SolutionSettings, f"solution {id!r}", {"products": ids, **settings})

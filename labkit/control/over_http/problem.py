@@ -11,11 +11,11 @@ from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from labkit.core import errors
-from labkit.core.errors import LabkitError, StorageError
+from labkit.core.errors import LabkitError, StorageError, TakenError, UnknownError
 
 PROBLEM_JSON = "application/problem+json"
 MAX_ERRORS = 20  # wrong arguments that one answer names
-STATUSES: Mapping[str, int] = {"UnknownError": 404, "TakenError": 409}  # of errors, by name; others are 400
+STATUSES: Mapping[type[LabkitError], int] = {UnknownError: 404, TakenError: 409}  # others are 400
 
 
 class WrongArgument(BaseModel):
@@ -72,7 +72,7 @@ def problem_of(error: LabkitError) -> ControlProblem:
     if isinstance(error, StorageError):
         return ControlProblem(error.status, str(error), error="StorageError")
     names = [each.__name__ for each in type(error).__mro__]
-    status = next((STATUSES[each] for each in names if each in STATUSES), 400)
+    status = next((number for kind, number in STATUSES.items() if isinstance(error, kind)), 400)
     public = next((each for each in names if hasattr(errors, each)), "LabkitError")
     return ControlProblem(status, str(error), error=public)
 
