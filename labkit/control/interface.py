@@ -100,7 +100,7 @@ class InterfaceControl:
         publisher: Id,
         script_key: Id | None = None,
         parameters: Values | None = None,
-        quota: Mapping[str, Number | None] | None = None,
+        quota: Mapping[Id, Number | None] | None = None,
         triggers: Values | None = None,
     ) -> SubscriptionInfo:
         """Subscribe a solution to another, or return the existing subscription if it has the same values.
@@ -128,7 +128,7 @@ class InterfaceControl:
         subscriber: Id,
         publisher: Id,
         parameters: Values | None = None,
-        quota: Mapping[str, Number | None] | None = None,
+        quota: Mapping[Id, Number | None] | None = None,
         triggers: Values | None = None,
         script_key: Id | None = None,
     ) -> SubscriptionInfo:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 from labkit.control.bounds import Id
+from labkit.control.changes import SomeOf
 from labkit.control.data import Data, differences
 from labkit.core.errors import SettingsError, TakenError
 from labkit.devices.products import PlatformProduct
 from labkit.platform import Platform
 from labkit.settings import ProductSettings
+
+ProductChanges = Annotated[Mapping[str, Any], SomeOf(ProductSettings, "id", "domain")]
 
 
 class ProductInfo(Data):
@@ -61,7 +64,7 @@ class ProductsControl:
             )
         return await self.get(settings.id)
 
-    async def change(self, id: Id, values: Mapping[str, Any]) -> ProductInfo:
+    async def change(self, id: Id, values: ProductChanges) -> ProductInfo:
         """Change settings on the running lab. Raises SettingsError, and changes nothing, if one is invalid."""
         product = self._platform.devices.products.get(id)
         product.change(**values)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 
 from labkit.control.bounds import Id, Line, Script
 from labkit.control.data import Data, differences
+from labkit.control.uploads import SolutionFiles, Uploads
 from labkit.core.errors import TakenError
 from labkit.core.records import Record
 from labkit.platform import Platform
@@ -55,6 +57,7 @@ class SolutionsControl:
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
+        self._uploads = Uploads()
 
     async def all(self) -> list[SolutionInfo]:
         """Return all solutions."""
@@ -68,36 +71,45 @@ class SolutionsControl:
         """Return the solution with this id, or None if there is none."""
         return await self.get(id) if id in self._platform.context.solutions else None
 
-    async def add(self, settings: SolutionSettings) -> SolutionInfo:
+    async def add(self, settings: SolutionSettings, files: SolutionFiles | None = None) -> SolutionInfo:
         """Add a solution.
 
-        Raises SettingsError if the id or the domain is in use, a product is unknown, or the folder has an error.
+        files: content of its folder as texts by path, instead of a `path` in the settings. Raises SettingsError if the
+        id or the domain is in use, a product is unknown, or the folder has an error.
         """
-        return self._info(await self._platform.solutions.add(settings))
+        return self._info(await self._platform.solutions.add(await self._stored(settings, files)))
 
-    async def ensure(self, settings: SolutionSettings, replace: bool = False) -> SolutionInfo:
+    async def ensure(
+        self, settings: SolutionSettings, replace: bool = False, files: SolutionFiles | None = None
+    ) -> SolutionInfo:
         """Add a solution, or return the existing one if it has the same settings.
 
         replace: replace an existing solution that has other settings. Without it, raises TakenError that lists the
-        differences and says how to change them.
+        differences and says how to change them. files: see `add`; an existing solution is compared without its files,
+        as edits in a folder count with `reload` only.
         """
         if settings.id not in self._platform.context.solutions:
-            return await self.add(settings)
+            return await self.add(settings, files)
         if replace:
+            settings = await self._stored(settings, files)
             return self._info(await self._platform.solutions.replace(settings))
-        if differ := differences(self._platform.solutions.get(settings.id).settings, settings):
+        there = self._platform.solutions.get(settings.id).settings
+        if files is not None and self._uploads.holds(there.path):
+            settings = settings.model_copy(update={"path": there.path})
+        if differ := differences(there, settings):
             raise TakenError(
                 f"solution {settings.id!r} is there already with other settings: {differ}; pass replace=True for "
                 f"these alone (what its services keep stays)"
             )
         return await self.get(settings.id)
 
-    async def reload(self, id: Id) -> SolutionInfo:
+    async def reload(self, id: Id, files: SolutionFiles | None = None) -> SolutionInfo:
         """Read the folder of a solution again and run its set-up; routes and handlers added from cells stay.
 
-        Raises SettingsError with file and line, and changes nothing, if the folder has an error.
+        files: new content of its folder, see `add`. Raises SettingsError with file and line, and changes nothing, if
+        the folder has an error.
         """
-        settings = self._platform.solutions.get(id).settings
+        settings = await self._stored(self._platform.solutions.get(id).settings, files)
         return self._info(await self._platform.solutions.replace(settings, keep=True))
 
     async def route(
@@ -126,6 +138,12 @@ class SolutionsControl:
         records = self._platform.context.journal.select(actor=known)
         runs = {each.sequence: each.summary for each in records if each.kind == "script"}
         return [_line(each, runs) for each in records if each.kind in LOGGED]
+
+    async def _stored(self, settings: SolutionSettings, files: SolutionFiles | None) -> SolutionSettings:
+        """Return the settings with the path at which the files are stored, if they are given."""
+        if files is None:
+            return settings
+        return settings.model_copy(update={"path": (await asyncio.to_thread(self._uploads.store, files),)})
 
     def _info(self, solution: PlatformSolution) -> SolutionInfo:
         return SolutionInfo(
