@@ -68,7 +68,7 @@ def _resource(value: Any) -> Any:
     return {"format": value} if isinstance(value, str) else value
 
 
-ShortResource = Annotated[Resource, BeforeValidator(_resource, json_schema_input_type=Format | Resource)]
+ShortResource = Annotated[Resource, BeforeValidator(_resource, json_schema_input_type=ShortName | Resource)]
 
 
 class ContentFile(Model):
