@@ -11,8 +11,8 @@ Updater; Shape, DailyWave, Flat, Herd, Ramp, Steps.
 
 The platform without handles, and services of one's own: Platform, LabSettings, Clock, Service, Caller, operation.
 
-Errors: LabkitError and, below it, LabError, SettingsError, ServiceError, DeviceError, NoAnswerError, StorageError;
-LabWarning.
+Errors: LabkitError and, below it, LabError (UnknownError, TakenError), SettingsError, ServiceError, DeviceError,
+NoAnswerError, StorageError; LabWarning.
 
 A name is imported when it is used, so that `import labkit` costs nothing.
 """
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
         ServiceError,
         SettingsError,
         StorageError,
+        TakenError,
+        UnknownError,
     )
     from labkit.core.marks import Mark
     from labkit.fleet.behaviour import Behaviour
@@ -67,7 +69,9 @@ _HOMES = {
     "labkit.control.interface": "SubscriptionInfo",
     "labkit.core.certificates": "KeyPair",
     "labkit.core.clock": "Clock",
-    "labkit.core.errors": "LabError LabWarning LabkitError ServiceError SettingsError StorageError",
+    "labkit.core.errors": (
+        "LabError LabWarning LabkitError ServiceError SettingsError StorageError TakenError UnknownError"
+    ),
     "labkit.core.marks": "Mark",
     "labkit.fleet.behaviour": "Behaviour",
     "labkit.fleet.behaviours": "Bulb Counter Flaky Replay Sensor Thermostat Updater",
@@ -148,8 +152,10 @@ __all__ = [
     "StorageError",
     "Subscription",
     "SubscriptionInfo",
+    "TakenError",
     "Thermostat",
     "Tick",
+    "UnknownError",
     "Updater",
     "operation",
 ]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from labkit.commands.options import Finite
+from labkit.commands.serve import serve
 from labkit.core.errors import LabkitError, SettingsError
 from labkit.core.extras import check_installed
 from labkit.core.interrupts import interruptible
 
 if TYPE_CHECKING:
     from labkit.fleet.measures import Tick
-    from labkit.log import Amount
 
 INTERRUPTED = 130  # exit status of a command that was ended by Ctrl-C, as shells report it
 # packages of labkit[lab]
@@ -44,54 +43,13 @@ class Commands(click.Group):
             sys.exit(INTERRUPTED)
 
 
-class Finite(click.FloatRange):
-    """A range of finite numbers. Unlike FloatRange, it rejects `nan` and `inf`."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        number = float(super().convert(value, param, ctx))
-        if not math.isfinite(number):
-            self.fail(f"{value} is not a finite number.", param, ctx)
-        return number
-
-
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="labkit")
 def main() -> None:
     """A laboratory for an IoT platform, in one process."""
 
 
-@main.command(short_help="Run a standing platform for real devices and other languages.")
-@click.option(
-    "--config", type=click.Path(path_type=Path), help="The lab.yaml to serve; without it, an empty lab."
-)
-@click.option("--json", "as_json", is_flag=True, help="When ready, print one line of JSON.")
-@click.option("--speed", type=Finite(min=0, min_open=True), default=1.0, help="Lab seconds per second.")
-@click.option(
-    "--ca-file", type=click.Path(path_type=Path, dir_okay=False), help="File for the CA's certificate."
-)
-@click.option(
-    "--log",
-    type=click.Choice(["problems", "requests", "all", "none"]),
-    default="problems",
-    show_default=True,
-    help="Lines on stderr: refusals, failed scripts, warnings, mails, pushes; each request, too; all records; none.",
-)
-def serve(config: Path | None, as_json: bool, speed: float, ca_file: Path | None, log: Amount) -> None:
-    """Run a standing platform for real devices and other languages, until SIGTERM or Ctrl-C."""
-    from labkit.core.clock import Clock
-    from labkit.core.loops import loop_factory
-    from labkit.core.memory import serve_for_long
-    from labkit.log import Log
-    from labkit.platform import Platform
-    from labkit.serve import serve_until_signal
-    from labkit.settings import LabSettings, load
-
-    settings = load(config) if config is not None else LabSettings()
-    serve_for_long()
-    platform = Platform(settings, clock=Clock(speed))
-    logger = Log(sys.stderr, log).follow(platform.context.journal, platform.mailbox)
-    with logger, asyncio.Runner(loop_factory=loop_factory()) as runner:
-        runner.run(serve_until_signal(platform, as_json, ca_file))
+main.add_command(serve)
 
 
 class FleetCommand(click.Command):

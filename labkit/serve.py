@@ -6,6 +6,8 @@ import asyncio
 import json
 import signal
 import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +19,19 @@ from labkit.providers.messaging.provider import Messaging
 from labkit.providers.social.providers import SocialProviders
 
 
-async def serve_until_signal(platform: Platform, as_json: bool, ca_file: Path | None) -> None:
+async def serve_until_signal(
+    platform: Platform, as_json: bool, ca_file: Path | None, files: Path | None = None
+) -> None:
     """Run the platform until SIGTERM or SIGINT, and print its addresses.
 
-    Raises SettingsError for a `ca_file` that cannot be written.
+    files: folder below which paths in control requests may be. Raises SettingsError for a `ca_file` that cannot be
+    written, and if it cannot listen for control.
     """
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, ended.set)
-    async with platform:
+    async with platform, _control(platform, files) as control:
         with tempfile.TemporaryDirectory(prefix="labkit-") as folder:
             if ca_file is None and platform.context.database.path is not None:
                 ca_file = Path(f"{platform.context.database.path}.tls") / "ca.pem"  # it exists already
@@ -45,9 +50,25 @@ async def serve_until_signal(platform: Platform, as_json: bool, ca_file: Path | 
                 },
                 "solutions": {each.id: platform.context.url(each.domain) for each in platform.solutions},
                 "providers": _providers(platform),
+                **control,
             }
             click.echo(json.dumps(ready) if as_json else _ready_text(platform, ready))
             await ended.wait()
+
+
+@asynccontextmanager
+async def _control(platform: Platform, files: Path | None) -> AsyncIterator[dict[str, Any]]:
+    """Offer control over HTTP within the block, if the settings ask for it. Yields its part of the ready line."""
+    settings = platform.context.settings.control
+    if settings is None:
+        if files is not None:
+            raise SettingsError("--files: only with --control, or with control in lab.yaml")
+        yield {}
+        return
+    from labkit.control.over_http.listener import control_listener
+
+    async with control_listener(platform, settings, files) as address:
+        yield {"control": {"url": address.url, "token": address.token}}
 
 
 def _providers(platform: Platform) -> dict[str, str]:
@@ -67,6 +88,8 @@ def _ready_text(platform: Platform, ready: dict[str, Any]) -> str:
     lines += [f"  product  {name}  {url}" for name, url in ready["products"].items()]
     lines += [f"  solution {name}  {url}" for name, url in ready["solutions"].items()]
     lines += [f"  provider {name}  {url}" for name, url in ready["providers"].items()]
+    if "control" in ready:
+        lines.append(f"  control  {ready['control']['url']}  token {ready['control']['token']}")
     hosts = [url.removeprefix("https://").split(":")[0] for url in urls]
     foreign = [host for host in hosts if not host.endswith(".localhost")]
     if foreign:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from labkit.control.bounds import Line
 from labkit.control.data import Data
 from labkit.platform import Platform
 
@@ -35,6 +36,6 @@ class AddressesControl:
         """Return the names of all hosts that the lab serves."""
         return [site.host for site in self._platform.context.hosts]
 
-    async def url(self, host: str, path: str = "") -> str:
+    async def url(self, host: Line, path: Line = "") -> str:
         """Return the URL of a path at a host."""
         return self._platform.context.url(host, path)

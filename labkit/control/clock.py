@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, date, datetime
+from typing import Annotated
 
+from pydantic import Field
+
+from labkit.control.bounds import Seconds
 from labkit.control.data import Data
 from labkit.core.errors import LabError
 from labkit.platform import Platform
 
-Moment = float | str | datetime
+Moment = Seconds | Annotated[str, Field(max_length=64)] | datetime
+Rate = Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)]
 
 
 class ClockState(Data):
@@ -33,7 +38,7 @@ class ClockControl:
         return ClockState(time=self._clock.now(), rate=self._clock.rate)
 
     async def advance(
-        self, seconds: float = 0, minutes: float = 0, hours: float = 0, days: float = 0
+        self, seconds: Seconds = 0, minutes: Seconds = 0, hours: Seconds = 0, days: Seconds = 0
     ) -> ClockState:
         """Advance a virtual clock by the sum of the arguments; every timer on the way fires at its own time.
 
@@ -55,7 +60,7 @@ class ClockControl:
         self._clock.freeze()
         return await self.state()
 
-    async def run(self, rate: float = 1.0) -> ClockState:
+    async def run(self, rate: Rate = 1.0) -> ClockState:
         """Run a stopped clock from its current time. Raises LabError for a rate that is not above 0."""
         self._clock.run(number_of(rate, "rate"))
         return await self.state()

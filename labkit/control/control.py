@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Mapping
+from functools import cache
+from typing import Self, get_type_hints
 
 from labkit.control.addresses import AddressesControl
-from labkit.control.clock import ClockControl, Moment, number_of, seconds_of
+from labkit.control.clock import ClockControl, Moment, seconds_of
 from labkit.control.content import ContentControl
 from labkit.control.database import DatabaseControl
 from labkit.control.faults import FaultsControl
@@ -16,6 +18,7 @@ from labkit.control.handsets import HandsetsControl
 from labkit.control.identities import IdentitiesControl
 from labkit.control.interface import InterfaceControl
 from labkit.control.journal import JournalControl
+from labkit.control.lab import LabControl
 from labkit.control.mailbox import MailboxControl
 from labkit.control.messaging import MessagingControl
 from labkit.control.polls import PollsControl
@@ -24,35 +27,44 @@ from labkit.control.providers import ProvidersControl
 from labkit.control.services import ServicesControl
 from labkit.control.solutions import SolutionsControl
 from labkit.core.clock import Clock
-from labkit.core.errors import LabError
 from labkit.platform import Platform
 from labkit.settings import LabSettings
 
+# Subjects with operations that accept Python functions or objects, which work in the lab's own process only.
+IN_PROCESS = frozenset({"functions", "fleet_runs"})
+
 
 class Control:
-    """The control operations of one platform, which must have been started."""
+    """The control operations of one platform, which must have been started.
+
+    Each annotation is a subject. The public methods of its class are its operations: HTTP offers the same ones.
+    """
+
+    addresses: AddressesControl
+    clock: ClockControl
+    content: ContentControl
+    database: DatabaseControl
+    fleets: FleetsControl
+    faults: FaultsControl
+    functions: FunctionsControl
+    handsets: HandsetsControl
+    identities: IdentitiesControl
+    interface: InterfaceControl
+    journal: JournalControl
+    lab: LabControl
+    mailbox: MailboxControl
+    messaging: MessagingControl
+    fleet_runs: FleetRunsControl
+    polls: PollsControl
+    products: ProductsControl
+    providers: ProvidersControl
+    services: ServicesControl
+    solutions: SolutionsControl
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
-        self.addresses = AddressesControl(platform)
-        self.clock = ClockControl(platform)
-        self.content = ContentControl(platform)
-        self.database = DatabaseControl(platform)
-        self.fleets = FleetsControl(platform)
-        self.faults = FaultsControl(platform)
-        self.functions = FunctionsControl(platform)
-        self.handsets = HandsetsControl(platform)
-        self.identities = IdentitiesControl(platform)
-        self.interface = InterfaceControl(platform)
-        self.journal = JournalControl(platform)
-        self.mailbox = MailboxControl(platform)
-        self.messaging = MessagingControl(platform)
-        self.fleet_runs = FleetRunsControl(platform)
-        self.polls = PollsControl(platform)
-        self.products = ProductsControl(platform)
-        self.providers = ProvidersControl(platform)
-        self.services = ServicesControl(platform)
-        self.solutions = SolutionsControl(platform)
+        for name, subject in subjects().items():
+            setattr(self, name, subject(platform))
 
     @classmethod
     async def start(
@@ -85,26 +97,8 @@ class Control:
         await self._platform.resume()
         return self
 
-    async def settle(self) -> None:
-        """Return once every request and call is answered or waits as a long poll, and every event is handled."""
-        await self._platform.settle()
 
-    async def restart(self, down: float = 0.0) -> None:
-        """Simulate a power loss and restart the platform: see `Platform.restart`.
-
-        down: seconds of lab time for which the platform refuses connections. With 0, returns once the platform listens
-        again; otherwise once it refuses connections. Raises LabError for a negative or invalid `down`, and while the
-        run of a fleet drives the clock.
-        """
-        if number_of(down, "down") < 0:
-            raise LabError(f"down: expected seconds, 0 or more, not {down!r}")
-        self._platform.context.clock.expect_undriven()
-        await self._platform.restart(float(down))
-
-    async def reset(self) -> None:
-        """Delete devices, datapoints, content, Keystore, users, mails, handsets, provider inboxes and the journal.
-
-        Products, solutions and providers stay: providers with the people and applications of their settings, solutions
-        with the subscriptions of their settings.
-        """
-        await self._platform.reset()
+@cache
+def subjects() -> Mapping[str, type]:
+    """Return the class of each subject of Control, by name."""
+    return get_type_hints(Control)

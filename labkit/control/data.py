@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict
 
+from labkit.control.json_values import JsonValue
 from labkit.core.errors import LabError
 from labkit.services.redaction import redacted
 
@@ -23,7 +24,7 @@ class Table(Data):
     """Result of a query: rows of values. hidden: secret columns that the query named, as `table.column`."""
 
     columns: tuple[str, ...]
-    rows: tuple[tuple[Any, ...], ...]
+    rows: tuple[tuple[Annotated[Any, JsonValue], ...], ...]
     hidden: tuple[str, ...] = ()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from labkit.control.bounds import Script
 from labkit.control.data import Table
 from labkit.platform import Platform
 
@@ -12,7 +13,7 @@ class DatabaseControl:
     def __init__(self, platform: Platform) -> None:
         self._database = platform.context.database
 
-    async def sql(self, query: str) -> Table:
+    async def sql(self, query: Script) -> Table:
         """Return the result of a SELECT. Keys and secrets read as NULL.
 
         Raises LabError for invalid SQL, for a statement that would change data, and for one that takes longer than

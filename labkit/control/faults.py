@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from labkit.control.bounds import Id, Line
 from labkit.control.data import Data
 from labkit.faults import FaultRow
 from labkit.platform import Platform
@@ -44,12 +45,12 @@ class FaultsControl:
         """Add a fault. Raises LabError for a name in use, and for an unknown place, product or solution."""
         return _info(self._faults.row(self._faults.add(fault).name))
 
-    async def get(self, name: str) -> FaultInfo:
-        """Return the fault with this name. Raises LabError, listing the existing names, if there is none."""
+    async def get(self, name: Id) -> FaultInfo:
+        """Return the fault with this name. Raises UnknownError, listing the existing names, if there is none."""
         return _info(self._faults.row(name))
 
-    async def remove(self, name: str) -> None:
-        """Remove a fault. Raises LabError, listing the existing names, if there is none."""
+    async def remove(self, name: Id) -> None:
+        """Remove a fault. Raises UnknownError, listing the existing names, if there is none."""
         self._faults.remove(name)
 
     async def clear(self) -> None:
@@ -60,11 +61,11 @@ class FaultsControl:
         """Return whether any fault may delay a request, call or event."""
         return self._faults.delay
 
-    async def delayed_count(self, actor: str) -> int:
+    async def delayed_count(self, actor: Line) -> int:
         """Return the number of operations of an actor (`product/identity`, or a solution) that faults are delaying."""
         return self._faults.delays.count(actor)
 
-    async def wait_for_delay(self, actor: str | None = None) -> str:
+    async def wait_for_delay(self, actor: Line | None = None) -> str:
         """Wait until a fault begins to delay an operation of this actor, or of any actor. Returns the actor."""
         with self._faults.delays.watch() as begun:
             while True:
@@ -72,7 +73,7 @@ class FaultsControl:
                 if actor in (None, held):
                     return held
 
-    async def wait_until_blocked(self, actor: str) -> str:
+    async def wait_until_blocked(self, actor: Line) -> str:
         """Wait until a fault delays an operation that this actor waits for while the clock stands still.
 
         A device waits for its own requests, a solution for every operation except those of devices. Returns the fault's
@@ -89,7 +90,7 @@ class FaultsControl:
             return held in (actor, actor.partition("/")[0])
         return not self._is_device(held)
 
-    def _is_device(self, actor: str) -> bool:
+    def _is_device(self, actor: Line) -> bool:
         product, slash, _ = actor.partition("/")
         return bool(slash) and product in self._products
 

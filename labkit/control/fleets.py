@@ -5,17 +5,20 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Sequence
+from typing import Annotated
 
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509 import load_pem_x509_certificate
 from pydantic import Field
 
+from labkit.control.bounds import Id
 from labkit.control.data import Data
 from labkit.core.certificates import client_certificate
 from labkit.core.errors import LabError
 from labkit.devices.identities import identity_error
 from labkit.devices.registry import fingerprint, password_digest
 from labkit.platform import Platform
+from labkit.settings.ranges import MAX_NAMES
 
 
 class DeviceCredentials(Data):
@@ -33,7 +36,9 @@ class FleetsControl:
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
 
-    async def provision(self, product: str, identities: Sequence[str]) -> list[DeviceCredentials]:
+    async def provision(
+        self, product: Id, identities: Annotated[Sequence[Id], Field(max_length=MAX_NAMES)]
+    ) -> list[DeviceCredentials]:
         """Whitelist identities, and return new credentials for each, of the product's kind; old ones become invalid.
 
         Raises LabError for an unknown product, and for an identity that does not have the product's format.

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
+from labkit.control.bounds import Id, Line
 from labkit.control.data import Data, copied
+from labkit.control.json_values import JsonValue
 from labkit.platform import Platform
 from labkit.providers.messaging import handsets
 from labkit.providers.messaging.bindings import is_bound
@@ -28,7 +30,7 @@ class MessageInfo(Data):
     channel: str
     title: str
     text: str
-    payload: dict[str, Any]
+    payload: dict[str, Annotated[Any, JsonValue]]
     headers: dict[str, str]
     state: str
     ended: float | None
@@ -61,26 +63,26 @@ class HandsetsControl:
         """Return all handsets, in the order in which they were created."""
         return [_info(each) for each in self._handsets]
 
-    async def get(self, address: str) -> HandsetInfo:
+    async def get(self, address: Line) -> HandsetInfo:
         """Return the handset of an address that got a message, or that a binding names.
 
-        Raises LabError, listing the existing handsets, for any other address.
+        Raises UnknownError, listing the existing handsets, for any other address.
         """
         return _info(await self._of(address))
 
-    async def messages(self, address: str | None = None, state: str | None = None) -> list[MessageInfo]:
+    async def messages(self, address: Line | None = None, state: Id | None = None) -> list[MessageInfo]:
         """Return the messages sent, oldest first; with `address` or `state` only the matching ones.
 
-        Raises LabError for an unknown address, like `get`.
+        Raises UnknownError for an unknown address, like `get`.
         """
         of = self._handsets.messages if address is None else (await self._of(address)).messages
         return [_message(each) for each in of if state in (None, each.state)]
 
-    async def received(self, address: str) -> list[MessageInfo]:
+    async def received(self, address: Line) -> list[MessageInfo]:
         """Return the messages delivered to a handset, in order of delivery. Raises LabError like `get`."""
         return [_message(each) for each in (await self._of(address)).received]
 
-    async def switch(self, address: str, online: bool) -> HandsetInfo:
+    async def switch(self, address: Line, online: bool) -> HandsetInfo:
         """Turn a handset on or off, creating it if needed. Turned on, it receives the messages that wait for it."""
         return _info(self._handsets.switch(address, online=online))
 
@@ -92,7 +94,7 @@ class HandsetsControl:
         """Delete all handsets and their messages."""
         await self._handsets.clear()
 
-    async def _of(self, address: str) -> handsets.SimulatedHandset:
+    async def _of(self, address: Line) -> handsets.SimulatedHandset:
         if address not in self._handsets and await self._database.read(is_bound, address):
             return handsets.SimulatedHandset(address)
         return self._handsets.get(address)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated
 
+from pydantic import Field
+
+from labkit.control.bounds import Id
 from labkit.control.data import Data
 from labkit.core.errors import LabError
 from labkit.platform import Platform
+from labkit.settings.ranges import MAX_NAMES
 
 
 class DeviceInfo(Data):
@@ -24,7 +28,7 @@ class IdentitiesControl:
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
 
-    async def all(self, product: str) -> list[DeviceInfo]:
+    async def all(self, product: Id) -> list[DeviceInfo]:
         """Return the known devices of a product, by identity."""
         known = await self._platform.devices.registry.all(self._known(product))
         return [
@@ -32,25 +36,31 @@ class IdentitiesControl:
             for each in known
         ]
 
-    async def allow(self, product: str, identities: Sequence[Any], token: str | None = None) -> None:
+    async def allow(
+        self,
+        product: Id,
+        identities: Annotated[Sequence[Id], Field(max_length=MAX_NAMES)],
+        token: Id | None = None,
+    ) -> None:
         """Whitelist identities. token: 40 characters; provisions the only identity given, without an activation."""
-        if wrong := [each for each in identities if not isinstance(each, str) or each == ""]:
+        given: Sequence[object] = identities
+        if wrong := [each for each in given if not isinstance(each, str) or each == ""]:
             raise LabError(f"identities: expected texts, not {wrong[0]!r}")
         await self._platform.devices.registry.allow(self._known(product), identities, token)
 
-    async def lock(self, product: str, identity: str) -> None:
-        """Lock a device: refuse its requests even with valid credentials. Raises LabError for an unknown device."""
+    async def lock(self, product: Id, identity: Id) -> None:
+        """Lock a device: refuse its requests even with valid credentials. Raises UnknownError for an unknown device."""
         await self._platform.devices.registry.lock(self._known(product), identity)
 
-    async def unlock(self, product: str, identity: str) -> None:
-        """Unlock a device. Raises LabError for an unknown device."""
+    async def unlock(self, product: Id, identity: Id) -> None:
+        """Unlock a device. Raises UnknownError for an unknown device."""
         await self._platform.devices.registry.lock(self._known(product), identity, False)
 
-    async def remove(self, product: str, identity: str) -> None:
-        """Remove a device, its credentials and its whitelisting. Raises LabError for an unknown device."""
+    async def remove(self, product: Id, identity: Id) -> None:
+        """Remove a device, its credentials and its whitelisting. Raises UnknownError for an unknown device."""
         await self._platform.devices.registry.remove(self._known(product), identity)
 
-    async def password(self, product: str, identity: str, length: int) -> str:
+    async def password(self, product: Id, identity: Id, length: Annotated[int, Field(ge=1, le=1024)]) -> str:
         """Return a password of `length` characters for a virtual device; in a seeded lab the same in each run."""
         actor = f"password/{product}/{identity}"
         return self._platform.context.identifiers.alphanumeric(actor, length)

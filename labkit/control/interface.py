@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
+from labkit.control.bounds import Id, Number, Values
 from labkit.control.data import Data, copied
-from labkit.core.errors import LabError, SettingsError
+from labkit.control.json_values import JsonValue
+from labkit.core.errors import LabError, SettingsError, UnknownError
 from labkit.platform import Platform
 from labkit.services.interface.arguments import json_equal
 from labkit.services.interface.dispatch import effective_parameters
@@ -45,9 +47,9 @@ class SubscriptionInfo(Data):
     subscriber: str
     service: str
     script_key: str
-    parameters: dict[str, Any]
+    parameters: dict[str, Annotated[Any, JsonValue]]
     quota: dict[str, int]
-    triggers: dict[str, Any]
+    triggers: dict[str, Annotated[Any, JsonValue]]
     created_at: str
     updated_at: str
     calls_today: int
@@ -64,7 +66,7 @@ class InterfaceControl:
     def _service(self) -> Interface:
         return cast("Interface", self._platform.context.services.get(Interface.name))
 
-    async def publish(self, solution: str, definition: Mapping[str, Any]) -> PublishedInfo:
+    async def publish(self, solution: Id, definition: Values) -> PublishedInfo:
         """Publish an interface (document 3, Interface service configuration), replacing one published before.
 
         Raises SettingsError with the name of an invalid key.
@@ -73,7 +75,7 @@ class InterfaceControl:
             await self._platform.solutions.configure(solution, Interface.name, copied(definition))
         return await self.published(solution)
 
-    async def published(self, solution: str) -> PublishedInfo:
+    async def published(self, solution: Id) -> PublishedInfo:
         """Return the interface that a solution publishes. Raises LabError if it publishes none."""
         self._platform.solutions.get(solution)
         found = self._service.publishers.find(solution)
@@ -94,12 +96,12 @@ class InterfaceControl:
 
     async def subscribe(
         self,
-        subscriber: str,
-        publisher: str,
-        script_key: str | None = None,
-        parameters: Mapping[str, Any] | None = None,
-        quota: Mapping[str, int | None] | None = None,
-        triggers: Mapping[str, Any] | None = None,
+        subscriber: Id,
+        publisher: Id,
+        script_key: Id | None = None,
+        parameters: Values | None = None,
+        quota: Mapping[Id, Number | None] | None = None,
+        triggers: Values | None = None,
     ) -> SubscriptionInfo:
         """Subscribe a solution to another, or return the existing subscription if it has the same values.
 
@@ -123,12 +125,12 @@ class InterfaceControl:
 
     async def update(
         self,
-        subscriber: str,
-        publisher: str,
-        parameters: Mapping[str, Any] | None = None,
-        quota: Mapping[str, int | None] | None = None,
-        triggers: Mapping[str, Any] | None = None,
-        script_key: str | None = None,
+        subscriber: Id,
+        publisher: Id,
+        parameters: Values | None = None,
+        quota: Mapping[Id, Number | None] | None = None,
+        triggers: Values | None = None,
+        script_key: Id | None = None,
     ) -> SubscriptionInfo:
         """Change the given entries of a subscription. A quota or trigger of None is removed.
 
@@ -145,32 +147,32 @@ class InterfaceControl:
             )
         return await self._info(changed)
 
-    async def remove(self, subscriber: str, publisher: str) -> None:
-        """Remove a subscription. Raises LabError if there is none."""
+    async def remove(self, subscriber: Id, publisher: Id) -> None:
+        """Remove a subscription. Raises UnknownError if there is none."""
         subscription = self._of(subscriber, publisher)
         with self._platform.context.activity:
             await self._service.unsubscribe(subscription)
 
-    async def get(self, subscriber: str, publisher: str) -> SubscriptionInfo:
-        """Return the subscription of one solution to another. Raises LabError if there is none."""
+    async def get(self, subscriber: Id, publisher: Id) -> SubscriptionInfo:
+        """Return the subscription of one solution to another. Raises UnknownError if there is none."""
         return await self._info(self._of(subscriber, publisher))
 
-    async def subscriptions(self, subscriber: str) -> list[SubscriptionInfo]:
+    async def subscriptions(self, subscriber: Id) -> list[SubscriptionInfo]:
         """Return the subscriptions of a solution to others, oldest first."""
         self._platform.solutions.get(subscriber)
         found = self._service.subscriptions.of_subscriber(subscriber)
         return [await self._info(each) for each in found]
 
-    async def subscribers(self, publisher: str) -> list[SubscriptionInfo]:
+    async def subscribers(self, publisher: Id) -> list[SubscriptionInfo]:
         """Return the subscriptions of other solutions to this one, oldest first."""
         self._platform.solutions.get(publisher)
         return [await self._info(each) for each in self._service.active(publisher)]
 
-    def _of(self, subscriber: str, publisher: str) -> InterfaceSubscription:
+    def _of(self, subscriber: Id, publisher: Id) -> InterfaceSubscription:
         self._platform.solutions.get(subscriber)
         found = self._service.subscriptions.find(publisher, subscriber)
         if found is None:
-            raise LabError(f"solution {subscriber!r} is not subscribed to {publisher!r}")
+            raise UnknownError(f"solution {subscriber!r} is not subscribed to {publisher!r}")
         return found
 
     async def _info(self, subscription: InterfaceSubscription) -> SubscriptionInfo:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
+from labkit.control.bounds import Count, Id, Line, Number
 from labkit.control.data import Data, plain
+from labkit.control.json_values import JsonValue
 from labkit.core.records import Record
 from labkit.platform import Platform
 
@@ -33,7 +35,7 @@ class Entry:
     cause: int | None
     status: int | None
     size: int | None
-    detail: dict[str, Any] | None
+    detail: dict[str, Annotated[Any, JsonValue]] | None
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.actor}#{self.count}: {self.summary}>"
@@ -56,15 +58,15 @@ class JournalControl:
         """Return the number of records kept and dropped."""
         return JournalState(records=len(self._journal), dropped=self._journal.dropped)
 
-    async def select(self, kind: str | None = None, actor: str | None = None) -> list[Entry]:
+    async def select(self, kind: Id | None = None, actor: Line | None = None) -> list[Entry]:
         """Return the records with this kind and this actor, oldest first. None matches any."""
         return await entries(self._journal.iterate(kind, actor))
 
-    async def last(self, count: int) -> list[Entry]:
+    async def last(self, count: Count) -> list[Entry]:
         """Return the newest `count` records, oldest first."""
         return await entries(self._journal.newest(count))
 
-    async def trace(self, sequence: int) -> list[Entry]:
+    async def trace(self, sequence: Number) -> list[Entry]:
         """Return a record with its chain of causes and all their consequences, oldest first.
 
         Empty if there is no record with this sequence number.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from labkit.control.bounds import Id, Line
 from labkit.platform import Platform
 from labkit.providers.mail import Mail as Mail
 
@@ -13,7 +14,7 @@ class MailboxControl:
         self._mailbox = platform.mailbox
 
     async def find(
-        self, to: str | None = None, subject: str | None = None, solution: str | None = None
+        self, to: Line | None = None, subject: Line | None = None, solution: Id | None = None
     ) -> list[Mail]:
         """Return the mails that match all given conditions, oldest first.
 

@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 from pydantic import Field
 
+from labkit.control.bounds import Id
 from labkit.control.data import Data
 from labkit.control.providers import InboxEntry
 from labkit.platform import Platform
@@ -55,8 +56,8 @@ class MessagingControl:
         """Return all accounts with their secrets, the built-in one first."""
         return [_info(each) for each in self._messaging.accounts]
 
-    async def fault(self, fault: str, step: str | None = None) -> None:
-        """Let a fault hit the next request or delivery. Raises LabError for an unknown fault or step."""
+    async def fault(self, fault: Id, step: Id | None = None) -> None:
+        """Let a fault hit the next request or delivery. Raises UnknownError for an unknown fault or step."""
         self._messaging.faults.add(fault, step)
 
     async def faults(self) -> list[str]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
+from labkit.control.bounds import Id
+from labkit.control.changes import SomeOf
 from labkit.control.data import Data, differences
-from labkit.core.errors import SettingsError
+from labkit.core.errors import SettingsError, TakenError
 from labkit.devices.products import PlatformProduct
 from labkit.platform import Platform
 from labkit.settings import ProductSettings
+
+ProductChanges = Annotated[Mapping[str, Any], SomeOf(ProductSettings, "id", "domain")]
 
 
 class ProductInfo(Data):
@@ -31,11 +35,11 @@ class ProductsControl:
         """Return all products."""
         return [self._info(each) for each in self._platform.devices.products]
 
-    async def get(self, id: str) -> ProductInfo:
-        """Return the product with this id. Raises LabError, listing the existing ones, if there is none."""
+    async def get(self, id: Id) -> ProductInfo:
+        """Return the product with this id. Raises UnknownError, listing the existing ones, if there is none."""
         return self._info(self._platform.devices.products.get(id))
 
-    async def find(self, id: str) -> ProductInfo | None:
+    async def find(self, id: Id) -> ProductInfo | None:
         """As `get`; None where there is none."""
         return await self.get(id) if id in self._platform.devices.products else None
 
@@ -46,7 +50,7 @@ class ProductsControl:
     async def ensure(self, settings: ProductSettings, replace: bool = False) -> ProductInfo:
         """Add a product, or return the existing one if it has the same settings.
 
-        replace: replace an existing product that has other settings. Without it, raises SettingsError that lists the
+        replace: replace an existing product that has other settings. Without it, raises TakenError that lists the
         differences and says how to change them.
         """
         if settings.id not in self._platform.devices.products:
@@ -54,13 +58,13 @@ class ProductsControl:
         if replace:
             return await self.replace(settings)
         if differ := differences(self._platform.devices.products.get(settings.id).settings, settings):
-            raise SettingsError(
+            raise TakenError(
                 f"product {settings.id!r} is there already with other settings: {differ}; change them with "
                 f"settings.change(…), or pass replace=True for these alone (its devices and their data stay)"
             )
         return await self.get(settings.id)
 
-    async def change(self, id: str, values: Mapping[str, Any]) -> ProductInfo:
+    async def change(self, id: Id, values: ProductChanges) -> ProductInfo:
         """Change settings on the running lab. Raises SettingsError, and changes nothing, if one is invalid."""
         product = self._platform.devices.products.get(id)
         product.change(**values)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 
+from labkit.control.bounds import Id, Line
 from labkit.control.data import Data
 from labkit.platform import Platform
 from labkit.providers.social.messages import Application as Application
@@ -56,7 +57,7 @@ class ProvidersControl:
         """Return all identity providers."""
         return [_info(each) for each in self._social]
 
-    async def get(self, name: str) -> ProviderInfo:
+    async def get(self, name: Id) -> ProviderInfo:
         """Return the provider with this name, in any letter case."""
         return _info(self._of(name))
 
@@ -75,11 +76,11 @@ class ProvidersControl:
             settings = settings.model_copy(update={"people": people, "applications": applications})
         return _info(self._social.add(settings))
 
-    async def people(self, name: str) -> list[Person]:
+    async def people(self, name: Id) -> list[Person]:
         """Return the people who can sign in at a provider."""
         return list(self._of(name).people)
 
-    async def add_person(self, name: str, id: str, title: str = "", email: str = "") -> Person:
+    async def add_person(self, name: Id, id: Id, title: Line = "", email: Line = "") -> Person:
         """Add a person, or return an existing one with the same values.
 
         Raises LabError if the id is invalid, or in use by another person.
@@ -91,16 +92,16 @@ class ProvidersControl:
             return there
         return people.add(id, title, email)
 
-    async def person(self, name: str, id: str) -> Person:
-        """Return the person with this id. Raises LabError, listing the known ids, if there is none."""
+    async def person(self, name: Id, id: Id) -> Person:
+        """Return the person with this id. Raises UnknownError, listing the known ids, if there is none."""
         return self._of(name).people.get(id)
 
-    async def applications(self, name: str) -> list[Application]:
+    async def applications(self, name: Id) -> list[Application]:
         """Return the registered applications of a provider."""
         return list(self._of(name).applications.values())
 
     async def register(
-        self, name: str, redirect: Sequence[str], title: str = "", scopes: Sequence[str] = ()
+        self, name: Id, redirect: Sequence[Line], title: Line = "", scopes: Sequence[Line] = ()
     ) -> Application:
         """Register an application with a new client id and secret.
 
@@ -108,27 +109,27 @@ class ProvidersControl:
         """
         return self._of(name).register(tuple(redirect), name=title, scopes=scopes)
 
-    async def consent(self, name: str, person: str) -> None:
+    async def consent(self, name: Id, person: Id) -> None:
         """Let a person, by id, consent to the next authorization request without a form."""
         self._of(name).consent(person)
 
-    async def fault(self, name: str, fault: str, step: str | None = None) -> None:
-        """Let a fault hit the next request of its step. Raises LabError for an unknown fault or step."""
+    async def fault(self, name: Id, fault: Id, step: Id | None = None) -> None:
+        """Let a fault hit the next request of its step. Raises UnknownError for an unknown fault or step."""
         self._of(name).fault(fault, step)
 
-    async def faults(self, name: str) -> list[str]:
+    async def faults(self, name: Id) -> list[str]:
         """Return the pending faults, which have not hit a request yet: `slow at token`."""
         return self._of(name).faults.waiting
 
-    async def inbox(self, name: str) -> list[InboxEntry]:
+    async def inbox(self, name: Id) -> list[InboxEntry]:
         """Return the requests that a provider received, oldest first."""
         return [InboxEntry(**asdict(each)) for each in self._of(name).inbox]
 
-    async def clear_inbox(self, name: str) -> None:
+    async def clear_inbox(self, name: Id) -> None:
         """Delete the requests that a provider received."""
         self._of(name).inbox.clear()
 
-    def _of(self, name: str) -> IdentityProviderSite:
+    def _of(self, name: Id) -> IdentityProviderSite:
         return self._social.get(name)
 
 

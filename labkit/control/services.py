@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
+from labkit.control.bounds import Id, Values
 from labkit.control.data import Data, copied, plain
+from labkit.control.json_values import JsonValue
 from labkit.platform import Platform
 from labkit.services.operation import Caller, Operation
 from labkit.services.type_names import type_name
@@ -20,7 +22,7 @@ class ParameterInfo(Data):
     name: str
     type: str
     required: bool
-    default: Any
+    default: Annotated[Any, JsonValue]
     secret: bool
 
 
@@ -37,7 +39,7 @@ class OperationInfo(Data):
 class CallResult(Data):
     """Result of a call. value: the result, or an error object {type, error, status}; notes: hints for the caller."""
 
-    value: Any
+    value: Annotated[Any, JsonValue]
     notes: tuple[str, ...] = ()
 
 
@@ -53,8 +55,8 @@ class ServicesControl:
         """Number of changes so far of the operations that solutions may call."""
         return self._platform.context.services.revision
 
-    async def catalogue(self, solution: str) -> dict[str, dict[str, OperationInfo]]:
-        """Return the operations that a solution may call, by service and name. Raises LabError for an unknown one."""
+    async def catalogue(self, solution: Id) -> dict[str, dict[str, OperationInfo]]:
+        """Return the operations that a solution may call, by service and name. Raises UnknownError."""
         self._platform.solutions.get(solution)
         return {
             service: {name: self._describe(each) for name, each in operations.items()}
@@ -62,7 +64,7 @@ class ServicesControl:
         }
 
     async def call(
-        self, solution: str, service: str, operation: str, parameters: Mapping[str, Any] | None = None
+        self, solution: Id, service: Id, operation: Id, parameters: Values | None = None
     ) -> CallResult:
         """Call an operation for a solution, as its scripts do. Errors of the platform are returned, never raised."""
         self._platform.solutions.get(solution)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 
+from labkit.control.bounds import Id, Line, Script
 from labkit.control.data import Data, differences
-from labkit.core.errors import SettingsError
+from labkit.control.uploads import SolutionFiles, Uploads
+from labkit.core.errors import TakenError
 from labkit.core.records import Record
 from labkit.platform import Platform
 from labkit.settings import SolutionSettings
@@ -54,63 +57,73 @@ class SolutionsControl:
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
+        self._uploads = Uploads()
 
     async def all(self) -> list[SolutionInfo]:
         """Return all solutions."""
         return [self._info(each) for each in self._platform.solutions]
 
-    async def get(self, id: str) -> SolutionInfo:
+    async def get(self, id: Id) -> SolutionInfo:
         """Return the solution with this id."""
         return self._info(self._platform.solutions.get(id))
 
-    async def find(self, id: str) -> SolutionInfo | None:
+    async def find(self, id: Id) -> SolutionInfo | None:
         """Return the solution with this id, or None if there is none."""
         return await self.get(id) if id in self._platform.context.solutions else None
 
-    async def add(self, settings: SolutionSettings) -> SolutionInfo:
+    async def add(self, settings: SolutionSettings, files: SolutionFiles | None = None) -> SolutionInfo:
         """Add a solution.
 
-        Raises SettingsError if the id or the domain is in use, a product is unknown, or the folder has an error.
+        files: content of its folder as texts by path, instead of a `path` in the settings. Raises SettingsError if the
+        id or the domain is in use, a product is unknown, or the folder has an error.
         """
-        return self._info(await self._platform.solutions.add(settings))
+        return self._info(await self._platform.solutions.add(await self._stored(settings, files)))
 
-    async def ensure(self, settings: SolutionSettings, replace: bool = False) -> SolutionInfo:
+    async def ensure(
+        self, settings: SolutionSettings, replace: bool = False, files: SolutionFiles | None = None
+    ) -> SolutionInfo:
         """Add a solution, or return the existing one if it has the same settings.
 
-        replace: replace an existing solution that has other settings. Without it, raises SettingsError that lists the
-        differences and says how to change them.
+        replace: replace an existing solution that has other settings. Without it, raises TakenError that lists the
+        differences and says how to change them. files: see `add`; an existing solution is compared without its files,
+        as edits in a folder count with `reload` only.
         """
         if settings.id not in self._platform.context.solutions:
-            return await self.add(settings)
+            return await self.add(settings, files)
         if replace:
+            settings = await self._stored(settings, files)
             return self._info(await self._platform.solutions.replace(settings))
-        if differ := differences(self._platform.solutions.get(settings.id).settings, settings):
-            raise SettingsError(
+        there = self._platform.solutions.get(settings.id).settings
+        if files is not None and self._uploads.holds(there.path):
+            settings = settings.model_copy(update={"path": there.path})
+        if differ := differences(there, settings):
+            raise TakenError(
                 f"solution {settings.id!r} is there already with other settings: {differ}; pass replace=True for "
                 f"these alone (what its services keep stays)"
             )
         return await self.get(settings.id)
 
-    async def reload(self, id: str) -> SolutionInfo:
+    async def reload(self, id: Id, files: SolutionFiles | None = None) -> SolutionInfo:
         """Read the folder of a solution again and run its set-up; routes and handlers added from cells stay.
 
-        Raises SettingsError with file and line, and changes nothing, if the folder has an error.
+        files: new content of its folder, see `add`. Raises SettingsError with file and line, and changes nothing, if
+        the folder has an error.
         """
-        settings = self._platform.solutions.get(id).settings
+        settings = await self._stored(self._platform.solutions.get(id).settings, files)
         return self._info(await self._platform.solutions.replace(settings, keep=True))
 
     async def route(
-        self, id: str, method: str, path: str, lua: str, content_type: str, replace: bool = False
+        self, id: Id, method: Id, path: Line, lua: Script, content_type: Line, replace: bool = False
     ) -> None:
         """Answer `method path` with a Lua script: see `Solution.route`."""
         solution = self._platform.solutions.get(id)
         solution.route(method, path, lua=lua, content_type=content_type, replace=replace)
 
-    async def on(self, id: str, service: str, event: str, lua: str, replace: bool = False) -> None:
+    async def on(self, id: Id, service: Id, event: Id, lua: Script, replace: bool = False) -> None:
         """Handle an event with a Lua script: see `Solution.on`."""
         self._platform.solutions.get(id).on(service, event, lua=lua, replace=replace)
 
-    async def routes(self, id: str) -> list[RouteInfo]:
+    async def routes(self, id: Id) -> list[RouteInfo]:
         """Return the routes of a solution, sorted by path and method."""
         return [
             RouteInfo(method=each.method, path=each.path, content_type=each.content_type, where=each.where)
@@ -119,12 +132,18 @@ class SolutionsControl:
             )
         ]
 
-    async def logs(self, id: str) -> list[LogLine]:
+    async def logs(self, id: Id) -> list[LogLine]:
         """Return the log of a solution, oldest first: printed lines, warnings and the result of each run."""
         known = self._platform.solutions.get(id).id
         records = self._platform.context.journal.select(actor=known)
         runs = {each.sequence: each.summary for each in records if each.kind == "script"}
         return [_line(each, runs) for each in records if each.kind in LOGGED]
+
+    async def _stored(self, settings: SolutionSettings, files: SolutionFiles | None) -> SolutionSettings:
+        """Return the settings with the path at which the files are stored, if they are given."""
+        if files is None:
+            return settings
+        return settings.model_copy(update={"path": (await asyncio.to_thread(self._uploads.store, files),)})
 
     def _info(self, solution: PlatformSolution) -> SolutionInfo:
         return SolutionInfo(

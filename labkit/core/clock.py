@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from labkit.core.errors import LabError
+from labkit.core.errors import LabError, TakenError
 from labkit.core.host_time import HostTime, RealTime
 
 VIRTUAL_START = 1_767_225_600.0  # 2026-01-01T00:00:00Z: the start of a seeded lab, so that a replay is exact
@@ -216,7 +216,7 @@ class Clock:
     def expect_undriven(self) -> None:
         """Raise LabError if this clock is driven."""
         if self._driver is not None:
-            raise LabError(f"{self._driver} moves this clock; wait for its end, or stop it first")
+            raise TakenError(f"{self._driver} moves this clock; wait for its end, or stop it first")
 
     def step(self, before: float) -> bool:
         """Advance a driven clock to the next timer before `before`, and fire it.

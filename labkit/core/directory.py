@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, ValuesView
 from typing import Generic, TypeVar
 
-from labkit.core.errors import LabError, SettingsError, unknown
+from labkit.core.errors import SettingsError, UnknownError, unknown
 
 T = TypeVar("T")
 
@@ -29,14 +29,14 @@ class Directory(Generic[T]):
         self.changed()
 
     def remove(self, name: str) -> T:
-        """Remove and return an object. Raises LabError where there is none of this name."""
+        """Remove and return an object. Raises UnknownError where there is none of this name."""
         item = self.get(name)
         del self._items[name]
         self.changed()
         return item
 
     def replace(self, name: str, item: T) -> T:
-        """Replace an object and return the old one. Raises LabError where there is none of this name."""
+        """Replace an object and return the old one. Raises UnknownError where there is none of this name."""
         replaced = self.get(name)
         self._items[name] = item
         self.changed()
@@ -47,11 +47,11 @@ class Directory(Generic[T]):
         self.revision += 1
 
     def get(self, name: str) -> T:
-        """Return the object with this name. Raises LabError, listing the existing names, if there is none."""
+        """Return the object with this name. Raises UnknownError, listing the existing names, if there is none."""
         try:
             return self._items[name]
         except KeyError:
-            raise LabError(unknown(self.kind, name, self._items)) from None
+            raise UnknownError(unknown(self.kind, name, self._items)) from None
 
     def find(self, name: str) -> T | None:
         """Return the object with this name, or None."""

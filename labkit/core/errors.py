@@ -4,6 +4,8 @@ LabWarning           a call works, but was perhaps not intended
 LabkitError
 ├── SettingsError    lab.yaml or an argument is wrong: names the key and the expected value
 ├── LabError         a handle was used in a way that cannot work: names the alternative
+│   ├── UnknownError what is named does not exist: lists the existing names
+│   └── TakenError   what is named exists already, or is in use: names the way out
 ├── StorageError     the data file is out of room or damaged: names the file
 └── ServiceError     a service operation fails: becomes the error object {type, error, status}
 
@@ -14,6 +16,7 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Iterable
+from difflib import get_close_matches
 from itertools import takewhile
 from pathlib import Path
 from traceback import walk_tb
@@ -61,6 +64,14 @@ class LabError(LabkitError):
     """Error of a call that cannot work. The text names the mistake and the alternative."""
 
 
+class UnknownError(LabError):
+    """Error of a call that names something that does not exist. The text lists the existing names."""
+
+
+class TakenError(LabError):
+    """Error of a call that would add what exists already, or use what is in use. The text names the way out."""
+
+
 class StorageError(LabkitError):
     """The data file cannot be used. status: 507 if the disk is full, so that nothing was stored; 500 for damage."""
 
@@ -70,8 +81,15 @@ class StorageError(LabkitError):
 
 
 def unknown(kind: str, name: object, known: Iterable[str]) -> str:
-    """Return the text of an error about an unknown name: `no product 'x', there are: a, b`."""
-    return f"no {kind} {name!r}, there are: {', '.join(known) or 'none'}"
+    """Return the text of an error about an unknown name: `no product 'bb', there are: a, b; did you mean 'b'?`."""
+    names = list(known)
+    return f"no {kind} {name!r}, there are: {', '.join(names) or 'none'}{did_you_mean(name, names)}"
+
+
+def did_you_mean(name: object, known: Iterable[str]) -> str:
+    """Return the end of an error's text that names the most similar known name; empty where none is similar."""
+    close = get_close_matches(str(name)[:200], list(known), n=1)
+    return f"; did you mean {close[0]!r}?" if close and close[0] != name else ""
 
 
 class ServiceError(LabkitError):

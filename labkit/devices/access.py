@@ -9,7 +9,7 @@ from sqlalchemy import Column, Connection, Integer, String, Table
 
 from labkit.context import Context
 from labkit.core.database import execute
-from labkit.core.errors import LabError
+from labkit.core.errors import LabError, UnknownError
 from labkit.core.tables import metadata
 from labkit.devices.identities import identity_error
 from labkit.devices.polls import Polls
@@ -71,7 +71,7 @@ class DeviceAccess:
         return await self._registry.add(self._product.id, identity)
 
     async def remove(self, identity: str) -> None:
-        """Remove a device with its credentials, and end its open requests. Raises LabError where there is none."""
+        """Remove a device with its credentials, and end its open requests. Raises UnknownError where there is none."""
         await self._registry.remove(self._product.id, identity)
 
     async def state(self, identity: str) -> dict[str, Value]:
@@ -88,7 +88,7 @@ class DeviceAccess:
         resources = self._product.settings.resources
         for alias, value in values.items():
             if alias not in resources:
-                raise LabError(f"{alias}: no resource of product {self._product.id}")
+                raise UnknownError(f"{alias}: no resource of product {self._product.id}")
             if not resources[alias].settable:
                 raise LabError(f"{alias}: the cloud may not set it, the resource is not settable")
             if wrong := self._product.value_error(alias, value):

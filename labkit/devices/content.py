@@ -19,7 +19,7 @@ from sqlalchemy import (
 
 from labkit.core.clock import Clock
 from labkit.core.database import Database, execute
-from labkit.core.errors import LabError
+from labkit.core.errors import LabError, UnknownError
 from labkit.core.tables import metadata
 
 LARGEST = 128 * 1024 * 1024
@@ -93,9 +93,9 @@ class Content:
         return info
 
     async def remove(self, product: str, id: str) -> None:
-        """Remove an item. Raises LabError where there is none with this id."""
+        """Remove an item. Raises UnknownError where there is none with this id."""
         if not await self._database.run(_remove, product, id):
-            raise LabError(f"product {product!r} has no content {id!r}")
+            raise UnknownError(f"product {product!r} has no content {id!r}")
 
     async def list(self, product: str) -> list[ContentInfo]:
         """Return the items of a product, sorted by id."""

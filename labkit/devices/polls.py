@@ -90,7 +90,7 @@ class Polls:
         self.waiting: dict[Key, list[Poll]] = {}
         self._ahead: dict[Key, Timer] = {}  # until the next datapoint that was recorded ahead
         self._looking: dict[Key, set[asyncio.Task[None]]] = {}  # for all polls of an alias
-        self._held: list[asyncio.Future[None]] = []
+        self._held: set[asyncio.Future[None]] = set()  # waits for one more request
 
     def count(self, product: str, identity: str, alias: str) -> int:
         """Return the number of requests that wait for this alias."""
@@ -111,15 +111,17 @@ class Polls:
     async def wait_for_next(self) -> None:
         """Return once one more request waits."""
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._held.append(future)
-        await future
+        self._held.add(future)
+        try:
+            await future
+        finally:
+            self._held.discard(future)
 
     def open(self, key: Key, since: int | None, last: int | None = None) -> Poll:
         """Register a poll: from `since` (Unix seconds), or from this moment. last: as in Poll."""
         poll = Poll(key, self._clock.seconds() if since is None else since, since is None, last)
         self.waiting.setdefault(key, []).append(poll)
-        held, self._held = self._held, []
-        for future in held:
+        for future in self._held:
             if not future.done():
                 future.set_result(None)
         return poll

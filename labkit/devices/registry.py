@@ -20,7 +20,7 @@ from sqlalchemy.dialects.sqlite import insert
 
 from labkit.core.clock import Clock
 from labkit.core.database import Database, execute, execute_many
-from labkit.core.errors import LabError
+from labkit.core.errors import LabError, TakenError, UnknownError
 from labkit.core.identifiers import Identifiers
 from labkit.core.tables import metadata
 
@@ -286,7 +286,7 @@ class Registry:
         def allow(connection: Connection) -> None:
             owner = None if digest is None else find_by_digest(connection, product, digest)
             if owner is not None and owner.identity not in named:
-                raise LabError(f"this token is that of {owner.identity!r}")
+                raise TakenError(f"this token is that of {owner.identity!r}")
             _put(connection, product, *named, **values)
 
         await self._database.run(allow)
@@ -307,13 +307,13 @@ class Registry:
         return await self._database.run(add)
 
     async def lock(self, product: str, identity: str, locked: bool = True) -> None:
-        """Lock a device, refused even with valid credentials, or unlock it. Raises LabError if unknown."""
+        """Lock a device, refused even with valid credentials, or unlock it. Raises UnknownError if unknown."""
         await self._change(product, identity, lambda c: _put(c, product, identity, locked=locked))
 
     async def remove(self, product: str, identity: str) -> None:
         """Remove a device, its credential and whitelisting; its datapoints stay.
 
-        Raises LabError if unknown.
+        Raises UnknownError if unknown.
         """
         row = (device_table.c.product == product) & (device_table.c.identity == identity)
         await self._change(product, identity, lambda c: c.execute(device_table.delete().where(row)))
@@ -321,7 +321,7 @@ class Registry:
     async def _change(self, product: str, identity: str, change: Callable[[Connection], object]) -> None:
         def apply(connection: Connection) -> None:
             if _find(connection, product, identity) is None:
-                raise LabError(f"product {product!r} has no device {identity!r}")
+                raise UnknownError(f"product {product!r} has no device {identity!r}")
             change(connection)
 
         await self._database.run(apply)

@@ -8,7 +8,7 @@ import os
 import socket
 import ssl
 from asyncio import sslproto
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,7 @@ from labkit.edge.names import NameRefused, judge
 from labkit.edge.peer import LocalPeer, Peer
 from labkit.edge.server import EdgeServer, plain_ip
 from labkit.edge.tasks import Tasks
-from labkit.edge.tls import EdgeContext
+from labkit.edge.tls import EdgeContext, load
 from labkit.http.memory import MemoryTransport, connect_in_memory
 
 BACKLOG = 1024
@@ -59,6 +59,7 @@ class Edge(Component):
         self._context = context
         self._own = own
         self._max_body = max_body
+        self._certificates: Certificates
         self._server: EdgeServer | None = None
         self._tls: EdgeContext
         self._listening: Timer | None = None  # again, after a crash
@@ -72,6 +73,7 @@ class Edge(Component):
         settings, address = self._context.settings, self._context.address
         path = self._context.database.path
         own = self._own or certificates(settings.tls, None if path is None else Path(f"{path}.tls"))
+        self._certificates = own
         hosts = self._context.hosts
         self._tls = EdgeContext(own, hosts.certificate_names, hosts.serves, hosts.want_client_certificates)
         self._server = EdgeServer(self._context, max_body=self._max_body)
@@ -95,6 +97,13 @@ class Edge(Component):
         if self._server is not None:
             await self._server.stop()
             self._server = None
+
+    def server_context(self, names: Sequence[str]) -> ssl.SSLContext:
+        """Return a TLS context for another listener with these host names, whose certificate the lab's CA issues."""
+        made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        made.minimum_version = ssl.TLSVersion.TLSv1_2
+        load(made, self._certificates.leaves(names))
+        return made
 
     async def suspend(self) -> None:
         await self.stop()

@@ -11,7 +11,7 @@ from aiohttp.http_exceptions import BadHttpMessage
 
 from labkit.context import Context
 from labkit.core.certificates import common_name
-from labkit.core.errors import LabError, StorageError
+from labkit.core.errors import StorageError, UnknownError
 from labkit.edge import limits
 from labkit.edge.errors import BodyLateError
 from labkit.edge.frame import respond
@@ -218,7 +218,7 @@ class EdgeServer(web.Server):
     def _site(self, connection: Connection) -> Site[Any]:
         site = self.context.hosts.find(connection.host)
         if site is None:
-            raise LabError(f"nothing is served at {connection.host}")
+            raise UnknownError(f"nothing is served at {connection.host}")
         return site
 
     def wrong_host(self, protocol: EdgeProtocol, request: SiteRequest) -> str | None:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from labkit.core.clock import Clock
 from labkit.core.component import Component
 from labkit.core.directory import Directory
-from labkit.core.errors import LabError, LabkitError, SettingsError, unknown
+from labkit.core.errors import LabError, LabkitError, SettingsError, TakenError, UnknownError, unknown
 from labkit.core.events import Events
 from labkit.core.holding import Holding
 from labkit.core.identifiers import Identifiers
@@ -124,14 +124,14 @@ class Faults(Component):
     def add(self, settings: FaultSettings, origin: Origin = "hand") -> ActiveFault:
         """Add a fault; without a name it is `fault 1` and so on.
 
-        Raises LabError for a duplicate name, for an unknown place, product or solution, and for more than
-        MAX_FAULTS faults.
+        Raises TakenError for a duplicate name, UnknownError for an unknown place, product or solution, and LabError
+        for more than MAX_FAULTS faults.
         """
         self._check(settings)
         self._make_space()
         name = settings.name or self._free_name()
         if name in self._faults:
-            raise LabError(f"fault {name!r} is there already; remove it first: lab.faults.remove({name!r})")
+            raise TakenError(f"fault {name!r} is there already; remove it first: lab.faults.remove({name!r})")
         fault = self._faults[name] = ActiveFault(name, settings, origin, self._draw)
         self._arrange()
         if origin == "hand":
@@ -139,7 +139,7 @@ class Faults(Component):
         return fault
 
     def remove(self, name: str) -> None:
-        """Remove a fault. Raises LabError, listing the existing names, if there is none of this name."""
+        """Remove a fault. Raises UnknownError, listing the existing names, if there is none of this name."""
         fault = self._get(name)
         del self._faults[fault.name]
         self._arrange()
@@ -162,12 +162,12 @@ class Faults(Component):
         return [_row(each) for each in self]
 
     def row(self, name: str) -> FaultRow:
-        """Return the fault with this name. Raises LabError, listing the existing names, if there is none."""
+        """Return the fault with this name. Raises UnknownError, listing the existing names, if there is none."""
         return _row(self._get(name))
 
     def _get(self, name: str) -> ActiveFault:
         if name not in self._faults:
-            raise LabError(unknown("fault", name, self._faults))
+            raise UnknownError(unknown("fault", name, self._faults))
         return self._faults[name]
 
     def provider(self, name: str, known: Mapping[str, tuple[S, ...]]) -> ProviderFaults[S]:
@@ -232,7 +232,7 @@ class Faults(Component):
         hosts = [site.host for site in self._hosts]
         for each in settings.site or ():
             if not any(map(Pattern(each).matches, hosts)):
-                raise LabError(unknown("site", each, hosts))
+                raise UnknownError(unknown("site", each, hosts))
         kind, first, second = settings.place
         if kind == "call":
             self._check_operation(first, second)
@@ -240,7 +240,7 @@ class Faults(Component):
             self._check_event(first, second)
         elif kind == "provider":
             if first not in self._providers:
-                raise LabError(unknown("provider", first, self._providers))
+                raise UnknownError(unknown("provider", first, self._providers))
             _, step = find_provider_fault(self._providers[first].known, settings.does or "", second or None)
             if not second:
                 raise LabError(f"expected a step, too: provider {first} {step}")
@@ -249,10 +249,10 @@ class Faults(Component):
         known = self.operations()
         services = [name for name in known if Pattern(service).matches(name)]
         if known and not services:
-            raise LabError(unknown("service", service, known))
+            raise UnknownError(unknown("service", service, known))
         operations = sorted({each for name in services for each in known[name]})
         if services and not any(map(Pattern(operation).matches, operations)):
-            raise LabError(unknown(f"operation of {service}", operation, operations))
+            raise UnknownError(unknown(f"operation of {service}", operation, operations))
 
     def _check_event(self, service: str, event: str) -> None:
         kinds = [
@@ -260,12 +260,12 @@ class Faults(Component):
         ]
         found = [names for name, names in kinds if Pattern(service).matches(name)]
         if not found and not any(Pattern(service).matches(each.lower()) for each in self.operations()):
-            raise LabError(unknown("service with events", service, dict(kinds)))
+            raise UnknownError(unknown("service with events", service, dict(kinds)))
         if found and not any(
             ANY in names or any(map(Pattern(event).matches, names - {""})) for names in found
         ):
             events = sorted({each for names in found for each in names - {""}})
-            raise LabError(unknown(f"event of {service}", event, events))
+            raise UnknownError(unknown(f"event of {service}", event, events))
 
 
 def _row(fault: ActiveFault) -> FaultRow:

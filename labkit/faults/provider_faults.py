@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Generic, TypeVar, cast
 
-from labkit.core.errors import LabError, unknown
+from labkit.core.errors import LabError, UnknownError, unknown
 from labkit.faults.fault import ActiveFault
 from labkit.faults.tools import FaultTools
 from labkit.settings import FaultSettings
@@ -17,11 +17,11 @@ Known = Mapping[str, tuple[str, ...]]
 def find_provider_fault(known: Known, name: str, step: str | None) -> tuple[str, str]:
     """Return name and step of a provider's fault; letter case is ignored, the default step is the fault's first.
 
-    Raises LabError for an unknown fault or a step that it cannot hit, listing the known ones.
+    Raises UnknownError for an unknown fault or a step that it cannot hit, listing the known ones.
     """
     found = next((each for each in known if each.lower() == name.lower()), None)
     if found is None:
-        raise LabError(unknown("fault", name, known))
+        raise UnknownError(unknown("fault", name, known))
     hit = next((each for each in known[found] if step in (None, each)), None)
     if hit is None:
         raise LabError(f"{found!r} cannot hit {step!r}, but: {', '.join(known[found])}")

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 import httpx
 
-from labkit.core.errors import LabError
+from labkit.core.errors import LabError, UnknownError
 from labkit.fleet.flow import PATIENCE, LabAddress
 from labkit.fleet.httpx_transport import LabTransport
 
@@ -33,11 +33,11 @@ class Form:
     choices: dict[str, list[str]] = field(default_factory=dict)
 
     def filled(self, values: Mapping[str, object]) -> dict[str, str]:
-        """Return the fields with `values` filled in. Raises LabError for an unknown field or choice."""
+        """Return the fields with `values` filled in. Raises UnknownError for an unknown field or choice."""
         for name, value in values.items():
             known = [*self.fields, *(each for each in self.choices if each not in self.fields)]
             if name not in known:
-                raise LabError(f"form {self.name!r} has no field {name!r}, there are: {', '.join(known)}")
+                raise UnknownError(f"form {self.name!r} has no field {name!r}, there are: {', '.join(known)}")
             offered = self.choices.get(name)
             if offered is not None and str(value) not in offered:
                 raise LabError(f"{name}: {value!r} is not offered, there are: {', '.join(offered)}")
@@ -117,7 +117,7 @@ class AsyncBrowser:
         """Submit a form of the current page with these values, and return the answer.
 
         form: its name or id; optional if there is only one. The first button is pressed, unless `values` name another.
-        Raises LabError for an unknown form, field or choice.
+        Raises UnknownError for an unknown form, field or choice.
         """
         found = [each for each in self.forms if form is None or each.name == form]
         if len(found) != 1:

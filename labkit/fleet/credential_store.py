@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from labkit.core.errors import LabError
+from labkit.core.errors import LabError, TakenError
 from labkit.fleet.device import Credentials
 from labkit.fleet.plan import Member
 
@@ -40,7 +40,7 @@ class CredentialStore:
         """Raise LabError if one of these devices is in a run."""
         for identity in identities:
             if identity in self._running:
-                raise LabError(
+                raise TakenError(
                     f"device {identity!r} is in the run of another fleet: wait() for that or stop() it, "
                     f"or make this fleet of other devices, with prefix=… or identities=…"
                 )

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from labkit.core.errors import LabError, unknown
+from labkit.core.errors import LabError, UnknownError, unknown
 from labkit.faults.patterns import Patterns
 from labkit.fleet.channel import NoAnswerError
 
@@ -131,7 +131,7 @@ def checked_seconds(kind: FaultKind, does: str, seconds: object, name: str = "se
 
 
 def checked_devices(devices: Devices | None, identities: Mapping[int, str]) -> tuple[str | int, ...] | None:
-    """Return the devices that a fault hits, None for all. Raises LabError for a device that the fleet does not have."""
+    """Return the devices that a fault hits, None for all. Raises UnknownError for one that the fleet does not have."""
     if devices is None:
         return None
     several = (devices,) if isinstance(devices, str | int) else tuple(devices)
@@ -140,7 +140,7 @@ def checked_devices(devices: Devices | None, identities: Mapping[int, str]) -> t
             raise LabError(f"devices: expected identities such as 't-0*', or numbers, not {each!r}")
         names = identities.values()
         if not (any(map(Patterns([each]).match, names)) if isinstance(each, str) else each in identities):
-            raise LabError(f"devices: the fleet has none that is {each!r}")
+            raise UnknownError(f"devices: the fleet has none that is {each!r}")
     return several
 
 
@@ -152,5 +152,5 @@ def checked_actions(kind: FaultKind, actions: str | Iterable[str] | None) -> tup
     several = (actions,) if isinstance(actions, str) else tuple(actions)
     for each in several:
         if each not in able:
-            raise LabError(unknown("action that it can hit", each, able))
+            raise UnknownError(unknown("action that it can hit", each, able))
     return several

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from labkit.core.chance import Chance, chance
-from labkit.core.errors import LabError, unknown
+from labkit.core.errors import LabError, TakenError, UnknownError, unknown
 from labkit.core.extras import needs
 from labkit.core.keywords import lists
 from labkit.faults.patterns import Patterns
@@ -109,7 +109,7 @@ class FleetFaults:
         """
         kind = KINDS.get(does)
         if kind is None:
-            raise LabError(unknown("fault of a device", does, KINDS))
+            raise UnknownError(unknown("fault of a device", does, KINDS))
         for each, value in (("every", every), ("first", first)):
             if value is not None and (type(value) is not int or value < 1):
                 raise LabError(f"{each}: expected a number of requests, not {value!r}")
@@ -122,7 +122,9 @@ class FleetFaults:
             first = 1
         name = name or self._free_name()
         if name in self._faults:
-            raise LabError(f"fault {name!r} is there already; remove it first: fleet.faults.remove({name!r})")
+            raise TakenError(
+                f"fault {name!r} is there already; remove it first: fleet.faults.remove({name!r})"
+            )
         if len(self._faults) >= MOST:
             raise LabError(f"expected at most {MOST} faults; remove some: fleet.faults.clear()")
         length = checked_seconds(kind, does, seconds)
@@ -140,9 +142,9 @@ class FleetFaults:
         return name
 
     def remove(self, name: str) -> None:
-        """Remove a fault from the next run on. Raises LabError, listing the existing names, if there is none."""
+        """Remove a fault from the next run on. Raises UnknownError, listing the existing names, if there is none."""
         if name not in self._faults:
-            raise LabError(unknown("fault", name, self._faults))
+            raise UnknownError(unknown("fault", name, self._faults))
         del self._faults[name]
 
     def clear(self) -> None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from labkit.core.certificates import KeyPair
 from labkit.core.clock import Timer
-from labkit.core.errors import LabError
+from labkit.core.errors import LabError, UnknownError
 from labkit.core.marks import Mark
 from labkit.fleet.accounts import Accounts
 from labkit.fleet.channel import NoAnswerError
@@ -199,11 +199,11 @@ class Play:
         return DeviceConnection(self._server, certificate)
 
     def other(self, identity: str) -> Credentials:
-        """Return the credentials of another device of the fleet. Raises LabError if there is no such device."""
+        """Return the credentials of another device of the fleet. Raises UnknownError if there is no such device."""
         number = self._numbers.get(identity)
         if number is None:
             if identity not in self.plan.others:
-                raise LabError(f"no device {identity!r} in this fleet")
+                raise UnknownError(f"no device {identity!r} in this fleet")
             return self.plan.others[identity]
         device = self.begun.get(number)
         return self._members[number].credentials if device is None else device.credentials

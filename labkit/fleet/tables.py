@@ -11,7 +11,7 @@ from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from labkit.core.errors import LabError, unknown
+from labkit.core.errors import LabError, UnknownError, unknown
 from labkit.core.extras import needs
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def measured(table: Any, time: str, device: str) -> dict[str | None, Measured]:
     if time in data:
         data = data.set_index(time)
     elif data is not table:
-        raise LabError(f"{name}: {unknown('column', time, map(str, data))}")
+        raise UnknownError(f"{name}: {unknown('column', time, map(str, data))}")
     devices = data[device].astype(str).tolist() if device in data else [None] * len(data)
     values = data.drop(columns=device, errors="ignore").to_dict("records")
     found: dict[str | None, Measured] = {}

@@ -82,7 +82,7 @@ class PendingCall(Generic[T]):
         control = self._runtime.control
         if (await control.clock.state()).rate:
             return
-        await control.settle()
+        await control.lab.settle()
         if not self.done and await control.faults.delayed_count(self._actor):
             raise LabError(
                 "the clock stands still, and a fault delays this still; use lab.clock.advance() first"

@@ -82,11 +82,11 @@ class LabFaults:
         return Fault(self._runtime, self._runtime.run(self._control.add, fault).name)
 
     def get(self, name: str) -> Fault:
-        """Return the fault with this name. Raises LabError, listing the existing names, if there is none."""
+        """Return the fault with this name. Raises UnknownError, listing the existing names, if there is none."""
         return Fault(self._runtime, self._runtime.run(self._control.get, name).name)
 
     def remove(self, name: str) -> None:
-        """Remove a fault. Raises LabError, listing the existing names, if there is none with this name."""
+        """Remove a fault. Raises UnknownError, listing the existing names, if there is none with this name."""
         self._runtime.run(self._control.remove, name)
 
     def clear(self) -> None:

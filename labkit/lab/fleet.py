@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Unpack
 from labkit.control.fleets import DeviceCredentials
 from labkit.core.certificates import KeyPair
 from labkit.core.chance import fresh_seed
-from labkit.core.errors import LabError
+from labkit.core.errors import LabError, TakenError, UnknownError
 from labkit.core.extras import needs
 from labkit.core.keywords import shows_keywords
 from labkit.fleet.accounts import ALIAS
@@ -112,7 +112,7 @@ class Fleet:
         earlier run of the fleet is in progress.
         """
         if self._run is not None and not self._run.done:
-            raise LabError("this fleet runs already: wait() for its run, or stop() it first")
+            raise TakenError("this fleet runs already: wait() for its run, or stop() it first")
         return self._start(RunOptions.of({"seconds": seconds, **options}))
 
     def _start(self, options: RunOptions) -> Run:
@@ -181,7 +181,7 @@ class Fleet:
             raise LabError("repeat: expected one identity or several different ones")
         for each in identities:
             if each not in known:
-                raise LabError(f"no device {each!r}, there are {_range(self.identities)}")
+                raise UnknownError(f"no device {each!r}, there are {_range(self.identities)}")
         members = [known[each] for each in identities]
         return Fleet(self._runtime, self._product, self.seed, members, self.faults)
 
@@ -238,7 +238,7 @@ def _leave_handles(product: FleetProduct, names: Sequence[str]) -> None:
     for name in names:
         held = product.handle_credentials(name)
         if held not in (None, Credentials(), product.credential_store.get(name)):
-            raise LabError(
+            raise TakenError(
                 f"fleet: device {name!r} belongs to the handle device({name!r}), whose credentials would be replaced: "
                 f"make the fleet of other devices, with prefix='{name[:1]}f-' or identities=…"
             )

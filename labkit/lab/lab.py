@@ -122,7 +122,7 @@ class Lab:
         `lab.product("thermostat", auth="token", resources={"temperature": "number"})`
 
         replace: give an existing product exactly these settings. Without it, an existing product that has the same
-        settings stays; SettingsError is raised if they differ.
+        settings stays; TakenError is raised if they differ.
         """
         named = given_settings(ProductSettings, f"product {id!r}", settings)
         products = self._runtime.control.products
@@ -149,7 +149,7 @@ class Lab:
         A subscription is `{"publisher": "lights", "parameters": {…}}`; its publisher may be added later.
 
         replace: give an existing solution exactly these settings. Without it, an existing solution that has the same
-        settings stays; SettingsError is raised if they differ.
+        settings stays; TakenError is raised if they differ.
         """
         ids = None if products is None else [_product_id(each) for each in as_list(products)]
         named = given_settings(SolutionSettings, f"solution {id!r}", {"products": ids, **settings})
@@ -216,7 +216,7 @@ class Lab:
 
     def settle(self) -> None:
         """Wait until every request is answered or waits as a long poll, and every event is handled."""
-        self._runtime.run(self._runtime.control.settle)
+        self._runtime.run(self._runtime.control.lab.settle)
 
     def restart(self, down: float = 0) -> None:
         """Cut the platform's power and start it again. down: seconds of lab time during which it refuses connections.
@@ -225,7 +225,7 @@ class Lab:
         stays, also in a lab in memory, and so does everything outside of the platform: clock, CA, providers, mails
         and journal.
         """
-        self._runtime.run(self._runtime.control.restart, down)
+        self._runtime.run(self._runtime.control.lab.restart, down)
 
     def reset(self) -> None:
         """Delete all data and the journal; keep products and solutions.
@@ -235,7 +235,7 @@ class Lab:
         credentials. A virtual clock goes back to its start and identifiers begin anew, so that a seeded lab repeats
         exactly.
         """
-        self._runtime.run(self._runtime.control.reset)
+        self._runtime.run(self._runtime.control.lab.reset)
         for product in self._products.values():
             product.forget_credentials()
 

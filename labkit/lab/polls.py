@@ -79,7 +79,7 @@ class DevicePolls:
         control = self.runtime.control
         while task in (under_way := self._under_way(alias)):
             if (await control.clock.state()).rate == 0:
-                await control.settle()
+                await control.lab.settle()
                 under_way = self._under_way(alias)
                 # If fewer requests wait than are in progress, an answer is in transit.
                 if task in under_way and await self.held_count(alias) >= len(under_way):

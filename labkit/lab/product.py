@@ -215,7 +215,7 @@ class ProductContent:
         return self._runtime.run(self._control.add, self._product, id, content_bytes(data), type, description)
 
     def remove(self, id: str) -> None:
-        """Remove a content item. Raises LabError if there is none with this id."""
+        """Remove a content item. Raises UnknownError if there is none with this id."""
         self._runtime.run(self._control.remove, self._product, id)
 
     def frame(self) -> pandas.DataFrame:

@@ -136,7 +136,7 @@ class People:
         return self._runtime.run(self._control.add_person, self._provider, id, name, email)
 
     def get(self, id: str) -> Person:
-        """Return the person with this id. Raises LabError, listing the known ids, if there is none."""
+        """Return the person with this id. Raises UnknownError, listing the known ids, if there is none."""
         return self._runtime.run(self._control.person, self._provider, id)
 
     def __contains__(self, id: object) -> bool:

@@ -107,7 +107,7 @@ class Run:
         try:
             await control.run(self._play, self.lasting)
             if self._counted:  # acknowledged numbers are still in transit to handlers
-                await self._runtime.control.settle()
+                await self._runtime.control.lab.settle()
         finally:
             if stop_watching is not None:
                 stop_watching()

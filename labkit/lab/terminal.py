@@ -12,7 +12,7 @@ from types import NoneType
 from typing import Any, get_args
 
 from labkit.core.chance import fresh_seed
-from labkit.core.errors import LabError
+from labkit.core.errors import LabError, UnknownError
 from labkit.fleet.behaviour import Behaviour
 from labkit.fleet.behaviours import BEHAVIOURS
 from labkit.fleet.device import Credentials
@@ -106,7 +106,9 @@ def parse_behaviour(name: str, parameters: Sequence[str]) -> Behaviour:
 def _class(name: str) -> type[Behaviour]:
     if ":" not in name:
         if name not in BEHAVIOURS:
-            raise LabError(f"no behaviour {name!r}, there are: {', '.join(BEHAVIOURS)}; or use module:Class")
+            raise UnknownError(
+                f"no behaviour {name!r}, there are: {', '.join(BEHAVIOURS)}; or use module:Class"
+            )
         return BEHAVIOURS[name]
     module, _, attribute = name.partition(":")
     if "" not in sys.path:
@@ -132,7 +134,7 @@ def run_in_lab(
     """
     known = [each.id for each in load(config).products]
     if order.product not in known:
-        raise LabError(
+        raise UnknownError(
             f"--product: {config} has no {order.product!r}, there are: {', '.join(known) or 'none'}"
         )
     seed = fresh_seed() if order.seed is None else order.seed

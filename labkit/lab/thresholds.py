@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from labkit.core.errors import LabError
+from labkit.core.errors import LabError, UnknownError
 from labkit.fleet.measures import Latency
 
 PARTS = re.compile(
@@ -105,7 +105,7 @@ class Threshold:
         timed = PERCENTILE.fullmatch(measure) is not None or measure in DURATIONS
         if not (timed or measure in COUNTS or measure in ACCOUNTS or measure.startswith("errors ")):
             known = ", ".join([*DURATIONS, *COUNTS, *ACCOUNTS])
-            raise LabError(f"--fail-if {text!r}: no measure {measure!r}, there are: {known}")
+            raise UnknownError(f"--fail-if {text!r}: no measure {measure!r}, there are: {known}")
         if measure in ACCOUNTS and not accounts:
             raise LabError(f"--fail-if {text!r}: {measure} needs --accounts")
         if timed and unit not in SECONDS:

@@ -74,7 +74,7 @@ class Services(Component):
         await service.start()
 
     async def remove(self, name: str) -> None:
-        """Remove a service. Raises LabError where there is none of this name."""
+        """Remove a service. Raises UnknownError where there is none of this name."""
         self._prepared.clear()
         self._immediate.discard(name)
         await self._services.remove(name).stop()

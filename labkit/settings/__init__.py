@@ -4,6 +4,7 @@ An invalid setting raises SettingsError with the key (`products[0].auth`), the e
 line.
 """
 
+from labkit.settings.control import ControlSettings
 from labkit.settings.faults import FaultKeywords, FaultSettings
 from labkit.settings.file import load
 from labkit.settings.guard import Guard
@@ -36,16 +37,18 @@ from labkit.settings.providers import (
 from labkit.settings.solutions import QuotaSettings, SolutionKeywords, SolutionSettings, SubscriptionSettings
 from labkit.settings.tls import TlsSettings
 from labkit.settings.validation import build
-from labkit.settings.values import Auth, Model
+from labkit.settings.values import REVEAL, Auth, Model
 from labkit.settings.wire import FIELD, PROFILES, Wire
 
 __all__ = [
     "FIELD",
     "PROFILES",
+    "REVEAL",
     "SOCIAL",
     "ApplicationSettings",
     "Auth",
     "ContentFile",
+    "ControlSettings",
     "FaultKeywords",
     "FaultSettings",
     "Guard",

@@ -11,11 +11,10 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, fie
 
 from labkit.core.keywords import Doc
 from labkit.settings.edits import parse_edit
-from labkit.settings.places import Kind, Place, parse_place
-from labkit.settings.values import HEADER, Model, Text
+from labkit.settings.places import MAX_LENGTH, Kind, Place, parse_place
+from labkit.settings.values import HEADER, MAX_NAME, Model, Text
 
 MAX_VALUES = 100  # names, fields or headers in one key of a fault
-MAX_NAME = 256  # characters of a name, field or header
 MAX_JSON = 64 * 1024  # characters of a body, or of new values of fields, as JSON
 MAX_TIME = 366 * 86400.0  # seconds
 MAX_COUNT = 10**9
@@ -86,7 +85,7 @@ Conditions = Annotated[
 ]
 Headers = Annotated[
     dict[
-        Annotated[str, AfterValidator(_header)],
+        Annotated[str, Field(max_length=MAX_NAME), AfterValidator(_header)],
         Annotated[str, Field(max_length=4096), AfterValidator(_header_value)],
     ],
     Field(min_length=1, max_length=MAX_VALUES),
@@ -133,7 +132,7 @@ class FaultSettings(Model):
     field; with `!` before it, the field must not match (`!*`: the field must not exist).
     """
 
-    where: Annotated[str, Field(min_length=1)]
+    where: Annotated[str, Field(min_length=1, json_schema_extra={"maxLength": MAX_LENGTH})]
     name: Annotated[Text | None, Doc("name of the fault; `fault 1` and so on without it")] = None
     does: Annotated[
         Name | None,

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from labkit.core.errors import SettingsError
 from labkit.core.keywords import Doc
+from labkit.settings.control import ControlSwitch
 from labkit.settings.datapoints import DatapointSettings
 from labkit.settings.faults import FaultSettings
 from labkit.settings.guard import Guard
@@ -42,6 +43,7 @@ class LabKeywords(TypedDict, total=False):
     journal: Options | None
     datapoints: Options | None
     passwords: Options | None
+    control: bool | Options | None
     products: Iterable[Options] | None
     solutions: Iterable[Options] | None
     providers: Options | None
@@ -71,6 +73,9 @@ class LabSettings(Model):
     journal: Annotated[JournalSettings, Doc("what the journal keeps")] = JournalSettings()
     datapoints: Annotated[DatapointSettings, Doc("how many datapoints are kept")] = DatapointSettings()
     passwords: Annotated[PasswordSettings, Doc("cost of hashing a password")] = PasswordSettings()
+    control: Annotated[
+        ControlSwitch, Doc("control over HTTP by `labkit serve`: true, or a mapping of host and port")
+    ] = None
     products: Annotated[tuple[ProductSettings, ...], Doc("products to start with")] = ()
     solutions: Annotated[tuple[SolutionSettings, ...], Doc("solutions to start with")] = ()
     providers: Annotated[ProvidersSettings, Doc("identity and messaging providers")] = ProvidersSettings()

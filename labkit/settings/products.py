@@ -10,7 +10,21 @@ from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, model_v
 
 from labkit.core.keywords import Doc
 from labkit.settings.ranges import expand_ranges
-from labkit.settings.values import Alias, Auth, Host, Label, Model, Number, Options
+from labkit.settings.values import (
+    MAX_NUMBER,
+    Alias,
+    Auth,
+    FreeText,
+    Host,
+    Label,
+    Model,
+    Number,
+    Options,
+    ShortName,
+)
+
+Format = Literal["string", "number", "boolean", "integer", "float"]
+AnyNumber = Annotated[float, Field(ge=-MAX_NUMBER, le=MAX_NUMBER)]
 
 
 class IdentityFormat(Model):
@@ -20,7 +34,7 @@ class IdentityFormat(Model):
     """
 
     type: Literal["opaque", "base10", "base16", "uuid", "mac"] = "opaque"
-    prefix: str = ""
+    prefix: ShortName = ""
     casing: Literal["mixed", "upper", "lower"] = "mixed"
     length: Annotated[int, Field(strict=True, ge=0, le=256)] = 0
 
@@ -44,26 +58,26 @@ class Resource(Model):
     format: type of its values; settable: whether solutions may set it; allowed: values and ranges, empty: any.
     """
 
-    format: Literal["string", "number", "boolean", "integer", "float"] = "string"
-    unit: str = ""
+    format: Format = "string"
+    unit: ShortName = ""
     settable: StrictBool = False
-    allowed: tuple[NumberRange | float | str | bool, ...] = ()
+    allowed: tuple[NumberRange | AnyNumber | FreeText | bool, ...] = ()
 
 
 def _resource(value: Any) -> Any:
     return {"format": value} if isinstance(value, str) else value
 
 
-ShortResource = Annotated[Resource, BeforeValidator(_resource, json_schema_input_type=str | Resource)]
+ShortResource = Annotated[Resource, BeforeValidator(_resource, json_schema_input_type=ShortName | Resource)]
 
 
 class ContentFile(Model):
     """A content item of a product, read from a file. id: by default the file's name; type: its Content-Type."""
 
     file: Path
-    id: str | None = None
-    type: str = "application/octet-stream"
-    description: str = ""
+    id: ShortName | None = None
+    type: FreeText = "application/octet-stream"
+    description: FreeText = ""
 
 
 class ProductKeywords(TypedDict, total=False):
@@ -95,7 +109,7 @@ class ProductSettings(Model):
         Doc("resources by alias: the format of each, or a mapping"),
     ] = {}
     identities: Annotated[
-        tuple[str, ...],
+        tuple[ShortName, ...],
         AfterValidator(expand_ranges),
         Doc("identities that are whitelisted in advance; `w-{0001..2000}` is a range"),
     ] = ()

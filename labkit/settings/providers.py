@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal, TypedDict
 
-from pydantic import BeforeValidator, Field, SecretStr, ValidationInfo, field_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 
 from labkit.core.keywords import Doc
 from labkit.settings.messaging import MessagingSettings
-from labkit.settings.values import Label, Model, Options, Text, WebUrl
+from labkit.settings.values import FreeText, Label, Model, Options, Secret, Text, WebUrl
 
 
 def _as_tuple(value: Any) -> Any:
@@ -27,8 +27,8 @@ class Person(Model):
     """A person with an account at an identity provider."""
 
     id: Text
-    name: str = ""
-    email: str = ""
+    name: FreeText = ""
+    email: FreeText = ""
 
     @property
     def title(self) -> str:
@@ -44,10 +44,10 @@ class ApplicationSettings(Model):
     """
 
     client_id: Text
-    client_secret: SecretStr
+    client_secret: Secret
     redirect: Annotated[tuple[WebUrl, ...], BeforeValidator(_as_tuple), Field(min_length=1)]
-    name: str = ""
-    scopes: tuple[str, ...] = ()
+    name: FreeText = ""
+    scopes: tuple[FreeText, ...] = ()
 
 
 class Outside(Model):

@@ -9,9 +9,11 @@ from typing import Annotated, Any, TypedDict
 from pydantic import BeforeValidator, Field
 
 from labkit.core.keywords import Doc
-from labkit.settings.values import Host, Label, Model, Options, ServiceName, Text
+from labkit.settings.values import Host, Label, Model, Options, ServiceName, ShortName, Text
 
 MOST_CALLS = 2**53 - 1  # highest quota: JSON numbers are exact up to here
+
+Variable = Annotated[str, Field(max_length=2**16)]
 
 
 def _folders(value: Any) -> Any:
@@ -40,7 +42,7 @@ class SubscriptionSettings(Model):
     """
 
     publisher: Label
-    script_key: str | None = None
+    script_key: ShortName | None = None
     parameters: dict[str, Any] = {}
     quota: QuotaSettings = QuotaSettings()
     triggers: dict[str, Any] = {}
@@ -69,8 +71,10 @@ class SolutionSettings(Model):
         dict[ServiceName, Label],
         Doc("names of products as services in its scripts: `Lightbulb.setIdentityState{…}`"),
     ] = {}
-    services: Annotated[dict[str, dict[str, Any]], Doc("configuration of each service, by service name")] = {}
-    environment: Annotated[dict[str, str], Doc("variables that its scripts read")] = {}
+    services: Annotated[
+        dict[ShortName, dict[str, Any]], Doc("configuration of each service, by service name")
+    ] = {}
+    environment: Annotated[dict[ShortName, Variable], Doc("variables that its scripts read")] = {}
     business: Annotated[
         Text, Doc("name of the business that runs it, for the whitelists of published interfaces")
     ] = "labkit"

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    PlainSerializer,
+    SecretStr,
+    SerializationInfo,
+)
+from pydantic_core import CoreSchema, core_schema
 
 LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 HOST = re.compile(rf"{LABEL.pattern}(\.{LABEL.pattern})*")
@@ -16,28 +27,58 @@ HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # RFC 9110 5.6.2
 WEB_URL = re.compile(r"https?://[^\s/?#\\@]+([/?][^\s#\\]*)?")  # no fragment (RFC 6749 3.1.2)
 TEXT = re.compile(r"[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]{0,98}[^\s\x00-\x1f\x7f])?")
 
+MAX_NAME = 256  # characters of names that have no form of their own
+MAX_LINE = 4096  # characters of a free text or a URL
+MAX_NUMBER = sys.float_info.max
 
-def _matches(pattern: re.Pattern[str], expected: str) -> AfterValidator:
-    def check(text: str) -> str:
-        if not pattern.fullmatch(text):
-            raise ValueError(f"expected {expected}, not {text!r}")
+
+class _Matches:
+    """Annotation of a text that has to match a pattern as a whole.
+
+    expected: its description for errors; longest: most characters, where the pattern itself has no bound.
+    """
+
+    def __init__(self, pattern: re.Pattern[str], expected: str, longest: int | None = None) -> None:
+        self._pattern = pattern
+        self._expected = expected
+        self._longest = longest
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self._check, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        bound = {} if self._longest is None else {"maxLength": self._longest}
+        return {**handler(schema), "pattern": f"^({self._pattern.pattern})$", **bound}
+
+    def _check(self, text: str) -> str:
+        if (self._longest and len(text) > self._longest) or not self._pattern.fullmatch(text):
+            raise ValueError(f"expected {self._expected}, not {text!r}")
         return text
 
-    return AfterValidator(check)
+
+def _secret(secret: SecretStr, info: SerializationInfo) -> str:
+    return secret.get_secret_value() if info.context is REVEAL else str(secret)
 
 
-Label = Annotated[str, _matches(LABEL, "lower-case letters, digits and inner hyphens, at most 63")]
-Host = Annotated[str, _matches(HOST, "a host name in lower case")]
-Alias = Annotated[str, _matches(ALIAS, "1 to 64 letters, digits, '_', '-', '.' or '$'")]
+REVEAL = {"secrets": "revealed"}  # context of a dump to JSON for a lab in another process: it shows secrets
+
+Secret = Annotated[SecretStr, PlainSerializer(_secret, when_used="json")]
+Label = Annotated[str, _Matches(LABEL, "lower-case letters, digits and inner hyphens, at most 63")]
+Host = Annotated[str, _Matches(HOST, "a host name in lower case", 253)]
+Alias = Annotated[str, _Matches(ALIAS, "1 to 64 letters, digits, '_', '-', '.' or '$'")]
 ServiceName = Annotated[
-    str, _matches(SERVICE, "a capital letter, then letters, digits or '_', at most 64 in all")
+    str, _Matches(SERVICE, "a capital letter, then letters, digits or '_', at most 64 in all")
 ]
-HeaderName = Annotated[str, _matches(HEADER, "the name of a header")]
-WebUrl = Annotated[str, _matches(WEB_URL, "an http or https URL without a fragment")]
-Text = Annotated[str, _matches(TEXT, "1 to 100 characters on one line, without spaces around")]
+HeaderName = Annotated[str, _Matches(HEADER, "the name of a header", MAX_NAME)]
+WebUrl = Annotated[str, _Matches(WEB_URL, "an http or https URL without a fragment", MAX_LINE)]
+Text = Annotated[str, _Matches(TEXT, "1 to 100 characters on one line, without spaces around")]
 Port = Annotated[int, Field(strict=True, ge=0, le=65535)]
-Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Number = Annotated[float, Field(strict=True, ge=-MAX_NUMBER, le=MAX_NUMBER, allow_inf_nan=False)]
 Seconds = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
+ShortName = Annotated[str, Field(max_length=MAX_NAME)]
+FreeText = Annotated[str, Field(max_length=MAX_LINE)]
 Auth = Literal["token", "password", "certificate"]
 Options = Mapping[str, Any]  # a section as plain values, as given in a cell
 

@@ -146,7 +146,7 @@ class Solutions(Component):
             raise SettingsError(f"{_folders(settings)}: {error}") from None
 
     async def remove(self, id: str) -> None:
-        """Remove a solution. Raises LabError if there is none of this id."""
+        """Remove a solution. Raises UnknownError if there is none of this id."""
         solution = self.get(id)
         await self._services.forget(id)
         await self._services.forget_script_parameters(id)
@@ -160,7 +160,7 @@ class Solutions(Component):
         solution.close()
 
     def get(self, id: str) -> PlatformSolution:
-        """Return a solution. Raises LabError, listing the existing ids, if there is none of this id."""
+        """Return a solution. Raises UnknownError, listing the existing ids, if there is none of this id."""
         return self._solutions.get(id)
 
     def __iter__(self) -> Iterator[PlatformSolution]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from labkit.core.errors import LabError
+from labkit.core.errors import LabError, UnknownError
 
 if TYPE_CHECKING:
     import pandas
@@ -80,7 +80,7 @@ def expect_numbers(frame: pandas.DataFrame, column: str) -> pandas.DataFrame:
     if not is_datetime64_any_dtype(times.dtype):
         raise LabError(f"expected {expected}, not one without times")
     if column not in frame:
-        raise LabError(f"no column {column!r}, there are: {', '.join(map(str, frame.columns)) or 'none'}")
+        raise UnknownError(f"no column {column!r}, there are: {', '.join(map(str, frame.columns)) or 'none'}")
     if len(frame) and not is_numeric_dtype(frame[column].dtype):
         raise LabError(f"expected numbers in {column!r}, not {frame[column].dtype}")
     return frame

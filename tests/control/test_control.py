@@ -183,7 +183,7 @@ async def test_a_trace_goes_from_the_first_cause_to_the_last_consequence(control
     await control.services.call("other", "Keystore", "get", {"key": "a"})
     account = {"email": "b@example.com", "name": "B", "password": "correct horse"}
     await control.services.call("acme", "User", "createUser", account)
-    await control.settle()
+    await control.lab.settle()
     [last] = [each for each in await control.journal.select("call") if each.summary == "Keystore.set"]
     trace = await control.journal.trace(last.sequence)
     assert [(each.kind, each.summary) for each in trace] == [

@@ -31,7 +31,7 @@ def settled(lab: Lab) -> None:
 
     async def settle() -> None:
         async with asyncio.timeout(20):
-            await lab._runtime.control.settle()
+            await lab._runtime.control.lab.settle()
 
     lab._runtime.run(settle)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from labkit import Lab, LabError, LabWarning, SettingsError
+from labkit import Lab, LabError, LabWarning, SettingsError, TakenError
 
 RESOURCES = {"temperature": "number", "message": "string"}
 ENDPOINT = '--#ENDPOINT GET /n\nprint("asked")\nreturn {n = %s}\n'
@@ -40,7 +40,7 @@ class TestProducts:
     def test_other_settings_are_an_error_that_names_the_ways_to_change_it(self, lab: Lab) -> None:
         lab.product("t", resources=RESOURCES)
         with pytest.raises(
-            SettingsError, match=r"'t' is there .*auth \('token' there, 'password' here\); change"
+            TakenError, match=r"'t' is there .*auth \('token' there, 'password' here\); change"
         ) as e:
             lab.product("t", resources=RESOURCES, auth="password")
         assert "settings.change(…)" in str(e.value)
@@ -70,7 +70,7 @@ class TestSolutions:
         assert lab.solution("acme", products="t", path=str(folder)) is first
         assert lab.solution("acme") is first
         with pytest.raises(
-            SettingsError, match=r"'acme' is there .* products \(\['t'\] there, \[\] here\); pass replace"
+            TakenError, match=r"'acme' is there .* products \(\['t'\] there, \[\] here\); pass replace"
         ):
             lab.solution("acme", path=folder)
 

@@ -116,7 +116,7 @@ class Handsets(Component):
         return found
 
     def get(self, address: str) -> SimulatedHandset:
-        """Return the handset of this address. Raises LabError, listing the existing addresses, if there is none."""
+        """Return the handset of this address. Raises UnknownError, listing the existing addresses, if there is none."""
         return self._handsets.get(address)
 
     @property

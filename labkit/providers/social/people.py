@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from labkit.core.errors import LabError, SettingsError, unknown
+from labkit.core.errors import LabError, SettingsError, TakenError, UnknownError, unknown
 from labkit.settings import Person, build
 
 
@@ -25,14 +25,14 @@ class PeopleDirectory:
         except SettingsError as error:
             raise LabError(f"person: {error}") from None
         if id in self._people:
-            raise LabError(f"person {id!r} is there already: {self._people[id].title}")
+            raise TakenError(f"person {id!r} is there already: {self._people[id].title}")
         self._people[id] = person
         return person
 
     def get(self, id: str) -> Person:
-        """Return the person with this id. Raises LabError, listing the existing ids, if there is none."""
+        """Return the person with this id. Raises UnknownError, listing the existing ids, if there is none."""
         if id not in self._people:
-            raise LabError(unknown("person", id, self._people))
+            raise UnknownError(unknown("person", id, self._people))
         return self._people[id]
 
     def __contains__(self, id: object) -> bool:

@@ -160,7 +160,7 @@ class IdentityProviderSite(Site[Receipt]):
             raise LabError(f"application: {error}") from None
 
     def consent(self, person: str) -> None:
-        """Grant the next authorize request as this person, without a form. Raises LabError for an unknown person."""
+        """Grant the next authorize request as this person, without a form. Raises UnknownError if there is none."""
         self._consents.append(self.people.get(person))
 
     def fault(self, name: str, step: str | None = None) -> None:

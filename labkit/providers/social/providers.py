@@ -8,7 +8,7 @@ from typing import cast
 from labkit.context import Context
 from labkit.core.component import Component
 from labkit.core.directory import Directory
-from labkit.core.errors import LabError, unknown
+from labkit.core.errors import UnknownError, unknown
 from labkit.providers.social.pages import Pages
 from labkit.providers.social.provider import IdentityProviderSite
 from labkit.settings import SOCIAL, SocialSettings
@@ -38,9 +38,9 @@ class SocialProviders(Component):
         return made
 
     def get(self, name: str) -> IdentityProviderSite:
-        """Return the provider with this name, in any letter case. Raises LabError, listing the existing names."""
+        """Return the provider with this name, in any letter case. Raises UnknownError, listing the existing names."""
         if name not in self:
-            raise LabError(unknown("provider", name, self._providers.names()))
+            raise UnknownError(unknown("provider", name, self._providers.names()))
         return self._providers.get(name.lower())
 
     async def listening(self) -> None:

@@ -1,0 +1,1 @@
+"""Commands of `labkit` with much of their own; `cli.py` has the others and adds these."""

@@ -1,0 +1,92 @@
+"""The command `labkit serve`."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from labkit.commands.options import Finite
+
+if TYPE_CHECKING:
+    from labkit.log import Amount
+
+
+@click.command(short_help="Run a standing platform for real devices and other languages.")
+@click.option(
+    "--config", type=click.Path(path_type=Path), help="The lab.yaml to serve; without it, an empty lab."
+)
+@click.option("--json", "as_json", is_flag=True, help="When ready, print one line of JSON.")
+@click.option(
+    "--seed", type=int, help="Makes identifiers and the journal repeatable; the clock is then virtual."
+)
+@click.option("--start", metavar="TIME", help="Lab time at the start: 2026-03-01, or Unix seconds.")
+@click.option(
+    "--speed",
+    type=Finite(min=0),
+    help="Lab seconds per second; 0 is a virtual clock, which --control advances.  [default: 1, with --seed 0]",
+)
+@click.option(
+    "--control",
+    type=click.IntRange(0, 65535),
+    is_flag=False,
+    flag_value=0,
+    metavar="[PORT]",
+    help="Offer control over HTTP on 127.0.0.1, at any free port without PORT; the token is shown when ready.",
+)
+@click.option(
+    "--files",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="Folder below which paths in control requests may be; without it they have none.",
+)
+@click.option(
+    "--ca-file", type=click.Path(path_type=Path, dir_okay=False), help="File for the CA's certificate."
+)
+@click.option(
+    "--log",
+    type=click.Choice(["problems", "requests", "all", "none"]),
+    default="problems",
+    show_default=True,
+    help="Lines on stderr: refusals, failed scripts, warnings, mails, pushes; each request, too; all records; none.",
+)
+def serve(
+    config: Path | None,
+    as_json: bool,
+    seed: int | None,
+    start: str | None,
+    speed: float | None,
+    control: int | None,
+    files: Path | None,
+    ca_file: Path | None,
+    log: Amount,
+) -> None:
+    """Run a standing platform for real devices and other languages, until SIGTERM or Ctrl-C."""
+    from labkit.control.clock import seconds_of
+    from labkit.core.clock import Clock
+    from labkit.core.loops import loop_factory
+    from labkit.core.memory import serve_for_long
+    from labkit.log import Log
+    from labkit.platform import Platform
+    from labkit.serve import serve_until_signal
+    from labkit.settings import ControlSettings, LabSettings, load
+
+    settings = load(config) if config is not None else LabSettings()
+    if control is not None:
+        settings = settings.model_copy(update={"control": ControlSettings(port=control)})
+    rate = speed if speed is not None else 1.0 if seed is None else 0.0
+    begin = None if start is None else seconds_of(_number_or_text(start), "--start")
+    serve_for_long()
+    platform = Platform(settings, seed=seed, clock=Clock(rate, begin))
+    logger = Log(sys.stderr, log).follow(platform.context.journal, platform.mailbox)
+    with logger, asyncio.Runner(loop_factory=loop_factory()) as runner:
+        runner.run(serve_until_signal(platform, as_json, ca_file, files))
+
+
+def _number_or_text(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text

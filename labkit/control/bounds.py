@@ -1,0 +1,21 @@
+"""Types of the arguments of control operations, with the bounds that hold for calls from other processes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from labkit.control.json_values import JsonValue
+
+MAX_TIME = 1e12  # seconds; lab time ends earlier
+
+Id = Annotated[str, Field(max_length=256)]  # of a product, a solution, a device, a name of anything
+Line = Annotated[str, Field(max_length=4096)]
+Script = Annotated[str, Field(max_length=2**20)]  # a program, or a query
+Content = Annotated[bytes, Field(max_length=48 * 2**20)]  # 64 MiB in base64
+Count = Annotated[int, Field(ge=0, le=1_000_000)]
+Number = Annotated[int, Field(ge=0, le=2**53 - 1)]  # of a record
+Seconds = Annotated[float, Field(ge=-MAX_TIME, le=MAX_TIME, allow_inf_nan=False)]
+Values = Mapping[str, Annotated[Any, JsonValue]]

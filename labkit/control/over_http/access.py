@@ -1,0 +1,60 @@
+"""Who may control a lab over HTTP: those who know its token and name it by its own name, and no web page."""
+
+from __future__ import annotations
+
+import hmac
+import os
+import re
+import secrets
+from collections.abc import Mapping
+
+from aiohttp import hdrs, web
+
+from labkit.control.over_http.problem import ControlProblem
+from labkit.core.errors import SettingsError
+
+TOKEN_BYTES = 32
+VARIABLE = "LABKIT_TOKEN"
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{16,512}")  # RFC 6750 2.1, and long enough not to be guessed
+_HOST = re.compile(r"(?:\[(?P<ip6>[0-9A-Fa-f:.]+)\]|(?P<name>[^:\[\]@/?#\s]+))(?::[0-9]{1,5})?")
+
+
+def new_token(environment: Mapping[str, str] = os.environ) -> str:
+    """Return the token in LABKIT_TOKEN, or a new one. Raises SettingsError, without the token, for an unfit one."""
+    given = environment.get(VARIABLE)
+    if given is None:
+        return secrets.token_urlsafe(TOKEN_BYTES)
+    if not _TOKEN.fullmatch(given):
+        raise SettingsError(f"{VARIABLE}: expected 16 to 512 letters, digits or any of -._~+/=")
+    return given
+
+
+class Access:
+    """Check of the Host, the Origin and the token of each request. name: a host that is served beside loopback."""
+
+    def __init__(self, token: str, name: str | None = None) -> None:
+        self._token = token.encode()
+        self._names = LOOPBACK if name is None else LOOPBACK | {name.lower()}
+
+    def check_sender(self, request: web.BaseRequest) -> None:
+        """Raise ControlProblem (403) for a Host that is not the lab's own, and for a request that a web page sends."""
+        hosts = request.headers.getall(hdrs.HOST, [])
+        named = _HOST.fullmatch(hosts[0]) if len(hosts) == 1 else None
+        if named is None or (named["ip6"] or named["name"]).lower() not in self._names:
+            raise ControlProblem(403, f"Host: expected one of {', '.join(sorted(self._names))}")
+        if hdrs.ORIGIN in request.headers:
+            raise ControlProblem(403, "Origin: web pages may not control a lab")
+
+    def check_token(self, request: web.BaseRequest) -> None:
+        """Raise ControlProblem (401) for a request without the token."""
+        given = request.headers.getall(hdrs.AUTHORIZATION, [])
+        scheme, _, token = given[0].partition(" ") if len(given) == 1 else ("", "", "")
+        sent = token.strip().encode("utf-8", "surrogateescape")
+        if scheme.lower() != "bearer" or not hmac.compare_digest(sent, self._token):
+            challenge = {"WWW-Authenticate": 'Bearer realm="labkit"'}
+            raise ControlProblem(
+                401,
+                "expected Authorization: Bearer with the token that the server printed",
+                headers=challenge,
+            )

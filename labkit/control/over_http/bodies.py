@@ -1,0 +1,46 @@
+"""Reader of request bodies, limited in size, in time, and in the number of values that they hold."""
+
+from __future__ import annotations
+
+import asyncio
+
+from aiohttp import hdrs, web
+
+from labkit.control.over_http.problem import ControlProblem
+
+MAX_BODY = 64 * 2**20
+MAX_VALUES = 500_000  # in the JSON of a body: more would take too long to read
+PATIENCE = 30.0  # seconds without a byte
+
+
+async def read_body(request: web.BaseRequest) -> bytes:
+    """Return the body of a request. Raises ControlProblem: 408 if it does not come, 413 if it is too large."""
+    if (request.content_length or 0) > MAX_BODY:
+        raise _too_large()
+    if request.headers.get(hdrs.EXPECT, "").lower() == "100-continue":
+        await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        request.writer.output_size = 0  # it was no part of the answer
+    pieces, size = [], 0
+    while True:
+        try:
+            piece = await asyncio.wait_for(request.content.readany(), PATIENCE)
+        except TimeoutError:
+            raise ControlProblem(408, f"the body did not continue within {PATIENCE:g} s") from None
+        except web.HTTPException:
+            raise
+        except (ValueError, web.RequestPayloadError) as error:
+            raise ControlProblem(400, f"the body cannot be read: {error}") from None
+        if not piece:
+            break
+        size += len(piece)
+        if size > MAX_BODY:
+            raise _too_large()
+        pieces.append(piece)
+    body = b"".join(pieces)
+    if sum(map(body.count, (b",", b"[", b"{"))) > MAX_VALUES:
+        raise ControlProblem(413, f"the body has more than {MAX_VALUES:,} values; send several smaller ones")
+    return body
+
+
+def _too_large() -> ControlProblem:
+    return ControlProblem(413, f"the body is larger than {MAX_BODY // 2**20} MiB")

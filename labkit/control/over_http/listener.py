@@ -1,0 +1,76 @@
+"""Listener of control over HTTP: plain on loopback, or TLS by the lab's CA at a host of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from aiohttp import web
+
+from labkit.control.control import Control
+from labkit.control.over_http.access import LOOPBACK, Access, new_token
+from labkit.control.over_http.server import ControlServer
+from labkit.core.errors import SettingsError
+from labkit.platform import Platform
+from labkit.settings import ControlSettings
+
+BACKLOG = 128
+SHUTDOWN = 0.5  # seconds for requests in progress when the lab ends
+
+
+@dataclass(frozen=True)
+class ControlAddress:
+    """Where a lab is controlled. url: without a path; token: the bearer token that clients send."""
+
+    url: str
+    token: str = field(repr=False)
+
+
+@asynccontextmanager
+async def control_listener(
+    platform: Platform, settings: ControlSettings, files: Path | None = None
+) -> AsyncIterator[ControlAddress]:
+    """Offer the operations of a started platform over HTTP within the block.
+
+    files: folder below which paths in arguments may be. Raises SettingsError for a token in LABKIT_TOKEN that is unfit,
+    and for a host or a port where it cannot listen.
+    """
+    token = new_token()
+    listening = await _bound(settings)
+    tls = None
+    if settings.host is not None:
+        tls = platform.edge.server_context([settings.host, *sorted(LOOPBACK)])
+    server = ControlServer(Control(platform), platform.context.journal, Access(token, settings.host), files)
+    runner = web.ServerRunner(server, shutdown_timeout=SHUTDOWN)
+    await runner.setup()
+    try:
+        await web.SockSite(runner, listening, ssl_context=tls, backlog=BACKLOG).start()
+        host = settings.host or "127.0.0.1"
+        shown = f"[{host}]" if ":" in host else host
+        port = listening.getsockname()[1]
+        yield ControlAddress(f"{'http' if tls is None else 'https'}://{shown}:{port}", token)
+    finally:
+        await runner.cleanup()
+        listening.close()
+
+
+async def _bound(settings: ControlSettings) -> socket.socket:
+    host = settings.host or "127.0.0.1"
+    listening = None
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, settings.port, type=socket.SOCK_STREAM)
+        family, kind, protocol, _, address = found[0]
+        listening = socket.socket(family, kind, protocol)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+    except OSError as error:
+        if listening is not None:
+            listening.close()
+        raise SettingsError(
+            f"control: cannot listen on {host}:{settings.port}: {error.strerror or error}"
+        ) from error
+    return listening

@@ -1,0 +1,91 @@
+"""Refusals of control requests as problem details (RFC 9457), with the texts of labkit's errors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any, Literal
+
+from aiohttp import web
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from labkit.core import errors
+from labkit.core.errors import LabkitError, StorageError, TakenError, UnknownError
+
+PROBLEM_JSON = "application/problem+json"
+MAX_ERRORS = 20  # wrong arguments that one answer names
+STATUSES: Mapping[type[LabkitError], int] = {UnknownError: 404, TakenError: 409}  # others are 400
+
+
+class WrongArgument(BaseModel):
+    """An argument that has a wrong value. where: its name, and keys and numbers within it."""
+
+    where: list[str | int]
+    message: str
+
+
+class ProblemDetails(BaseModel):
+    """Body of a refusal. error: name of labkit's error, which a client in Python raises again."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    type: Literal["about:blank"] = "about:blank"
+    title: str
+    status: int = Field(ge=400, le=599)
+    detail: str
+    error: str | None = None
+    arguments: list[WrongArgument] | None = None
+
+
+class ControlProblem(Exception):
+    """Refusal of a control request. headers: of the answer."""
+
+    def __init__(
+        self,
+        status: int,
+        detail: str,
+        *,
+        error: str | None = None,
+        arguments: list[WrongArgument] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.details = ProblemDetails(
+            title=HTTPStatus(status).phrase, status=status, detail=detail, error=error, arguments=arguments
+        )
+        self.headers = headers or {}
+
+    def body(self) -> bytes:
+        """Return the problem details as JSON."""
+        return json.dumps(self.details.model_dump(exclude_none=True)).encode()
+
+    def response(self) -> web.Response:
+        """Return the answer."""
+        return web.Response(
+            status=self.details.status, body=self.body(), content_type=PROBLEM_JSON, headers=self.headers
+        )
+
+
+def problem_of(error: LabkitError) -> ControlProblem:
+    """Return the refusal that an error of an operation means."""
+    if isinstance(error, StorageError):
+        return ControlProblem(error.status, str(error), error="StorageError")
+    names = [each.__name__ for each in type(error).__mro__]
+    status = next((number for kind, number in STATUSES.items() if isinstance(error, kind)), 400)
+    public = next((each for each in names if hasattr(errors, each)), "LabkitError")
+    return ControlProblem(status, str(error), error=public)
+
+
+def wrong_arguments(error: ValidationError) -> ControlProblem:
+    """Return the refusal of arguments that do not match their schema, or of a body that is not JSON."""
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    wrong = [WrongArgument(where=list(each["loc"]), message=each["msg"]) for each in found[:MAX_ERRORS]]
+    first = wrong[0]
+    name = "".join(f"[{each}]" if isinstance(each, int) else f".{each}" for each in first.where).lstrip(".")
+    return ControlProblem(422, f"{name}: {first.message}" if name else first.message, arguments=wrong)
+
+
+def problem_schema() -> dict[str, Any]:
+    """Return the JSON Schema of the body of a refusal."""
+    return ProblemDetails.model_json_schema(ref_template="#/components/schemas/{model}")

@@ -1,0 +1,237 @@
+"""Operations over HTTP: arguments, results and refusals."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from pathlib import Path
+
+import httpx
+
+from labkit.control.control import Control
+from labkit.control.over_http.listener import control_listener
+from labkit.control.over_http.operations import operations
+from labkit.platform import Platform
+from labkit.settings import ControlSettings, LabSettings
+from tests.control.over_http.caller import Caller
+
+
+async def test_a_product_a_solution_and_a_call(caller: Caller) -> None:
+    product = await caller.result(
+        "products.ensure", settings={"id": "thermostat", "resources": {"temperature": "number"}}
+    )
+    assert product["domain"] == "thermostat.m2.lab.localhost"
+    lua = "--#ENDPOINT GET /a\nreturn Keystore.get({key = 'a'}).value"
+    files = {"endpoints/a.lua": lua}
+    solution = await caller.result("solutions.ensure", settings={"id": "acme"}, files=files)
+    assert solution["id"] == "acme"
+    value = "é \u2028 \U0001f600"
+    called = {"solution": "acme", "service": "Keystore", "operation": "set"}
+    assert (await caller.result("services.call", **called, parameters={"key": "a", "value": value}))[
+        "notes"
+    ] == []
+    [route] = await caller.result("solutions.routes", id="acme")
+    assert (route["method"], route["path"]) == ("GET", "/a")
+    got = await caller.result(
+        "services.call", solution="acme", service="Keystore", operation="get", parameters={"key": "a"}
+    )
+    assert got["value"] == {"value": value}
+
+
+async def test_a_solution_sent_as_texts_is_reloaded_and_ensured_again(caller: Caller) -> None:
+    first = {"endpoints/a.lua": "--#ENDPOINT GET /a\nreturn 1"}
+    second = {"endpoints/b.lua": "--#ENDPOINT GET /b\nreturn 2"}
+    await caller.result("solutions.ensure", settings={"id": "acme"}, files=first)
+    await caller.result("solutions.ensure", settings={"id": "acme"}, files=second)
+    assert [each["path"] for each in await caller.result("solutions.routes", id="acme")] == ["/a"]
+    await caller.result("solutions.reload", id="acme", files=second)
+    assert [each["path"] for each in await caller.result("solutions.routes", id="acme")] == ["/b"]
+    status, detail = await caller.refused(
+        "solutions.reload", id="acme", files={"endpoints/b.lua": "--#ENDPOINT"}
+    )
+    assert status == 400
+    assert "endpoints/b.lua" in detail
+    assert [each["path"] for each in await caller.result("solutions.routes", id="acme")] == ["/b"]
+    await caller.result("solutions.ensure", settings={"id": "acme"}, files=first, replace=True)
+    assert [each["path"] for each in await caller.result("solutions.routes", id="acme")] == ["/a"]
+
+
+async def test_no_file_of_a_solution_leaves_its_folder(caller: Caller) -> None:
+    for name in ("../out.lua", "/tmp/out.lua", "a/../../out.lua", "a\\b", ".", "a\0", "x" * 300):
+        status, detail = await caller.refused(
+            "solutions.add", settings={"id": "acme"}, files={name: "return 1"}
+        )
+        assert status == 400, name
+        assert detail.startswith("files: "), name
+    assert (await caller.refused("solutions.add", settings={"id": "b"}, files={"a": "1", "a/b": "2"}))[
+        0
+    ] == 400
+
+
+async def test_bytes_are_base64_and_numbers_that_are_not_finite_are_named(caller: Caller) -> None:
+    await caller.result("products.ensure", settings={"id": "thermostat"})
+    data = bytes(range(256))
+    text = base64.b64encode(data).decode()
+    info = await caller.result(
+        "content.add", product="thermostat", id="fw", data=text, type="application/x-fw"
+    )
+    assert info["size"] == 256
+    table = await caller.result(
+        "database.sql", query="select data, 9e999, -9e999, 1.5, 'a' from content_piece"
+    )
+    [[blob, *rest]] = table["rows"]
+    assert base64.b64decode(blob["$bytes"]) == data
+    assert rest == [{"$number": "Infinity"}, {"$number": "-Infinity"}, 1.5, "a"]
+
+
+async def test_errors_have_their_status_and_the_text_of_the_process(caller: Caller) -> None:
+    await caller.result("products.ensure", settings={"id": "thermostat"})
+    assert await caller.refused("products.get", id="x") == (404, "no product 'x', there are: thermostat")
+    assert (await caller.post("products.get", id="x")).json()["error"] == "UnknownError"
+    status, detail = await caller.refused(
+        "products.ensure", settings={"id": "thermostat", "auth": "password"}
+    )
+    assert status == 409
+    assert detail.startswith("product 'thermostat' is there already with other settings: auth ('token' there")
+    assert (await caller.refused("database.sql", query="delete from content")) == (
+        400,
+        "sql: the data is read-only here, expected a SELECT",
+    )
+    status, detail = await caller.refused(
+        "identities.password", product="thermostat", identity="t", length=-9
+    )
+    assert (status, detail) == (422, "length: Input should be greater than or equal to 1")
+    status, detail = await caller.refused(
+        "products.ensure", settings={"id": "T", "resources": {"a": "nmber"}}
+    )
+    assert status == 422
+    assert detail.startswith("settings.id: Value error, expected lower-case letters")
+    status, detail = await caller.refused("clock.advance", seconds=1, hour=1)
+    assert (status, detail) == (422, "hour: Extra inputs are not permitted")
+
+
+async def test_malformed_bodies_are_refused(caller: Caller) -> None:
+    for body in (b"{", b"[]", b"1", b'{"seconds": NaN}', b'{"seconds": "1"}', b'"\xff"', b"[" * 100_000):
+        answer = await caller.client.post("/v1/clock/advance", content=body)
+        assert answer.status_code == 422, body[:20]
+        assert answer.headers["Content-Type"] == "application/problem+json"
+    packed = {"Content-Encoding": "gzip"}
+    assert (await caller.client.post("/v1/clock/state", content=b"", headers=packed)).status_code == 415
+
+
+async def test_unknown_paths_and_methods(caller: Caller) -> None:
+    for path in (
+        "/",
+        "/v1",
+        "/v1/clock",
+        "/v1/clock/_clock",
+        "/v1/functions/route",
+        "/v1/fleet_runs/run",
+        "/v1/x/y",
+    ):
+        assert (await caller.client.post(path)).status_code == 404, path
+    answer = await caller.client.get("/v1/clock/state")
+    assert (answer.status_code, answer.headers["Allow"]) == (405, "POST")
+    assert (await caller.client.get("/health")).json() == {"status": "ok"}
+
+
+async def test_secrets_stay_hidden_and_tokens_stay_out_of_the_journal(
+    caller: Caller, platform: Platform
+) -> None:
+    await caller.result("products.ensure", settings={"id": "thermostat"})
+    [given] = await caller.result("fleets.provision", product="thermostat", identities=["t-1"])
+    assert len(given["token"]) == 40
+    table = await caller.result("database.sql", query="select sid, token from messaging_account")
+    assert table["hidden"] == ["messaging_account.token"]
+    assert [row[1] for row in table["rows"]] == [None]
+    everything = platform.context.journal.canonical() + str(table)
+    assert given["token"] not in everything
+    assert caller.client.headers["Authorization"].removeprefix("Bearer ") not in everything
+
+
+async def test_time_stands_still_until_it_is_advanced(caller: Caller) -> None:
+    begin = await caller.result("clock.state")
+    assert begin["rate"] == 0
+    assert (await caller.result("clock.advance", days=7))["time"] == begin["time"] + 7 * 86400
+    assert (await caller.result("clock.advance_to", when="2027-01-01"))["time"] == 1798761600
+    assert (await caller.refused("clock.advance_to", when="2026-01-01"))[0] == 400
+    await caller.result("lab.reset")
+    assert await caller.result("clock.state") == begin
+
+
+async def test_files_are_read_below_the_named_folder_only(platform: Platform, tmp_path: Path) -> None:
+    folder = tmp_path / "files"
+    (folder / "acme" / "endpoints").mkdir(parents=True)
+    (folder / "acme" / "endpoints" / "a.lua").write_text("--#ENDPOINT GET /a\nreturn 1")
+    (folder / "out").symlink_to(tmp_path)
+    (tmp_path / "secret").write_text("secret")
+    async with (
+        control_listener(platform, ControlSettings(), folder) as address,
+        httpx.AsyncClient(
+            base_url=address.url, headers={"Authorization": f"Bearer {address.token}"}
+        ) as client,
+    ):
+        caller = Caller(client)
+        await caller.result("solutions.add", settings={"id": "acme", "path": "acme"})
+        assert [each["path"] for each in await caller.result("solutions.routes", id="acme")] == ["/a"]
+        await caller.result("products.ensure", settings={"id": "t"})
+        for path in ("../secret", "out/secret", str(tmp_path / "secret"), "/etc/passwd", "a\0b"):
+            content = [{"file": path}]
+            refused: dict[str, dict[str, object]] = {
+                "products.add": {"settings": {"id": "t2", "content": content}},
+                "products.change": {"id": "t", "values": {"content": content}},
+                "solutions.add": {"settings": {"id": "b", "path": path}},
+            }
+            for key, arguments in refused.items():
+                assert (await caller.refused(key, **arguments))[0] == 403, (key, path)
+
+
+async def test_without_a_folder_no_path_is_read(caller: Caller) -> None:
+    await caller.result("products.ensure", settings={"id": "t"})
+    refused: dict[str, dict[str, object]] = {
+        "products.add": {"settings": {"id": "t2", "content": [{"file": "notebooks/lab.yaml"}]}},
+        "products.change": {"id": "t", "values": {"content": [{"file": "notebooks/lab.yaml"}]}},
+        "solutions.add": {"settings": {"id": "b", "path": "notebooks/solutions/metrics"}},
+    }
+    for key, arguments in refused.items():
+        status, detail = await caller.refused(key, **arguments)
+        assert (status, "reads no files" in detail) == (403, True), key
+
+
+async def test_a_lab_elsewhere_has_the_types_of_the_process() -> None:
+    """A client in Python sends and gets the same objects as a call in the process."""
+    control = await Control.start(LabSettings(https_port=0), seed=7)
+    try:
+        for key, args in {"clock.advance": (5,), "addresses.listening": (), "providers.all": ()}.items():
+            operation = operations()[key]
+            given = operation.decode_arguments(operation.encode_arguments(*args))
+            subject = getattr(control, operation.subject)
+            result = await getattr(subject, operation.name)(**given)
+            assert operation.decode_result(await operation.encode_result(result)) == result
+    finally:
+        await control.stop()
+
+
+async def test_a_large_result_does_not_hold_the_lab_up(caller: Caller, platform: Platform) -> None:
+    for number in range(20_000):
+        platform.context.journal.record(
+            "log", "acme", f"line {number}", detail={"level": "info", "n": [number]}
+        )
+    longest = 0.0
+    ended = asyncio.Event()
+
+    async def watch() -> None:
+        nonlocal longest
+        loop = asyncio.get_running_loop()
+        while not ended.is_set():
+            begin = loop.time()
+            await asyncio.sleep(0.001)
+            longest = max(longest, loop.time() - begin)
+
+    watching = asyncio.create_task(watch())
+    records = await caller.result("journal.select", kind="log")
+    ended.set()
+    await watching
+    assert len(records) == 20_000
+    assert records[-1]["detail"] == {"level": "info", "n": [19_999]}
+    assert longest < 2  # a bound that a busy machine keeps; the figure on a free one is in the note
