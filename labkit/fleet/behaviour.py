@@ -12,6 +12,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from labkit.core.chance import Chance, chance, fresh_seed
 from labkit.core.errors import LabError
+from labkit.core.handle import short_trace
 
 if TYPE_CHECKING:
     from labkit.fleet.fleet_device import FleetDevice
@@ -37,6 +38,7 @@ class Behaviour:
     sets. Raises LabError for an unknown or missing parameter, or one of another type.
     """
 
+    @short_trace
     def __init__(self, **parameters: Any) -> None:
         declared = type(self).parameters()
         for name, value in parameters.items():

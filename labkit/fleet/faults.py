@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from labkit.core.chance import Chance, chance
 from labkit.core.errors import LabError, TakenError, UnknownError, unknown
 from labkit.core.extras import needs
+from labkit.core.handle import Handle
 from labkit.core.keywords import lists
 from labkit.faults.patterns import Patterns
 from labkit.fleet.fault_kinds import (
@@ -76,7 +77,7 @@ class Counts:
     reported: tuple[int, int] = (0, 0)
 
 
-class FleetFaults:
+class FleetFaults(Handle):
     """Faults of a fleet, in the order in which they were added. Counts start from 0 in each run."""
 
     def __init__(self, seed: int, identities: Mapping[int, str], faults: Iterable[DeviceFault] = ()) -> None:

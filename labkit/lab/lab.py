@@ -12,6 +12,7 @@ from labkit.control.clock import Moment
 from labkit.control.control import Control
 from labkit.core.errors import LabError
 from labkit.core.extras import needs
+from labkit.core.handle import Handle
 from labkit.core.keywords import shows_keywords
 from labkit.fleet.flow import LabAddress
 from labkit.lab.arguments import as_list, build_settings, given_settings
@@ -53,7 +54,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Lab:
+class Lab(Handle):
     """A whole IoT platform on its own thread, listening on loopback: `Lab(seed=7)`.
 
     Use it in a `with` statement, or end it with `close()`. Other examples: `Lab(profile="field", data="lab.db")`,

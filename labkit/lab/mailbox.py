@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from labkit.control.mailbox import Mail
+from labkit.core.handle import Handle
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import table
 
 
-class LabMailbox:
+class LabMailbox(Handle):
     """All mail that the lab's solutions have sent, oldest first."""
 
     def __init__(self, runtime: Runtime) -> None:
