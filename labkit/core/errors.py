@@ -112,7 +112,7 @@ class StorageError(LabkitError):
 
 
 def unknown(kind: str, name: object, known: Iterable[str]) -> str:
-    """Return the text of an error about an unknown name: `no product 'bb', there are: a, b; did you mean 'b'?`."""
+    """Return the text of an error about an unknown name: `no product 'bb', there are: a, b; did you mean b?`."""
     names = list(known)
     return f"no {kind} {name!r}, there are: {', '.join(names) or 'none'}{did_you_mean(name, names)}"
 
@@ -120,7 +120,7 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> str:
 def did_you_mean(name: object, known: Iterable[str]) -> str:
     """Return the end of an error's text that names the most similar known name; empty where none is similar."""
     close = get_close_matches(str(name)[:200], list(known), n=1)
-    return f"; did you mean {close[0]!r}?" if close and close[0] != name else ""
+    return f"; did you mean {close[0]}?" if close and close[0] != name else ""
 
 
 class ServiceError(LabkitError):

@@ -104,9 +104,9 @@ class FleetFaults(Handle):
         """Add a fault from the fleet's next run on, and return its name: `fleet.faults.add("drop after", every=10)`.
 
         does: a fault of the list below; seconds: of lab time; after: time of a platform restart, in seconds of lab time
-        from the beginning of a run; every: hits every n-th request of a device; chance: from 0 to 1, from the device's
-        own seed; first: largest number of hits per device. devices: identities (`*` stands for any characters) or
-        numbers; actions: `write`, `poll` … Raises LabError naming what is wrong and what was expected.
+        from the beginning of a run; every: hits every n-th request of each device; chance: from 0 to 1, from the
+        device's own seed; first: largest number of hits per device. devices: identities (`*` stands for any characters)
+        or numbers; actions: `write`, `poll` … Raises LabError naming what is wrong and what was expected.
         """
         kind = KINDS.get(does)
         if kind is None:

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from labkit.fleet.browser import Connections
     from labkit.widgets.lab_dashboard import LabDashboard
 
+OWN = ("seed", "config", "speed", "start")  # arguments of a lab that are no settings
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -79,7 +80,7 @@ class Lab(Handle):
         override those of `config`. Raises SettingsError for a wrong setting.
         """
         _check(seed, speed)
-        named = _settings(config, given_settings(LabSettings, "Lab", settings))
+        named = _settings(config, given_settings(LabSettings, "Lab", settings, OWN))
         self._hold(Runtime(partial(Control.start, named, seed=seed, speed=speed, start=start), seed))
         for solution in self._runtime.run(self._runtime.control.solutions.all):
             warn_of(solution)
