@@ -11,8 +11,8 @@ Updater; Shape, DailyWave, Flat, Herd, Ramp, Steps.
 
 The platform without handles, and services of one's own: Platform, LabSettings, Clock, Service, Caller, operation.
 
-Errors: LabkitError and, below it, LabError (UnknownError, TakenError), SettingsError, ServiceError, DeviceError,
-NoAnswerError, StorageError; LabWarning.
+Errors: LabkitError and, below it, LabError, SettingsError, ServiceError, DeviceError, NoAnswerError, StorageError;
+below LabError: ArgumentError, TakenError, UnknownError, NoAttributeError, NoEntryError. LabWarning.
 
 A name is imported when it is used, so that `import labkit` costs nothing.
 """
@@ -27,9 +27,12 @@ if TYPE_CHECKING:
     from labkit.core.certificates import KeyPair
     from labkit.core.clock import Clock
     from labkit.core.errors import (
+        ArgumentError,
         LabError,
         LabkitError,
         LabWarning,
+        NoAttributeError,
+        NoEntryError,
         ServiceError,
         SettingsError,
         StorageError,
@@ -70,7 +73,8 @@ _HOMES = {
     "labkit.core.certificates": "KeyPair",
     "labkit.core.clock": "Clock",
     "labkit.core.errors": (
-        "LabError LabWarning LabkitError ServiceError SettingsError StorageError TakenError UnknownError"
+        "ArgumentError LabError LabWarning LabkitError NoAttributeError NoEntryError ServiceError SettingsError "
+        "StorageError TakenError UnknownError"
     ),
     "labkit.core.marks": "Mark",
     "labkit.fleet.behaviour": "Behaviour",
@@ -103,6 +107,7 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.s
 
 __all__ = [
     "Application",
+    "ArgumentError",
     "Behaviour",
     "Browser",
     "Bulb",
@@ -131,6 +136,8 @@ __all__ = [
     "LiveSettings",
     "Mark",
     "NoAnswerError",
+    "NoAttributeError",
+    "NoEntryError",
     "PendingCall",
     "Platform",
     "Point",

@@ -125,7 +125,10 @@ def test_a_process_that_was_not_forked_ends_cleanly_too(tmp_path: Path) -> None:
 def test_an_invalid_file_is_one_line_without_a_traceback(tmp_path: Path) -> None:
     config = folder(tmp_path)
     config.write_text(config.read_text().replace("resources", "resorces"))
-    assert failing("--config", str(config)) == "labkit: products[0].resorces: unknown key (line 7)\n"
+    assert (
+        failing("--config", str(config))
+        == "labkit: products[0].resorces: unknown key (line 7); did you mean resources?\n"
+    )
 
 
 def test_a_ca_file_in_a_missing_folder_is_one_line(tmp_path: Path) -> None:

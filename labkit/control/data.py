@@ -40,8 +40,19 @@ def differences(there: BaseModel, given: BaseModel) -> str:
 
 
 def _brief(value: object) -> str:
-    text = str(value) if isinstance(value, BaseModel) else repr(redacted(value))
+    text = (
+        str(redacted(_as_given(value))) if isinstance(value, BaseModel) else repr(redacted(_as_given(value)))
+    )
     return text if len(text) <= BRIEF else f"{text[: BRIEF - 1]}…"
+
+
+def _as_given(value: object) -> object:
+    """Return settings as plain values, without the keys that have their defaults."""
+    if isinstance(value, BaseModel):
+        return value.model_dump(exclude_defaults=True)
+    if isinstance(value, Mapping):
+        return {key: _as_given(each) for key, each in value.items()}
+    return [_as_given(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def copied(value: Any) -> Any:

@@ -4,8 +4,11 @@ LabWarning           a call works, but was perhaps not intended
 LabkitError
 ├── SettingsError    lab.yaml or an argument is wrong: names the key and the expected value
 ├── LabError         a handle was used in a way that cannot work: names the alternative
-│   ├── UnknownError what is named does not exist: lists the existing names
-│   └── TakenError   what is named exists already, or is in use: names the way out
+│   ├── UnknownError     what is named does not exist: lists the existing names
+│   │   ├── NoEntryError      of a list or a table (also an IndexError and a KeyError)
+│   │   └── NoAttributeError  of a handle (also an AttributeError)
+│   ├── TakenError       what is named exists already, or is in use: names the way out
+│   └── ArgumentError    the arguments of a call do not fit (also a TypeError)
 ├── StorageError     the data file is out of room or damaged: names the file
 └── ServiceError     a service operation fails: becomes the error object {type, error, status}
 
@@ -15,6 +18,8 @@ Errors of one package alone (Lua, conformance) live there and derive from Labkit
 from __future__ import annotations
 
 import linecache
+import os
+import traceback
 from collections.abc import Iterable
 from difflib import get_close_matches
 from itertools import takewhile
@@ -32,12 +37,14 @@ class LabkitError(Exception):
 
     def _render_traceback_(self) -> list[str]:
         """Return the lines that IPython shows instead of a traceback, without labkit's own frames."""
+        if is_debugging():
+            return traceback.format_exception(self)
         location = self._location()
         return [f"{type(self).__name__}: {self}", *([location] if location else [])]
 
     def _location(self) -> str:
         """Return the line of the caller's code that led here; empty where there is none."""
-        outside = takewhile(lambda each: not _ours(each[0]), walk_tb(self.__traceback__))
+        outside = takewhile(lambda each: not is_ours(each[0]), walk_tb(self.__traceback__))
         found = [(frame, line) for frame, line in outside if not _of_ipython(frame)]
         if not found:
             return ""
@@ -48,7 +55,13 @@ class LabkitError(Exception):
         return f"{where}: {code}" if code else where
 
 
-def _ours(frame: FrameType) -> bool:
+def is_debugging() -> bool:
+    """Return whether LABKIT_DEBUG asks for whole tracebacks."""
+    return os.environ.get("LABKIT_DEBUG", "") not in ("", "0")
+
+
+def is_ours(frame: FrameType) -> bool:
+    """Return whether a frame runs code of labkit."""
     return str(frame.f_globals.get("__name__", "")).partition(".")[0] == "labkit"
 
 
@@ -68,8 +81,26 @@ class UnknownError(LabError):
     """Error of a call that names something that does not exist. The text lists the existing names."""
 
 
+class NoEntryError(UnknownError, IndexError, KeyError):
+    """Error of an index or a key that a list or a table does not have."""
+
+    __str__ = Exception.__str__  # that of KeyError is the text's repr
+
+
+class NoAttributeError(UnknownError, AttributeError):
+    """Error of an attribute that a handle does not have."""
+
+    def __init__(self, text: str) -> None:
+        # With an object, Python appends no suggestion of its own to the text.
+        super().__init__(text, obj=type(self))
+
+
 class TakenError(LabError):
     """Error of a call that would add what exists already, or use what is in use. The text names the way out."""
+
+
+class ArgumentError(LabError, TypeError):
+    """Error of a call whose arguments do not fit: one of another name, too many, or one that is missing."""
 
 
 class StorageError(LabkitError):
@@ -81,7 +112,7 @@ class StorageError(LabkitError):
 
 
 def unknown(kind: str, name: object, known: Iterable[str]) -> str:
-    """Return the text of an error about an unknown name: `no product 'bb', there are: a, b; did you mean 'b'?`."""
+    """Return the text of an error about an unknown name: `no product 'bb', there are: a, b; did you mean b?`."""
     names = list(known)
     return f"no {kind} {name!r}, there are: {', '.join(names) or 'none'}{did_you_mean(name, names)}"
 
@@ -89,7 +120,7 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> str:
 def did_you_mean(name: object, known: Iterable[str]) -> str:
     """Return the end of an error's text that names the most similar known name; empty where none is similar."""
     close = get_close_matches(str(name)[:200], list(known), n=1)
-    return f"; did you mean {close[0]!r}?" if close and close[0] != name else ""
+    return f"; did you mean {close[0]}?" if close and close[0] != name else ""
 
 
 class ServiceError(LabkitError):

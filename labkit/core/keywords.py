@@ -16,10 +16,12 @@ function a signature and a docstring that have each keyword.
 from __future__ import annotations
 
 import inspect
+import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from textwrap import fill
-from typing import Any, ForwardRef, TypeVar, get_args
+from typing import Any, ForwardRef, Literal, TypeVar, get_args, get_origin
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -41,6 +43,7 @@ def shows_keywords(keywords: type, model: type) -> Callable[[F], F]:
     """
     defaults = {each.name: each.default for each in fields(model)} if is_dataclass(model) else {}
     described = descriptions(model)
+    module = vars(sys.modules[keywords.__module__])
 
     def decorate(function: F) -> F:
         shown = inspect.signature(function)
@@ -50,7 +53,7 @@ def shows_keywords(keywords: type, model: type) -> Callable[[F], F]:
                 name,
                 inspect.Parameter.KEYWORD_ONLY,
                 default=defaults.get(name),
-                annotation=each.__forward_arg__ if isinstance(each, ForwardRef) else each,
+                annotation=_spelled(each.__forward_arg__, module) if isinstance(each, ForwardRef) else each,
             )
             for name, each in keywords.__annotations__.items()
         ]
@@ -59,6 +62,16 @@ def shows_keywords(keywords: type, model: type) -> Callable[[F], F]:
         return lists({name: described[name] for name in shown.parameters if name in described})(function)
 
     return decorate
+
+
+def _spelled(annotation: str, names: Mapping[str, Any]) -> str:
+    """Return an annotation in which the values stand that a named Literal allows."""
+
+    def values(match: re.Match[str]) -> str:
+        named = names.get(match[0])
+        return str(named).removeprefix("typing.") if get_origin(named) is Literal else match[0]
+
+    return re.sub(r"\b[A-Z]\w*", values, annotation)
 
 
 def lists(entries: Mapping[str, str], heading: str = "Arguments") -> Callable[[F], F]:

@@ -16,8 +16,9 @@ from sys import getsizeof
 from typing import Any, NamedTuple
 
 from labkit.core.copies import Copy, StoppedError, in_thread
-from labkit.core.errors import LabError
+from labkit.core.errors import LabError, UnknownError, did_you_mean, unknown
 from labkit.core.slots import Slots
+from labkit.core.tables import metadata
 
 SHORT = 0.01  # seconds of real time that a SELECT may block the loop, before it is restarted on a copy
 SHORT_VALUE = 65_536  # bytes of a value that the loop computes: a single large one may take seconds
@@ -98,8 +99,9 @@ class Query:
                 raise TooLongError(str(error)) from error
             # Denied by `_permit`; a PRAGMA as a table-valued function is recognized by the message alone.
             denied = code == sqlite3.SQLITE_AUTH or "not authorized" in str(error)
-            reason = "the data is read-only here, expected a SELECT" if denied else error
-            raise LabError(f"sql: {reason}") from error
+            if denied:
+                raise LabError("sql: the data is read-only here, expected a SELECT") from error
+            raise _named(str(error)) from error
         except ValueError as error:  # a NUL, or a lone surrogate
             raise LabError(f"sql: {error}") from error
         except MemoryError as error:
@@ -264,3 +266,14 @@ class Selects:
             copy.close()
         else:
             self.idle = copy
+
+
+def _named(reason: str) -> LabError:
+    """Return the error of SQLite's reason, with the existing tables or the similar column."""
+    what, _, name = reason.partition(": ")
+    if what == "no such table":
+        return UnknownError(f"sql: {unknown('table', name, sorted(metadata.tables))}")
+    if what == "no such column":
+        columns = {column.name for table in metadata.tables.values() for column in table.columns}
+        return UnknownError(f"sql: no column {name!r}{did_you_mean(name.rpartition('.')[2], columns)}")
+    return LabError(f"sql: {reason}")

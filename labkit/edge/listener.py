@@ -177,7 +177,12 @@ class Edge(Component):
 
     def _cannot(self, setting: str, port: int, error: OSError) -> SettingsError:
         host = self._context.settings.host
-        return SettingsError(f"{setting}: cannot listen on {host}:{port}: {error.strerror or error}")
+        text = f"{setting}: cannot listen on {host}:{port}: {error.strerror or error}"
+        if error.errno == errno.EADDRINUSE:
+            text += (
+                f"; end the program that has this port, or choose another: {setting}: 0 takes any free one"
+            )
+        return SettingsError(text)
 
     async def _let_go(self) -> None:
         """Stop listening and release the ports."""

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, get_origin, ge
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from labkit.core.chance import Chance, chance, fresh_seed
-from labkit.core.errors import LabError
+from labkit.core.errors import ArgumentError, LabError, unknown
+from labkit.core.handle import short_trace
+from labkit.settings.validation import expected_value
 
 if TYPE_CHECKING:
     from labkit.fleet.fleet_device import FleetDevice
@@ -37,12 +39,12 @@ class Behaviour:
     sets. Raises LabError for an unknown or missing parameter, or one of another type.
     """
 
+    @short_trace
     def __init__(self, **parameters: Any) -> None:
         declared = type(self).parameters()
         for name, value in parameters.items():
             if name not in declared:
-                known = ", ".join(declared) or "none"
-                raise LabError(f"{type(self).__name__}: no parameter {name!r}, there are: {known}")
+                raise ArgumentError(f"{type(self).__name__}: {unknown('parameter', name, declared)}")
             setattr(self, name, _checked(type(self).__name__, name, declared[name], value))
         if missing := [name for name in declared if not hasattr(self, name)]:
             raise LabError(
@@ -132,7 +134,7 @@ def _checked(owner: str, name: str, type: Any, value: Any) -> Any:
     try:
         return TypeAdapter(type, config=ConfigDict(arbitrary_types_allowed=True)).validate_python(value)
     except ValidationError as error:
-        expected = error.errors(include_url=False)[0]["msg"]
-        raise LabError(f"{owner}: {name}: {expected}, not {value!r}") from None
+        expected = expected_value(error.errors(include_url=False))
+        raise LabError(f"{owner}: {name}: {expected}, not {value!r:.100}") from None
     except Exception:  # noqa: BLE001  an annotation unknown to pydantic is not checked
         return value

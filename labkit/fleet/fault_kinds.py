@@ -109,8 +109,15 @@ KINDS = {
 
 def check_restart(does: str, after: object, **of_devices: object) -> None:
     """Raise LabError if a platform restart has arguments of device faults, or a device fault has `after`."""
-    if (after is not None) is not (does == RESTART):
-        raise LabError("after: expected with a platform restart, and with nothing else")
+    if does == RESTART and after is None:
+        raise LabError(
+            "after: a platform restart needs its time, in seconds from the beginning of a run: "
+            "add('platform restart', after=3600)"
+        )
+    if after is not None and does != RESTART:
+        raise LabError(
+            f"after: only a platform restart has it, not {does!r}; a device's fault has every= or chance="
+        )
     for name, value in of_devices.items():
         if after is not None and value is not None:
             raise LabError(f"{name}: a platform restart is no matter of devices")

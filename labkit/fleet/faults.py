@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from labkit.core.chance import Chance, chance
 from labkit.core.errors import LabError, TakenError, UnknownError, unknown
 from labkit.core.extras import needs
+from labkit.core.handle import Handle
 from labkit.core.keywords import lists
 from labkit.faults.patterns import Patterns
 from labkit.fleet.fault_kinds import (
@@ -76,7 +77,7 @@ class Counts:
     reported: tuple[int, int] = (0, 0)
 
 
-class FleetFaults:
+class FleetFaults(Handle):
     """Faults of a fleet, in the order in which they were added. Counts start from 0 in each run."""
 
     def __init__(self, seed: int, identities: Mapping[int, str], faults: Iterable[DeviceFault] = ()) -> None:
@@ -103,9 +104,9 @@ class FleetFaults:
         """Add a fault from the fleet's next run on, and return its name: `fleet.faults.add("drop after", every=10)`.
 
         does: a fault of the list below; seconds: of lab time; after: time of a platform restart, in seconds of lab time
-        from the beginning of a run; every: hits every n-th request of a device; chance: from 0 to 1, from the device's
-        own seed; first: largest number of hits per device. devices: identities (`*` stands for any characters) or
-        numbers; actions: `write`, `poll` … Raises LabError naming what is wrong and what was expected.
+        from the beginning of a run; every: hits every n-th request of each device; chance: from 0 to 1, from the
+        device's own seed; first: largest number of hits per device. devices: identities (`*` stands for any characters)
+        or numbers; actions: `write`, `poll` … Raises LabError naming what is wrong and what was expected.
         """
         kind = KINDS.get(does)
         if kind is None:

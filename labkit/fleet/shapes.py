@@ -8,7 +8,7 @@ Shapes can be added, and multiplied by a number: `DailyWave(100, 900) + Flat(50)
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,6 +16,7 @@ from numbers import Real
 from typing import Protocol, TypeGuard
 
 from labkit.core.errors import LabError
+from labkit.core.handle import ShortTraceType
 
 DAY = 86_400.0
 WINDOW = 600.0  # seconds with a common bound of the rate; a short peak costs draws only in its window
@@ -32,7 +33,7 @@ class Chance(Protocol):
         ...
 
 
-class Shape(ABC):
+class Shape(metaclass=ShortTraceType):
     """Course of a rate or of a number of devices over a run: Flat, Ramp, Steps, DailyWave, Herd, and sums of them."""
 
     @abstractmethod

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar, get_origin
 
 from pydantic import BaseModel, BeforeValidator
 
 from labkit.control.clock import number_of, seconds_of
-from labkit.core.errors import LabError, SettingsError
+from labkit.core.errors import LabError, SettingsError, did_you_mean
 from labkit.fleet.device import check_points
 from labkit.settings import build
 
@@ -109,18 +108,21 @@ def build_settings(model: type[M], what: str, values: Mapping[str, Any]) -> M:
         raise SettingsError(f"{what}: {error}") from None
 
 
-def given_settings(model: type[BaseModel], what: str, values: Mapping[str, Any]) -> dict[str, Any]:
+def given_settings(
+    model: type[BaseModel], what: str, values: Mapping[str, Any], others: Iterable[str] = ()
+) -> dict[str, Any]:
     """Return the settings that are not None, with a list for each setting that takes several values.
 
-    Raises SettingsError, beginning with `what`, for a key that the model does not have.
+    others: arguments of the call that are no settings. Raises SettingsError, beginning with `what`, for a key that the
+    model does not have.
     """
     named = {name: value for name, value in values.items() if value is not None}
     for name, value in named.items():
         field = model.model_fields.get(name)
         if field is None:
-            close = get_close_matches(name, model.model_fields, n=1)
-            meant = f"did you mean {close[0]}?" if close else f"there are: {', '.join(model.model_fields)}"
-            raise SettingsError(f"{what}: {name}: no such setting; {meant}")
+            known = [*others, *model.model_fields]
+            meant = did_you_mean(name, known) or f"; there are: {', '.join(known)}"
+            raise SettingsError(f"{what}: {name}: no such setting{meant}")
         has_short_form = any(isinstance(each, BeforeValidator) for each in field.metadata)
         if get_origin(field.annotation) is tuple and not has_short_form:
             named[name] = as_list(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from labkit.core.errors import LabError
+from labkit.core.handle import Handle
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import card
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from labkit.fleet import browser as fleet
 
 
-class Browser:
+class Browser(Handle):
     """A person's browser without a screen: follows redirects across the lab's hosts, keeps cookies, fills in forms."""
 
     def __init__(self, runtime: Runtime, connections: fleet.Connections) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from labkit.core.errors import LabError
+from labkit.core.handle import Handle
 from labkit.fleet.flow import FlowClient
 from labkit.lab.delays import ask
 from labkit.lab.runtime import Runtime
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     import httpx
 
 
-class SiteClient:
+class SiteClient(Handle):
     """HTTPS client of one host of a lab. cookies: whether to keep the cookies of responses for later requests."""
 
     def __init__(self, runtime: Runtime, domain: str, cookies: bool) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from labkit.control.clock import ClockState, Moment
+from labkit.core.handle import Handle
 from labkit.lab.runtime import Runtime
 
 
-class LabClock:
+class LabClock(Handle):
     """The lab's clock. A virtual clock moves only by `advance` and by runs of fleets."""
 
     def __init__(self, runtime: Runtime) -> None:

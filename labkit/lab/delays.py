@@ -10,6 +10,7 @@ from contextvars import ContextVar, copy_context
 from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 from labkit.core.errors import LabError
+from labkit.core.handle import Handle
 from labkit.lab.runtime import Runtime
 
 P = ParamSpec("P")
@@ -47,7 +48,7 @@ def ask(
     return runtime.run(function, *args, **kwargs) if BEGUN.get() else runtime.run(answer)
 
 
-class PendingCall(Generic[T]):
+class PendingCall(Handle, Generic[T]):
     """A call of a handle that runs in a background thread: see `Lab.begin`."""
 
     def __init__(self, runtime: Runtime, call: Callable[[], T]) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from labkit.control.clock import seconds_of
 from labkit.core.errors import LabError
+from labkit.core.handle import Handle
 from labkit.fleet.device import Credentials, Point, VirtualDevice
 from labkit.lab.arguments import alias_list, duration, timed_values, value_texts
 from labkit.lab.client import rooted
@@ -23,7 +24,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Device:
+class Device(Handle):
     """A virtual device of a product. It reaches the platform by HTTPS only, as a real device does."""
 
     def __init__(self, runtime: Runtime, product: str, virtual: VirtualDevice) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Unpack
 
 from labkit.control.faults import FaultInfo
+from labkit.core.handle import Handle
 from labkit.core.keywords import shows_keywords
 from labkit.lab.arguments import build_settings, given_settings
 from labkit.lab.runtime import Runtime
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 SHOWN = ("name", "where", "does", "often", "whom", "seen", "hits")
 
 
-class Fault:
+class Fault(Handle):
     """A fault of a lab: see `lab.faults.add`."""
 
     def __init__(self, runtime: Runtime, name: str) -> None:
@@ -56,7 +57,7 @@ class Fault:
         return card(f"fault {info.name}", {name: getattr(info, name) for name in SHOWN[1:]})
 
 
-class LabFaults:
+class LabFaults(Handle):
     """The named faults of a lab: deliberate failures at a place, for some devices or solutions, at some rate."""
 
     def __init__(self, runtime: Runtime) -> None:

@@ -11,6 +11,7 @@ from labkit.core.certificates import KeyPair
 from labkit.core.chance import fresh_seed
 from labkit.core.errors import LabError, TakenError, UnknownError
 from labkit.core.extras import needs
+from labkit.core.handle import Handle
 from labkit.core.keywords import shows_keywords
 from labkit.fleet.accounts import ALIAS
 from labkit.fleet.behaviour import Behaviour, behaviour
@@ -47,7 +48,7 @@ class FleetProduct(Protocol):
         """Return the credentials in the handle of a device, None if the device has no handle."""
 
 
-class Fleet:
+class Fleet(Handle):
     """Virtual devices of a product, each with a behaviour: run them with `run(hours=1)`."""
 
     def __init__(

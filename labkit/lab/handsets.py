@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from labkit.control.handsets import MessageInfo
 from labkit.core.errors import LabError
+from labkit.core.handle import Handle
 from labkit.lab.phone import phone, phones
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import messages_frame
@@ -18,7 +19,7 @@ SHOWN = 12  # handsets in a picture
 LISTED = 20  # further handsets whose addresses are listed
 
 
-class Handset:
+class Handset(Handle):
     """A simulated device, phone or messenger account that a lab's solutions notify."""
 
     def __init__(self, runtime: Runtime, address: str) -> None:
@@ -71,7 +72,7 @@ class Handset:
         return phone(run(self._control.get, self.address), run(self._control.messages, self.address))
 
 
-class LabHandsets(Mapping[str, Handset]):
+class LabHandsets(Handle, Mapping[str, Handset]):
     """All handsets of a lab, by device token, phone number or messenger id.
 
     A handset exists from its first message on. `lab.handsets["+15550001"]` also returns a handset that has received

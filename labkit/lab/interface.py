@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from labkit.control.interface import PublishedInfo, SubscriptionInfo
+from labkit.core.handle import Handle
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import card, subscriptions_frame
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     import pandas
 
 
-class PublishedService:
+class PublishedService(Handle):
     """The published interface of a solution: its operations and events, and its subscribers."""
 
     def __init__(self, runtime: Runtime, info: PublishedInfo) -> None:
@@ -47,7 +48,7 @@ class PublishedService:
         )
 
 
-class Subscription:
+class Subscription(Handle):
     """A solution's subscription to the interface of another solution: `home.subscribe(lights)`."""
 
     def __init__(self, runtime: Runtime, info: SubscriptionInfo) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from labkit.control.journal import Entry
 from labkit.core.errors import LabError
+from labkit.core.handle import Handle
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import entries_frame
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     import pandas
 
 
-class LabJournal:
+class LabJournal(Handle):
     """All records of what happened in a lab: requests, events, script runs, calls and more."""
 
     def __init__(self, runtime: Runtime) -> None:

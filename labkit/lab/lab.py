@@ -12,6 +12,7 @@ from labkit.control.clock import Moment
 from labkit.control.control import Control
 from labkit.core.errors import LabError
 from labkit.core.extras import needs
+from labkit.core.handle import Handle
 from labkit.core.keywords import shows_keywords
 from labkit.fleet.flow import LabAddress
 from labkit.lab.arguments import as_list, build_settings, given_settings
@@ -49,11 +50,12 @@ if TYPE_CHECKING:
     from labkit.fleet.browser import Connections
     from labkit.widgets.lab_dashboard import LabDashboard
 
+OWN = ("seed", "config", "speed", "start")  # arguments of a lab that are no settings
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Lab:
+class Lab(Handle):
     """A whole IoT platform on its own thread, listening on loopback: `Lab(seed=7)`.
 
     Use it in a `with` statement, or end it with `close()`. Other examples: `Lab(profile="field", data="lab.db")`,
@@ -78,7 +80,7 @@ class Lab:
         override those of `config`. Raises SettingsError for a wrong setting.
         """
         _check(seed, speed)
-        named = _settings(config, given_settings(LabSettings, "Lab", settings))
+        named = _settings(config, given_settings(LabSettings, "Lab", settings, OWN))
         self._hold(Runtime(partial(Control.start, named, seed=seed, speed=speed, start=start), seed))
         for solution in self._runtime.run(self._runtime.control.solutions.all):
             warn_of(solution)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from labkit.control.mailbox import Mail
+from labkit.core.errors import NoEntryError
+from labkit.core.handle import Handle
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import table
 
 
-class LabMailbox:
+class LabMailbox(Handle):
     """All mail that the lab's solutions have sent, oldest first."""
 
     def __init__(self, runtime: Runtime) -> None:
@@ -37,7 +39,16 @@ class LabMailbox:
         return iter(self.find())
 
     def __getitem__(self, index: int) -> Mail:
-        return self.find()[index]
+        mails = self.find()
+        try:
+            return mails[index]
+        except IndexError:
+            there = (
+                f"it has {len(mails)}"
+                if mails
+                else "it is empty: lab.settle() waits for scripts that send mail"
+            )
+            raise NoEntryError(f"no mail {index} in the mailbox, {there}") from None
 
     def __repr__(self) -> str:
         mails = self.find()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from labkit.control.messaging import MessagingAccountInfo
+from labkit.core.handle import Handle
 from labkit.lab.client import rooted
 from labkit.lab.provider import ProviderInbox
 from labkit.lab.runtime import Runtime
@@ -25,7 +26,7 @@ class Account(dict[str, str]):
         return Account({**self, **other})
 
 
-class LabMessaging:
+class LabMessaging(Handle):
     """The provider of push, SMS and chat: a real server for the Notify service and any SDK."""
 
     def __init__(self, runtime: Runtime) -> None:

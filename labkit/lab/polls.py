@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator
 from typing import Any, ParamSpec, TypeVar
 
 from labkit.core.errors import LabError
+from labkit.core.handle import Handle
 from labkit.fleet.device import Point
 from labkit.lab.portal import Task
 from labkit.lab.runtime import Runtime
@@ -126,7 +127,7 @@ class DevicePolls:
             task.cancel()
 
 
-class HeldPoll:
+class HeldPoll(Handle):
     """A long poll in progress: see `Device.start_poll`."""
 
     def __init__(self, waiting: DevicePolls, alias: str, task: Task[Point | None]) -> None:
@@ -160,7 +161,7 @@ class HeldPoll:
         return "<poll: answered>" if self.done else "<poll: waits>"
 
 
-class PollWait:
+class PollWait(Handle):
     """Wait until the platform keeps a number of long polls open: `result()` in a cell, `await` in async code."""
 
     def __init__(self, waiting: DevicePolls, alias: str, count: int, within: float) -> None:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from labkit.control.content import ContentInfo
 from labkit.control.products import ProductInfo
-from labkit.core.errors import LabError, unknown
+from labkit.core.errors import LabError, NoAttributeError, unknown
 from labkit.core.extras import needs
+from labkit.core.handle import Handle
 from labkit.core.keywords import shows_keywords
 from labkit.fleet.credential_store import CredentialStore
 from labkit.fleet.device import Credentials, VirtualDevice
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     import pandas
 
 
-class Product:
+class Product(Handle):
     """A product of a lab: its virtual devices and fleets, settings, content and identities."""
 
     settings: LiveSettings
@@ -153,7 +154,7 @@ class Product:
         )
 
 
-class LiveSettings:
+class LiveSettings(Handle):
     """The current settings of a product: read `settings.auth`, change by `settings.self_registration = False`.
 
     Change several together with `change(self_registration=False, identity_format={"type": "mac"})`. Raises
@@ -173,13 +174,13 @@ class LiveSettings:
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name not in ProductSettings.model_fields:
-            raise AttributeError(unknown("setting", name, dir(self)))
+            raise NoAttributeError(unknown("setting", name, dir(self)))
         value = getattr(self._now(), name)
         return MappingProxyType(value) if isinstance(value, Mapping) else value
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in ProductSettings.model_fields:
-            raise AttributeError(unknown("setting", name, dir(self)))
+            raise NoAttributeError(unknown("setting", name, dir(self)))
         self.change(**{name: value})
 
     def __dir__(self) -> list[str]:
@@ -196,7 +197,7 @@ class LiveSettings:
         return card(f"settings of {self._product}", self._now().model_dump())
 
 
-class ProductContent:
+class ProductContent(Handle):
     """Content items that a product offers for download."""
 
     def __init__(self, runtime: Runtime, product: str) -> None:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from labkit.control.providers import Application, InboxEntry, Person, ProviderInfo
+from labkit.core.handle import Handle
 from labkit.lab.browser import Browser
 from labkit.lab.client import rooted
 from labkit.lab.runtime import Runtime
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     import pandas
 
 
-class Provider:
+class Provider(Handle):
     """An identity provider of a lab: a real OAuth server at which people sign in."""
 
     def __init__(self, runtime: Runtime, info: ProviderInfo, browser: Callable[[], Browser]) -> None:
@@ -123,7 +124,7 @@ class Provider:
         )
 
 
-class People:
+class People(Handle):
     """The people known to an identity provider, in the order in which they were added."""
 
     def __init__(self, runtime: Runtime, provider: str) -> None:
@@ -155,7 +156,7 @@ class People:
         return table(("id", "name", "email"), [(each.id, each.name, each.email) for each in self])
 
 
-class ProviderInbox:
+class ProviderInbox(Handle):
     """The requests that a provider received, oldest first."""
 
     def __init__(

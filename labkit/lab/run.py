@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from labkit.core.errors import LabError
 from labkit.core.extras import needs
+from labkit.core.handle import Handle
 from labkit.core.marks import Mark
 from labkit.fleet.accounts import Accounts, route_deliveries
 from labkit.fleet.cluster import ClusterPlay
@@ -39,7 +40,7 @@ class Spread(NamedTuple):
     shares: int | None
 
 
-class Run:
+class Run(Handle):
     """A run of a fleet, in progress or ended: its results, and how to pause or stop it."""
 
     def __init__(

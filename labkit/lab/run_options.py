@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal, Self, TypedDict, get_args
 
 from labkit.control.clock import number_of
-from labkit.core.errors import LabError
+from labkit.core.errors import ArgumentError, LabError, unknown
 from labkit.core.extras import check_installed
 from labkit.core.keywords import Doc
 from labkit.fleet.shapes import Shape
@@ -110,7 +110,7 @@ class RunOptions:
         known = [each.name for each in fields(cls)]
         for name in arguments:
             if name not in known:
-                raise LabError(f"no argument {name!r}, there are: {', '.join(known)}")
+                raise ArgumentError(unknown("argument", name, known))
         return cls(**arguments)
 
     @property

@@ -5,12 +5,12 @@ from __future__ import annotations
 import inspect
 import keyword
 import textwrap
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from labkit.control.services import OperationInfo
-from labkit.core.errors import LabError, LabWarning
+from labkit.core.errors import LabError
+from labkit.core.handle import Handle, warn
 from labkit.lab.delays import ask
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import card, entries_frame
@@ -40,7 +40,7 @@ class Catalogue:
         return self._services
 
 
-class ServiceHandle:
+class ServiceHandle(Handle):
     # Handle of a service: its operations are methods with keyword arguments, or one mapping of them. This is a comment,
     # since `__doc__` describes the service.
 
@@ -92,7 +92,7 @@ class ServiceHandle:
         return f"<service {self._name}: {', '.join(dir(self))}>"
 
 
-class CustomService:
+class CustomService(Handle):
     """A service that was added to a lab with `Lab.service`."""
 
     def __init__(self, runtime: Runtime, name: str, operations: Iterable[OperationInfo]) -> None:
@@ -123,7 +123,7 @@ def call(runtime: Runtime, solution: str, service: str, operation: str, paramete
     """Return the result of a service operation, or the error object; warn of arguments that the operation ignores."""
     result = ask(runtime, solution, runtime.control.services.call, solution, service, operation, parameters)
     for note in result.notes:
-        warnings.warn(note, LabWarning, stacklevel=3)
+        warn(note)
     return result.value
 
 

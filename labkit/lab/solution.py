@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from labkit.control.solutions import SolutionInfo
-from labkit.core.errors import LabWarning, unknown
+from labkit.core.errors import NoAttributeError, unknown
+from labkit.core.handle import warn
 from labkit.lab.arguments import as_list
 from labkit.lab.client import Session, SiteClient
 from labkit.lab.interface import PublishedService, Subscription
@@ -24,7 +24,7 @@ JSON = "application/json"
 def warn_of(info: SolutionInfo) -> None:
     """Show the warnings about a solution's folder to its author."""
     for text in info.warnings:
-        warnings.warn(f"solution {info.id!r}: {text}", LabWarning, stacklevel=3)
+        warn(f"solution {info.id!r}: {text}")
 
 
 class Solution(SiteClient):
@@ -197,7 +197,7 @@ class Solution(SiteClient):
             raise AttributeError(name)
         known = self._catalogue.services()
         if name not in known:
-            raise AttributeError(unknown("service", name, known))
+            raise NoAttributeError(unknown("service", name, known))
         return ServiceHandle(self._runtime, self.id, name, self._catalogue)
 
     def __dir__(self) -> list[str]:

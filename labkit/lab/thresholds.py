@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from labkit.core.errors import LabError, UnknownError
+from labkit.core.errors import LabError, UnknownError, unknown
 from labkit.fleet.measures import Latency
 
 PARTS = re.compile(
@@ -24,14 +24,15 @@ SIGNS: Mapping[str, Callable[[float, float], bool]] = {
 SECONDS = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3_600.0, "d": 86_400.0}
 PERCENTILE = re.compile(r"(?P<sending>sending )?(p(?P<percent>\d{1,2}(\.\d+)?)|max)")
 DURATIONS = {
-    "p50": "latency from the due time, in lab time; any percentile, such as p95 or p99.9",
+    "pN": "latency from the due time, in lab time, at any percentile: p50, p95, p99.9",
     "max": "the longest latency from the due time",
-    "sending p50": "latency from sending, in real time; any percentile",
+    "sending pN": "latency from sending, in real time, at any percentile",
     "sending max": "the longest latency from sending",
     "seconds": "how long the run lasted, in lab time",
     "real": "how long it lasted, in real time",
     "cpu": "processor time",
 }
+TIMES = ("seconds", "real", "cpu")
 COUNTS = {
     "requests": "answered or not",
     "rate": "requests a real second",
@@ -102,10 +103,10 @@ class Threshold:
             number = float(found["limit"])
         except ValueError:
             raise LabError(f"--fail-if {text!r}: {found['limit']!r} is no number") from None
-        timed = PERCENTILE.fullmatch(measure) is not None or measure in DURATIONS
+        timed = PERCENTILE.fullmatch(measure) is not None or measure in TIMES
         if not (timed or measure in COUNTS or measure in ACCOUNTS or measure.startswith("errors ")):
-            known = ", ".join([*DURATIONS, *COUNTS, *ACCOUNTS])
-            raise UnknownError(f"--fail-if {text!r}: no measure {measure!r}, there are: {known}")
+            known = [*DURATIONS, *COUNTS, *ACCOUNTS]
+            raise UnknownError(f"--fail-if {text!r}: {unknown('measure', measure, known)}")
         if measure in ACCOUNTS and not accounts:
             raise LabError(f"--fail-if {text!r}: {measure} needs --accounts")
         if timed and unit not in SECONDS:
@@ -124,7 +125,7 @@ class Threshold:
         if latency is not None:
             percent = 100.0 if latency["percent"] is None else float(latency["percent"])
             return (measured.sending if latency["sending"] else measured.due).percentile(percent)
-        if self.measure in DURATIONS:
+        if self.measure in TIMES:
             return measured.durations[self.measure]
         counted = measured.counts.get(self.measure, CountMeasure(0, measured.counts["requests"].number))
         if not self.share:

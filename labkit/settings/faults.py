@@ -219,7 +219,10 @@ class FaultSettings(Model):
         Names | None, Role("scope", ("request", "call", "event")), Doc("solutions that it hits, or patterns")
     ] = None
     first: Annotated[Count | None, Doc("number of hits after which it ends")] = None
-    every: Annotated[Count | None, Doc("n: it hits every n-th request, call or event of its scope")] = None
+    every: Annotated[
+        Count | None,
+        Doc("n: it hits every n-th request, call or event of its scope, counted over all devices"),
+    ] = None
     chance: Annotated[
         Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None,
         Doc("probability of a hit, above 0 and up to 1, from the lab's seed"),

@@ -54,6 +54,10 @@ def parse_place(text: str) -> Place:
         return Place("outgoing", _method(method), _with_path(target))
     if target.startswith("/"):
         return Place("request", _method(method), target)
+    if method.upper() in METHODS and method != "*":
+        raise ValueError(f"the path of a request begins with /: '{method} /{target}'")
+    if not space and text.startswith("/"):
+        raise ValueError(f"expected a method before the path: 'POST {text}', or '* {text}' for any")
     if match := _OPERATION.fullmatch(text):
         return Place("call", match[1], match[2])
     if match := _EVENT.fullmatch(text):

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from labkit.core.errors import SettingsError
+from labkit.core.errors import SettingsError, did_you_mean
 
 S = TypeVar("S", bound=BaseModel)
 
 SHOULD_BE = "Input should be "  # beginning of pydantic's message about an expected type or value
+MOST_TOLD = 5  # invalid keys in one message
+PARSING = re.compile(r", unable to parse .*")
 MAPPING = re.compile(r"a valid dictionary( or instance of \w+)?")
 
 
 def build(model: type[S], values: object, where: str = "", lines: dict[str, int] | None = None) -> S:
-    """Return settings made from plain values. Raises SettingsError with the first invalid key and its line.
+    """Return settings made from plain values. Raises SettingsError with the invalid keys and their lines.
 
     where: key of the section that the values belong to; lines: line of each key in lab.yaml.
     """
@@ -28,10 +30,14 @@ def build(model: type[S], values: object, where: str = "", lines: dict[str, int]
         wrong: dict[str, list[ErrorDetails]] = {}
         for each in error.errors(include_url=False, include_context=False):
             wrong.setdefault(_key(where, each, values), []).append(each)
-        key, errors = next(iter(wrong.items()))
+        told = [
+            f"{key}: {_explain(errors)}{line_suffix(lines or {}, key)}{_hint(errors[0], model)}"
+            for key, errors in wrong.items()
+        ]
     # Raised outside of the except clause: the garbage collector cannot see the references of pydantic's error, and
     # would never free it as the context of this one.
-    raise SettingsError(f"{key}: {_explain(errors)}{line_suffix(lines or {}, key)}")
+    more = len(told) - MOST_TOLD
+    raise SettingsError("; ".join(told[:MOST_TOLD]) + (f"; and {more} more" if more > 0 else ""))
 
 
 def _key(where: str, error: ErrorDetails, values: object) -> str:
@@ -55,14 +61,48 @@ def _explain(errors: list[ErrorDetails]) -> str:
         return "unknown key"
     if first["type"] == "missing":
         return "is required"
+    return expected_value(errors)
+
+
+def _hint(error: ErrorDetails, model: type[BaseModel]) -> str:
+    """Return the end of the text about an unknown key: the similar key, or all that are possible in its place."""
+    if error["type"] != "extra_forbidden":
+        return ""
+    *above, name = error["loc"]
+    known = _keys(model, above)
+    return did_you_mean(name, known) or f"; there are: {', '.join(known)}"
+
+
+def expected_value(errors: list[ErrorDetails]) -> str:
+    """Return the value that errors of one key expected: `expected a number or a text`."""
     expected = [
-        MAPPING.sub("a mapping", each["msg"].removeprefix(SHOULD_BE))
+        PARSING.sub("", MAPPING.sub("a mapping", each["msg"].removeprefix(SHOULD_BE)))
         for each in errors
         if each["msg"].startswith(SHOULD_BE)
     ]
-    if first["msg"].startswith(SHOULD_BE):
+    first = errors[0]["msg"]
+    if first.startswith(SHOULD_BE):
         return "expected " + " or ".join(dict.fromkeys(expected))
-    return first["msg"].removeprefix("Value error, ")
+    return first.removeprefix("Value error, ")
+
+
+def _keys(model: type[BaseModel], location: Sequence[str | int]) -> list[str]:
+    """Return the keys that are possible at a location in the values of a model."""
+    models = [model]
+    for part in location:
+        found = [each.model_fields[part].annotation for each in models if part in each.model_fields]
+        models = [
+            inner for each in found for inner in _models(each)
+        ] or models  # else an index, or a union's member
+    return list(dict.fromkeys(key for each in models for key in each.model_fields))
+
+
+def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+    """Yield the models in an annotation."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for each in get_args(annotation):
+        yield from _models(each)
 
 
 def line_suffix(lines: dict[str, int], key: str) -> str:

@@ -100,7 +100,7 @@ def test_settings_change_while_the_lab_runs() -> None:
     ("change", "reason"),
     [
         ({"auth": "none"}, r"^product 'p'\.auth: expected 'token'"),
-        ({"auht": "token"}, r"^product 'p'\.auht: unknown key$"),
+        ({"auht": "token"}, r"^product 'p'\.auht: unknown key; did you mean auth\?$"),
         ({"self_registration": False, "resources": {"a": "text"}}, r"^product 'p'\.resources\.a: expected"),
         ({"id": "q"}, r"^id: cannot change"),
         ({"domain": "q.localhost"}, r"^domain: cannot change"),

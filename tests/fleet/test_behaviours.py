@@ -235,13 +235,13 @@ def test_a_number_does_not_count_as_sent_if_a_reboot_precedes_its_request() -> N
 @pytest.mark.parametrize(
     ("make", "named"),
     [
-        (lambda: Sensor(every=0), "Sensor: every: Input should be greater than 0, not 0"),
+        (lambda: Sensor(every=0), "Sensor: every: expected greater than 0, not 0"),
         (lambda: Sensor(batch=0), "Sensor: batch"),
         (lambda: Thermostat(every=-5), "Thermostat: every"),
         (lambda: Counter(every=0), "Counter: every"),
         (lambda: Bulb(timeout=0), "Bulb: timeout"),
         (lambda: Updater(chunk=0), "Updater: chunk"),
-        (lambda: Flaky(silence=1.5), "Flaky: silence: Input should be less than or equal to 1, not 1.5"),
+        (lambda: Flaky(silence=1.5), "Flaky: silence: expected less than or equal to 1, not 1.5"),
     ],
 )
 def test_invalid_parameters_are_errors_with_their_names(make: Callable[[], Behaviour], named: str) -> None:

@@ -218,8 +218,8 @@ def test_the_table_of_faults_and_their_hits_in_the_last_run(story: Story) -> Non
             "devices: expected identities such as 't-0.', or numbers, not 1.5",
         ),
         ({"does": "delay", "name": "there"}, "fault 'there' is there already"),
-        ({"does": "platform restart"}, "after: expected with a platform restart, and with nothing else"),
-        ({"does": "reboot", "after": 5}, "after: expected with a platform restart, and with nothing else"),
+        ({"does": "platform restart"}, "after: a platform restart needs its time, in seconds"),
+        ({"does": "reboot", "after": 5}, "after: only a platform restart has it, not 'reboot'"),
         ({"does": "platform restart", "after": -1}, "after: expected 0 to"),
         (
             {"does": "delay", "devices": ["t-*", "nope*"]},

@@ -220,7 +220,7 @@ class TestInALabOfItsOwn:
             ("--hours 1 --target x.json", "--config: not with --target"),
             ("--days 9000 --csv nowhere/x.csv", "--csv: nowhere/x.csv: there is no folder nowhere"),
             ("--hours 1 --identities uuid", "--identities: not with --config"),
-            ("--days 9000 --fail-if p99x>1s", "no measure 'p99x', there are: p50, max, sending p50, "),
+            ("--days 9000 --fail-if p99x>1s", "no measure 'p99x', there are: pN, max, sending pN, "),
             ("--days 9000 --fail-if p99>250", "'p99>250': expected a time with its unit: us, µs, ms, s, "),
             ("--days 9000 --fail-if lost>0", "'lost>0': lost needs --accounts"),
             ("--days 9000 --fail-if p99", "expected MEASURE, > or <, and a number, as in 'p99>250ms'"),

@@ -61,6 +61,14 @@ class TestErrors:
             "line 2 of the cell: raise LabError('mine')",
         ]
 
-    def test_of_python_keep_their_traceback(self, shown: Run) -> None:
+    def test_of_arguments_that_do_not_fit_name_those_that_do(self, shown: Run) -> None:
         lines = shown("lab.product()")
-        assert lines[-1].startswith("TypeError: Lab.product() missing 1 required positional argument: 'id'")
+        assert lines[0].startswith(
+            "ArgumentError: Lab.product() missing 1 required positional argument: 'id'; its arguments are: id, replace"
+        )
+        assert lines[1:] == ["line 1 of the cell: lab.product()"]
+
+    def test_show_all_frames_with_labkit_debug(self, shown: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("LABKIT_DEBUG", "1")
+        lines = shown("lab.product('q', auth='magic')")
+        assert sum("labkit" in line for line in lines) > 3

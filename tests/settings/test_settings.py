@@ -115,5 +115,5 @@ def test_each_setting_of_a_profile_can_be_overridden(profile: Any, switch: str, 
 
 
 def test_an_invalid_setting_in_code_is_an_error_with_its_name() -> None:
-    with pytest.raises(SettingsError, match=r"^wire\.nonsense: unknown key$"):
+    with pytest.raises(SettingsError, match=r"^wire\.nonsense: unknown key; there are: token_headers, "):
         LabSettings(wire={"nonsense": 1}).wire_behaviour()

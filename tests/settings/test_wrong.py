@@ -203,7 +203,7 @@ def test_a_misspelt_key_is_an_error_anywhere(path: tuple[Any, ...], key: str) ->
     name = shown((*path, key))
     lines = text.splitlines()
     assert str(error.value).startswith(f"{name}: unknown key (line ")
-    line = int(str(error.value).rpartition("(line ")[2].rstrip(")"))
+    line = int(str(error.value).rpartition("(line ")[2].partition(")")[0])
     assert lines[line - 1].strip().removeprefix("- ").startswith(f"{key}:")
 
 

@@ -1,0 +1,127 @@
+"""Base of the objects that cells use: a traceback of their errors shows the caller's code, not labkit's.
+
+Every public method and property of a handle passes on an error of labkit with the frames of the caller and one of its
+own. LABKIT_DEBUG=1 keeps all frames and the causes.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import sysconfig
+import warnings
+from abc import ABCMeta
+from collections.abc import Callable
+from functools import wraps
+from types import FrameType, FunctionType, TracebackType
+from typing import Any, ParamSpec, TypeVar
+
+from labkit.core.errors import ArgumentError, LabkitError, LabWarning, did_you_mean, is_debugging, is_ours
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+SPECIAL = frozenset(
+    f"__{name}__"
+    for name in (
+        *("init", "call", "bool", "len", "iter", "contains", "enter", "exit"),
+        *("getattr", "setattr", "getitem", "setitem", "delitem"),
+    )
+)
+STANDARD_LIBRARY = sysconfig.get_path("stdlib")
+
+
+class Handle:
+    """Base of the classes whose errors show the caller's code alone."""
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        for name, member in list(vars(cls).items()):
+            if not name.startswith("_") or name in SPECIAL:
+                shown = _shown(member)
+                if shown is not member:
+                    setattr(cls, name, shown)
+
+
+def _shown(member: Any) -> Any:
+    """Return a member of a class with short tracebacks; itself where it is neither function nor property."""
+    if isinstance(member, property):
+        getter, setter = (None if each is None else short_trace(each) for each in (member.fget, member.fset))
+        return property(getter, setter, member.fdel, member.__doc__)
+    if isinstance(member, classmethod):
+        return classmethod(short_trace(member.__func__))
+    if isinstance(member, FunctionType) and not inspect.iscoroutinefunction(member):
+        return short_trace(member)
+    return member
+
+
+def short_trace(function: Callable[P, T]) -> Callable[P, T]:
+    """Return a function that passes on labkit's errors without the frames below the caller's.
+
+    A call whose arguments do not fit raises ArgumentError, which names the argument that was meant.
+    """
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        __tracebackhide__ = not is_debugging()  # for pytest
+        try:
+            return function(*args, **kwargs)
+        except LabkitError as error:
+            if is_debugging():
+                raise
+            raise error.with_traceback(_callers(error.__traceback__)) from None
+        except TypeError as error:
+            trace = error.__traceback__
+            if trace is None or trace.tb_next is not None:  # of the function's own code
+                raise
+            raise ArgumentError(misfit(function, error, kwargs)) from None
+
+    return call
+
+
+class ShortTraceType(ABCMeta):
+    """Type of classes whose construction shows the caller's code alone; for dataclasses, which get `__init__` late."""
+
+    @short_trace
+    def __call__(cls, *args: object, **named: object) -> Any:
+        try:
+            return super().__call__(*args, **named)
+        except TypeError as error:
+            raise ArgumentError(misfit(cls, error, named)) from None
+
+
+def warn(text: str) -> None:
+    """Warn with a LabWarning that shows the line of the caller's code."""
+    frame: FrameType | None = sys._getframe(1)
+    level = 2
+    while frame is not None and not _is_callers(frame):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, LabWarning, stacklevel=level)
+
+
+def _callers(trace: TracebackType | None) -> TracebackType | None:
+    """Return a traceback with its frames of the caller's code alone, as of a function that was passed to labkit."""
+    if trace is None:
+        return None
+    rest = _callers(trace.tb_next)
+    if not _is_callers(trace.tb_frame):
+        return rest
+    return TracebackType(rest, trace.tb_frame, trace.tb_lasti, trace.tb_lineno)
+
+
+def _is_callers(frame: FrameType) -> bool:
+    file = frame.f_code.co_filename
+    return not (is_ours(frame) or "site-packages" in file or file.startswith((STANDARD_LIBRARY, "<frozen")))
+
+
+def misfit(function: Callable[..., object], error: TypeError, given: dict[str, Any]) -> str:
+    """Return the text about a call whose arguments do not fit the function."""
+    parameters = inspect.signature(function).parameters.values()
+    named = [each.name for each in parameters if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)]
+    known = [name for name in named if name != "self"]
+    name = function.__name__
+    wrong = next((each for each in given if each not in known), None)
+    if wrong is not None and "unexpected keyword" in str(error):
+        listed = ", ".join(known) or "none"
+        return f"{name}: no argument {wrong!r}, there are: {listed}{did_you_mean(wrong, known)}"
+    return f"{error}; its arguments are: {', '.join(known) or 'none'}"
