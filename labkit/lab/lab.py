@@ -111,6 +111,11 @@ class Lab:
         return self._runtime.address
 
     @property
+    def seed(self) -> int | None:
+        """Seed that the lab was started with, None if it has none."""
+        return self._runtime.seed
+
+    @property
     def http_port(self) -> int | None:
         """Port of the plain-HTTP listener, None if there is none."""
         return self._runtime.http_port
