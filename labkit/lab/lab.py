@@ -16,6 +16,7 @@ from labkit.core.keywords import shows_keywords
 from labkit.fleet.flow import LabAddress
 from labkit.lab.arguments import as_list, build_settings, given_settings
 from labkit.lab.browser import Browser
+from labkit.lab.ca_file import CaFile
 from labkit.lab.clock import LabClock
 from labkit.lab.delays import PendingCall
 from labkit.lab.faults import LabFaults
@@ -104,6 +105,8 @@ class Lab:
         self.messaging = LabMessaging(self._runtime)
         self.handsets = LabHandsets(self._runtime)
         self.faults = LabFaults(self._runtime)
+        self._ca_file = CaFile(self.address.ca_pem)
+        self._runtime.keep(self._ca_file)
 
     @property
     def address(self) -> LabAddress:
@@ -116,9 +119,30 @@ class Lab:
         return self._runtime.seed
 
     @property
+    def ca_file(self) -> Path:
+        """File with the certificate of the lab's CA, for clients in other processes; removed when the lab closes."""
+        return self._ca_file.path
+
+    @property
+    def hosts(self) -> list[str]:
+        """Names of all hosts that the lab serves: products, solutions and providers."""
+        return self._runtime.run(self._runtime.control.addresses.hosts)
+
+    @property
+    def resolve(self) -> list[str]:
+        """Texts for `curl --resolve`, and for CURLOPT_RESOLVE: `name:port:address` of each of the lab's hosts."""
+        host = f"[{self.address.host}]" if ":" in self.address.host else self.address.host
+        return [f"{name}:{self.address.https_port}:{host}" for name in self.hosts]
+
+    @property
     def http_port(self) -> int | None:
         """Port of the plain-HTTP listener, None if there is none."""
         return self._runtime.http_port
+
+    @property
+    def proxy(self) -> str | None:
+        """URL of a proxy that reaches this lab alone, for HTTPS_PROXY; None unless the lab has a `proxy_port`."""
+        return self._runtime.proxy
 
     @shows_keywords(ProductKeywords, ProductSettings)
     def product(self, id: str, *, replace: bool = False, **settings: Unpack[ProductKeywords]) -> Product:

@@ -113,6 +113,19 @@ def labkit_server(
         yield _started(lambda: stack.enter_context(served))
 
 
+@pytest.fixture
+def client_environment(request: pytest.FixtureRequest) -> dict[str, str]:
+    """Environment variables by which clients trust the lab and find it: `env=os.environ | client_environment`.
+
+    Of the test's `labkit_server` if it uses that, of its `lab_session`, or else of its `lab`.
+    """
+    from labkit.testing.environment import client_environment
+
+    used = [each for each in ("labkit_server", "lab_session") if each in request.fixturenames]
+    lab: Lab | LabServer = request.getfixturevalue(used[0] if used else "lab")
+    return client_environment(lab.ca_file, lab.hosts, lab.proxy)
+
+
 def _started(start: Callable[[], T]) -> T:
     """Return what `start` returns, and fail the test with the reason alone if it raises one of labkit's errors."""
     from labkit.core.errors import LabkitError
