@@ -50,6 +50,13 @@ class IdentitiesControl:
         """Remove a device, its credentials and its whitelisting. Raises LabError for an unknown device."""
         await self._platform.devices.registry.remove(self._known(product), identity)
 
+    async def forget_credentials(self, product: str, identity: str) -> None:
+        """Delete a device's credentials: its requests get 401, and it may activate anew.
+
+        Raises LabError for an unknown device.
+        """
+        await self._platform.devices.registry.forget_credentials(self._known(product), identity)
+
     async def password(self, product: str, identity: str, length: int) -> str:
         """Return a password of `length` characters for a virtual device; in a seeded lab the same in each run."""
         actor = f"password/{product}/{identity}"

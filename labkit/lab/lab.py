@@ -266,7 +266,7 @@ class Lab:
         """
         self._runtime.run(self._runtime.control.reset)
         for product in self._products.values():
-            product.forget_credentials()
+            product.clear_handles()
 
     def sql(self, query: str) -> pandas.DataFrame:
         """Return the rows of a SELECT on the lab's database: `lab.sql("select * from datapoint")`.
