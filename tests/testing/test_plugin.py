@@ -51,6 +51,16 @@ def test_each_fixture_works_without_any_setting(tmp_path: Path) -> None:
     assert "9 passed" in ended.stdout
 
 
+@pytest.mark.parametrize("chosen", ["not TestFirmware", "TestFirmware"])
+def test_real_clients_trust_the_lab_and_find_it(tmp_path: Path, chosen: str) -> None:
+    """Skipped, with the first reason, if the machine lacks a client or the headers of its library."""
+    ended = run(tmp_path, "-q", "-rs", "-W", "error", "test_clients.py", "-k", chosen)
+    assert (ended.returncode, ended.stderr) == (0, ""), ended.stdout
+    if skipped := re.findall(r"^SKIPPED .*", ended.stdout, re.MULTILINE):
+        pytest.skip(skipped[0])
+    assert "passed" in ended.stdout
+
+
 def test_failing_tests_have_the_reports_shown(tmp_path: Path) -> None:
     """LABKIT_WRITE_EXPECTED=1 writes the file that is compared."""
     ended = run(tmp_path, "-q", "test_failing.py")
