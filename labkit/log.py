@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import queue
-import re
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self, TextIO
+
+from labkit.core.record_lines import is_problem, one_line, record_line
 
 if TYPE_CHECKING:
     from labkit.core.journal import Journal
@@ -20,12 +21,6 @@ Amount = Literal["problems", "requests", "all", "none"]
 LONGEST = 1000  # characters of a line
 WAITING = 10_000  # lines that may wait for a slow reader; further ones are only counted
 PATIENCE = 2.0  # seconds of real time until which the last lines have to be written
-FAILED = 400  # lowest status of a failed request, script or call
-CONTROL = re.compile(
-    r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+"
-)  # characters that could forge a line or move a terminal's cursor
-# kinds of records that are problems in themselves, or messages that reach people
-ALWAYS = ("refused", "warning", "error", "backpressure", "delivery")
 
 
 class Log:
@@ -66,7 +61,7 @@ class Log:
 
     def _record(self, record: Record) -> None:
         if self._amount == "all" or _is_logged(record, requests=self._amount == "requests"):
-            self._add(record.time / 1_000_000, line(record))
+            self._add(record.time / 1_000_000, record_line(record))
 
     def _mail(self, mail: Mail) -> None:
         links = " ".join(mail.links)
@@ -74,10 +69,8 @@ class Log:
 
     def _add(self, seconds: float, text: str) -> None:
         when = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
-        text = CONTROL.sub(" ", text).strip()
-        text = text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
         try:
-            self._lines.put_nowait(f"{when} {text}\n")
+            self._lines.put_nowait(f"{when} {one_line(text, LONGEST)}\n")
         except queue.Full:
             self._dropped += 1
 
@@ -95,26 +88,4 @@ class Log:
 
 def _is_logged(record: Record, *, requests: bool) -> bool:
     """Return whether a record is a problem, a message that reached a person, or a request with `requests`."""
-    if record.kind in ALWAYS:
-        return True
-    failed = record.status is not None and record.status >= FAILED
-    if record.kind == "script":
-        return failed
-    if record.kind == "call":
-        return "trace" in (
-            record.detail or {}
-        )  # an operation that failed unexpectedly; refusals are for the script
-    if record.kind != "request":
-        return False
-    # an error status from a script is no refusal; a failed script has a record of its own
-    return requests or (failed and "reason" in (record.detail or {}))
-
-
-def line(record: Record) -> str:
-    """Return a record in one line: `401 thermostat/t-001 POST /onep:v1/stack/alias: no credentials`."""
-    detail = record.detail or {}
-    why = detail.get("reason") or detail.get("error") or ""
-    why = why.get("error", "") if isinstance(why, dict) else why  # the error object of a call
-    what = "" if record.kind == "request" else f"{record.kind} "
-    status = "" if record.status is None else f"{record.status} "
-    return f"{what}{status}{record.actor} {record.summary}{f': {why}' if why else ''}"
+    return record.kind == "delivery" or is_problem(record) or (requests and record.kind == "request")

@@ -21,6 +21,7 @@ from labkit.device_api.emitted import EVENTS
 from labkit.devices.devices import Devices
 from labkit.devices.products import PlatformProduct
 from labkit.edge.listener import Edge
+from labkit.edge.proxy import Proxy
 from labkit.http.address import ServerAddress
 from labkit.http.outbound import OutboundClient
 from labkit.providers.mail import Mailbox
@@ -68,6 +69,7 @@ class Platform:
         self.services = Services(self.context, (service(self.context) for service in SERVICES))
         self.solutions = Solutions(self.context, self.services)
         self.edge = Edge(self.context)
+        proxy = Proxy(self.context)
         # In the order of their start; they stop and clear in the reverse order.
         self._components = (
             Core(self.context),
@@ -79,6 +81,7 @@ class Platform:
             self.solutions,
             self.context.events,
             self.edge,
+            proxy,
             self.context.faults,
         )
         self._running = AsyncExitStack()

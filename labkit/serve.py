@@ -44,6 +44,7 @@ async def serve_until_signal(
             ready = {
                 "https_port": platform.context.address.https_port,
                 "http_port": platform.context.address.http_port,
+                "proxy": platform.context.address.proxy,
                 "ca_file": str(ca_file),
                 "products": {
                     each.id: platform.context.url(each.domain) for each in platform.devices.products
@@ -83,6 +84,7 @@ def _providers(platform: Platform) -> dict[str, str]:
 def _ready_text(platform: Platform, ready: dict[str, Any]) -> str:
     urls = [url for kind in ("products", "solutions", "providers") for url in ready[kind].values()]
     plain = f", plain HTTP on {ready['http_port']}" if ready["http_port"] is not None else ""
+    plain += f", proxy {ready['proxy']}" if ready["proxy"] is not None else ""
     where = f"{platform.context.settings.host}:{ready['https_port']}{plain}"
     lines = [f"labkit serves on {where}; trust {ready['ca_file']}; Ctrl-C ends it"]
     lines += [f"  product  {name}  {url}" for name, url in ready["products"].items()]

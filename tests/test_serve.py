@@ -104,7 +104,8 @@ def test_serve_reports_when_it_is_ready_and_ends_cleanly(tmp_path: Path, name: s
             "school": f"https://school.social.lab.localhost:{ready['https_port']}",
             "messaging": f"https://messaging.lab.localhost:{ready['https_port']}",
         }
-        assert set(ready) == {"https_port", "http_port", "ca_file", "products", "solutions", "providers"}
+        ports = {"https_port", "http_port", "proxy"}
+        assert set(ready) == {*ports, "ca_file", "products", "solutions", "providers"}
         assert isinstance(ready["http_port"], int)
         process.send_signal(name)
         assert process.communicate() == ("", "")

@@ -8,11 +8,16 @@ from labkit.platform import Platform
 
 
 class Listening(Data):
-    """Address of a lab. host: IP address; http_port: port of plain HTTP, if any; ca_pem: the lab's CA certificate."""
+    """Address of a lab.
+
+    host: IP address; http_port: port of plain HTTP, if any; proxy: URL of its CONNECT proxy, if any; ca_pem: the lab's
+    CA certificate.
+    """
 
     host: str
     https_port: int
     http_port: int | None
+    proxy: str | None
     ca_pem: str
 
 
@@ -29,6 +34,7 @@ class AddressesControl:
             host=address.host,
             https_port=address.https_port,
             http_port=address.http_port,
+            proxy=address.proxy,
             ca_pem=address.ca_pem,
         )
 

@@ -60,6 +60,13 @@ class IdentitiesControl:
         """Remove a device, its credentials and its whitelisting. Raises UnknownError for an unknown device."""
         await self._platform.devices.registry.remove(self._known(product), identity)
 
+    async def forget_credentials(self, product: Id, identity: Id) -> None:
+        """Delete a device's credentials: its requests get 401, and it may activate anew.
+
+        Raises UnknownError for an unknown device.
+        """
+        await self._platform.devices.registry.forget_credentials(self._known(product), identity)
+
     async def password(self, product: Id, identity: Id, length: Annotated[int, Field(ge=1, le=1024)]) -> str:
         """Return a password of `length` characters for a virtual device; in a seeded lab the same in each run."""
         actor = f"password/{product}/{identity}"

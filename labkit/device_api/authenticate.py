@@ -114,6 +114,8 @@ async def verify_credential(exchange: Exchange, registry: Registry, credential: 
     if not settings.self_registration and not device.whitelisted:
         raise unauthorized(exchange, "this identity is not whitelisted")
     await exchange.acts_as(device.identity)
+    if exchange.authorization.revoked:  # while a fault delayed it, or by a fault
+        raise unauthorized(exchange, REVOKED)
     return device
 
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from labkit.context import Context
 from labkit.device_api import forms
+from labkit.devices.authorization import RequestAuthorization
 from labkit.devices.products import PlatformProduct
-from labkit.devices.registry import Registry, RequestAuthorization
+from labkit.devices.registry import Registry
 from labkit.http.bodies import read_body
 from labkit.http.error import HttpError
 from labkit.http.sites import LEFT, SiteExchange
@@ -40,6 +41,11 @@ class Exchange(SiteExchange):
     def end(self) -> None:
         self.registry.end_request(self.authorization)
         self.context.journal.end(self.record or self.identify())
+
+    async def forget_credentials(self) -> None:
+        """Delete the credentials of the device that sent the request, if it has any."""
+        if self.identity is not None and await self.registry.find(self.product.id, self.identity):
+            await self.registry.forget_credentials(self.product.id, self.identity)
 
     def add_not_stored(self, pairs: Iterable[tuple[str, str]]) -> None:
         """Record in the journal the values of a request that are not stored, and the unknown aliases."""

@@ -23,6 +23,7 @@ from labkit.core.database import Database, execute, execute_many
 from labkit.core.errors import LabError, TakenError, UnknownError
 from labkit.core.identifiers import Identifiers
 from labkit.core.tables import metadata
+from labkit.devices.authorization import RequestAuthorization
 
 TOKEN_LENGTH = 40
 SHORTEST_PASSWORD = 20
@@ -76,24 +77,6 @@ class DeviceRecord:
     def proves(self, digest: bytes) -> bool:
         """Return whether `digest` is that of the device's credential."""
         return self.digest is not None and hmac.compare_digest(self.digest, digest)
-
-
-@dataclass(eq=False, slots=True)
-class RequestAuthorization:
-    """The authorization of a device's request in progress.
-
-    revoked: whether the credential is no longer valid. end: called once when it is revoked.
-    """
-
-    device: DeviceRecord
-    revoked: bool = False
-    end: Callable[[], object] | None = None
-
-    def revoke(self) -> None:
-        """Mark the authorization as revoked and end the request."""
-        self.revoked = True
-        if self.end is not None:
-            self.end()
 
 
 def fingerprint(credential: str | bytes) -> bytes:
@@ -167,15 +150,15 @@ class Registry:
 
         Call it before any await since the device was looked up, and `release` it at the end.
         """
-        authorization = RequestAuthorization(device)
-        self._authorizations.setdefault((device.product, device.identity), set()).add(authorization)
+        authorization = RequestAuthorization((device.product, device.identity))
+        self._authorizations.setdefault(authorization.device, set()).add(authorization)
         return authorization
 
     def end_request(self, authorization: RequestAuthorization | None) -> None:
         """Release the authorization of a request that has ended; no effect where it was released or revoked."""
         if authorization is None:
             return
-        key = authorization.device.product, authorization.device.identity
+        key = authorization.device
         authorizations = self._authorizations.get(key)
         if authorizations is not None:
             authorizations.discard(authorization)
@@ -317,6 +300,11 @@ class Registry:
         """
         row = (device_table.c.product == product) & (device_table.c.identity == identity)
         await self._change(product, identity, lambda c: c.execute(device_table.delete().where(row)))
+
+    async def forget_credentials(self, product: str, identity: str) -> None:
+        """Delete the credential of a device, which may then provision anew. Raises LabError if unknown."""
+        values = {"digest": None, "salt": None, "provisioned": None}
+        await self._change(product, identity, lambda c: _put(c, product, identity, **values))
 
     async def _change(self, product: str, identity: str, change: Callable[[Connection], object]) -> None:
         def apply(connection: Connection) -> None:

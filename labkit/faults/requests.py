@@ -75,6 +75,8 @@ class IncomingFaults:
             if not _concerns(fault, exchange) or not self._tools.hits(fault, record.actor, record.sequence):
                 continue
             await self._delay(fault, exchange, record.actor)
+            if fault.settings.forget:
+                await exchange.forget_credentials()
             if fault.settings.cut is not None:
                 raise ConnectionCut(fault.reason)
             if fault.settings.status is not None or fault.settings.body is not None:

@@ -83,6 +83,9 @@ class SiteExchange:
             self.identity = identity
             await faults.apply_before(self)
 
+    async def forget_credentials(self) -> None:
+        """Delete the credentials of the device that sent the request; no effect at a site without devices."""
+
     def add_detail(self, **detail: object) -> None:
         """Add entries to the detail of the journal record."""
         record = self.identify()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from labkit.control.journal import Entry
 from labkit.core.errors import LabError
@@ -13,6 +13,19 @@ from labkit.lab.show import entries_frame
 
 if TYPE_CHECKING:
     import pandas
+
+
+class DeviceWrite(NamedTuple):
+    """Values that a device has written with one timestamp.
+
+    time: Unix seconds, of lab time unless the device sent its own; values: text by alias, cut if it is long; request:
+    sequence number of the request's record.
+    """
+
+    product: str
+    time: float
+    values: dict[str, str]
+    request: int | None
 
 
 class LabJournal(Handle):
@@ -33,6 +46,22 @@ class LabJournal(Handle):
     def select(self, kind: str | None = None, actor: str | None = None) -> list[Entry]:
         """Return the records, of one kind or one actor if given."""
         return self._runtime.run(self._control.select, kind, actor)
+
+    def writes(self, identity: str, product: str | None = None) -> list[DeviceWrite]:
+        """Return what a device has written, oldest first: every write, also of equal values in one second.
+
+        On a virtual clock time stands still, so two writes of an alias are one datapoint; here they are two. product:
+        only of this product. What the journal has cut or dropped is missing here, too.
+        """
+        return [
+            DeviceWrite(name, point["timestamp"] / 1_000_000, dict(point["values"]), event.cause)
+            for event in self.select("event")
+            if event.summary == "data_in" and event.detail is not None
+            for name, _, device in [event.actor.partition("/")]
+            if device == identity and product in (None, name)
+            for point in event.detail["payload"]
+            if isinstance(point, Mapping)  # else the journal's note of how many it has left out
+        ]
 
     def trace(self, record: Entry | int) -> pandas.DataFrame:
         """Return a DataFrame of the records that led to a record, and of all that followed from them.

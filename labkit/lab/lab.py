@@ -17,6 +17,7 @@ from labkit.core.keywords import shows_keywords
 from labkit.fleet.flow import LabAddress
 from labkit.lab.arguments import as_list, build_settings, given_settings
 from labkit.lab.browser import Browser
+from labkit.lab.ca_file import CaFile
 from labkit.lab.clock import LabClock
 from labkit.lab.delays import PendingCall
 from labkit.lab.faults import LabFaults
@@ -106,6 +107,8 @@ class Lab(Handle):
         self.messaging = LabMessaging(self._runtime)
         self.handsets = LabHandsets(self._runtime)
         self.faults = LabFaults(self._runtime)
+        self._ca_file = CaFile(self.address.ca_pem)
+        self._runtime.keep(self._ca_file)
 
     @property
     def address(self) -> LabAddress:
@@ -113,9 +116,35 @@ class Lab(Handle):
         return self._runtime.address
 
     @property
+    def seed(self) -> int | None:
+        """Seed that the lab was started with, None if it has none."""
+        return self._runtime.seed
+
+    @property
+    def ca_file(self) -> Path:
+        """File with the certificate of the lab's CA, for clients in other processes; removed when the lab closes."""
+        return self._ca_file.path
+
+    @property
+    def hosts(self) -> list[str]:
+        """Names of all hosts that the lab serves: products, solutions and providers."""
+        return self._runtime.run(self._runtime.control.addresses.hosts)
+
+    @property
+    def resolve(self) -> list[str]:
+        """Texts for `curl --resolve`, and for CURLOPT_RESOLVE: `name:port:address` of each of the lab's hosts."""
+        host = f"[{self.address.host}]" if ":" in self.address.host else self.address.host
+        return [f"{name}:{self.address.https_port}:{host}" for name in self.hosts]
+
+    @property
     def http_port(self) -> int | None:
         """Port of the plain-HTTP listener, None if there is none."""
         return self._runtime.http_port
+
+    @property
+    def proxy(self) -> str | None:
+        """URL of a proxy that reaches this lab alone, for HTTPS_PROXY; None unless the lab has a `proxy_port`."""
+        return self._runtime.proxy
 
     @shows_keywords(ProductKeywords, ProductSettings)
     def product(self, id: str, *, replace: bool = False, **settings: Unpack[ProductKeywords]) -> Product:
@@ -239,7 +268,7 @@ class Lab(Handle):
         """
         self._runtime.run(self._runtime.control.lab.reset)
         for product in self._products.values():
-            product.forget_credentials()
+            product.clear_handles()
 
     def sql(self, query: str) -> pandas.DataFrame:
         """Return the rows of a SELECT on the lab's database: `lab.sql("select * from datapoint")`.

@@ -78,6 +78,13 @@ class Product(Handle):
         waiting = DevicePolls(self._runtime, self.id, identity)
         return PollWait(waiting, alias, count, duration(within, "within"))
 
+    def wait_for_poll(self, identity: str, alias: str, count: int = 1, within: float = 5.0) -> None:
+        """Wait until the platform holds `count` long polls of a device open, whichever client sent them.
+
+        within: seconds of real time after which it raises LabError. In async code: `await product.held(…)`.
+        """
+        self.held(identity, alias, count, within).result()
+
     def fleet(
         self,
         count: int | Mapping[Any, int] | None = None,
@@ -103,8 +110,8 @@ class Product(Handle):
         device = self._devices.get(identity)
         return None if device is None else device.credentials
 
-    def forget_credentials(self) -> None:
-        """Remove the credentials of all virtual devices; the platform keeps its records of them."""
+    def clear_handles(self) -> None:
+        """Remove the credentials from the handles of all virtual devices; the platform keeps its records of them."""
         for device in self._devices.values():
             device.use(Credentials())
         self.credential_store.clear()
@@ -133,6 +140,13 @@ class Product(Handle):
     def unlock(self, identity: str) -> None:
         """Accept a locked device again."""
         self._runtime.run(self._control.unlock, self.id, identity)
+
+    def forget_credentials(self, identity: str) -> None:
+        """Have the platform lose a device's credentials: its requests get 401, and it may activate anew.
+
+        A fault does the same at a request: `lab.faults.add("POST /onep:v1/stack/alias", forget=True, first=1)`.
+        """
+        self._runtime.run(self._control.forget_credentials, self.id, identity)
 
     def remove(self, identity: str) -> None:
         """Delete a device with its credentials and its whitelisting."""

@@ -43,6 +43,7 @@ class Runtime:
         listening = self.run(self.control.addresses.listening)
         self.address = LabAddress(listening.host, listening.https_port, listening.ca_pem)
         self.http_port = listening.http_port
+        self.proxy = listening.proxy
 
     def run(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
         """Return the result of an async function. Raises LabError on a closed lab or from the loop's own thread."""

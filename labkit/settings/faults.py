@@ -107,6 +107,7 @@ class FaultKeywords(TypedDict, total=False):
     put: Mapping[str, Any] | None
     edit: Mapping[str, Any] | None
     lost: bool | None
+    forget: bool | None
     doubled: bool | None
     late: float | None
     when: Literal["before", "after"] | None
@@ -179,6 +180,11 @@ class FaultSettings(Model):
         bool,
         Role("action", ("call", "event"), excludes=("status", "body", "doubled", "late", "delay", *FIELDS)),
         Doc("a call does nothing and returns nothing; an event never arrives"),
+    ] = False
+    forget: Annotated[
+        bool,
+        Role("action", ("request",), excludes=("cut", "status", "body", "headers", *FIELDS)),
+        Doc("the platform loses the credentials of the device before it processes the request: 401"),
     ] = False
     doubled: Annotated[bool, Role("action", ("event",)), Doc("an event arrives twice")] = False
     late: Annotated[
@@ -272,7 +278,7 @@ class FaultSettings(Model):
             raise ValueError("cut: expected before or after for an outgoing request")
         if self.place.kind == "call" and self.status is not None and self.status < 400:
             raise ValueError("status: expected 400 to 599 for a call, which then gets an error object")
-        for name in ("cut", "lost"):
+        for name in ("cut", "lost", "forget"):
             if name in done and self.when is not None:
                 raise ValueError(f"when cannot go with {name}, which implies it")
         if self.every is not None and self.chance is not None:
@@ -315,7 +321,7 @@ class FaultSettings(Model):
             return "before" if self.cut == "before" else "after"
         if self.when is not None:
             return self.when
-        if self.lost:
+        if self.lost or self.forget:
             return "before"
         if any(getattr(self, name) is not None for name in ("if_status", "if_answer", *FIELDS)):
             return "after"

@@ -34,6 +34,7 @@ class LabKeywords(TypedDict, total=False):
     host: str | None
     https_port: int | None
     http_port: int | None
+    proxy_port: int | None
     tls: Options | None
     data: str | Path | None
     keystore: str | None
@@ -57,6 +58,9 @@ class LabSettings(Model):
     host: Annotated[str, Doc("IP address to listen on")] = "127.0.0.1"
     https_port: Annotated[Port, Doc("port of HTTPS; 0, the default in a cell, is any free one")] = 8443
     http_port: Annotated[Port | None, Doc("port of plain HTTP; none without it")] = None
+    proxy_port: Annotated[
+        Port | None, Doc("port of a CONNECT proxy on 127.0.0.1 that reaches this lab alone; none without it")
+    ] = None
     tls: Annotated[TlsSettings, Doc("the server's keys, or a certificate of your own")] = TlsSettings()
     data: Annotated[str | Path | None, Doc("file of the database; in memory without it")] = None
     keystore: Annotated[

@@ -18,6 +18,7 @@ https_port: 8443
 journal: {records: 200000, field: 4096, values: false}
 passwords: {memory: 1024, passes: 1}
 http_port: null
+proxy_port: null
 tls: {key: ec, certificate: null, private_key: null}
 data: null
 keystore: null

@@ -26,7 +26,7 @@ async def old_ones_stay(original: Any, *device: Any) -> Any:
 
 replaced_unseen = patch(
     "DEV-PROV-27",
-    "labkit.devices.registry:RequestAuthorization.revoke",
+    "labkit.devices.authorization:RequestAuthorization.revoke",
     "a request whose credentials are replaced while it is being received is served",
     always(None),
 )

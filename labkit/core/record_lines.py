@@ -1,0 +1,57 @@
+"""Journal records as lines for people, and which of them are problems."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+FAILED = 400  # lowest status of a failed request, script or call
+CONTROL = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+"
+)  # characters that could forge a line or move a terminal's cursor
+
+
+class RecordLike(Protocol):
+    """Interface of a record of the journal and of its copies."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def actor(self) -> str: ...
+    @property
+    def summary(self) -> str: ...
+    @property
+    def status(self) -> int | None: ...
+    @property
+    def detail(self) -> Mapping[str, Any] | None: ...
+
+
+def one_line(text: str, longest: int) -> str:
+    """Return a text in one line without control characters, cut after `longest` characters."""
+    text = CONTROL.sub(" ", text).strip()
+    return text if len(text) <= longest else f"{text[:longest]}…"
+
+
+def record_line(record: RecordLike) -> str:
+    """Return a record in one line: `401 thermostat/t-001 POST /onep:v1/stack/alias: no credentials`."""
+    detail = record.detail or {}
+    why = detail.get("reason") or detail.get("error") or ""
+    why = why.get("error", "") if isinstance(why, dict) else why  # the error object of a call
+    what = "" if record.kind == "request" else f"{record.kind} "
+    status = "" if record.status is None else f"{record.status} "
+    return f"{what}{status}{record.actor} {record.summary}{f': {why}' if why else ''}"
+
+
+def is_problem(record: RecordLike) -> bool:
+    """Return whether a record is a problem: a refused request, a failed script, a warning or an error."""
+    if record.kind in ("refused", "warning", "error", "backpressure"):
+        return True
+    failed = record.status is not None and record.status >= FAILED
+    if record.kind == "script":
+        return failed
+    if record.kind == "call":
+        # an operation that failed unexpectedly; refusals are for the script
+        return "trace" in (record.detail or {})
+    # an error status from a script is no refusal; a failed script has a record of its own
+    return record.kind == "request" and failed and "reason" in (record.detail or {})

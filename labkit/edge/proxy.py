@@ -1,0 +1,126 @@
+"""A CONNECT proxy for clients that cannot resolve the lab's names: it reaches the lab alone."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from contextlib import closing
+
+from labkit.context import Context
+from labkit.core.component import Component
+from labkit.core.errors import SettingsError
+from labkit.edge.tasks import Tasks
+
+HOST = "127.0.0.1"  # the only address that it listens on
+TARGET = re.compile(rb"CONNECT ([\w.-]{1,255}):(\d{1,5}) HTTP/1\.[01]\r\n", re.ASCII)
+LONGEST = 8 * 1024  # bytes of a request's head, and of the unread data of a tunnel
+MOST = 256  # connections at a time
+CHUNK = 64 * 1024
+BAD, FORBIDDEN, BUSY, AWAY = "400 Bad Request", "403 Forbidden", "503 Service Unavailable", "502 Bad Gateway"
+
+
+class Proxy(Component):
+    """Listener on loopback that opens tunnels (RFC 9110 9.3.6) to the lab's own hosts and refuses all other targets.
+
+    It is no part of the platform: a power cut ends the tunnels, and the proxy stays.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._server: asyncio.Server | None = None
+        self._tasks = Tasks()
+        self._open = 0
+
+    async def start(self) -> None:
+        """Listen if the settings have a `proxy_port`. Raises SettingsError if the port is taken."""
+        port = self._context.settings.proxy_port
+        if port is None:
+            return
+        try:
+            self._server = await asyncio.start_server(self._connected, HOST, port, limit=LONGEST)
+        except OSError as error:
+            text = f"proxy_port: cannot listen on {HOST}:{port}: {error.strerror or error}"
+            raise SettingsError(text) from error
+        port = self._server.sockets[0].getsockname()[1]
+        self._context.address.proxy = f"http://{HOST}:{port}"
+
+    async def stop(self) -> None:
+        """Stop listening and end all tunnels."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+        await self._tasks.finish()
+
+    async def suspend(self) -> None:
+        await self.stop()
+
+    async def resume(self) -> None:
+        await self.start()
+
+    def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._tasks.spawn(self._serve(reader, writer))
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._open += 1
+        try:
+            with closing(writer):
+                refusal = await self._tunnel(reader, writer)
+                if refusal:
+                    await _refuse(writer, *refusal)
+        except* (
+            OSError,
+            EOFError,
+            asyncio.LimitOverrunError,
+        ):  # the client has left, was too slow or sent too much
+            pass
+        finally:
+            self._open -= 1
+
+    async def _tunnel(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> tuple[str, str] | None:
+        """Open the tunnel that a client asks for, until an end closes it; return status and reason of a refusal."""
+        if self._open > MOST:
+            return BUSY, f"this proxy has {MOST} connections at a time"
+        async with asyncio.timeout(self._context.settings.guard.header):
+            head = await reader.readuntil(b"\r\n\r\n")
+        address = self._context.address
+        target = TARGET.match(head)
+        if target is None:
+            return BAD, "this proxy expects CONNECT name:port"
+        host, port = target[1].decode().lower(), int(target[2])
+        if port != address.https_port or not self._context.hosts.serves(host):
+            self._context.journal.record_refusal(
+                "no host of the lab", f"the proxy was asked for {host}:{port}"
+            )
+            return (
+                FORBIDDEN,
+                f"this proxy reaches the lab's hosts at port {address.https_port}, not {host}:{port}",
+            )
+        try:
+            lab_reader, lab_writer = await asyncio.open_connection(
+                address.host, address.https_port, limit=LONGEST
+            )
+        except OSError as error:
+            return AWAY, f"the lab does not listen: {error.strerror or error}"
+        with closing(lab_writer):
+            writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            async with asyncio.TaskGroup() as both:
+                both.create_task(_copy(reader, lab_writer))
+                both.create_task(_copy(lab_reader, writer))
+        return None
+
+
+async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Pass on all bytes until the sender ends, and then that end. Raises OSError where a connection breaks."""
+    while data := await reader.read(CHUNK):
+        writer.write(data)
+        await writer.drain()
+    writer.write_eof()
+
+
+async def _refuse(writer: asyncio.StreamWriter, status: str, reason: str) -> None:
+    body = f"{reason}\n".encode()
+    head = f"HTTP/1.1 {status}\r\nContent-Type: text/plain\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    writer.write(head.encode() + body)
+    await writer.drain()

@@ -1,0 +1,160 @@
+"""Fixtures, marker, options and reports for tests that use a lab: a pytest plugin.
+
+`lab` is a fresh lab for each test, `lab_session` one for all tests, `labkit_server` a `labkit serve` in a process of
+its own, `client_environment` the environment variables by which clients trust the lab and find it.
+"""
+
+from __future__ import annotations
+
+import sys
+import unittest
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, TypeVar
+
+import pytest
+
+from labkit.testing import frames
+from labkit.testing.marker import SEED_OPTION, TRACE_OPTION, URL_OPTION, lab_arguments, seed_of
+
+if TYPE_CHECKING:
+    from labkit.lab.lab import Lab
+    from labkit.testing.server import LabServer
+
+T = TypeVar("T")
+
+MARKER = (
+    "lab(config=…, seed=…, speed=…, profile=…, **settings): arguments of the test's lab, as those of labkit.Lab; "
+    "a relative config is relative to the folder of the test's file"
+)
+SESSION_LAB = pytest.StashKey["Lab"]()
+BEGAN = pytest.StashKey[
+    dict[int, int]
+]()  # number of the last record before a test, by the id of a shared lab
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options."""
+    group = parser.getgroup("labkit", "labs of an IoT platform")
+    group.addoption(
+        SEED_OPTION,
+        type=int,
+        metavar="N",
+        help="Seed of all labs; by default each test has one that is made from its id.",
+    )
+    group.addoption(
+        URL_OPTION,
+        metavar="TARGET",
+        help="Use a running platform for labkit_server and labkit.conformance: the line that `labkit serve --json` "
+        "prints, or a file with it.",
+    )
+    group.addoption(
+        TRACE_OPTION,
+        action="store_true",
+        help="Show the frames of labkit, SQLAlchemy and asyncio in tracebacks.",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker, and hide frames unless they are wanted."""
+    config.addinivalue_line("markers", MARKER)
+    if not config.getoption(TRACE_OPTION):
+        config.pluginmanager.register(frames, "labkit-frames")
+
+
+# --- fixtures -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def lab(request: pytest.FixtureRequest) -> Iterator[Lab]:
+    """A fresh lab for this test, on a virtual clock with a seed of the test's own; closed at its end.
+
+    `@pytest.mark.lab(config="lab.yaml", speed=60)` gives the arguments of `labkit.Lab`. In a `unittest.TestCase`,
+    `@pytest.mark.usefixtures("lab")` sets `self.lab`.
+    """
+    from labkit.lab.lab import Lab
+
+    arguments = lab_arguments(request.node)
+    with _started(lambda: Lab(**arguments)) as started:
+        if isinstance(request.instance, unittest.TestCase):
+            request.instance.lab = started  # type: ignore[attr-defined]
+        yield started
+
+
+@pytest.fixture(scope="session")
+def lab_session(request: pytest.FixtureRequest) -> Iterator[Lab]:
+    """One lab for all tests of this process, empty at first. Markers do not apply: add products with `lab.product`."""
+    from labkit.lab.lab import Lab
+
+    seed = request.config.getoption(SEED_OPTION)
+    with Lab(seed_of("session") if seed is None else seed) as started:
+        request.session.stash[SESSION_LAB] = started
+        yield started
+
+
+@pytest.fixture
+def labkit_server(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[LabServer]:
+    """A process that serves the lab.yaml of `@pytest.mark.lab(config=…)` on a free port, ended after the test.
+
+    Its clock is the wall clock, and it has no seed. With `--labkit-url` it is the platform that the option names.
+    """
+    from labkit.testing.server import LabServer, serving
+
+    target = request.config.getoption(URL_OPTION)
+    if target is not None:
+        yield _started(lambda: LabServer.of(target))
+        return
+    arguments = lab_arguments(request.node)
+    del arguments["seed"]
+    served = serving(tmp_path_factory.mktemp("labkit-server"), **arguments)
+    with ExitStack() as stack:
+        yield _started(lambda: stack.enter_context(served))
+
+
+@pytest.fixture
+def client_environment(request: pytest.FixtureRequest) -> dict[str, str]:
+    """Environment variables by which clients trust the lab and find it: `env=os.environ | client_environment`.
+
+    Of the test's `labkit_server` if it uses that, of its `lab_session`, or else of its `lab`.
+    """
+    from labkit.testing.environment import client_environment
+
+    used = [each for each in ("labkit_server", "lab_session") if each in request.fixturenames]
+    lab: Lab | LabServer = request.getfixturevalue(used[0] if used else "lab")
+    return client_environment(lab.ca_file, lab.hosts, lab.proxy)
+
+
+def _started(start: Callable[[], T]) -> T:
+    """Return what `start` returns, and fail the test with the reason alone if it raises one of labkit's errors."""
+    from labkit.core.errors import LabkitError
+
+    try:
+        return start()
+    except LabkitError as error:
+        reason = f"{type(error).__name__}: {error}"
+    # outside of the except clause, so that the report does not show the exception's own traceback
+    pytest.fail(reason, pytrace=False)
+
+
+# --- reports ------------------------------------------------------------------------------------------------
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Note where the journal of the shared lab ends before a test."""
+    shared = item.session.stash.get(SESSION_LAB, None)
+    if shared is not None and "lab_session" in getattr(item, "fixturenames", ()) and not shared.closed:
+        item.stash[BEGAN] = {id(shared): len(shared.journal) + shared.journal.dropped}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add the journal of a failing test's lab to its report."""
+    report = yield
+    if report.failed and "labkit.settings" in sys.modules:  # otherwise no test has used a lab
+        from labkit.testing.failure import sections
+
+        report.sections += sections(item, item.stash.get(BEGAN, {}))
+    return report
