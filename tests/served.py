@@ -13,12 +13,12 @@ from multiprocessing.connection import Connection
 
 PATIENCE = 20.0  # seconds of real time
 FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload(
-    [
-        *("labkit.cli", "labkit.core.loops", "labkit.log", "labkit.platform", "uvloop"),
-        *("labkit.bench.calls", "labkit.bench.fleet_load", "labkit.bench.simulated"),
-    ]
+PRELOAD = (
+    *("labkit.cli", "labkit.core.loops", "labkit.log", "labkit.platform", "uvloop"),
+    *("labkit.bench.calls", "labkit.bench.fleet_load", "labkit.bench.simulated"),
+    *("distributed", "labkit.fleet.workers"),  # a session's dask workers are forked from the same process
 )
+FORKS.set_forkserver_preload([*PRELOAD])
 
 
 class Served:

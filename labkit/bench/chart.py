@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from labkit.bench.measures import Result
-from labkit.widgets.drawing import CYCLE, plot_style, png, set_head
+from labkit.widgets.drawing import CYCLE, lay_out, plot_style, png, set_head
 
 _DETAIL = re.compile(r"(micros|mebibytes)_(\d+)")
 
@@ -43,6 +43,7 @@ def growth_chart(result: Result) -> bytes:
         axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     cost.set_ylabel("seconds of CPU")
     memory.set_ylabel("MiB")
+    lay_out(figure)
     set_head(cost, "Cost")
     set_head(memory, "Memory")
     return png(figure)

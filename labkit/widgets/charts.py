@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from labkit.core.errors import LabError
-from labkit.widgets.drawing import plot_style, set_head, short, show
+from labkit.widgets.drawing import lay_out, plot_style, set_head, short, show
 from labkit.widgets.frames import expect_losses, expect_numbers, expect_requests, expect_ticks, expect_times
 from labkit.widgets.hours import by_hour, times_of
 from labkit.widgets.marks import COLOURS, marks_of
@@ -346,6 +346,7 @@ def _drawn(
     figure = Figure(figsize=(width, height or usual), layout="constrained")
     axes = figure.subplots()
     shown = draw(axes, frame)
+    lay_out(figure)
     set_head(axes, title or axes.get_title(loc="left"))
     show(figure)
     return shown

@@ -112,6 +112,7 @@ def chart(
         axes.invert_yaxis()
     if over_time:
         round_times(axes, frame.index[0], frame.index[-1])
+    lay_out(figure)
     set_head(axes, title)
     show(figure)
     return frame
@@ -177,28 +178,27 @@ def round_times(axes: Axes, first: pandas.Timestamp, last: pandas.Timestamp) -> 
     axes.set_xlim(date2num(first.floor("h")), date2num(last.ceil("h")))
 
 
+def lay_out(figure: Figure) -> None:
+    """Set the places of a figure's charts, without drawing them: `set_head` needs their widths."""
+    engine = figure.get_layout_engine()
+    assert engine is not None
+    engine.execute(figure)
+
+
 def set_head(axes: Axes, title: str, *, below: bool = False) -> None:
     """Set the title, above the picture at its left, and the legend, at its right or `below` the picture.
 
-    A legend wider than the picture gets several rows; a title that would overlap it is moved above it.
+    A legend wider than the picture gets several rows; a title that would overlap it is moved above it. The figure must
+    have been laid out.
     """
     figure = axes.get_figure(root=True)
     assert figure is not None
-    title = drawable(title)
-    axes.set_title(title, pad=10)
-    labels = axes.get_legend_handles_labels()[1]
-    if not labels:
-        axes.set_title(_wrapped(axes, title), pad=10)
-        return
-    room = figure.bbox.width * axes.get_position().width
-    box = _legend(axes, len(labels), below)
-    for columns in range(len(labels) - 1, 0, -1):
-        if box.width <= room:
-            break
-        box = _legend(axes, columns, below)
-    pad = 10.0
-    if not below and axes._left_title.get_window_extent().x1 + GAP > box.x0:  # type: ignore[attr-defined]
-        pad += box.height * 72 / figure.dpi
+    title, pad = drawable(title), 10.0
+    axes.set_title(title, pad=pad)
+    if labels := axes.get_legend_handles_labels()[1]:
+        box = _legend(axes, len(labels), below)
+        if not below and axes._left_title.get_window_extent().x1 + GAP > box.x0:  # type: ignore[attr-defined]
+            pad += box.height * 72 / figure.dpi
     axes.set_title(_wrapped(axes, title), pad=pad)
 
 
@@ -208,7 +208,6 @@ def _wrapped(axes: Axes, title: str) -> str:
 
     figure = axes.get_figure(root=True)
     assert figure is not None
-    figure.draw_without_rendering()
     box = axes._left_title.get_window_extent()  # type: ignore[attr-defined]
     room = (axes.get_window_extent().x1 if len(figure.axes) > 1 else figure.bbox.x1) - box.x0 - GAP
     if box.width <= room:
@@ -216,22 +215,22 @@ def _wrapped(axes: Axes, title: str) -> str:
     return "\n".join(wrap(title, max(int(len(title) * room / box.width * 0.97), 8)))
 
 
-def _legend(axes: Axes, columns: int, below: bool) -> Bbox:
-    """Draw a legend; return its extent."""
-    legend = axes.legend(
-        loc="upper left" if below else "lower right",
-        bbox_to_anchor=(0.0, -0.13) if below else (1.0, 1.0),
-        ncols=columns,
-        borderaxespad=0.3,
-        handlelength=1.4,
-        columnspacing=1.2 if below else 2.0,
-    )
-    figure = axes.get_figure(root=True)
-    assert figure is not None
-    legend.set_in_layout(False)  # one that is too wide would leave no room for the picture
-    figure.draw_without_rendering()
-    legend.set_in_layout(True)
-    return legend.get_window_extent()
+def _legend(axes: Axes, labels: int, below: bool) -> Bbox:
+    """Add a legend with as many columns as the width of the picture allows; return its extent."""
+    columns, room = labels, axes.get_window_extent().width
+    while True:
+        legend = axes.legend(
+            loc="upper left" if below else "lower right",
+            bbox_to_anchor=(0.0, -0.13) if below else (1.0, 1.0),
+            ncols=columns,
+            borderaxespad=0.3,
+            handlelength=1.4,
+            columnspacing=1.2 if below else 2.0,
+        )
+        box = legend.get_window_extent()
+        if box.width <= room or columns == 1:
+            return box
+        columns -= 1
 
 
 def short(name: str, longest: int = 24) -> str:

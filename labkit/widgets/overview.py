@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from labkit.widgets.drawing import drawable, plot_style, png, set_head
+from labkit.widgets.drawing import drawable, lay_out, plot_style, png, set_head
 from labkit.widgets.frames import expect_ticks
 from labkit.widgets.over_time import draw_errors, draw_latency, draw_rate, draw_states
 from labkit.widgets.units import lab_time
@@ -46,6 +46,8 @@ def picture(parts: Sequence[Part], title: str = "") -> bytes:
         for axes, part in zip(places.values(), shown, strict=True):
             part.draw(axes)
             axes.set_xlabel("")
+        lay_out(figure)
+        for axes, part in zip(places.values(), shown, strict=True):
             set_head(axes, part.title, below=part.below)
         if heading:
             text = drawable(heading).replace("$", r"\$")

@@ -24,6 +24,7 @@ from labkit.lab.run import Run
 
 pytestmark = [
     pytest.mark.xdist_group("dask"),
+    pytest.mark.usefixtures("forked_workers"),
     pytest.mark.filterwarnings("ignore"),  # warnings of dask itself
 ]
 
@@ -51,7 +52,7 @@ def over(run: Run) -> bool:
 
 
 @pytest.fixture(scope="module")
-def shared() -> Iterator[Client]:
+def shared(forked_workers: None) -> Iterator[Client]:
     with (
         LocalCluster(
             n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit=0, silence_logs=50

@@ -20,6 +20,7 @@ from labkit.fleet.measures import Tick
 
 pytestmark = [
     pytest.mark.xdist_group("dask"),
+    pytest.mark.usefixtures("forked_workers"),
     pytest.mark.filterwarnings("ignore"),  # warnings of dask itself
 ]
 DASHBOARD = 8787  # dask's default port of its dashboard

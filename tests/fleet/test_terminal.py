@@ -77,6 +77,7 @@ def config(tmp_path: Path) -> Path:
 
 class TestInALabOfItsOwn:
     @pytest.mark.xdist_group("dask")
+    @pytest.mark.usefixtures("forked_workers")
     @pytest.mark.filterwarnings("ignore")  # warnings of dask itself
     def test_workers_run_it_on_a_running_clock(self, config: Path) -> None:
         more = ("--devices", 3, "--seconds", 180, "-p", "every=60", "--workers", 2, "--json")
