@@ -26,9 +26,9 @@ MEASURED = {
         "write": (66, 67),
         "read": (52, 36),
         "write-durable": (82, 76),
-        "write-lua": (303, 321),
+        "write-lua": (295, 304),
         "simulated-write": (147, 101),
-        "simulated-lua": (380, 356),
+        "simulated-lua": (371, 338),
     },
 }
 SPARE = 1.02
