@@ -18,7 +18,7 @@ TOGETHER = 20  # short tests of one file that stay on one worker
 CHECKS = "test_a_local_lab_passes"  # name of the test that has each check as parameter
 NO_VERDICTS = 'verdicts_file = ""'  # default of a notebook's parameter with the path of verdicts
 SERVER = pytest.StashKey[ForkServer]()
-pytest_plugins = ["tests.guard"]
+pytest_plugins = ["tests.guard", "tests.forked"]
 
 
 def pytest_configure(config: pytest.Config) -> None:

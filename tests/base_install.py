@@ -1,13 +1,14 @@
-"""Runner of Python code that hides all libraries except the ones that a plain `pip install labkit` brings.
-
-`python -m tests.base_install CODE`
+"""Runner of Python code that hides all libraries except the ones that a plain `pip install labkit` brings: a preload of
+a fork server (labkit/conformance/fork_server.py).
 """
 
 from __future__ import annotations
 
 import sys
 import tomllib
+import warnings
 from collections.abc import Sequence
+from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.metadata import packages_distributions, requires
 from pathlib import Path
@@ -60,6 +61,13 @@ def hide() -> None:
             del sys.modules[name]
 
 
-if __name__ == "__main__":
+def prepare() -> None:
+    """Hide libraries, make warnings errors, and import what most of the code needs."""
     hide()
-    exec(sys.argv[1])
+    warnings.simplefilter("error")
+    for name in ("labkit.cli", "labkit.lab.lab", "labkit.platform"):
+        import_module(name)
+
+
+def execute(code: str, _: object) -> None:
+    exec(code, {"__name__": "__main__"})

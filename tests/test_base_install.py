@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
-import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from labkit.cli import JUPYTER
+from labkit.conformance.fork_server import AVAILABLE, ForkServer, start
+from tests import base_install
 
+pytestmark = [
+    pytest.mark.skipif(not AVAILABLE, reason="the system has no fork"),
+    pytest.mark.xdist_group("base install"),  # one process that the others are forked from
+]
 ROOT = Path(__file__).parent.parent
 LAB = "products:\n  - {id: thermostat, resources: {count: number}}\n"
 STORY = """
@@ -64,24 +72,49 @@ with Lab(seed=7) as lab:
 """
 
 
-def run(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-W", "error", "-m", "tests.base_install", code],
-        cwd=folder,
-        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(folder)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+Run = Callable[[str], subprocess.CompletedProcess[str]]
+Labkit = Callable[..., subprocess.CompletedProcess[str]]
 
 
-def labkit(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    (folder / "lab.yaml").write_text(LAB)
-    return run(f"from labkit.cli import main; main({list(arguments)!r})", folder)
+@pytest.fixture(scope="module")
+def server() -> Iterator[ForkServer]:
+    """Fork server without the libraries that a plain installation lacks."""
+    with ForkServer(base_install.__name__) as server:
+        assert server.wait()
+        yield server
 
 
-def test_labs_and_fleets_work_and_tables_are_refused_in_one_line(tmp_path: Path) -> None:
-    ended = run(STORY, tmp_path)
+@pytest.fixture
+def run(server: ForkServer, tmp_path: Path) -> Run:
+    """Function that runs code in a process of its own, in an empty folder."""
+
+    def run(code: str) -> subprocess.CompletedProcess[str]:
+        environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+        printed = [tmp_path / "out", tmp_path / "err"]
+        with ExitStack() as files:
+            opened = [files.enter_context(each.open("w")) for each in printed]
+            nothing = files.enter_context(Path(os.devnull).open())
+            process = start(
+                *(server.address, f"{base_install.__name__}:{base_install.execute.__name__}", code),
+                [each.fileno() for each in (nothing, *opened)],
+                environment=environment,
+                folder=str(tmp_path),
+                at_exit=True,
+            )
+        return subprocess.CompletedProcess(code, process.wait(), *(each.read_text() for each in printed))
+
+    return run
+
+
+@pytest.fixture
+def labkit(run: Run, tmp_path: Path) -> Labkit:
+    """Function that runs a command of `labkit`."""
+    (tmp_path / "lab.yaml").write_text(LAB)
+    return lambda *arguments: run(f"from labkit.cli import main; main({list(arguments)!r})")
+
+
+def test_labs_and_fleets_work_and_tables_are_refused_in_one_line(run: Run) -> None:
+    ended = run(STORY)
     assert (ended.returncode, ended.stderr) == (0, "")  # without a progress bar, too
     tables, _, others = ended.stdout.partition("---\n")
     assert tables == "pandas is not installed: pip install 'labkit[tables]'\n" * 15
@@ -90,9 +123,8 @@ def test_labs_and_fleets_work_and_tables_are_refused_in_one_line(tmp_path: Path)
     assert workers == "fleets over several processes take distributed, cloudpickle: pip install 'labkit[lab]'"
 
 
-def test_a_fleet_at_a_terminal_prints_its_result(tmp_path: Path) -> None:
+def test_a_fleet_at_a_terminal_prints_its_result(labkit: Labkit) -> None:
     ended = labkit(
-        tmp_path,
         *("fleet", "--config", "lab.yaml", "--product", "thermostat", "--hours", "1"),
         *("--behaviour", "counter", "--json"),
     )
@@ -116,7 +148,7 @@ def test_a_fleet_at_a_terminal_prints_its_result(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_command_names_missing_libraries_in_one_line(tmp_path: Path, arguments: str, line: str) -> None:
+def test_a_command_names_missing_libraries_in_one_line(labkit: Labkit, arguments: str, line: str) -> None:
     more = "--config lab.yaml --product thermostat --hours 1" if arguments.startswith("fleet") else ""
-    ended = labkit(tmp_path, *arguments.split(), *more.split())
+    ended = labkit(*arguments.split(), *more.split())
     assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", f"labkit: {line}\n")

@@ -19,6 +19,7 @@ import typing
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from itertools import islice
 from typing import Any, ClassVar, TypeVar
 
@@ -30,6 +31,7 @@ from labkit.core.errors import LabError, ServiceError
 from labkit.core.events import EventKind
 from labkit.core.hiding import HIDDEN
 from labkit.services.redaction import contains_secret, journal_form
+from labkit.services.type_names import with_type_names
 
 MOST_UNKNOWN = 20  # unknown argument names that are reported
 LONGEST_NAME = 64  # characters of a name up to which similar names are searched
@@ -120,6 +122,11 @@ class Operation:
         # Journal's form of each argument, None for unchanged: without and with the values that InJournal hides.
         self._shows = {name: _hide if name in self.secrets else show for name, show in kept.items()}
         self._shows_values = {name: _hide if name in self.secrets else None for name in kept}
+
+    @cached_property
+    def shown_signature(self) -> inspect.Signature:
+        """The signature with the types' names for script authors."""
+        return with_type_names(self.signature)
 
     def arguments(self, parameters: Mapping[str, object]) -> dict[str, Any]:
         """Return validated arguments for the method. Raises ServiceError 400 naming the first invalid parameter."""

@@ -7,7 +7,6 @@ from typing import Any
 
 from labkit.core.errors import unknown
 from labkit.services.operation import Operation
-from labkit.services.type_names import with_type_names
 
 Operations = Callable[[], Mapping[str, Mapping[str, Operation]]]
 Call = Callable[[str, str, object], Any]
@@ -58,7 +57,7 @@ class ServiceProxy:
         declared = self._operations().get(self._name, {}).get(name)
         if declared is not None:
             call.__doc__ = declared.doc
-            call.__signature__ = with_type_names(declared.signature)  # type: ignore[attr-defined]
+            call.__signature__ = declared.shown_signature  # type: ignore[attr-defined]
         return call
 
     def __dir__(self) -> list[str]:

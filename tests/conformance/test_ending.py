@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,6 +22,7 @@ from labkit.conformance.models import search as searching
 from labkit.conformance.target import LAB_YAML, Target
 from labkit.conformance.verdict import Verdict
 from labkit.core.certificates import authority, server_certificate
+from labkit.device_api import content
 from labkit.fleet.flow import LabAddress
 from labkit.settings import load as load_settings
 
@@ -195,26 +197,22 @@ async def test_tasks_that_a_check_leaves_behind_are_ended_in_time(catalogue: Cat
     assert time.monotonic() - began < 10
 
 
-HANGING = """
-from labkit.conformance import check, processes, runner
-from labkit.device_api import content
-
-def play(argument, send):
-    "The last 10^18 bytes of a content, from a platform that does not stop at its beginning."
+def play_with_a_platform_that_hangs(job: dict[str, Any], send: Callable[[Any], None]) -> None:
+    """Run checks in this process: the last 10^18 bytes of a content, from a platform that does not stop at its
+    beginning.
+    """
     content.requested_range = lambda exchange, size: (size - 10**18, size - 1)
-    check.PATIENCE = runner.CLEANUP_SECONDS = 1.0
-    processes.play_job(argument, send)
-"""
+    checking.PATIENCE = 1.0
+    runner.CLEANUP_SECONDS = 1.0  # type: ignore[attr-defined]
+    processes.play_job(job, send)
 
 
 @pytest.mark.xdist_group("forked")
-def test_a_run_ends_even_if_the_labs_loop_is_blocked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "labkit_hanging.py").write_text(HANGING, encoding="utf-8")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+def test_a_run_ends_even_if_the_labs_loop_is_blocked(server: ForkServer) -> None:
     names = ["content/clamped", "content/revoked", "content/changed"]
-    with ForkServer(processes.PRELOAD) as own:
-        job = {"checks": names, "target": "lab", "seed": 1}
-        *said, ended = own.run("labkit_hanging:play", [job], silence=30.0)
+    job = {"checks": names, "target": "lab", "seed": 1}
+    function = f"{__name__}:{play_with_a_platform_that_hangs.__name__}"
+    *said, ended = server.run(function, [job], silence=30.0)
     assert ended == Ended(job, "", "")
     outcomes = {
         each.message["check"]: each.message["outcome"] for each in said[1:] if isinstance(each, Message)

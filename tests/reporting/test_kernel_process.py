@@ -17,8 +17,7 @@ from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.manager import KernelManager
 
 from labkit.conformance.fork_server import AVAILABLE, ForkServer, start
-from labkit.reporting import provisioner
-from labkit.reporting.preload import PRELOAD
+from labkit.reporting import kernel_process, provisioner
 from labkit.reporting.run_notebook import NotebookRun, code_cells, run_notebook
 from tests.reporting.books import written
 
@@ -186,7 +185,7 @@ def test_a_kernel_whose_client_has_gone_is_killed(fork_server: str, tmp_path: Pa
 
 
 def test_none_outlives_the_server(tmp_path: Path) -> None:
-    with ForkServer(PRELOAD) as own:
+    with ForkServer(kernel_process.__name__) as own:  # PRELOAD would import for seconds what no kernel needs
         assert own.wait()
         kernel = Kernel(own.address, tmp_path)
         assert kernel.ask("print(1)") == "1"
