@@ -52,6 +52,8 @@ async def test_every_operation_is_async_typed_and_uses_plain_data(control: Contr
         assert operation.__doc__, name
         hints = typing.get_type_hints(operation)
         assert hints.keys() == {*inspect.signature(operation).parameters, "return"}, name
+        if typing.get_origin(hints["return"]) is AsyncIterator:  # a stream
+            hints["return"] = typing.get_args(hints["return"])[0]
         for hint in hints.values():
             TypeAdapter(hint).json_schema(mode="serialization")
 
