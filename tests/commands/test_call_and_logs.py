@@ -109,7 +109,7 @@ def test_logs_prints_records_of_kinds_and_actors(ready: dict[str, Any]) -> None:
         )
     lines = run(ready, "logs", "--kind", "call", "--actor", "acme").output.splitlines()
     assert len(lines) == 2
-    assert lines[0].endswith(" call acme Keystore.set")
+    assert lines[0].endswith(" call 200 acme Keystore.set")
     [entry] = map(
         json.loads, run(ready, "logs", "--kind", "call", "--json", "--last", "1").output.splitlines()
     )

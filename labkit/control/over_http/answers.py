@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any
 
 from aiohttp import web
@@ -16,11 +17,14 @@ PIECE = 256 * 1024  # bytes of an answer that are sent at once
 NO_STORE = {"Cache-Control": "no-store"}  # results have secrets
 
 
-async def send_json(request: web.BaseRequest, body: bytes, status: int = 200) -> web.StreamResponse:
+async def send_json(
+    request: web.BaseRequest, body: bytes, status: int = 200, headers: Mapping[str, str] | None = None
+) -> web.StreamResponse:
     """Send an answer, a large one in pieces, at the pace of its reader."""
+    sent = {**NO_STORE, "Content-Type": "application/json", **(headers or {})}
     if len(body) <= PIECE:
-        return web.Response(status=status, body=body, content_type="application/json", headers=NO_STORE)
-    response = web.StreamResponse(status=status, headers={**NO_STORE, "Content-Type": "application/json"})
+        return web.Response(status=status, body=body, headers=sent)
+    response = web.StreamResponse(status=status, headers=sent)
     response.content_length = len(body)
     await response.prepare(request)
     whole = memoryview(body)

@@ -36,7 +36,7 @@ def test_openapi_pydantic_reads_the_document() -> None:
     read = openapi_pydantic.OpenAPI.model_validate(document())
     assert read.openapi == "3.1.0"
     assert read.paths is not None
-    assert len(read.paths) == len(operations()) + 1
+    assert len(read.paths) == len(operations()) + 3
     post = read.paths["/v1/clock/advance"].post
     assert post is not None
     assert post.operationId == "clock_advance"
