@@ -12,7 +12,7 @@ from cryptography.x509 import load_pem_x509_certificate
 from pydantic import Field
 
 from labkit.control.bounds import Id
-from labkit.control.data import Data
+from labkit.control.data import Data, in_slices
 from labkit.core.certificates import client_certificate
 from labkit.core.errors import LabError
 from labkit.devices.identities import identity_error
@@ -47,10 +47,16 @@ class FleetsControl:
         for identity in identities:
             if wrong := identity_error(settings.identity_format, identity):
                 raise LabError(f"{identity!r}: {wrong}; say prefix=… or identities=…")
-        if settings.auth == "certificate":
+        made: list[DeviceCredentials] = []
+        async for some in in_slices(identities):
+            made += await self._provision(product, settings.auth, some)
+        return made
+
+    async def _provision(self, product: str, auth: str, identities: Sequence[str]) -> list[DeviceCredentials]:
+        if auth == "certificate":
             made = await asyncio.to_thread(_certificates, identities)
         else:
-            made = [self._secret(product, settings.auth, identity) for identity in identities]
+            made = [self._secret(product, auth, identity) for identity in identities]
         given = zip(identities, made, strict=True)
         await self._platform.devices.registry.provision_all(
             product, {name: _proof(each) for name, each in given}

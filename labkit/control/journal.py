@@ -10,13 +10,12 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from labkit.control.bounds import Count, Id, Line, Number
-from labkit.control.data import Data, plain
+from labkit.control.data import SLICE, Data, in_slices, plain
 from labkit.control.following import Followed, Missed
 from labkit.control.json_values import JsonValue
+from labkit.core.canonical import canonical_text
 from labkit.core.records import Record
 from labkit.platform import Platform
-
-SLICE = 2_000  # records made or copied before other tasks on the event loop may run
 
 
 @dataclass(
@@ -109,7 +108,10 @@ class JournalControl:
 
     async def canonical(self) -> str:
         """Return the records as text; two runs of the same cells with the same seed give the same bytes."""
-        return self._journal.canonical()
+        records: list[Record] = []
+        async for some in in_slices(self._journal):
+            records += some
+        return await asyncio.to_thread(canonical_text, records, self._journal.ports)
 
     async def clear(self) -> None:
         """Delete all records."""
@@ -117,12 +119,10 @@ class JournalControl:
 
 
 async def entries(records: Iterable[Record]) -> list[Entry]:
-    """Return copies of journal records. Yields to the event loop now and then, since there may be many."""
-    made = []
-    for number, each in enumerate(records, 1):
-        made.append(entry(each))
-        if number % SLICE == 0:
-            await asyncio.sleep(0)
+    """Return copies of journal records. Other tasks run in between, since there may be many."""
+    made: list[Entry] = []
+    async for some in in_slices(records):
+        made += map(entry, some)
     return made
 
 

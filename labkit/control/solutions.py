@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 
 from labkit.control.bounds import Id, Line, Script
-from labkit.control.data import Data, differences
+from labkit.control.data import Data, differences, in_slices
 from labkit.control.following import Followed, Missed
 from labkit.control.uploads import SolutionFiles, Uploads
 from labkit.core.errors import TakenError
@@ -136,9 +136,12 @@ class SolutionsControl:
     async def logs(self, id: Id) -> list[LogLine]:
         """Return the log of a solution, oldest first: printed lines, warnings and the result of each run."""
         known = self._platform.solutions.get(id).id
-        records = self._platform.context.journal.select(actor=known)
-        runs = {each.sequence: each.summary for each in records if each.kind == "script"}
-        return [_line(each, runs) for each in records if each.kind in LOGGED]
+        runs: dict[int, str] = {}
+        lines: list[LogLine] = []
+        async for some in in_slices(self._platform.context.journal.iterate(actor=known)):
+            runs |= {each.sequence: each.summary for each in some if each.kind == "script"}
+            lines += [_line(each, runs) for each in some if each.kind in LOGGED]
+        return lines
 
     async def follow_logs(self, id: Id) -> AsyncIterator[LogLine | Missed]:
         """Return each line of a solution's log from now on; a run once it has ended. See `logs`."""

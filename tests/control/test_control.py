@@ -14,9 +14,10 @@ from pydantic import TypeAdapter
 from labkit import LabError
 from labkit.control.clock import seconds_of
 from labkit.control.control import Control
+from labkit.control.data import SLICE
 from labkit.control.fleet_runs import FleetRunsControl
 from labkit.control.functions import FunctionsControl
-from labkit.control.journal import SLICE, entries
+from labkit.control.journal import entries
 from labkit.core.journal import Journal
 from labkit.providers.messaging.provider import Messaging
 from labkit.settings import LabSettings, ProductSettings, SolutionSettings

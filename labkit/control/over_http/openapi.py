@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import version
@@ -74,6 +75,12 @@ def document() -> Mapping[str, Any]:
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     }
+
+
+@cache
+def document_json() -> bytes:
+    """Return the OpenAPI document as JSON. The first call takes a while."""
+    return json.dumps(document()).encode()
 
 
 HEALTH: Mapping[str, Any] = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections.abc import Mapping
 from contextlib import nullcontext
@@ -18,11 +17,11 @@ from labkit.control.over_http.access import Access
 from labkit.control.over_http.answers import send_json, send_stream
 from labkit.control.over_http.bodies import read_body
 from labkit.control.over_http.files import within
-from labkit.control.over_http.openapi import document
+from labkit.control.over_http.openapi import document_json
 from labkit.control.over_http.operations import ControlOperation, method, operations
 from labkit.control.over_http.problem import ControlProblem, expect_method, problem_of, wrong_arguments
 from labkit.control.over_http.runs import RUNS, Runs, prefers_async
-from labkit.core.errors import LabkitError
+from labkit.core.errors import LabError, LabkitError
 from labkit.core.journal import Journal
 
 AT_ONCE = 32  # requests, beside waits and streams
@@ -112,7 +111,7 @@ class ControlServer(web.Server):
     async def _authenticated(self, request: web.BaseRequest) -> web.StreamResponse:
         if request.path == "/openapi.json":
             expect_method(request, hdrs.METH_GET)
-            return await send_json(request, json.dumps(document()).encode())
+            return await send_json(request, await asyncio.to_thread(document_json))
         if request.path == RUNS or request.path.startswith(f"{RUNS}/"):
             return await self._runs.answer(request)
         operation = self._by_path.get(request.path)
@@ -123,7 +122,7 @@ class ControlServer(web.Server):
             raise ControlProblem(415, "Content-Encoding: expected none")
         lasts = operation.waits or operation.streams
         async with nullcontext() if lasts else self._slots:
-            arguments = within(self._files, operation.decode_arguments(await read_body(request)))
+            arguments = within(self._files, await operation.read_arguments(await read_body(request)))
             if prefers_async(request) and not operation.streams:
                 return await self._start_run(request, operation, arguments)
             result = await self._call(operation, arguments)
@@ -146,7 +145,15 @@ class ControlServer(web.Server):
         return await send_json(request, run.head(), 202, headers)
 
     async def _call(self, operation: ControlOperation, arguments: Mapping[str, Any]) -> Any:
-        return await method(self._control, operation)(**arguments)
+        limit = asyncio.timeout(operation.limit)
+        try:
+            async with limit:
+                return await method(self._control, operation)(**arguments)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            ended = f"{operation.key}: it was ended after {operation.limit:g} s, the limit over HTTP"
+            raise LabError(ended) from None
 
     def _problem(self, error: Exception) -> ControlProblem:
         """Return the refusal that an error means. The journal gets an unexpected one, the client no inner text."""
