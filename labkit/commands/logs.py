@@ -6,17 +6,18 @@ import asyncio
 import json
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from labkit.commands.control_target import control_client, control_options
+from labkit.core.record_lines import one_line, record_line
 
 if TYPE_CHECKING:
     from labkit.control.journal import Entry
-    from labkit.core.records import Record
 
 MOST = 1000
+LONGEST = 1000  # characters of a line
 
 
 @click.command(short_help="Print the journal of a lab that serves control.")
@@ -66,10 +67,8 @@ def logs(
 
 
 def _text(entry: Entry) -> str:
-    from labkit.log import CONTROL, line
-
     when = datetime.fromtimestamp(entry.time / 1_000_000, UTC)
-    return f"{when:%Y-%m-%d %H:%M:%S} {CONTROL.sub(' ', line(cast('Record', entry))).strip()}"
+    return f"{when:%Y-%m-%d %H:%M:%S} {one_line(record_line(entry), LONGEST)}"
 
 
 def _json(entry: Entry) -> str:

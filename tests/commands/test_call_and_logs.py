@@ -65,8 +65,8 @@ def test_mistakes_are_one_line(ready: dict[str, Any]) -> None:
     assert refused(ready, "call", "products.get", "id=x").startswith(
         "labkit: no product 'x', there are: thermostat"
     )
-    assert "did you mean 'products'?" in refused(ready, "call", "product.get")
-    assert "did you mean 'clock.advance'?" in refused(ready, "call", "clock.advanc")
+    assert "did you mean products?" in refused(ready, "call", "product.get")
+    assert "did you mean clock.advance?" in refused(ready, "call", "clock.advanc")
     assert refused(ready, "call", "products.get") == "labkit: products.get needs id=…\n"
     assert refused(ready, "call", "clock.advance", "hours") == "labkit: hours: expected NAME=VALUE\n"
     assert refused(ready, "call", "clock.advance", "hour=1") == (
