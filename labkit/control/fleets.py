@@ -13,10 +13,11 @@ from pydantic import Field
 
 from labkit.control.bounds import Id
 from labkit.control.data import Data, in_slices
-from labkit.core.certificates import client_certificate
+from labkit.core.certificates import KeyPair, client_certificate
 from labkit.core.errors import LabError
 from labkit.devices.identities import identity_error
 from labkit.devices.registry import fingerprint, password_digest
+from labkit.fleet.device import Credentials
 from labkit.platform import Platform
 from labkit.settings.ranges import MAX_NAMES
 
@@ -68,6 +69,14 @@ class FleetsControl:
         if auth == "token":
             return DeviceCredentials(token=identifiers.hex(f"token/{product}/{identity}", 40))
         return DeviceCredentials(password=identifiers.alphanumeric(f"password/{product}/{identity}", 24))
+
+
+def client_credentials(given: DeviceCredentials) -> Credentials:
+    """Return credentials as virtual devices use them."""
+    pair = None
+    if given.certificate is not None and given.key is not None:
+        pair = KeyPair.from_pem(given.certificate, given.key)
+    return Credentials(given.token, given.password, pair)
 
 
 def _certificates(identities: Sequence[str]) -> list[DeviceCredentials]:
