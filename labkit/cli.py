@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from labkit.commands.call import call
+from labkit.commands.logs import logs
 from labkit.commands.options import Finite
 from labkit.commands.serve import serve
 from labkit.core.errors import LabkitError, SettingsError
@@ -49,7 +51,8 @@ def main() -> None:
     """A laboratory for an IoT platform, in one process."""
 
 
-main.add_command(serve)
+for each in (serve, call, logs):
+    main.add_command(each)
 
 
 class FleetCommand(click.Command):

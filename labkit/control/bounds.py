@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, TypeVar
 
 from pydantic import Field
 
@@ -19,3 +19,22 @@ Count = Annotated[int, Field(ge=0, le=1_000_000)]
 Number = Annotated[int, Field(ge=0, le=2**53 - 1)]  # of a record
 Seconds = Annotated[float, Field(ge=-MAX_TIME, le=MAX_TIME, allow_inf_nan=False)]
 Values = Mapping[str, Annotated[Any, JsonValue]]
+
+F = TypeVar("F", bound=Callable[..., Any])
+_LIMIT = "_labkit_limit"
+
+
+def ends_after(seconds: float) -> Callable[[F], F]:
+    """Mark an operation that ends after `seconds` of real time if another process calls it."""
+
+    def mark(function: F) -> F:
+        setattr(function, _LIMIT, seconds)
+        return function
+
+    return mark
+
+
+def limit_of(function: Callable[..., Any]) -> float | None:
+    """Return the seconds of `ends_after`, None for an operation without this mark."""
+    limit: float | None = getattr(function, _LIMIT, None)
+    return limit

@@ -21,6 +21,7 @@ from labkit.control.journal import JournalControl
 from labkit.control.lab import LabControl
 from labkit.control.mailbox import MailboxControl
 from labkit.control.messaging import MessagingControl
+from labkit.control.plays import PlaysControl
 from labkit.control.polls import PollsControl
 from labkit.control.products import ProductsControl
 from labkit.control.providers import ProvidersControl
@@ -55,6 +56,7 @@ class Control:
     mailbox: MailboxControl
     messaging: MessagingControl
     fleet_runs: FleetRunsControl
+    plays: PlaysControl
     polls: PollsControl
     products: ProductsControl
     providers: ProvidersControl

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Mapping
+from itertools import islice
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -11,6 +13,9 @@ from labkit.control.json_values import JsonValue
 from labkit.core.errors import LabError
 from labkit.services.redaction import redacted
 
+T = TypeVar("T")
+
+SLICE = 2_000  # items that are made or copied before other tasks on the event loop may run
 BRIEF = 60  # longest value in a message, in characters
 SCALARS = frozenset({str, int, float, bool, type(None)})  # types whose values need no copy
 
@@ -27,6 +32,14 @@ class Table(Data):
     columns: tuple[str, ...]
     rows: tuple[tuple[Annotated[Any, JsonValue], ...], ...]
     hidden: tuple[str, ...] = ()
+
+
+async def in_slices(items: Iterable[T]) -> AsyncIterator[list[T]]:
+    """Return items in lists of at most SLICE; other tasks on the event loop run in between."""
+    rest = iter(items)
+    while some := list(islice(rest, SLICE)):
+        yield some
+        await asyncio.sleep(0)
 
 
 def differences(there: BaseModel, given: BaseModel) -> str:

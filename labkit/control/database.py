@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from labkit.control.bounds import Script
+from labkit.control.bounds import Script, ends_after
 from labkit.control.data import Table
 from labkit.platform import Platform
 
@@ -13,6 +13,7 @@ class DatabaseControl:
     def __init__(self, platform: Platform) -> None:
         self._database = platform.context.database
 
+    @ends_after(10)
     async def sql(self, query: Script) -> Table:
         """Return the result of a SELECT. Keys and secrets read as NULL.
 

@@ -12,11 +12,12 @@ from cryptography.x509 import load_pem_x509_certificate
 from pydantic import Field
 
 from labkit.control.bounds import Id
-from labkit.control.data import Data
-from labkit.core.certificates import client_certificate
+from labkit.control.data import Data, in_slices
+from labkit.core.certificates import KeyPair, client_certificate
 from labkit.core.errors import LabError
 from labkit.devices.identities import identity_error
 from labkit.devices.registry import fingerprint, password_digest
+from labkit.fleet.device import Credentials
 from labkit.platform import Platform
 from labkit.settings.ranges import MAX_NAMES
 
@@ -47,10 +48,16 @@ class FleetsControl:
         for identity in identities:
             if wrong := identity_error(settings.identity_format, identity):
                 raise LabError(f"{identity!r}: {wrong}; say prefix=… or identities=…")
-        if settings.auth == "certificate":
+        made: list[DeviceCredentials] = []
+        async for some in in_slices(identities):
+            made += await self._provision(product, settings.auth, some)
+        return made
+
+    async def _provision(self, product: str, auth: str, identities: Sequence[str]) -> list[DeviceCredentials]:
+        if auth == "certificate":
             made = await asyncio.to_thread(_certificates, identities)
         else:
-            made = [self._secret(product, settings.auth, identity) for identity in identities]
+            made = [self._secret(product, auth, identity) for identity in identities]
         given = zip(identities, made, strict=True)
         await self._platform.devices.registry.provision_all(
             product, {name: _proof(each) for name, each in given}
@@ -62,6 +69,14 @@ class FleetsControl:
         if auth == "token":
             return DeviceCredentials(token=identifiers.hex(f"token/{product}/{identity}", 40))
         return DeviceCredentials(password=identifiers.alphanumeric(f"password/{product}/{identity}", 24))
+
+
+def client_credentials(given: DeviceCredentials) -> Credentials:
+    """Return credentials as virtual devices use them."""
+    pair = None
+    if given.certificate is not None and given.key is not None:
+        pair = KeyPair.from_pem(given.certificate, given.key)
+    return Credentials(given.token, given.password, pair)
 
 
 def _certificates(identities: Sequence[str]) -> list[DeviceCredentials]:

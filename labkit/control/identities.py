@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from labkit.control.bounds import Id
-from labkit.control.data import Data
+from labkit.control.data import SLICE, Data, in_slices
 from labkit.core.errors import LabError
 from labkit.platform import Platform
 from labkit.settings.ranges import MAX_NAMES
@@ -31,10 +31,13 @@ class IdentitiesControl:
     async def all(self, product: Id) -> list[DeviceInfo]:
         """Return the known devices of a product, by identity."""
         known = await self._platform.devices.registry.all(self._known(product))
-        return [
-            DeviceInfo(identity=each.identity, status=each.status, whitelisted=each.whitelisted)
-            for each in known
-        ]
+        made: list[DeviceInfo] = []
+        async for some in in_slices(known):
+            made += [
+                DeviceInfo(identity=each.identity, status=each.status, whitelisted=each.whitelisted)
+                for each in some
+            ]
+        return made
 
     async def allow(
         self,
@@ -46,7 +49,12 @@ class IdentitiesControl:
         given: Sequence[object] = identities
         if wrong := [each for each in given if not isinstance(each, str) or each == ""]:
             raise LabError(f"identities: expected texts, not {wrong[0]!r}")
-        await self._platform.devices.registry.allow(self._known(product), identities, token)
+        known, registry = self._known(product), self._platform.devices.registry
+        if len(identities) <= SLICE or token is not None:
+            await registry.allow(known, identities, token)
+            return
+        async for some in in_slices(identities):
+            await registry.allow(known, some)
 
     async def lock(self, product: Id, identity: Id) -> None:
         """Lock a device: refuse its requests even with valid credentials. Raises UnknownError for an unknown device."""

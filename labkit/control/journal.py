@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+from pydantic import Field
+
 from labkit.control.bounds import Count, Id, Line, Number
-from labkit.control.data import Data, plain
+from labkit.control.data import SLICE, Data, in_slices, plain
+from labkit.control.following import Followed, Missed
 from labkit.control.json_values import JsonValue
+from labkit.core.canonical import canonical_text
 from labkit.core.records import Record
 from labkit.platform import Platform
-
-SLICE = 2_000  # records made or copied before other tasks on the event loop may run
 
 
 @dataclass(
@@ -62,6 +64,23 @@ class JournalControl:
         """Return the records with this kind and this actor, oldest first. None matches any."""
         return await entries(self._journal.iterate(kind, actor))
 
+    async def follow(
+        self, kinds: Annotated[Sequence[Id], Field(max_length=100)] = (), actor: Line | None = None
+    ) -> AsyncIterator[Entry | Missed]:
+        """Return each record from now on, once it is complete. kinds: only these, any without them; actor: only its.
+
+        A reader that is too slow gets the number of records that it missed.
+        """
+
+        def subscribe(add: Callable[[Record], object]) -> Callable[[], None]:
+            def look(record: Record) -> None:
+                if (not kinds or record.kind in kinds) and actor in (None, record.actor):
+                    add(record)
+
+            return self._journal.watch(look, ended=True)
+
+        return Followed(subscribe, entry)
+
     async def last(self, count: Count) -> list[Entry]:
         """Return the newest `count` records, oldest first."""
         return await entries(self._journal.newest(count))
@@ -89,7 +108,10 @@ class JournalControl:
 
     async def canonical(self) -> str:
         """Return the records as text; two runs of the same cells with the same seed give the same bytes."""
-        return self._journal.canonical()
+        records: list[Record] = []
+        async for some in in_slices(self._journal):
+            records += some
+        return await asyncio.to_thread(canonical_text, records, self._journal.ports)
 
     async def clear(self) -> None:
         """Delete all records."""
@@ -97,23 +119,24 @@ class JournalControl:
 
 
 async def entries(records: Iterable[Record]) -> list[Entry]:
-    """Return copies of journal records. Yields to the event loop now and then, since there may be many."""
-    made = []
-    for number, each in enumerate(records, 1):
-        made.append(
-            Entry(
-                sequence=each.sequence,
-                time=each.time,
-                kind=each.kind,
-                actor=each.actor,
-                count=each.count,
-                summary=each.summary,
-                cause=each.cause,
-                status=each.status,
-                size=each.size,
-                detail=None if each.detail is None else plain(each.detail),
-            )
-        )
-        if number % SLICE == 0:
-            await asyncio.sleep(0)
+    """Return copies of journal records. Other tasks run in between, since there may be many."""
+    made: list[Entry] = []
+    async for some in in_slices(records):
+        made += map(entry, some)
     return made
+
+
+def entry(record: Record) -> Entry:
+    """Return a copy of a journal record."""
+    return Entry(
+        sequence=record.sequence,
+        time=record.time,
+        kind=record.kind,
+        actor=record.actor,
+        count=record.count,
+        summary=record.summary,
+        cause=record.cause,
+        status=record.status,
+        size=record.size,
+        detail=None if record.detail is None else plain(record.detail),
+    )

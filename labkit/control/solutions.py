@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 
 from labkit.control.bounds import Id, Line, Script
-from labkit.control.data import Data, differences
+from labkit.control.data import Data, differences, in_slices
+from labkit.control.following import Followed, Missed
 from labkit.control.uploads import SolutionFiles, Uploads
 from labkit.core.errors import TakenError
 from labkit.core.records import Record
@@ -135,9 +136,30 @@ class SolutionsControl:
     async def logs(self, id: Id) -> list[LogLine]:
         """Return the log of a solution, oldest first: printed lines, warnings and the result of each run."""
         known = self._platform.solutions.get(id).id
-        records = self._platform.context.journal.select(actor=known)
-        runs = {each.sequence: each.summary for each in records if each.kind == "script"}
-        return [_line(each, runs) for each in records if each.kind in LOGGED]
+        runs: dict[int, str] = {}
+        lines: list[LogLine] = []
+        async for some in in_slices(self._platform.context.journal.iterate(actor=known)):
+            runs |= {each.sequence: each.summary for each in some if each.kind == "script"}
+            lines += [_line(each, runs) for each in some if each.kind in LOGGED]
+        return lines
+
+    async def follow_logs(self, id: Id) -> AsyncIterator[LogLine | Missed]:
+        """Return each line of a solution's log from now on; a run once it has ended. See `logs`."""
+        known = self._platform.solutions.get(id).id
+        journal = self._platform.context.journal
+
+        def subscribe(add: Callable[[Record], object]) -> Callable[[], None]:
+            def look(record: Record) -> None:
+                if record.actor == known and record.kind in LOGGED:
+                    add(record)
+
+            return journal.watch(look, ended=True)
+
+        def line(record: Record) -> LogLine:
+            run = None if record.cause is None else journal.find(record.cause)
+            return _line(record, {} if run is None or run.kind != "script" else {run.sequence: run.summary})
+
+        return Followed(subscribe, line)
 
     async def _stored(self, settings: SolutionSettings, files: SolutionFiles | None) -> SolutionSettings:
         """Return the settings with the path at which the files are stored, if they are given."""

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from typing import Literal
 
+from labkit.settings import IdentityFormat
+
 Format = Literal["opaque", "base10", "base16", "uuid", "mac"]
 DIGITS = 3  # of a number, at least
 MAC = 0x02_00_00_00_00_00  # locally administered (IEEE 802)
+
+
+def identities(count: int, format: IdentityFormat, prefix: str | None, product: str) -> list[str]:
+    """Return the identities of a product's devices, numbered from 1. prefix: None for the usual one."""
+    if prefix is None:
+        prefix = format.prefix or (f"{product[0]}-" if format.type == "opaque" else "")
+    upper = format.casing == "upper"
+    return [identity(number, format.type, prefix, format.length, upper) for number in range(1, count + 1)]
 
 
 def identity(number: int, format: Format, prefix: str, length: int, upper: bool) -> str:

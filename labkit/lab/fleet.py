@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
-from labkit.control.fleets import DeviceCredentials
-from labkit.core.certificates import KeyPair
+from labkit.control.fleets import client_credentials
 from labkit.core.chance import fresh_seed
 from labkit.core.errors import LabError, TakenError, UnknownError
 from labkit.core.extras import needs
@@ -19,7 +18,7 @@ from labkit.fleet.cluster_client import client_of, local_cluster
 from labkit.fleet.credential_store import CredentialStore
 from labkit.fleet.device import Credentials
 from labkit.fleet.faults import DeviceFault, FleetFaults
-from labkit.fleet.identities import identity
+from labkit.fleet.identities import identities as fleet_identities
 from labkit.fleet.plan import Member, Plan
 from labkit.lab.arguments import text_list
 from labkit.lab.run import Run, Spread
@@ -226,7 +225,9 @@ def make_fleet(
     product.credential_store.check_idle(names)
     _leave_handles(product, names)
     held = runtime.run(runtime.control.fleets.provision, product.id, names)
-    product.credential_store.put({name: _credentials(each) for name, each in zip(names, held, strict=True)})
+    product.credential_store.put(
+        {name: client_credentials(each) for name, each in zip(names, held, strict=True)}
+    )
     members = [
         Member(number, name, life, Credentials())
         for number, (name, life) in enumerate(zip(names, lives, strict=True), 1)
@@ -243,13 +244,6 @@ def _leave_handles(product: FleetProduct, names: Sequence[str]) -> None:
                 f"fleet: device {name!r} belongs to the handle device({name!r}), whose credentials would be replaced: "
                 f"make the fleet of other devices, with prefix='{name[:1]}f-' or identities=…"
             )
-
-
-def _credentials(given: DeviceCredentials) -> Credentials:
-    pair = None
-    if given.certificate is not None and given.key is not None:
-        pair = KeyPair.from_pem(given.certificate, given.key)
-    return Credentials(given.token, given.password, pair)
 
 
 def _lives(count: object, given: Behaviours | None) -> list[Behaviour]:
@@ -287,11 +281,7 @@ def _names(
         return names
     if prefix is not None and not isinstance(prefix, str):
         raise LabError(f"prefix: expected a text such as 't-', not {prefix!r:.100}")
-    format = product.settings.identity_format
-    if prefix is None:
-        prefix = format.prefix or (f"{product.id[0]}-" if format.type == "opaque" else "")
-    upper = format.casing == "upper"
-    return [identity(number, format.type, prefix, format.length, upper) for number in range(1, count + 1)]
+    return fleet_identities(count, product.settings.identity_format, prefix, product.id)
 
 
 def _range(identities: Sequence[str]) -> str:

@@ -33,6 +33,8 @@ def build(model: type[S], values: object, where: str = "", lines: dict[str, int]
         told = [
             f"{key}: {_explain(errors)}{line_suffix(lines or {}, key)}{_hint(errors[0], model)}"
             for key, errors in wrong.items()
+            # a mistake inside of one type of a union says more than the names of its other types
+            if not any(other.startswith((f"{key}.", f"{key}[")) for other in wrong)
         ]
     # Raised outside of the except clause: the garbage collector cannot see the references of pydantic's error, and
     # would never free it as the context of this one.

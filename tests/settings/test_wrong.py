@@ -185,8 +185,9 @@ def shown(path: tuple[Any, ...]) -> str:
 
 
 FREE = {"services", "Notify"}  # sections whose keys belong to a service
+NAMED = {"resources", "headers", "replace"}  # mappings whose keys are any names
 MAPPINGS = [
-    path for path in paths(yaml.safe_load(WHOLE)) if not FREE & set(path) and "resources" not in path[-1:]
+    path for path in paths(yaml.safe_load(WHOLE)) if not FREE & set(path) and not NAMED & set(path[-1:])
 ]
 
 

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import Mapping
 from typing import Any
 
 from aiohttp import web
 
+from labkit.control.following import Followed, Missed
 from labkit.control.over_http.operations import ControlOperation
 
+QUIET = 15.0  # seconds without an event, after which a comment is sent
+COMMENT = b":\n\n"
 PIECE = 256 * 1024  # bytes of an answer that are sent at once
 NO_STORE = {"Cache-Control": "no-store"}  # results have secrets
 
 
-async def send_json(request: web.BaseRequest, body: bytes, status: int = 200) -> web.StreamResponse:
+async def send_json(
+    request: web.BaseRequest, body: bytes, status: int = 200, headers: Mapping[str, str] | None = None
+) -> web.StreamResponse:
     """Send an answer, a large one in pieces, at the pace of its reader."""
+    sent = {**NO_STORE, "Content-Type": "application/json", **(headers or {})}
     if len(body) <= PIECE:
-        return web.Response(status=status, body=body, content_type="application/json", headers=NO_STORE)
-    response = web.StreamResponse(status=status, headers={**NO_STORE, "Content-Type": "application/json"})
+        return web.Response(status=status, body=body, headers=sent)
+    response = web.StreamResponse(status=status, headers=sent)
     response.content_length = len(body)
     await response.prepare(request)
     whole = memoryview(body)
@@ -28,15 +35,23 @@ async def send_json(request: web.BaseRequest, body: bytes, status: int = 200) ->
 
 
 async def send_stream(
-    request: web.BaseRequest, operation: ControlOperation, items: AsyncIterator[Any]
+    request: web.BaseRequest, operation: ControlOperation, items: Followed[Any, Any]
 ) -> web.StreamResponse:
     """Send each item as an event, until the client or the lab ends the stream. The event's id counts from 1."""
     response = web.StreamResponse(headers={**NO_STORE, "Content-Type": "text/event-stream"})
-    await response.prepare(request)
     number = 0
-    async for item in items:
-        number += 1
-        data = operation.result.dump_json(item)  # on one line: JSON escapes the ends of lines
-        await response.write(b"id: %d\ndata: %b\n\n" % (number, data))
-    await response.write_eof()
-    return response
+    try:
+        await response.prepare(request)
+        await response.write(COMMENT)  # the client knows that it misses nothing from here on
+        while True:
+            try:
+                item = await asyncio.wait_for(anext(items), QUIET)
+            except TimeoutError:
+                await response.write(COMMENT)  # or it would not be noticed that the client has gone
+                continue
+            number += 1
+            kind = b"event: missed\n" if isinstance(item, Missed) else b""
+            data = operation.result.dump_json(item)  # on one line: JSON escapes the ends of lines
+            await response.write(b"id: %d\n%bdata: %b\n\n" % (number, kind, data))
+    finally:
+        await items.aclose()

@@ -9,7 +9,7 @@ from aiohttp import hdrs, web
 from labkit.control.over_http.problem import ControlProblem
 
 MAX_BODY = 64 * 2**20
-MAX_VALUES = 500_000  # in the JSON of a body: more would take too long to read
+MAX_VALUES = 150_000  # in the JSON of a body: more would take too long to read
 PATIENCE = 30.0  # seconds without a byte
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import version
 from typing import Any, Literal
@@ -12,6 +13,7 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from labkit.control.over_http.operations import ControlOperation, operations
 from labkit.control.over_http.problem import PROBLEM_JSON, ProblemDetails
+from labkit.control.over_http.runs import RunInfo
 
 REF = "#/components/schemas/{model}"
 REFUSALS: Mapping[int, str] = {
@@ -23,6 +25,7 @@ REFUSALS: Mapping[int, str] = {
     409: "The name is in use already",
     413: "The body is too large",
     415: "The body is compressed",
+    429: "Too many runs are in progress",
     422: "Arguments do not match their schema",
     500: "The data file is damaged, or labkit has an error",
     507: "There is no room for the data file",
@@ -31,6 +34,15 @@ DESCRIPTION = """Control of a lab. Bytes are base64.
 
 Where a value may have any type, one that JSON has no form for is an object with one key: `{"$bytes": "AP8="}`,
 `{"$number": "NaN"}`; a key that begins with `$` itself gets another `$` in front."""
+
+RUN = {"$ref": REF.format(model=RunInfo.__name__)}
+RUN_ID = {"name": "id", "in": "path", "required": True, "schema": {"type": "string", "maxLength": 16}}
+PREFER = {
+    "name": "Prefer",
+    "in": "header",
+    "description": "`respond-async`: the operation is a run, which goes on without its client",
+    "schema": {"type": "string", "maxLength": 100},
+}
 
 Mode = Literal["validation", "serialization"]
 
@@ -47,6 +59,14 @@ def document() -> Mapping[str, Any]:
         "tags": [{"name": name} for name in dict.fromkeys(each.subject for each in operations().values())],
         "paths": {
             **{each.path: {"post": _operation(each, schemas)} for each in operations().values()},
+            "/v1/runs": {
+                "get": _runs_operation("list_runs", "Return all runs, without their results.", many=True)
+            },
+            "/v1/runs/{id}": {
+                "parameters": [RUN_ID],
+                "get": _runs_operation("get_run", "Return a run; `Prefer: wait=30` waits for its end."),
+                "delete": _runs_operation("end_run", "End a run, and return it."),
+            },
             "/health": {"get": HEALTH},
         },
         "components": {
@@ -55,6 +75,12 @@ def document() -> Mapping[str, Any]:
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     }
+
+
+@cache
+def document_json() -> bytes:
+    """Return the OpenAPI document as JSON. The first call takes a while."""
+    return json.dumps(document()).encode()
 
 
 HEALTH: Mapping[str, Any] = {
@@ -83,7 +109,8 @@ HEALTH: Mapping[str, Any] = {
 def _schemas() -> tuple[Mapping[tuple[str, Mode], Any], Mapping[str, Any]]:
     """Return the schema of the arguments and the result of each operation, and the named schemas that they use."""
     inputs: list[tuple[str, Mode, TypeAdapter[Any]]] = [
-        ("problem", "serialization", TypeAdapter(ProblemDetails))
+        ("problem", "serialization", TypeAdapter(ProblemDetails)),
+        ("run", "serialization", TypeAdapter(RunInfo)),
     ]
     for each in operations().values():
         inputs.append((each.key, "validation", TypeAdapter(each.arguments)))
@@ -96,7 +123,7 @@ def _operation(operation: ControlOperation, schemas: Mapping[tuple[str, Mode], A
     summary, _, rest = operation.doc.partition("\n\n")
     given = operation.arguments.model_fields.values()
     content = {"schema": schemas[operation.key, "serialization"]}
-    described = {
+    described: dict[str, Any] = {
         "operationId": f"{operation.subject}_{operation.name}",
         "tags": [operation.subject],
         "summary": summary,
@@ -111,10 +138,31 @@ def _operation(operation: ControlOperation, schemas: Mapping[tuple[str, Mode], A
                 else "The result",
                 "content": {"text/event-stream" if operation.streams else "application/json": content},
             },
-            **{str(status): {"$ref": f"#/components/responses/{status}"} for status in REFUSALS},
+            **_refusals(REFUSALS),
         },
     }
+    if not operation.streams:
+        described["parameters"] = [PREFER]
+        content = {"application/json": {"schema": RUN}}
+        described["responses"]["202"] = {
+            "description": "The run, with `Prefer: respond-async`",
+            "content": content,
+        }
     return {**described, "description": rest} if rest else described
+
+
+def _runs_operation(name: str, summary: str, *, many: bool = False) -> Mapping[str, Any]:
+    content = {"application/json": {"schema": {"type": "array", "items": RUN} if many else RUN}}
+    return {
+        "operationId": name,
+        "tags": ["runs"],
+        "summary": summary,
+        "responses": {"200": {"description": "The result", "content": content}, **_refusals((401, 403, 404))},
+    }
+
+
+def _refusals(statuses: Iterable[int]) -> dict[str, Any]:
+    return {str(status): {"$ref": f"#/components/responses/{status}"} for status in statuses}
 
 
 def _refusal(text: str) -> Mapping[str, Any]:

@@ -15,11 +15,13 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, create_model
 
+from labkit.control.bounds import limit_of
 from labkit.control.control import IN_PROCESS, Control, subjects
 from labkit.control.data import Table
 from labkit.settings import REVEAL
 
 WAIT = "wait_"  # beginning of the names of operations that wait for something that somebody else does
+LARGE = 64 * 1024  # bytes of arguments that are worth a thread of their own
 SEVERAL = 500  # items of a result that is worth a thread of its own
 
 ARGUMENTS = ConfigDict(extra="forbid", strict=True, ser_json_bytes="base64", val_json_bytes="base64")
@@ -54,6 +56,11 @@ class ControlOperation:
         return get_origin(self._hints["return"]) is AsyncIterator
 
     @property
+    def limit(self) -> float | None:
+        """Seconds after which it ends over HTTP; None: never."""
+        return limit_of(self.function)
+
+    @property
     def doc(self) -> str:
         """Its description."""
         return inspect.cleandoc(self.function.__doc__ or "")
@@ -74,6 +81,12 @@ class ControlOperation:
         hint = self._hints["return"]
         return TypeAdapter(get_args(hint)[0] if self.streams else hint)
 
+    async def read_arguments(self, body: bytes) -> dict[str, Any]:
+        """Return what `decode_arguments` does; a large body is read in a thread."""
+        if len(body) > LARGE:
+            return await asyncio.to_thread(self.decode_arguments, body)
+        return self.decode_arguments(body)
+
     def decode_arguments(self, body: bytes) -> dict[str, Any]:
         """Return the arguments in a body by name; those that are not given are left out. Raises ValidationError."""
         made = self.arguments.model_validate_json(body or b"{}")
@@ -88,9 +101,18 @@ class ControlOperation:
 
     async def encode_result(self, result: Any) -> bytes:
         """Return the JSON of a result; a large one is made in a thread, so that nothing waits for it."""
-        if isinstance(result, Table) or (isinstance(result, list) and len(result) > SEVERAL):
+        if isinstance(
+            result, Table
+        ):  # a Python function encodes each of its values, and lets other threads run
             return await asyncio.to_thread(self.result.dump_json, result)
+        if isinstance(result, list) and len(result) > SEVERAL:
+            return await asyncio.to_thread(self._dump_parts, result)
         return self.result.dump_json(result)
+
+    def _dump_parts(self, items: list[Any]) -> bytes:
+        """Return the JSON of a list, made in parts, since no other thread runs while one is made."""
+        parts = (items[begin : begin + SEVERAL] for begin in range(0, len(items), SEVERAL))
+        return b"[" + b",".join(self.result.dump_json(each)[1:-1] for each in parts) + b"]"
 
     def decode_result(self, body: bytes) -> Any:
         """Return the result in an answer."""

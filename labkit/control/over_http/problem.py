@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any, Literal
+from typing import Literal
 
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -86,6 +86,7 @@ def wrong_arguments(error: ValidationError) -> ControlProblem:
     return ControlProblem(422, f"{name}: {first.message}" if name else first.message, arguments=wrong)
 
 
-def problem_schema() -> dict[str, Any]:
-    """Return the JSON Schema of the body of a refusal."""
-    return ProblemDetails.model_json_schema(ref_template="#/components/schemas/{model}")
+def expect_method(request: web.BaseRequest, *allowed: str) -> None:
+    """Raise ControlProblem (405) for a request with another method."""
+    if request.method not in allowed:
+        raise ControlProblem(405, f"expected {' or '.join(allowed)}", headers={"Allow": ", ".join(allowed)})

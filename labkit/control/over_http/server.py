@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,10 +17,11 @@ from labkit.control.over_http.access import Access
 from labkit.control.over_http.answers import send_json, send_stream
 from labkit.control.over_http.bodies import read_body
 from labkit.control.over_http.files import within
-from labkit.control.over_http.openapi import document
+from labkit.control.over_http.openapi import document_json
 from labkit.control.over_http.operations import ControlOperation, method, operations
-from labkit.control.over_http.problem import ControlProblem, problem_of, wrong_arguments
-from labkit.core.errors import LabkitError
+from labkit.control.over_http.problem import ControlProblem, expect_method, problem_of, wrong_arguments
+from labkit.control.over_http.runs import RUNS, Runs, prefers_async
+from labkit.core.errors import LabError, LabkitError
 from labkit.core.journal import Journal
 
 AT_ONCE = 32  # requests, beside waits and streams
@@ -72,6 +73,7 @@ class ControlServer(web.Server):
         self._files = files
         self._slots = asyncio.Semaphore(AT_ONCE)
         self._by_path = {each.path: each for each in operations().values()}
+        self._runs = Runs()
         self._busy: set[web.RequestHandler] = set()
 
     def __call__(self) -> web.RequestHandler:
@@ -85,54 +87,81 @@ class ControlServer(web.Server):
             idle = (each for each in self._connections if each not in self._busy)
             next(idle, handler).force_close()
 
+    async def shutdown(self, timeout: float | None = None) -> None:
+        """End all runs and connections."""
+        await self._runs.stop()
+        await super().shutdown(timeout)
+
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         self._busy.add(request.protocol)
         try:
             self._access.check_sender(request)
             if request.path == "/health":
-                _expect_method(request, hdrs.METH_GET)
+                expect_method(request, hdrs.METH_GET)
                 return await send_json(request, b'{"status":"ok"}')
             self._access.check_token(request)
             return await self._authenticated(request)
-        except ControlProblem as problem:
-            return problem.response()
-        except LabkitError as error:
-            return problem_of(error).response()
-        except ValidationError as error:
-            return wrong_arguments(error).response()
         except (asyncio.CancelledError, ConnectionError):
             raise
-        except Exception as error:  # noqa: BLE001  the journal has it, the client gets no inner text
-            self._journal.record_error(error)
-            return ControlProblem(500, "labkit has an error; the lab's journal has its trace").response()
+        except Exception as error:  # noqa: BLE001  each error has an answer
+            return self._problem(error).response()
         finally:
             self._busy.discard(request.protocol)
 
     async def _authenticated(self, request: web.BaseRequest) -> web.StreamResponse:
         if request.path == "/openapi.json":
-            _expect_method(request, hdrs.METH_GET)
-            return await send_json(request, json.dumps(document()).encode())
+            expect_method(request, hdrs.METH_GET)
+            return await send_json(request, await asyncio.to_thread(document_json))
+        if request.path == RUNS or request.path.startswith(f"{RUNS}/"):
+            return await self._runs.answer(request)
         operation = self._by_path.get(request.path)
         if operation is None:
             raise ControlProblem(404, f"no operation at {request.path[:200]!r}; /openapi.json lists all")
-        _expect_method(request, hdrs.METH_POST)
+        expect_method(request, hdrs.METH_POST)
         if request.headers.get(hdrs.CONTENT_ENCODING, "identity").lower() != "identity":
             raise ControlProblem(415, "Content-Encoding: expected none")
-        if operation.waits or operation.streams:
-            return await self._run(request, operation)
-        async with self._slots:
-            return await self._run(request, operation)
+        lasts = operation.waits or operation.streams
+        async with nullcontext() if lasts else self._slots:
+            arguments = within(self._files, await operation.read_arguments(await read_body(request)))
+            if prefers_async(request) and not operation.streams:
+                return await self._start_run(request, operation, arguments)
+            result = await self._call(operation, arguments)
+            if operation.streams:
+                return await send_stream(request, operation, result)
+            body = await operation.encode_result(result)
+        return await send_json(request, body)
 
-    async def _run(self, request: web.BaseRequest, operation: ControlOperation) -> web.StreamResponse:
-        body = await read_body(request)
-        arguments = within(self._files, operation.decode_arguments(body))
-        call: Callable[..., Awaitable[Any]] = method(self._control, operation)
-        result = await call(**arguments)
-        if operation.streams:
-            return await send_stream(request, operation, result)
-        return await send_json(request, await operation.encode_result(result))
+    async def _start_run(
+        self, request: web.BaseRequest, operation: ControlOperation, arguments: Mapping[str, Any]
+    ) -> web.StreamResponse:
+        async def perform() -> bytes:
+            try:
+                return await operation.encode_result(await self._call(operation, arguments))
+            except Exception as error:
+                raise self._problem(error) from error
 
+        run = self._runs.start(operation, perform)
+        headers = {hdrs.LOCATION: f"{RUNS}/{run.id}", "Preference-Applied": "respond-async"}
+        return await send_json(request, run.head(), 202, headers)
 
-def _expect_method(request: web.BaseRequest, expected: str) -> None:
-    if request.method != expected:
-        raise ControlProblem(405, f"expected {expected}", headers={hdrs.ALLOW: expected})
+    async def _call(self, operation: ControlOperation, arguments: Mapping[str, Any]) -> Any:
+        limit = asyncio.timeout(operation.limit)
+        try:
+            async with limit:
+                return await method(self._control, operation)(**arguments)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            ended = f"{operation.key}: it was ended after {operation.limit:g} s, the limit over HTTP"
+            raise LabError(ended) from None
+
+    def _problem(self, error: Exception) -> ControlProblem:
+        """Return the refusal that an error means. The journal gets an unexpected one, the client no inner text."""
+        if isinstance(error, ControlProblem):
+            return error
+        if isinstance(error, LabkitError):
+            return problem_of(error)
+        if isinstance(error, ValidationError):
+            return wrong_arguments(error)
+        self._journal.record_error(error)
+        return ControlProblem(500, "labkit has an error; the lab's journal has its trace")

@@ -7,8 +7,10 @@ import base64
 from pathlib import Path
 
 import httpx
+import pytest
 
 from labkit.control.control import Control
+from labkit.control.database import DatabaseControl
 from labkit.control.over_http.listener import control_listener
 from labkit.control.over_http.operations import operations
 from labkit.platform import Platform
@@ -235,3 +237,16 @@ async def test_a_large_result_does_not_hold_the_lab_up(caller: Caller, platform:
     assert len(records) == 20_000
     assert records[-1]["detail"] == {"level": "info", "n": [19_999]}
     assert longest < 2  # a bound that a busy machine keeps; the figure on a free one is in the note
+
+
+async def test_a_query_that_takes_long_is_ended_and_holds_nobody_up(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert operations()["database.sql"].limit == 10
+    monkeypatch.setattr(DatabaseControl.sql, "_labkit_limit", 0.5)
+    endless = "with recursive c(n) as (select 1 union all select n + 1 from c) select max(n) from c"
+    query = asyncio.create_task(caller.refused("database.sql", query=endless))
+    assert await caller.result("clock.state")
+    assert not query.done()
+    assert await query == (400, "database.sql: it was ended after 0.5 s, the limit over HTTP")
+    assert (await caller.result("database.sql", query="select 1"))["rows"] == [[1]]

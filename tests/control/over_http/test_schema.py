@@ -32,11 +32,14 @@ BOUNDED["integer"] = BOUNDED["number"]
 PATIENCE = 20.0
 
 
+LONG = {"plays.run"}  # ten thousand devices for years of lab time fit its schema
+
+
 def test_openapi_pydantic_reads_the_document() -> None:
     read = openapi_pydantic.OpenAPI.model_validate(document())
     assert read.openapi == "3.1.0"
     assert read.paths is not None
-    assert len(read.paths) == len(operations()) + 1
+    assert len(read.paths) == len(operations()) + 3
     post = read.paths["/v1/clock/advance"].post
     assert post is not None
     assert post.operationId == "clock_advance"
@@ -114,7 +117,7 @@ def bodies() -> dict[str, st.SearchStrategy[Any]]:
     """Return the strategy of request bodies that match the schema, for each path."""
     named, made = document()["components"]["schemas"], {}
     for each in operations().values():
-        if not each.waits and not each.streams:
+        if not each.waits and not each.streams and each.key not in LONG:
             body = document()["paths"][each.path]["post"]["requestBody"]
             fitting = values(content(body), named)
             made[each.path] = fitting

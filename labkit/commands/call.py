@@ -1,0 +1,76 @@
+"""The command `labkit call`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from labkit.commands.control_target import control_client, control_options
+from labkit.core.errors import LabError, unknown
+
+if TYPE_CHECKING:
+    from labkit.control.over_http.operations import ControlOperation
+
+
+class CallCommand(click.Command):
+    """Command whose help lists the operations, imported only for the help."""
+
+    def format_epilog(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        from labkit.control.over_http.operations import operations
+
+        with formatter.section("Operations"):
+            known = [each for each in operations().values() if not each.streams]
+            formatter.write_dl([(each.key, each.doc.partition("\n\n")[0]) for each in known])
+
+
+@click.command(cls=CallCommand, short_help="Call an operation of a lab that serves control.")
+@click.argument("operation", metavar="SUBJECT.OPERATION")
+@click.argument("arguments", nargs=-1, metavar="[NAME=VALUE]...")
+@control_options
+def call(operation: str, arguments: tuple[str, ...], target: str | None, ca_file: Path | None) -> None:
+    """Call an operation and print its result as JSON.
+
+    A VALUE is JSON or plain text: seconds=30, id=thermostat, settings='{"id": "thermostat"}'; @FILE is the content of a
+    file.
+    """
+    from labkit.control.over_http.client import arguments_of
+    from labkit.control.over_http.operations import operations
+
+    found = _find(operation, operations())
+    if found.streams:
+        raise LabError(f"{operation} is a stream; `labkit logs --follow` shows the journal's")
+    body = arguments_of(found, dict(map(_pair, arguments)))
+
+    async def run() -> bytes:
+        async with control_client(target, ca_file) as client:
+            return await client.post(found, body)
+
+    click.echo(json.dumps(json.loads(asyncio.run(run())), indent=2, ensure_ascii=False))
+
+
+def _find(key: str, known: Mapping[str, ControlOperation]) -> ControlOperation:
+    if key in known:
+        return known[key]
+    subject = key.partition(".")[0]
+    subjects = sorted({each.subject for each in known.values()})
+    if subject not in subjects:
+        raise LabError(unknown("subject", subject, subjects))
+    near = [each for each in known if each.startswith(f"{subject}.")]
+    raise LabError(unknown("operation", key, near))
+
+
+def _pair(argument: str) -> tuple[str, str]:
+    name, equals, value = argument.partition("=")
+    if not equals:
+        raise LabError(f"{argument}: expected NAME=VALUE")
+    if value.startswith("@"):
+        try:
+            value = Path(value[1:]).read_text()
+        except (OSError, UnicodeDecodeError) as error:
+            raise LabError(f"{name}: {value[1:]}: {error}") from None
+    return name, value

@@ -1,0 +1,80 @@
+"""The command `labkit logs`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from labkit.commands.control_target import control_client, control_options
+from labkit.core.record_lines import one_line, record_line
+
+if TYPE_CHECKING:
+    from labkit.control.journal import Entry
+
+MOST = 1000
+LONGEST = 1000  # characters of a line
+
+
+@click.command(short_help="Print the journal of a lab that serves control.")
+@click.option("--follow", "-f", is_flag=True, help="Print each record from now on, until Ctrl-C.")
+@click.option(
+    "--kind", "kinds", multiple=True, help="Only records of this kind: request, call, log, mail; repeatable."
+)
+@click.option("--actor", help="Only records of this solution, service or product/identity.")
+@click.option(
+    "--last",
+    type=click.IntRange(0, MOST),
+    default=40,
+    show_default=True,
+    help="Number of earlier records among which the matching ones are printed first.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print a line of JSON for each record.")
+@control_options
+def logs(
+    follow: bool,
+    kinds: tuple[str, ...],
+    actor: str | None,
+    last: int,
+    as_json: bool,
+    target: str | None,
+    ca_file: Path | None,
+) -> None:
+    """Print records of the journal, oldest first: lab time, kind, status, actor, summary, reason of a refusal."""
+    from labkit.control.following import Missed
+    from labkit.control.over_http.operations import operations
+
+    def show(item: Entry | Missed) -> None:
+        if isinstance(item, Missed):
+            click.echo(f"… {item.missed} records left out", err=as_json)
+        elif (not kinds or item.kind in kinds) and actor in (None, item.actor):
+            click.echo(_json(item) if as_json else _text(item))
+
+    async def run() -> None:
+        known = operations()
+        async with control_client(target, ca_file) as client:
+            for entry in await client.call(known["journal.last"], last):
+                show(entry)
+            if follow:
+                async for item in client.follow(known["journal.follow"], kinds, actor):
+                    show(item)
+
+    asyncio.run(run())
+
+
+def _text(entry: Entry) -> str:
+    when = datetime.fromtimestamp(entry.time / 1_000_000, UTC)
+    return f"{when:%Y-%m-%d %H:%M:%S} {one_line(record_line(entry), LONGEST)}"
+
+
+def _json(entry: Entry) -> str:
+    from dataclasses import asdict
+
+    from labkit.control.json_values import to_json
+
+    made: dict[str, Any] = to_json(asdict(entry))
+    return json.dumps(made)

@@ -1,0 +1,59 @@
+"""Streams of what happens in a lab from now on, for readers that may be slower than it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from typing import Generic, TypeVar
+
+from labkit.control.data import Data
+
+S = TypeVar("S")
+T = TypeVar("T")
+
+ROOM = 10_000  # items that wait for a slow reader
+
+
+class Missed(Data):
+    """Gap in a stream. missed: number of items that were left out, since too many waited for the reader."""
+
+    missed: int
+
+
+class Followed(AsyncIterator[T | Missed], Generic[S, T]):
+    """Items from now on, until `aclose`.
+
+    subscribe: calls a function with each item, and returns a function that ends this; convert: returns what the reader
+    gets for an item.
+    """
+
+    def __init__(
+        self, subscribe: Callable[[Callable[[S], object]], Callable[[], None]], convert: Callable[[S], T]
+    ) -> None:
+        self._waiting: deque[S] = deque()
+        self._missed = 0
+        self._arrived = asyncio.Event()
+        self._convert = convert
+        self._stop = subscribe(self._add)
+
+    def _add(self, item: S) -> None:
+        if self._missed or len(self._waiting) >= ROOM:
+            self._missed += 1
+        else:
+            self._waiting.append(item)
+        self._arrived.set()
+
+    async def __anext__(self) -> T | Missed:
+        while True:
+            if self._waiting:
+                return self._convert(self._waiting.popleft())
+            if self._missed:
+                missed, self._missed = self._missed, 0
+                return Missed(missed=missed)
+            self._arrived.clear()
+            await self._arrived.wait()
+
+    async def aclose(self) -> None:
+        """End the stream."""
+        self._stop()

@@ -1,0 +1,152 @@
+"""`labkit call` and `labkit logs` against a lab that another process serves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from labkit.cli import main
+from tests.served import Served
+
+pytestmark = pytest.mark.xdist_group("served")  # one process that the others are forked from
+
+
+@pytest.fixture(scope="module")
+def ready(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+    config = tmp_path_factory.mktemp("lab") / "lab.yaml"
+    config.write_text("https_port: 0\ncontrol: true\nproducts: [{id: thermostat}]\n")
+    process = Served("serve", "--config", str(config), "--seed", "7", "--json", "--log", "all")
+    try:
+        line = process.stdout.readline()
+        assert line, process.stderr.read()
+        yield json.loads(line)
+    finally:
+        process.terminate()
+        said = process.communicate()
+        assert json.loads(line)["control"]["token"] not in "".join(said)
+
+
+def run(ready: dict[str, Any], *arguments: str) -> Result:
+    return CliRunner().invoke(main, [*arguments, "--target", json.dumps(ready)])
+
+
+def called(ready: dict[str, Any], *arguments: str) -> Any:
+    result = run(ready, "call", *arguments)
+    assert result.exit_code == 0, result.output
+    return json.loads(result.output)
+
+
+def refused(ready: dict[str, Any], *arguments: str) -> str:
+    result = run(ready, *arguments)
+    assert result.exit_code == 1
+    return result.output
+
+
+def test_values_are_json_or_text(ready: dict[str, Any], tmp_path: Path) -> None:
+    assert called(ready, "clock.advance", "seconds=30")["rate"] == 0
+    assert called(ready, "products.get", "id=thermostat")["id"] == "thermostat"
+    called(ready, "identities.allow", "product=thermostat", 'identities=["7"]')
+    called(
+        ready, "identities.lock", "product=thermostat", "identity=7"
+    )  # a text, though it looks like a number
+    [device] = called(ready, "identities.all", "product=thermostat")
+    assert device == {"identity": "7", "status": "locked", "whitelisted": True}
+    file = tmp_path / "settings.json"
+    file.write_text('{"id": "acme"}')
+    assert called(ready, "solutions.ensure", f"settings=@{file}")["id"] == "acme"
+
+
+def test_mistakes_are_one_line(ready: dict[str, Any]) -> None:
+    assert refused(ready, "call", "products.get", "id=x").startswith(
+        "labkit: no product 'x', there are: thermostat"
+    )
+    assert "did you mean products?" in refused(ready, "call", "product.get")
+    assert "did you mean clock.advance?" in refused(ready, "call", "clock.advanc")
+    assert refused(ready, "call", "products.get") == "labkit: products.get needs id=…\n"
+    assert refused(ready, "call", "clock.advance", "hours") == "labkit: hours: expected NAME=VALUE\n"
+    assert refused(ready, "call", "clock.advance", "hour=1") == (
+        "labkit: clock.advance has no argument 'hour', there are: seconds, minutes, hours, days\n"
+    )
+    assert (
+        refused(ready, "call", "clock.advance", "hours=x")
+        == "labkit: hours: Input should be a valid number\n"
+    )
+    without = {name: each for name, each in ready.items() if name != "control"}
+    assert refused(without, "call", "clock.state") == (
+        "labkit: --target: this lab has no control; serve it with --control\n"
+    )
+
+
+def test_the_environment_selects_a_lab(ready: dict[str, Any]) -> None:
+    control = ready["control"]
+    environment = {"LABKIT_URL": control["url"], "LABKIT_TOKEN": control["token"]}
+    assert CliRunner().invoke(main, ["call", "clock.state"], env=environment).exit_code == 0
+    wrong = CliRunner().invoke(main, ["call", "clock.state"], env={**environment, "LABKIT_TOKEN": "wrong"})
+    assert (wrong.exit_code, wrong.output) == (
+        1,
+        "labkit: expected Authorization: Bearer with the token that the server printed\n",
+    )
+    none = CliRunner().invoke(main, ["logs"], env={"LABKIT_URL": "", "LABKIT_TOKEN": ""})
+    assert none.output == "labkit: missing lab: use --target, or set LABKIT_URL and LABKIT_TOKEN\n"
+
+
+def test_logs_prints_records_of_kinds_and_actors(ready: dict[str, Any]) -> None:
+    called(ready, "solutions.ensure", 'settings={"id": "acme"}')
+    for key in ("a", "b"):
+        parameters = json.dumps({"key": key, "value": "x"})
+        called(
+            ready,
+            "services.call",
+            "solution=acme",
+            "service=Keystore",
+            "operation=set",
+            f"parameters={parameters}",
+        )
+    lines = run(ready, "logs", "--kind", "call", "--actor", "acme").output.splitlines()
+    assert len(lines) == 2
+    assert lines[0].endswith(" call 200 acme Keystore.set")
+    [entry] = map(
+        json.loads, run(ready, "logs", "--kind", "call", "--json", "--last", "1").output.splitlines()
+    )
+    assert (entry["kind"], entry["detail"]["parameters"]["key"]) == ("call", "b")
+
+
+def test_logs_follows_until_it_is_interrupted(ready: dict[str, Any]) -> None:
+    process = Served("logs", "--follow", "--kind", "call", "--last", "0", "--target", json.dumps(ready))
+    try:
+        called(ready, "solutions.ensure", 'settings={"id": "acme"}')
+        seen = ""
+        while not seen:  # it may not follow yet
+            parameters = json.dumps({"key": "a"})
+            called(
+                ready,
+                "services.call",
+                "solution=acme",
+                "service=Keystore",
+                "operation=get",
+                f"parameters={parameters}",
+            )
+            seen = readable(process)
+        assert "acme Keystore.get" in seen
+    finally:
+        process.terminate()
+        process.communicate()
+    assert process.returncode == 130
+
+
+def readable(process: Served) -> str:
+    import select
+
+    found, _, _ = select.select([process.stdout], [], [], 0.2)
+    return process.stdout.readline() if found else ""
+
+
+def test_the_help_of_call_lists_the_operations() -> None:
+    said = CliRunner().invoke(main, ["call", "--help"]).output
+    assert "products.ensure" in said
+    assert "journal.follow" not in said
