@@ -219,7 +219,9 @@ def make(
         given: dict[str, Any] = {"only": only} if only else {}
         address = ""
         if target != LOCAL_TARGET:
-            found = Target.remote(target).address
+            remote = Target.remote(target)
+            remote.expect_complete()
+            found = remote.address
             address = f"{found.host}:{found.https_port}"
             target = target if target.lstrip().startswith("{") else str(Path(target).resolve())
             given["target"] = target

@@ -10,6 +10,7 @@ import sys
 import unittest
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import pytest
@@ -23,10 +24,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MARKER = (
-    "lab(config=…, seed=…, speed=…, profile=…, **settings): arguments of the test's lab, as those of labkit.Lab; "
-    "a relative config is relative to the folder of the test's file"
+MARKERS = (
+    "lab(config=…, seed=…, speed=…, profile=…, **settings): arguments of the test's lab, those of labkit.Lab",
+    "must: a check of labkit.conformance whose requirement the documents state",
+    "choice: a check of labkit.conformance whose requirement the documents leave open",
 )
+NAME = "labkit.conformance"
+CHECKS = Path(__file__).parent.parent / "conformance"  # the folder of this package
 SESSION_LAB = pytest.StashKey["Lab"]()
 BEGAN = pytest.StashKey[
     dict[int, int]
@@ -57,9 +61,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker, and hide frames unless they are wanted."""
-    config.addinivalue_line("markers", MARKER)
+    for each in MARKERS:
+        config.addinivalue_line("markers", each)
     if not config.getoption(TRACE_OPTION):
         config.pluginmanager.register(frames, "labkit-frames")
+
+
+def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Collect the checks as tests if the session is asked for labkit.conformance."""
+    if path != CHECKS or NAME not in parent.config.invocation_params.args:
+        return None
+    from labkit.testing.requirements import Checks
+
+    return Checks.from_parent(parent, path=path, nodeid=NAME)
 
 
 # --- fixtures -----------------------------------------------------------------------------------------------

@@ -58,6 +58,14 @@ class LabServer:
         urls = [*self.products.values(), *self.solutions.values(), *self.providers.values()]
         return [each.removeprefix("https://").partition(":")[0] for each in urls]
 
+    @property
+    def target(self) -> str:
+        """The line that describes the server to `--labkit-url` and to `labkit report --target`."""
+        return json.dumps(
+            {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "log_file"},
+            default=str,
+        )
+
     def __repr__(self) -> str:
         return f"<labkit serve at {self.host}:{self.https_port}>"
 
