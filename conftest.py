@@ -26,7 +26,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Begin the shared run of the checks, and start the server that forks all notebook kernels, since each would
     import the same for seconds.
     """
-    config.option.labkit_full_trace = True  # in labkit's own tests its frames are of interest
+    config.pluginmanager.set_blocked("labkit-frames")  # in labkit's own tests its frames are of interest
     if not hasattr(config, "workerinput"):
         played.begin()
     if not (AVAILABLE and config.getoption("nbval", default=False)):

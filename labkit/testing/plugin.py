@@ -6,6 +6,7 @@ its own, `client_environment` the environment variables by which clients trust t
 
 from __future__ import annotations
 
+import os
 import sys
 import unittest
 from collections.abc import Callable, Generator, Iterator
@@ -63,7 +64,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the marker, and hide frames unless they are wanted."""
     for each in MARKERS:
         config.addinivalue_line("markers", each)
-    if not config.getoption(TRACE_OPTION):
+    if config.getoption(TRACE_OPTION):
+        os.environ["LABKIT_DEBUG"] = "1"  # otherwise the handles leave out frames of their own
+    else:
         config.pluginmanager.register(frames, "labkit-frames")
 
 
