@@ -150,7 +150,8 @@ class Target:
             if (missing := [each for each in known if each not in self._domains])
         ]
         if lacking:
-            raise SettingsError(f"target: it lacks the {' and the '.join(lacking)}; serve {LAB_YAML} there")
+            serve = f"start it with `labkit serve --conformance`, or serve {LAB_YAML}"
+            raise SettingsError(f"target: it lacks the {' and the '.join(lacking)}; {serve}")
 
     # ---- products, identities and clients
 

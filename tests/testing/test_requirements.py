@@ -93,9 +93,10 @@ def test_a_target_that_lacks_products_is_one_line(tmp_path: Path) -> None:
         ended = run(tmp_path, "-q", "--labkit-url", server.target)
     assert ended.returncode == 2
     [line] = [line for line in ended.stdout.splitlines() if "--labkit-url:" in line and "ERROR" not in line]
+    some, file = r"(\S+, ){2}\S+ and \d+ more", re.escape(str(LAB_YAML))
     assert re.fullmatch(
-        r"--labkit-url: target: it lacks the products (\S+, ){2}\S+ and \d+ more "
-        rf"and the solutions (\S+, ){{2}}\S+ and \d+ more; serve {re.escape(str(LAB_YAML))} there",
+        rf"--labkit-url: target: it lacks the products {some} and the solutions {some}; "
+        rf"start it with `labkit serve --conformance`, or serve {file}",
         line.removeprefix("E   "),
     )
     assert "Traceback" not in ended.stdout
