@@ -115,7 +115,7 @@ def labkit_server(
 ) -> Iterator[LabServer]:
     """A process that serves the lab.yaml of `@pytest.mark.lab(config=…)` on a free port, ended after the test.
 
-    Its clock is the wall clock, and it has no seed. With `--labkit-url` it is the platform that the option names.
+    Its clock runs, and its seed is that of the test. With `--labkit-url` it is the platform that the option names.
     """
     from labkit.testing.server import LabServer, serving
 
@@ -124,7 +124,6 @@ def labkit_server(
         yield _started(lambda: LabServer.of(target))
         return
     arguments = lab_arguments(request.node)
-    del arguments["seed"]
     served = serving(tmp_path_factory.mktemp("labkit-server"), **arguments)
     with ExitStack() as stack:
         yield _started(lambda: stack.enter_context(served))

@@ -77,7 +77,7 @@ def test_reports_and_seeds_pass_through_workers(tmp_path: Path) -> None:
     for section in re.findall(r"(?s)-- lab: the journal --+\n.*?(?=\n[-=_]{20})", expected):
         assert section in report(ended)
     seeds = re.findall(r"--labkit-seed=\d+", expected)
-    assert len(seeds) == 5
+    assert len(seeds) == 6
     assert sorted(re.findall(r"--labkit-seed=\d+", report(ended))) == sorted(seeds)
 
 
