@@ -13,6 +13,7 @@ from labkit.reporting import provisioner
 from labkit.reporting.preload import PRELOAD
 from tests import played
 
+ROOT = Path(__file__).parent
 LONG = {"tests", "bench", "fleet", "lab", "reporting", "widgets"}  # folders of long tests
 TOGETHER = 20  # short tests of one file that stay on one worker
 CHECKS = "test_a_local_lab_passes"  # name of the test that has each check as parameter
@@ -25,7 +26,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Begin the shared run of the checks, and start the server that forks all notebook kernels, since each would
     import the same for seconds.
     """
-    config.option.labkit_full_trace = True  # in labkit's own tests its frames are of interest
+    config.pluginmanager.set_blocked("labkit-frames")  # in labkit's own tests its frames are of interest
     if not hasattr(config, "workerinput"):
         played.begin()
     if not (AVAILABLE and config.getoption("nbval", default=False)):
@@ -56,7 +57,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
     orders: dict[pytest.Item, int] = {}
     counts: Counter[Path] = Counter()
-    paths = {path: path.relative_to(items[0].config.rootpath) for path in {item.path for item in items}}
+    paths = {path: path.relative_to(ROOT) for path in {item.path for item in items}}
     for item in items:
         path = paths[item.path]
         orders[item] = 2

@@ -6,6 +6,7 @@ import json
 import resource
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -258,3 +259,31 @@ def test_a_damaged_data_file_is_one_line(tmp_path: Path) -> None:
     said = failing("--config", str(config))
     assert said.startswith(f"labkit: data: {file} is damaged: ")
     assert said.count("\n") == 1
+
+
+def test_a_terminal_adds_faults_and_settings_to_the_file_of_the_checks() -> None:
+    options = ("--set", "https_port=0", "--fault", "GET /timestamp status=503 product=token-open")
+    process = Served("serve", "--conformance", *options, "--json", "--log", "none")
+    try:
+        ready = json.loads(process.stdout.readline())
+        url = f"https://127.0.0.1:{ready['https_port']}/timestamp"
+        context = ssl.create_default_context(cafile=ready["ca_file"])
+        for product, status in (("token-open", 503), ("token-closed", 200)):
+            host = ready["products"][product].removeprefix("https://").partition(":")[0]
+            with httpx.Client(verify=context) as client:  # a connection has one server name
+                request = client.build_request("GET", url, headers={"Host": host})
+                request.extensions["sni_hostname"] = host
+                assert client.send(request).status_code == status
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_wrong_additions_are_one_line(tmp_path: Path) -> None:
+    config = str(folder(tmp_path))
+    assert failing("--config", config, "--set", "products.0.auth=none").startswith(
+        "labkit: products[0].auth: "
+    )
+    assert failing("--fault", "GET /x").startswith("labkit: --fault: expected a place and settings")
+    both = CliRunner().invoke(main, ["serve", "--conformance", "--config", config])
+    assert (both.exit_code, "--conformance: cannot go with --config" in both.stderr) == (2, True)

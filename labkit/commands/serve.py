@@ -19,6 +19,23 @@ if TYPE_CHECKING:
 @click.option(
     "--config", type=click.Path(path_type=Path), help="The lab.yaml to serve; without it, an empty lab."
 )
+@click.option(
+    "--conformance", is_flag=True, help="Serve the products and solutions that the conformance checks need."
+)
+@click.option(
+    "--set",
+    "assignments",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Replace a value of lab.yaml: products.0.auth=token.",
+)
+@click.option(
+    "--fault",
+    "faults",
+    multiple=True,
+    metavar="FAULT",
+    help="Add a fault: 'POST /provision/activate status=503 first=2'.",
+)
 @click.option("--json", "as_json", is_flag=True, help="When ready, print one line of JSON.")
 @click.option(
     "--seed", type=int, help="Makes identifiers and the journal repeatable; the clock is then virtual."
@@ -54,6 +71,9 @@ if TYPE_CHECKING:
 )
 def serve(
     config: Path | None,
+    conformance: bool,
+    assignments: tuple[str, ...],
+    faults: tuple[str, ...],
     as_json: bool,
     seed: int | None,
     start: str | None,
@@ -71,9 +91,15 @@ def serve(
     from labkit.log import Log
     from labkit.platform import Platform
     from labkit.serve import serve_until_signal
-    from labkit.settings import ControlSettings, LabSettings, load
+    from labkit.settings import ControlSettings, load
 
-    settings = load(config) if config is not None else LabSettings()
+    if conformance:
+        from labkit.conformance.target import LAB_YAML
+
+        if config is not None:
+            raise click.UsageError("--conformance: cannot go with --config")
+        config = LAB_YAML
+    settings = load(config, assignments=assignments, faults=faults)
     if control is not None:
         settings = settings.model_copy(update={"control": ControlSettings(port=control)})
     rate = speed if speed is not None else 1.0 if seed is None else 0.0

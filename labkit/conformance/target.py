@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import json
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LAB_YAML = Path(str(files("labkit.conformance") / "lab.yaml"))
+SHOWN = 3  # names that an error lists
 LOCAL_TARGET = "lab"  # name of the target that is a lab in the process of its checks
 LOCAL = frozenset({"clock", "journal", "mailbox", "handsets", "settings", "polls"})
 
@@ -140,6 +141,17 @@ class Target:
             raise SettingsError(f"target: {error.args[0]}: is required") from error
         domains = {name: url.removeprefix("https://").split(":")[0] for name, url in urls.items()}
         return cls("remote", address, domains, load(LAB_YAML), http_port=data.get("http_port"))
+
+    def expect_complete(self) -> None:
+        """Raise SettingsError, with the file to serve, if the target lacks products or solutions of lab.yaml."""
+        lacking = [
+            f"{kind} {_some(missing)}"
+            for kind, known in (("products", self._settings), ("solutions", self._services))
+            if (missing := [each for each in known if each not in self._domains])
+        ]
+        if lacking:
+            serve = f"start it with `labkit serve --conformance`, or serve {LAB_YAML}"
+            raise SettingsError(f"target: it lacks the {' and the '.join(lacking)}; {serve}")
 
     # ---- products, identities and clients
 
@@ -376,6 +388,12 @@ def open_target(target: str = LOCAL_TARGET, seed: int | None = None) -> Iterator
 
     with Lab(seed, config=LAB_YAML) as lab:
         yield Target.local(lab, seed)
+
+
+def _some(names: Sequence[str]) -> str:
+    """Return the first names, and the number of the others."""
+    others = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + others
 
 
 def _text(ready: str) -> str:

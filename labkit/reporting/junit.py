@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from itertools import groupby
 from xml.etree import ElementTree
@@ -16,6 +16,7 @@ ILLEGAL = {code: "�" for code in range(32) if chr(code) not in "\t\n\r"}  # ch
 def junit(
     verdicts: Iterable[Verdict],
     runs: Iterable[NotebookRun],
+    sentences: Mapping[str, str],
     *,
     strict: bool = False,
     began: float = 0.0,
@@ -23,8 +24,9 @@ def junit(
 ) -> str:
     """Return JUnit XML with a suite for each part of the requirements, a case for each check, and a suite of notebooks.
 
-    A failed check is a failure, a broken one an error, one that was not reached is skipped. A warned check passes with
-    an output, or is a failure if `strict`. began: seconds since 1970; seconds: duration of the whole run.
+    A failed check is a failure, a broken one an error, one that was not reached is skipped. A warned check counts as
+    skipped, since CI servers know no other outcome that is neither, or is a failure if `strict`. sentences: of the
+    requirements, by id; began: seconds since 1970; seconds: duration of the whole run.
     """
     when = datetime.fromtimestamp(began, UTC).strftime("%Y-%m-%dT%H:%M:%S")
     root = ElementTree.Element("testsuites", name="labkit conformance", timestamp=when, time=f"{seconds:.3f}")
@@ -32,7 +34,7 @@ def junit(
     for part, members in groupby(ordered, _part):
         suite = ElementTree.SubElement(root, "testsuite", name=part, timestamp=when)
         for verdict in members:
-            _case(suite, verdict, part, strict)
+            _case(suite, verdict, part, sentences, strict)
         _count(suite)
     suite = ElementTree.SubElement(root, "testsuite", name="notebooks", timestamp=when)
     for run in runs:
@@ -47,7 +49,9 @@ def junit(
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _case(suite: ElementTree.Element, verdict: Verdict, part: str, strict: bool) -> None:
+def _case(
+    suite: ElementTree.Element, verdict: Verdict, part: str, sentences: Mapping[str, str], strict: bool
+) -> None:
     case = ElementTree.SubElement(
         suite,
         "testcase",
@@ -56,10 +60,8 @@ def _case(suite: ElementTree.Element, verdict: Verdict, part: str, strict: bool)
         time=f"{verdict.seconds:.3f}",
     )
     message = _legal(verdict.explanation())
-    ids = " ".join(verdict.blamed)
-    detail = _legal(
-        f"requirements: {ids}\nexpected: {verdict.expected}\nactual: {verdict.actual}\n\n{verdict.exchange}"
-    )
+    blamed = "\n".join(f"{each}: {sentences.get(each, '')}" for each in verdict.blamed)
+    detail = _legal(f"{blamed}\nexpected: {verdict.expected}\nactual: {verdict.actual}\n\n{verdict.exchange}")
     match "failed" if strict and verdict.outcome == "warned" else verdict.outcome:
         case "failed":
             ElementTree.SubElement(case, "failure", message=message).text = detail
@@ -70,7 +72,7 @@ def _case(suite: ElementTree.Element, verdict: Verdict, part: str, strict: bool)
         case "skipped":
             ElementTree.SubElement(case, "skipped", message=message)
         case "warned":
-            ElementTree.SubElement(case, "system-out").text = f"warned: {message}\n{detail}"
+            ElementTree.SubElement(case, "skipped", message=f"warned: {message}").text = detail
 
 
 def _part(verdict: Verdict) -> str:

@@ -219,7 +219,9 @@ def make(
         given: dict[str, Any] = {"only": only} if only else {}
         address = ""
         if target != LOCAL_TARGET:
-            found = Target.remote(target).address
+            remote = Target.remote(target)
+            remote.expect_complete()
+            found = remote.address
             address = f"{found.host}:{found.https_port}"
             target = target if target.lstrip().startswith("{") else str(Path(target).resolve())
             given["target"] = target
@@ -287,8 +289,14 @@ def _short(text: str, longest: int = 160) -> str:
 def write(report: Report, folder: Path) -> None:
     """Write verdicts.json, junit.xml and report.html to a folder."""
     (folder / "verdicts.json").write_text(verdicts_json(report), encoding="utf-8")
+    sentences = {each.id: each.text for each in report.coverage.catalogue}
     suites = junit(
-        report.verdicts, report.runs, strict=report.strict, began=report.began, seconds=report.seconds
+        report.verdicts,
+        report.runs,
+        sentences,
+        strict=report.strict,
+        began=report.began,
+        seconds=report.seconds,
     )
     (folder / "junit.xml").write_text(suites, encoding="utf-8")
     (folder / "report.html").write_text(html.report_page(report), encoding="utf-8")

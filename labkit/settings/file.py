@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from labkit.core.errors import SettingsError
 from labkit.core.lined_yaml import read_yaml
 from labkit.settings.lab import LabSettings, check_names, merge_wire
 from labkit.settings.notebooks import resolve
+from labkit.settings.overlay import add_faults, set_values
 from labkit.settings.validation import build, line_suffix
 
 
-def load(path: str | Path) -> LabSettings:
-    """Return the settings in a lab.yaml.
+def load(
+    path: str | Path | None, *, assignments: Iterable[str] = (), faults: Iterable[str] = ()
+) -> LabSettings:
+    """Return the settings in a lab.yaml; None is an empty one in the current folder.
 
-    File names in it are relative to its folder; `notebooks/…` may also be labkit's own notebooks. Raises SettingsError
-    for an invalid setting, and for a file that does not exist.
+    File names in it are relative to its folder; `notebooks/…` may also be labkit's own notebooks. assignments: changes
+    of values, `products.0.auth=token`; faults: further ones, `GET /timestamp status=503` (labkit.settings.overlay).
+    Raises SettingsError for an invalid setting, and for a file that does not exist.
     """
-    file = Path(path)
-    values, lines = read_yaml(file)
+    file = None if path is None else Path(path)
+    values, lines = ({}, {}) if file is None else read_yaml(file)
+    values = add_faults(set_values(values, assignments), faults)
     settings = build(LabSettings, values, "", lines)
     merge_wire(settings, lines)
-    return _anchored(settings, file.parent, lines)
+    return _anchored(settings, Path() if file is None else file.parent, lines)
 
 
 def _anchored(settings: LabSettings, folder: Path, lines: dict[str, int]) -> LabSettings:

@@ -31,7 +31,9 @@ def sections(item: pytest.Item, began: dict[int, int]) -> Iterator[tuple[str, st
         if isinstance(value, Lab) and not value.closed:
             yield f"{name}: the journal", _journal(item, value, began.get(id(value), 0))
         elif isinstance(value, LabServer):
-            yield f"{name}: the log", value.log(RECORDS) or "no refusals, warnings or mails"
+            repeat = [] if value.seed is None else [_repeat(item, value.seed)]
+            log = value.log(RECORDS) or "no refusals, warnings or mails"
+            yield f"{name}: the log", "\n".join([*repeat, log])
     if hidden := item.stash.get(COUNT, 0):
         yield "labkit", f"{hidden} frames of labkit and its libraries are hidden; {TRACE_OPTION} shows them"
 

@@ -6,10 +6,12 @@ its own, `client_environment` the environment variables by which clients trust t
 
 from __future__ import annotations
 
+import os
 import sys
 import unittest
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import pytest
@@ -23,10 +25,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MARKER = (
-    "lab(config=…, seed=…, speed=…, profile=…, **settings): arguments of the test's lab, as those of labkit.Lab; "
-    "a relative config is relative to the folder of the test's file"
+MARKERS = (
+    "lab(config=…, seed=…, speed=…, profile=…, **settings): arguments of the test's lab, those of labkit.Lab",
+    "must: a check of labkit.conformance whose requirement the documents state",
+    "choice: a check of labkit.conformance whose requirement the documents leave open",
 )
+NAME = "labkit.conformance"
+CHECKS = Path(__file__).parent.parent / "conformance"  # the folder of this package
 SESSION_LAB = pytest.StashKey["Lab"]()
 BEGAN = pytest.StashKey[
     dict[int, int]
@@ -57,9 +62,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker, and hide frames unless they are wanted."""
-    config.addinivalue_line("markers", MARKER)
-    if not config.getoption(TRACE_OPTION):
+    for each in MARKERS:
+        config.addinivalue_line("markers", each)
+    if config.getoption(TRACE_OPTION):
+        os.environ["LABKIT_DEBUG"] = "1"  # otherwise the handles leave out frames of their own
+    else:
         config.pluginmanager.register(frames, "labkit-frames")
+
+
+def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Collect the checks as tests if the session is asked for labkit.conformance."""
+    if path != CHECKS or NAME not in parent.config.invocation_params.args:
+        return None
+    from labkit.testing.requirements import Checks
+
+    return Checks.from_parent(parent, path=path, nodeid=NAME)
 
 
 # --- fixtures -----------------------------------------------------------------------------------------------
@@ -98,7 +115,7 @@ def labkit_server(
 ) -> Iterator[LabServer]:
     """A process that serves the lab.yaml of `@pytest.mark.lab(config=…)` on a free port, ended after the test.
 
-    Its clock is the wall clock, and it has no seed. With `--labkit-url` it is the platform that the option names.
+    Its clock runs, and its seed is that of the test. With `--labkit-url` it is the platform that the option names.
     """
     from labkit.testing.server import LabServer, serving
 
@@ -107,7 +124,6 @@ def labkit_server(
         yield _started(lambda: LabServer.of(target))
         return
     arguments = lab_arguments(request.node)
-    del arguments["seed"]
     served = serving(tmp_path_factory.mktemp("labkit-server"), **arguments)
     with ExitStack() as stack:
         yield _started(lambda: stack.enter_context(served))

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -24,7 +24,8 @@ ENDING = 20.0  # seconds of real time in which a server has to end
 class LabServer:
     """A standing lab in another process: the addresses of its ready line.
 
-    ca_file: certificate of its CA; products, solutions, providers: URLs by name; log_file: what it has logged.
+    ca_file: certificate of its CA; products, solutions, providers: URLs by name; proxy: URL of its CONNECT proxy, if
+    any; log_file: what it has logged; seed: that it was started with.
     """
 
     https_port: int
@@ -36,6 +37,7 @@ class LabServer:
     host: str = "127.0.0.1"
     proxy: str | None = None
     log_file: Path | None = None
+    seed: int | None = None
 
     @classmethod
     def of(cls, ready: str, log_file: Path | None = None) -> Self:
@@ -58,6 +60,18 @@ class LabServer:
         urls = [*self.products.values(), *self.solutions.values(), *self.providers.values()]
         return [each.removeprefix("https://").partition(":")[0] for each in urls]
 
+    @property
+    def target(self) -> str:
+        """The line that describes the server to `--labkit-url` and to `labkit report --target`."""
+        return json.dumps(
+            {
+                name: getattr(self, name)
+                for name in self.__dataclass_fields__
+                if name not in ("log_file", "seed")
+            },
+            default=str,
+        )
+
     def __repr__(self) -> str:
         return f"<labkit serve at {self.host}:{self.https_port}>"
 
@@ -70,17 +84,21 @@ class LabServer:
 
 @contextmanager
 def serving(
-    folder: Path, config: Path | None = None, speed: float | None = None, **settings: Any
+    folder: Path,
+    config: Path | None = None,
+    seed: int | None = None,
+    speed: float = 1.0,
+    **settings: Any,
 ) -> Iterator[LabServer]:
     """Run `labkit serve` with a lab.yaml on any free port, until the end of the block.
 
-    folder: for its files; config, speed and settings: as of `Lab`. Raises SettingsError for a wrong setting, and
-    LabError if the server does not start.
+    folder: for its files; config, seed, speed and settings: as of `Lab`, but its clock runs by default. Raises
+    SettingsError for a wrong setting, and LabError if the server does not start.
     """
     file, log_file = folder / "lab.yaml", folder / "serve.log"
     file.write_text(yaml.safe_dump(_plain(_settings(config, settings))), encoding="utf-8")
     command = [sys.executable, "-m", "labkit", "serve", "--config", str(file), "--json", "--log", "problems"]
-    command += [] if speed is None else ["--speed", str(speed)]
+    command += ["--speed", str(speed), *([] if seed is None else ["--seed", str(seed)])]
     with (
         log_file.open("wb") as log,
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True) as process,
@@ -90,7 +108,7 @@ def serving(
             ready = process.stdout.readline()
             if not ready:
                 raise LabError(f"labkit serve does not start: {log_file.read_text().strip()}")
-            yield LabServer.of(ready, log_file)
+            yield replace(LabServer.of(ready, log_file), seed=seed)
         finally:
             process.terminate()
             try:

@@ -46,7 +46,7 @@ def compiled(folder: Path, source: str, *libraries: str) -> Path:
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take away what this machine says about proxies and certificates."""
     for name in os.environ:
-        if name.upper().endswith(("_PROXY", "_CERT_FILE", "_CA_BUNDLE", "_CA_CERTS")):
+        if name.upper().endswith(("_PROXY", "_CERT_DIR", "_CERT_FILE", "_CA_BUNDLE", "_CA_CERTS")):
             monkeypatch.delenv(name)
 
 
@@ -73,10 +73,11 @@ def run(*command: str | Path, **environment: str) -> subprocess.CompletedProcess
 
 @needs("curl")
 def test_curl(thermostat: Product, client_environment: dict[str, str]) -> None:
-    """It reads CURL_CA_BUNDLE (or SSL_CERT_FILE), and resolves names below .localhost by itself."""
+    """It reads CURL_CA_BUNDLE and SSL_CERT_FILE, and resolves names below .localhost by itself."""
     url = thermostat.url("/timestamp")
     assert run("curl", "-sS", url).returncode != 0
-    assert run("curl", "-sS", url, CURL_CA_BUNDLE=client_environment["CURL_CA_BUNDLE"]).stdout.isdigit()
+    for name in ("CURL_CA_BUNDLE", "SSL_CERT_FILE"):
+        assert run("curl", "-sS", url, **{name: client_environment[name]}).stdout.isdigit()
     assert run("curl", "-sS", url, **client_environment).stdout.isdigit()
 
 
