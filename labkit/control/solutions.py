@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from labkit.control.data import Data, differences
+from labkit.control.hints import event_hint
 from labkit.core.errors import TakenError
 from labkit.core.records import Record
 from labkit.platform import Platform
@@ -109,6 +110,11 @@ class SolutionsControl:
     async def on(self, id: str, service: str, event: str, lua: str, replace: bool = False) -> None:
         """Handle an event with a Lua script: see `Solution.on`."""
         self._platform.solutions.get(id).on(service, event, lua=lua, replace=replace)
+
+    async def event_hint(self, id: str, service: str, event: str) -> str:
+        """Return a sentence about an event that nothing emits to this solution; empty where something may."""
+        self._platform.solutions.get(id)
+        return event_hint(self._platform, id, service, event)
 
     async def routes(self, id: str) -> list[RouteInfo]:
         """Return the routes of a solution, sorted by path and method."""

@@ -92,11 +92,15 @@ class ShortTraceType(ABCMeta):
 
 def warn(text: str) -> None:
     """Warn with a LabWarning that shows the line of the caller's code."""
+    warnings.warn_explicit(text, LabWarning, *callers_place())
+
+
+def callers_place() -> tuple[str, int]:
+    """Return file and line of the caller's code that called labkit."""
     frame: FrameType | None = sys._getframe(1)
-    level = 2
     while frame is not None and not _is_callers(frame):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(text, LabWarning, stacklevel=level)
+        frame = frame.f_back
+    return ("labkit", 1) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 
 
 def _callers(trace: TracebackType | None) -> TracebackType | None:
