@@ -48,7 +48,8 @@ def fault_hint(platform: Platform, fault: FaultSettings) -> str:
         return ""
     known = list(dict.fromkeys(_paths(platform)))
     bare = path.partition("?")[0]
-    if not any(Pattern(path).matches(each) or Pattern(bare).matches(each) for each in known):
+    patterns = (Pattern(path), Pattern(bare))
+    if not any(Pattern(each).matches(bare) or any(one.matches(each) for one in patterns) for each in known):
         if similar := did_you_mean(bare, known):
             return f"no request has the path {path!r}{similar}"
         return ""
