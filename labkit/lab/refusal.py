@@ -30,7 +30,7 @@ def is_refusal(value: object) -> TypeGuard[dict[str, Any]]:
     return isinstance(value, dict) and {"type", "error", "status"} <= value.keys()
 
 
-class Refusal(dict[str, Any]):
+class RefusedCall(dict[str, Any]):
     """Error object {type, error, status}. A warning at the line of the call says so if it is never read."""
 
     def __init__(self, error: dict[str, Any], operation: str, hint: str) -> None:
@@ -56,7 +56,7 @@ def _reading(name: str) -> Any:
     """Return a method of dict that counts as reading."""
     plain = getattr(dict, name)
 
-    def method(self: Refusal, *args: Any, **kwargs: Any) -> Any:
+    def method(self: RefusedCall, *args: Any, **kwargs: Any) -> Any:
         self._unread = None
         return plain(self, *args, **kwargs)
 
@@ -65,4 +65,4 @@ def _reading(name: str) -> Any:
 
 
 for _name in READS:
-    setattr(Refusal, _name, _reading(_name))
+    setattr(RefusedCall, _name, _reading(_name))

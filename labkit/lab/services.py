@@ -12,7 +12,7 @@ from labkit.control.services import OperationInfo
 from labkit.core.errors import LabError, did_you_mean
 from labkit.core.handle import Handle, warn
 from labkit.lab.delays import ask
-from labkit.lab.refusal import Refusal, is_refusal
+from labkit.lab.refusal import RefusedCall, is_refusal
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import card, entries_frame
 
@@ -136,7 +136,7 @@ def call(runtime: Runtime, catalogue: Catalogue, service: str, operation: str, p
         return result.value
     known = catalogue.services()
     similar = did_you_mean(operation, known[service]) if service in known else did_you_mean(service, known)
-    refused = Refusal(result.value, f"{service}.{operation}", similar)
+    refused = RefusedCall(result.value, f"{service}.{operation}", similar)
     if catalogue.strict:
         raise LabError(refused.read())
     return refused
