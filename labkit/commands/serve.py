@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from labkit.commands.options import Finite
+from labkit.core.commands import Finite
 
 if TYPE_CHECKING:
     from labkit.log import Amount

@@ -6,6 +6,7 @@ from typing import Literal
 
 from labkit.control.bounds import Id, Line
 from labkit.control.data import Data
+from labkit.control.hints import fault_hint
 from labkit.faults import FaultRow
 from labkit.platform import Platform
 from labkit.settings import FaultSettings
@@ -33,6 +34,7 @@ class FaultsControl:
     """The named faults of a lab: of requests, service calls, events, outgoing requests and providers."""
 
     def __init__(self, platform: Platform) -> None:
+        self._platform = platform
         self._faults = platform.context.faults
         self._clock = platform.context.clock
         self._products = platform.context.products
@@ -44,6 +46,10 @@ class FaultsControl:
     async def add(self, fault: FaultSettings) -> FaultInfo:
         """Add a fault. Raises LabError for a name in use, and for an unknown place, product or solution."""
         return _info(self._faults.row(self._faults.add(fault).name))
+
+    async def hint(self, fault: FaultSettings) -> str:
+        """Return a sentence about a fault that can hit nothing, such as one at a misspelt path; empty for another."""
+        return fault_hint(self._platform, fault)
 
     async def get(self, name: Id) -> FaultInfo:
         """Return the fault with this name. Raises UnknownError, listing the existing names, if there is none."""

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from labkit.control.bounds import Id, Line, Script
 from labkit.control.data import Data, differences, in_slices
 from labkit.control.following import Followed, Missed
+from labkit.control.hints import event_hint
 from labkit.control.uploads import SolutionFiles, Uploads
 from labkit.core.errors import TakenError
 from labkit.core.records import Record
@@ -123,6 +124,11 @@ class SolutionsControl:
     async def on(self, id: Id, service: Id, event: Id, lua: Script, replace: bool = False) -> None:
         """Handle an event with a Lua script: see `Solution.on`."""
         self._platform.solutions.get(id).on(service, event, lua=lua, replace=replace)
+
+    async def event_hint(self, id: Id, service: Id, event: Id) -> str:
+        """Return a sentence about an event that nothing emits to this solution; empty where something may."""
+        self._platform.solutions.get(id)
+        return event_hint(self._platform, id, service, event)
 
     async def routes(self, id: Id) -> list[RouteInfo]:
         """Return the routes of a solution, sorted by path and method."""

@@ -118,9 +118,10 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> str:
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:
-    """Return the end of an error's text that names the most similar known name; empty where none is similar."""
-    close = get_close_matches(str(name)[:200], list(known), n=1)
-    return f"; did you mean {close[0]}?" if close and close[0] != name else ""
+    """Return the end of an error's text that names the similar known name; empty for a known one."""
+    names = list(known)
+    close = [] if name in names else get_close_matches(str(name)[:200], names, n=1)
+    return f"; did you mean {close[0]}?" if close else ""
 
 
 class ServiceError(LabkitError):

@@ -87,16 +87,31 @@ class ShortTraceType(ABCMeta):
         try:
             return super().__call__(*args, **named)
         except TypeError as error:
-            raise ArgumentError(misfit(cls, error, named)) from None
+            raise ArgumentError(misfit(_initializer(cls), error, named)) from None
+
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        """Signature of the construction, which `__call__` would hide."""
+        shown = inspect.signature(_initializer(cls))
+        return shown.replace(parameters=list(shown.parameters.values())[1:])
+
+
+def _initializer(cls: type) -> Callable[..., object]:
+    found: Callable[..., object] = inspect.getattr_static(cls, "__init__")
+    return found
 
 
 def warn(text: str) -> None:
     """Warn with a LabWarning that shows the line of the caller's code."""
+    warnings.warn_explicit(text, LabWarning, *callers_place())
+
+
+def callers_place() -> tuple[str, int]:
+    """Return file and line of the caller's code that called labkit."""
     frame: FrameType | None = sys._getframe(1)
-    level = 2
     while frame is not None and not _is_callers(frame):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(text, LabWarning, stacklevel=level)
+        frame = frame.f_back
+    return ("labkit", 1) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 
 
 def _callers(trace: TracebackType | None) -> TracebackType | None:
@@ -119,7 +134,7 @@ def misfit(function: Callable[..., object], error: TypeError, given: dict[str, A
     parameters = inspect.signature(function).parameters.values()
     named = [each.name for each in parameters if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)]
     known = [name for name in named if name != "self"]
-    name = function.__name__
+    name = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
     wrong = next((each for each in given if each not in known), None)
     if wrong is not None and "unexpected keyword" in str(error):
         listed = ", ".join(known) or "none"

@@ -8,6 +8,10 @@ from typing import cast
 
 from labkit.core.bounded import cut, cut_text, fits
 
+KINDS = (
+    *("request", "event", "script", "call", "log", "connect", "delivery", "refused", "warning", "error"),
+    *("fault", "release", "restart", "backpressure"),
+)
 FIELD = 4096
 FIELDS = 4  # size of a whole detail, as a multiple of a field's
 

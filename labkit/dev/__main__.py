@@ -7,12 +7,13 @@ from pathlib import Path
 import click
 
 import labkit
-from labkit.dev.scaffolds import SCAFFOLDS, ScaffoldError, write
+from labkit.core.commands import Commands
+from labkit.dev.scaffolds import SCAFFOLDS, ScaffoldError, areas, next_step, write
 
 CHECKOUT = Path(labkit.__file__).parents[1]
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
     """Developer tools of labkit, for a checkout."""
 
@@ -33,11 +34,14 @@ def new(kind: str, name: str) -> None:
     file exists already, or NAME cannot be used.
     """
     try:
+        known = areas()
         for path in write(CHECKOUT, kind, name):
             click.echo(path)
     except ScaffoldError as error:
         raise click.ClickException(str(error)) from None
-    click.echo(f"next: {SCAFFOLDS[kind].next_step}")
+    if kind == "part" and (area := name.partition("/")[0]) not in known:
+        click.echo(f"{area} is a new area, there were: {', '.join(known)}", err=True)
+    click.echo(f"next: {next_step(kind, name)}")
 
 
 if __name__ == "__main__":

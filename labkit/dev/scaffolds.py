@@ -18,6 +18,8 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from string import Template
 
+from labkit.core.errors import did_you_mean
+
 LOWER_CASE = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 CAMEL_CASE = re.compile(r"([A-Z][a-z0-9]+)+")
 CONFORMANCE = Path(str(resources.files("labkit"))) / "conformance"
@@ -80,7 +82,14 @@ def _area_and_name(name: str) -> dict[str, str]:
     area, slash, part = name.partition("/")
     if not slash:
         raise ScaffoldError(f"{name!r}: expected AREA/NAME, such as device/firmware")
+    if similar := did_you_mean(area, areas()):
+        raise ScaffoldError(f"no area {area!r}, there are: {', '.join(areas())}{similar}")
     return {**_lower_case(part), "area": _lower_case(area)["name"], "AREA": _prefix(area)}
+
+
+def areas() -> list[str]:
+    """Return the existing areas of the documents."""
+    return sorted({file.parents[1].name for file in CONFORMANCE.glob("*/*/requirements.toml")})
 
 
 def _prefix(area: str) -> str:
@@ -96,7 +105,7 @@ class Scaffold:
     """A kind of scaffold.
 
     names: converts the given name to the variables of the templates, or raises ScaffoldError; registrations: lines for
-    existing files; next_step: instruction for the user.
+    existing files; next_step: template of the instruction for the user.
     """
 
     names: Callable[[str], dict[str, str]]
@@ -132,7 +141,8 @@ SCAFFOLDS: Mapping[str, Scaffold] = {
             ),
             InsertedLine("labkit/providers/registry.py", "    $Name,", above=")"),
         ),
-        "make lint; make test TESTS=tests/providers",
+        "make lint; make test TESTS=tests/providers; in a lab it answers "
+        'lab.browser().get("https://$host.lab.localhost/note")',
     ),
     "part": Scaffold(
         _area_and_name, (), "name the statements of the documents in requirements.toml; make test"
@@ -155,6 +165,12 @@ SCAFFOLDS: Mapping[str, Scaffold] = {
         "say in labkit/fleet/fault_kinds.py what it does; make test TESTS=tests/fleet",
     ),
 }
+
+
+def next_step(kind: str, name: str) -> str:
+    """Return what to do after a scaffold was written."""
+    scaffold = SCAFFOLDS[kind]
+    return Template(scaffold.next_step).substitute(scaffold.names(name))
 
 
 def write(checkout: Path, kind: str, name: str) -> list[Path]:

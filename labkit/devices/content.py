@@ -95,7 +95,8 @@ class Content:
     async def remove(self, product: str, id: str) -> None:
         """Remove an item. Raises UnknownError where there is none with this id."""
         if not await self._database.run(_remove, product, id):
-            raise UnknownError(f"product {product!r} has no content {id!r}")
+            there = ", ".join(each.id for each in await self.list(product)) or "none"
+            raise UnknownError(f"product {product!r} has no content {id!r}, there are: {there}")
 
     async def list(self, product: str) -> list[ContentInfo]:
         """Return the items of a product, sorted by id."""

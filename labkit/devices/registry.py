@@ -309,7 +309,9 @@ class Registry:
     async def _change(self, product: str, identity: str, change: Callable[[Connection], object]) -> None:
         def apply(connection: Connection) -> None:
             if _find(connection, product, identity) is None:
-                raise UnknownError(f"product {product!r} has no device {identity!r}")
+                raise UnknownError(
+                    f"product {product!r} has no device {identity!r}; allow() or activate() adds it"
+                )
             change(connection)
 
         await self._database.run(apply)

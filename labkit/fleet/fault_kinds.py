@@ -147,7 +147,8 @@ def checked_devices(devices: Devices | None, identities: Mapping[int, str]) -> t
             raise LabError(f"devices: expected identities such as 't-0*', or numbers, not {each!r}")
         names = identities.values()
         if not (any(map(Patterns([each]).match, names)) if isinstance(each, str) else each in identities):
-            raise UnknownError(f"devices: the fleet has none that is {each!r}")
+            first, *_, last = (*names, *names)
+            raise UnknownError(f"devices: the fleet has none that is {each!r}, there are: {first} to {last}")
     return several
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from labkit.core.chance import chance
 from labkit.core.errors import LabError
 from labkit.fleet.accounts import ALIAS, stamp
-from labkit.fleet.arguments import read_aliases, written_values
+from labkit.fleet.arguments import LONGEST_POLL, poll_seconds, range_text, read_aliases, written_values
 from labkit.fleet.channel import NoAnswerError
 from labkit.fleet.connection import DeviceConnection
 from labkit.fleet.device import Credentials, DeviceError, Point, VirtualDevice, check_points
@@ -61,9 +60,7 @@ class FleetDevice:
         self.memory: dict[str, Any] = {}
         self.clock_error = 0.0
         self.alive = False  # tasks that outlive the device do not change its state
-        self.refused: int | None = (
-            None  # number of actions since it was taken offline; None while it is online
-        )
+        self.refused: int | None = None  # number of actions since it was taken offline; None: it is online
         self.asking = False
         self.asks_as = self.actor
         self.connection = connection
@@ -97,9 +94,11 @@ class FleetDevice:
         """Sleep for this much lab time."""
         try:
             length = seconds + 60 * minutes + 3600 * hours + 86400 * days
-            return self._sleep_until(self._clock.now() + length)
+            sleeping = self._sleep_until(self._clock.now() + length)
         except TypeError:
             raise LabError(f"sleep: {NUMBERS}") from None
+        sleeping.__qualname__ = "device.sleep"  # type: ignore[attr-defined]  # as in write
+        return sleeping
 
     async def sleep_until(self, when: float) -> None:
         """Sleep until the device's clock shows `when` (Unix seconds)."""
@@ -129,9 +128,7 @@ class FleetDevice:
         self._ignores_arrivals = False
         rate = shape if shape is not None else self._play.arrivals
         if rate is None:
-            raise LabError(
-                "arrivals: give the run a rate, as in run(…, arrivals=Flat(0.1)), or arrivals(shape)"
-            )
+            raise LabError("arrivals: give the run a rate: run(…, arrivals=Flat(0.1)), or arrivals(shape)")
         life = self.epoch - self.first_epoch + 1
         drawn = chance(self._play.plan.seed, "arrivals", self.number, life)
         for due in arrivals(rate, drawn, self._play.began, begin=self._clock.now()):
@@ -150,7 +147,10 @@ class FleetDevice:
         self, values: Mapping[str, object] | None = None, /, **more: object
     ) -> Coroutine[Any, Any, object]:
         """Store the value of each alias: `write(temperature=21.5)`."""
-        return self._exchange("write", self.virtual.write, written_values(values, more))
+        given = written_values(values, more, self._play.written)
+        exchange = self._exchange("write", self.virtual.write, given)
+        exchange.__qualname__ = "device.write"  # type: ignore[attr-defined]  # named where `await` is missing
+        return exchange
 
     async def count(self, again: bool = False) -> int:
         """Write this device's next number to the alias `count`, for the accounts of the run (`run.losses`). Return it.
@@ -175,14 +175,8 @@ class FleetDevice:
         other = self._play.other(identity)
         if self._remote is None:
             self._remote = self._play.connection(other.certificate)
-        remote = VirtualDevice(
-            self.virtual.address,
-            self.virtual.domain,
-            self.virtual.auth,
-            identity,
-            self._passwords.draw,
-            self._remote,
-        )
+        own, draw = self.virtual, self._passwords.draw
+        remote = VirtualDevice(own.address, own.domain, own.auth, identity, draw, self._remote)
         remote.token, remote.password = other.token, other.password
         self.asks_as = f"{self._play.plan.product}/{identity}"
         try:
@@ -209,13 +203,20 @@ class FleetDevice:
 
         Values since this device's last poll are not missed, but the resource keeps only the last of several in one
         second. A value whose answer is lost is sent again, up to five times; if other clients poll the alias, a device
-        that has reconnected can miss values that they received (labkit.devices.polls).
+        that has reconnected can miss values that they received (labkit.devices.polls). The platform allows polls of up
+        to 300 s; for a longer timeout the device polls again.
         """
-        if type(timeout) not in (int, float) or not 0 <= timeout < math.inf:
-            raise LabError(f"poll: timeout: expected seconds, not {timeout!r:.100}")
-        point: Point | None = await self._exchange(
-            "poll", self.virtual.poll, alias, timeout, self._seen.get(alias)
-        )
+        left = poll_seconds(timeout)
+        while left > LONGEST_POLL:
+            began = self._clock.now()
+            if (value := await self._poll_once(alias, LONGEST_POLL)) is not None:
+                return value
+            left -= max(self._clock.now() - began, 1.0)
+        return await self._poll_once(alias, max(left, 0.0))
+
+    async def _poll_once(self, alias: str, timeout: float) -> str | None:
+        poll = self.virtual.poll
+        point: Point | None = await self._exchange("poll", poll, alias, timeout, self._seen.get(alias))
         last = self.connection.last
         if point is not None:
             self._seen[alias] = point.modified
@@ -240,9 +241,7 @@ class FleetDevice:
 
     async def download(self, id: str, range: str | None = None) -> bytes:
         """Return a content item, or a byte range of it (`bytes=0-99`)."""
-        if range is not None and not isinstance(range, str):
-            raise LabError(f"download: range: expected a text such as 'bytes=0-99', not {range!r:.100}")
-        return await self._exchange("download", self.virtual.download, id, range)
+        return await self._exchange("download", self.virtual.download, id, range_text(range))
 
     async def timestamp(self) -> int:
         """Return the server's clock in Unix seconds."""

@@ -61,6 +61,7 @@ class Play:
         self.total = Measures()
         self.marks: list[Mark] = []  # marks that the lab set during the run
         self.rate: float | None = pace.clock.rate  # of lab time; None once it has changed
+        self.written: dict[str, object] = {}  # a last value of each alias that devices wrote
         self.accounts = Accounts()
         self.timings = Timings()
         self.states: Counter[str] = Counter(member.state for member in plan.members)

@@ -78,6 +78,23 @@ def duration(value: object, name: str) -> float:
     return seconds
 
 
+def unknown_resource(alias: str, product: str, resources: Iterable[str]) -> str:
+    """Return a sentence about an alias without a resource, which the platform ignores."""
+    known = list(resources)
+    if not known:
+        return f"no resource {alias!r} in product {product!r}, it has none: give it resources={{{alias!r}: 'number'}}"
+    return f"no resource {alias!r} in product {product!r}, there are: {', '.join(known)}{did_you_mean(alias, known)}"
+
+
+def shown_duration(seconds: float) -> str:
+    """Return a number of seconds as text: `1 d 2 h`."""
+    days, rest = divmod(round(seconds), 86400)
+    hours, rest = divmod(rest, 3600)
+    minutes, rest = divmod(rest, 60)
+    parts = ((days, "d"), (hours, "h"), (minutes, "min"), (rest, "s"))
+    return " ".join(f"{number} {unit}" for number, unit in parts if number) or "0 s"
+
+
 def content_bytes(data: object) -> bytes:
     """Return the bytes of content, given as bytes, as a text or as the Path of a file.
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from labkit.control.clock import seconds_of
 from labkit.core.errors import LabError
-from labkit.core.handle import Handle
+from labkit.core.handle import Handle, warn
 from labkit.fleet.device import Credentials, Point, VirtualDevice
-from labkit.lab.arguments import alias_list, duration, timed_values, value_texts
+from labkit.lab.arguments import alias_list, duration, timed_values, unknown_resource, value_texts
 from labkit.lab.client import rooted
 from labkit.lab.delays import ask
 from labkit.lab.polls import DevicePolls, HeldPoll, PollWait
@@ -31,6 +31,7 @@ class Device(Handle):
         self._runtime = runtime
         self._product = product
         self._virtual = virtual
+        self._known: set[str] = set()  # aliases that have had a resource
         self._waiting = DevicePolls(runtime, product, virtual.identity)
 
     @property
@@ -54,16 +55,25 @@ class Device(Handle):
         return self
 
     def write(self, values: Mapping[str, object] | None = None, /, **more: object) -> None:
-        """Store a value for each alias: `write(temperature=21.5)`, `write({"temperature": 21.5})`."""
-        self._ask(self._virtual.write, value_texts(values, more))
+        """Store a value for each alias: `write(temperature=21.5)`, `write({"temperature": 21.5})`.
+
+        The platform ignores an alias without a resource, of which this warns.
+        """
+        texts = value_texts(values, more)
+        self._warn_of_unknown(texts)
+        self._ask(self._virtual.write, texts)
 
     def read(self, *aliases: str | Iterable[str]) -> dict[str, str]:
         """Return the newest value of each alias; an alias without a value is left out."""
-        return self._ask(self._virtual.read, alias_list(aliases))
+        named = alias_list(aliases)
+        self._warn_of_unknown(named)
+        return self._ask(self._virtual.read, named)
 
     def write_and_read(self, values: Mapping[str, object], *aliases: str | Iterable[str]) -> dict[str, str]:
         """Store values, and return the newest value of each alias, in one request (the hybrid procedure)."""
-        return self._ask(self._virtual.write_and_read, value_texts(values, {}), alias_list(aliases))
+        texts, named = value_texts(values, {}), alias_list(aliases)
+        self._warn_of_unknown([*texts, *named])
+        return self._ask(self._virtual.write_and_read, texts, named)
 
     def poll(
         self, alias: str, timeout: float = 30, since: str | float | datetime | None = None
@@ -107,7 +117,9 @@ class Device(Handle):
 
     def record(self, points: Mapping[str, Mapping[float | datetime, object]]) -> None:
         """Store values with timestamps: {alias: {Unix seconds or datetime: value}}."""
-        self._ask(self._virtual.record, timed_values(points))
+        texts = timed_values(points)
+        self._warn_of_unknown(texts)
+        self._ask(self._virtual.record, texts)
 
     def content(self) -> list[str]:
         """Return the ids of the content items that the product offers."""
@@ -144,6 +156,17 @@ class Device(Handle):
             self._virtual.auth, "--cert … --key … "
         )
         return f"curl --cacert ca.pem {show}'{address.url(self._virtual.domain, rooted(path))}'"
+
+    def _warn_of_unknown(self, aliases: Iterable[str]) -> None:
+        """Warn of aliases without a resource, which the platform ignores. An alias that has one is asked for once."""
+        fresh = [each for each in aliases if each not in self._known]
+        if not fresh:
+            return
+        resources = self._runtime.run(self._runtime.control.products.get, self._product).settings.resources
+        self._known |= resources.keys()
+        for each in fresh:
+            if each not in resources:
+                warn(unknown_resource(each, self._product, resources))
 
     def _ask(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
         return ask(self._runtime, f"{self._product}/{self.identity}", function, *args, **kwargs)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Unpack
 
 from labkit.control.faults import FaultInfo
-from labkit.core.handle import Handle
+from labkit.core.handle import Handle, warn
 from labkit.core.keywords import shows_keywords
 from labkit.lab.arguments import build_settings, given_settings
 from labkit.lab.runtime import Runtime
@@ -75,12 +75,15 @@ class LabFaults(Handle):
         Paths of fields: `users.email`; `.` is the whole body. In requests and answers `@Name` is a header; in
         requests `?name` is a query parameter and `/` the URL's path.
 
-        Raises SettingsError for a wrong or impossible setting, LabError for a product, solution or provider that does
-        not exist.
+        Raises SettingsError for a wrong or impossible setting, UnknownError for a product, solution or provider that
+        does not exist. Warns of a path that is similar to an existing one, which may be added later.
         """
         named = given_settings(FaultSettings, "fault", settings)
         fault = build_settings(FaultSettings, f"fault at {where!r}", {"where": where, **named})
-        return Fault(self._runtime, self._runtime.run(self._control.add, fault).name)
+        added = Fault(self._runtime, self._runtime.run(self._control.add, fault).name)
+        if hint := self._runtime.run(self._control.hint, fault):
+            warn(f"fault {added.name!r} at {where!r}: {hint}")
+        return added
 
     def get(self, name: str) -> Fault:
         """Return the fault with this name. Raises UnknownError, listing the existing names, if there is none."""

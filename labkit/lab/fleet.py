@@ -10,7 +10,7 @@ from labkit.control.fleets import client_credentials
 from labkit.core.chance import fresh_seed
 from labkit.core.errors import LabError, TakenError, UnknownError
 from labkit.core.extras import needs
-from labkit.core.handle import Handle
+from labkit.core.handle import Handle, warn
 from labkit.core.keywords import shows_keywords
 from labkit.fleet.accounts import ALIAS
 from labkit.fleet.behaviour import Behaviour, behaviour
@@ -20,7 +20,7 @@ from labkit.fleet.device import Credentials
 from labkit.fleet.faults import DeviceFault, FleetFaults
 from labkit.fleet.identities import identities as fleet_identities
 from labkit.fleet.plan import Member, Plan
-from labkit.lab.arguments import text_list
+from labkit.lab.arguments import shown_duration, text_list
 from labkit.lab.run import Run, Spread
 from labkit.lab.run_options import RunKeywords, RunOptions
 from labkit.lab.runtime import Runtime
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from labkit.widgets.fleet_dashboard import FleetDashboard
 
 Behaviours = type[Behaviour] | Behaviour | Mapping[Any, int]
+
+LONG = 600.0  # real seconds of a run that is announced
 
 
 class FleetProduct(Protocol):
@@ -118,6 +120,11 @@ class Fleet(Handle):
     def _start(self, options: RunOptions) -> Run:
         rate = self._runtime.run(self._runtime.control.clock.state).rate
         options.check_clock(rate)
+        if rate and options.lasting is not None and options.lasting / rate > LONG:
+            warn(
+                f"this clock runs, so that the run takes {shown_duration(options.lasting / rate)} of real time; "
+                "Lab(seed=…) has a virtual clock, on which a day takes moments, Lab(speed=60) runs faster"
+            )
         if options.accounts is not False and ALIAS not in self._product.settings.resources:
             raise LabError(
                 f"accounts: devices count to a resource {ALIAS!r}, which {self._product.id!r} has not: "

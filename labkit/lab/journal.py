@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from labkit.control.journal import Entry
-from labkit.core.errors import LabError
-from labkit.core.handle import Handle
+from labkit.core.errors import LabError, unknown
+from labkit.core.handle import Handle, warn
+from labkit.core.records import KINDS
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import entries_frame
 
@@ -45,7 +46,10 @@ class LabJournal(Handle):
 
     def select(self, kind: str | None = None, actor: str | None = None) -> list[Entry]:
         """Return the records, of one kind or one actor if given."""
-        return self._runtime.run(self._control.select, kind, actor)
+        found = self._runtime.run(self._control.select, kind, actor)
+        if not found and kind is not None and kind not in KINDS:
+            warn(unknown("kind of record", kind, KINDS))
+        return found
 
     def writes(self, identity: str, product: str | None = None) -> list[DeviceWrite]:
         """Return what a device has written, oldest first: every write, also of equal values in one second.

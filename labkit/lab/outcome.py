@@ -11,6 +11,7 @@ from labkit.fleet.behaviour import Behaviour
 from labkit.fleet.behaviours import Counter
 from labkit.fleet.measures import Latency, Tick
 from labkit.fleet.shapes import Shape
+from labkit.lab.run_options import Transport
 from labkit.lab.thresholds import CountMeasure, RunMeasures, Threshold
 
 PERCENTILES = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "max": 100.0}
@@ -41,6 +42,7 @@ class FleetOptions:
     arrivals: Shape | None = None
     thresholds: Sequence[Threshold] = ()
     watch: Watch = lambda ticks: None
+    transport: Transport = "tls"
 
     @property
     def counted(self) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from labkit.core.errors import LabError
 from labkit.core.extras import needs
-from labkit.core.handle import Handle
+from labkit.core.handle import Handle, warn
 from labkit.core.marks import Mark
 from labkit.fleet.accounts import Accounts, route_deliveries
 from labkit.fleet.cluster import ClusterPlay
@@ -16,6 +16,7 @@ from labkit.fleet.device import Credentials
 from labkit.fleet.measures import Latency, Tick, frame
 from labkit.fleet.plan import Failure, Plan
 from labkit.fleet.play import Play
+from labkit.lab.arguments import shown_duration, unknown_resource
 from labkit.lab.portal import Task
 from labkit.lab.progress import Progress
 from labkit.lab.runtime import Runtime
@@ -24,7 +25,6 @@ from labkit.lab.solution import Solution
 
 if TYPE_CHECKING:
     import pandas
-
 
 T = TypeVar("T")
 
@@ -167,7 +167,17 @@ class Run(Handle):
             except KeyboardInterrupt:
                 self.stop()
                 raise
+        self._warn_of_unknown()
         return self
+
+    def _warn_of_unknown(self) -> None:
+        """Warn once of aliases without a resource that devices wrote, since the platform ignores them."""
+        written, self._play.written = self._play.written, {}
+        if not written or self._runtime.closed:
+            return
+        product = self._runtime.run(self._runtime.control.products.get, self._plan.product)
+        for alias in written.keys() - product.settings.resources.keys():
+            warn(f"devices wrote {unknown_resource(alias, product.id, product.settings.resources)}")
 
     def stop(self) -> Run:
         """End the run, and return it once all its devices have ended."""
@@ -225,7 +235,10 @@ class Run(Handle):
         """Add marks, rate and transport to the attributes of a frame, where charts find them."""
         marks = [tuple(each) for each in self.marks]
         frame.attrs.update(marks=marks, rate=self.rate, transport=self._plan.transport)
-        return frame
+        with needs("tables"):
+            from labkit.lab.frame import with_columns_named
+
+        return with_columns_named(frame)
 
     def requests(self) -> pandas.DataFrame:
         """Return a DataFrame of the requests: time of the end, identity, action, status, latency, error.
@@ -326,9 +339,7 @@ class Run(Handle):
         errors = sum(total.errors.values())
         failed = len({each.number for each in self._play.failures})
         lasted = (self._play.ticks[-1].time if self._play.ticks else self.began) - self.began
-        text = (
-            f"{len(self._plan.members)} devices, {_duration(lasted)} of lab time, {total.requests} requests"
-        )
+        text = f"{len(self._plan.members)} devices, {shown_duration(lasted)} of lab time, {total.requests} requests"
         text += ", in memory without TLS" if self._plan.transport == "memory" else ""
         text += f", {errors} errors" if errors else ""
         text += f", {failed} {'device' if failed == 1 else 'devices'} failed" if failed else ""
@@ -387,11 +398,3 @@ class RunCloser:
     async def close(self) -> None:
         self._play.stop()
         await self._play.finished()
-
-
-def _duration(seconds: float) -> str:
-    days, rest = divmod(round(seconds), 86400)
-    hours, rest = divmod(rest, 3600)
-    minutes, rest = divmod(rest, 60)
-    parts = ((days, "d"), (hours, "h"), (minutes, "min"), (rest, "s"))
-    return " ".join(f"{number} {unit}" for number, unit in parts if number) or "0 s"

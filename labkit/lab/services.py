@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from labkit.control.services import OperationInfo
-from labkit.core.errors import LabError
+from labkit.core.errors import LabError, did_you_mean
 from labkit.core.handle import Handle, warn
 from labkit.lab.delays import ask
+from labkit.lab.refusal import RefusedCall, is_refusal
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import card, entries_frame
 
@@ -22,11 +23,15 @@ KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 
 class Catalogue:
-    """The services of a solution with their operations, updated when they have changed."""
+    """The services of a solution with their operations, updated when they have changed.
+
+    strict: whether a refused operation raises LabError.
+    """
 
     def __init__(self, runtime: Runtime, solution: str) -> None:
+        self.strict = False
+        self.solution = solution
         self._runtime = runtime
-        self._solution = solution
         self._revision = -1
         self._services: Mapping[str, Mapping[str, OperationInfo]] = {}
 
@@ -35,7 +40,7 @@ class Catalogue:
         control = self._runtime.control.services
         revision = control.revision  # a number, so it is read without crossing to the lab's thread
         if revision != self._revision:
-            self._services = self._runtime.run(control.catalogue, self._solution)
+            self._services = self._runtime.run(control.catalogue, self.solution)
             self._revision = revision
         return self._services
 
@@ -44,9 +49,8 @@ class ServiceHandle(Handle):
     # Handle of a service: its operations are methods with keyword arguments, or one mapping of them. This is a comment,
     # since `__doc__` describes the service.
 
-    def __init__(self, runtime: Runtime, solution: str, name: str, catalogue: Catalogue) -> None:
+    def __init__(self, runtime: Runtime, name: str, catalogue: Catalogue) -> None:
         self._runtime = runtime
-        self._solution = solution
         self._name = name
         self._catalogue = catalogue
 
@@ -61,7 +65,7 @@ class ServiceHandle(Handle):
                 )
             # `from` is a keyword of Python, so that the argument is `from_`
             given = {**(parameters or {}), **{key.rstrip("_"): value for key, value in named.items()}}
-            return call(self._runtime, self._solution, self._name, name, given)
+            return call(self._runtime, self._catalogue, self._name, name, given)
 
         operation.__name__, operation.__qualname__ = name, f"{self._name}.{name}"
         declared = self._operations().get(name)
@@ -76,7 +80,7 @@ class ServiceHandle(Handle):
     @property
     def __doc__(self) -> str:  # type: ignore[override]
         """Text of `help(home.Lights)` and `home.Lights?`: the operations, their arguments and descriptions."""
-        lines = [f"The service {self._name} of solution {self._solution}."]
+        lines = [f"The service {self._name} of solution {self._catalogue.solution}."]
         for name, declared in self._operations().items():
             lines += [
                 "",
@@ -119,12 +123,23 @@ class CustomService(Handle):
         )
 
 
-def call(runtime: Runtime, solution: str, service: str, operation: str, parameters: Any) -> Any:
-    """Return the result of a service operation, or the error object; warn of arguments that the operation ignores."""
-    result = ask(runtime, solution, runtime.control.services.call, solution, service, operation, parameters)
+def call(runtime: Runtime, catalogue: Catalogue, service: str, operation: str, parameters: Any) -> Any:
+    """Return the result of a service operation, or the error object; warn of arguments that the operation ignores.
+
+    Raises LabError for an error object if the catalogue is strict.
+    """
+    calling = runtime.control.services.call
+    result = ask(runtime, catalogue.solution, calling, catalogue.solution, service, operation, parameters)
     for note in result.notes:
         warn(note)
-    return result.value
+    if not is_refusal(result.value):
+        return result.value
+    known = catalogue.services()
+    similar = did_you_mean(operation, known[service]) if service in known else did_you_mean(service, known)
+    refused = RefusedCall(result.value, f"{service}.{operation}", similar)
+    if catalogue.strict:
+        raise LabError(refused.read())
+    return refused
 
 
 def signature(operation: OperationInfo) -> inspect.Signature:

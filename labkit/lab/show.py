@@ -51,11 +51,13 @@ def entries_frame(entries: Iterable[Entry]) -> pandas.DataFrame:
     with needs("tables"):
         import pandas
 
+        from labkit.lab.frame import with_columns_named
+
     names = ["sequence", *ENTRY]
     rows = [[getattr(each, name) for name in names] for each in entries]
     frame = pandas.DataFrame(rows, columns=names).set_index("sequence")
     frame["time"] = pandas.to_datetime(frame["time"], unit="us", utc=True)
-    return frame.astype({"status": "Int64", "size": "Int64", "cause": "Int64"})
+    return with_columns_named(frame.astype({"status": "Int64", "size": "Int64", "cause": "Int64"}))
 
 
 def subscriptions_frame(found: Iterable[SubscriptionInfo]) -> pandas.DataFrame:
@@ -63,8 +65,12 @@ def subscriptions_frame(found: Iterable[SubscriptionInfo]) -> pandas.DataFrame:
     with needs("tables"):
         import pandas
 
+        from labkit.lab.frame import with_columns_named
+
     rows = [[getattr(each, name) for name in ("subscriber", *SUBSCRIPTION)] for each in found]
-    return pandas.DataFrame(rows, columns=["subscriber", *SUBSCRIPTION]).set_index("subscriber")
+    return with_columns_named(
+        pandas.DataFrame(rows, columns=["subscriber", *SUBSCRIPTION]).set_index("subscriber")
+    )
 
 
 def lines_frame(lines: Iterable[LogLine]) -> pandas.DataFrame:
@@ -72,11 +78,13 @@ def lines_frame(lines: Iterable[LogLine]) -> pandas.DataFrame:
     with needs("tables"):
         import pandas
 
+        from labkit.lab.frame import with_columns_named
+
     names = ["sequence", *LINE]
     rows = [[getattr(each, name) for name in names] for each in lines]
     frame = pandas.DataFrame(rows, columns=names).set_index("sequence")
     frame["time"] = pandas.to_datetime(frame["time"], unit="us", utc=True)
-    return frame.astype({"status": "Int64"})
+    return with_columns_named(frame.astype({"status": "Int64"}))
 
 
 def inbox_frame(arrived: Iterable[InboxEntry]) -> pandas.DataFrame:
@@ -84,10 +92,12 @@ def inbox_frame(arrived: Iterable[InboxEntry]) -> pandas.DataFrame:
     with needs("tables"):
         import pandas
 
+        from labkit.lab.frame import with_columns_named
+
     rows = [[getattr(each, name) for name in ARRIVED] for each in arrived]
     frame = pandas.DataFrame(rows, columns=list(ARRIVED))
     frame["time"] = moments(frame["time"])
-    return frame.astype({"status": "Int64"})
+    return with_columns_named(frame.astype({"status": "Int64"}))
 
 
 def faults_frame(faults: Iterable[FaultInfo]) -> pandas.DataFrame:
@@ -95,8 +105,10 @@ def faults_frame(faults: Iterable[FaultInfo]) -> pandas.DataFrame:
     with needs("tables"):
         import pandas
 
+        from labkit.lab.frame import with_columns_named
+
     rows = [[getattr(each, name) for name in ("name", *FAULT)] for each in faults]
-    return pandas.DataFrame(rows, columns=["name", *FAULT]).set_index("name")
+    return with_columns_named(pandas.DataFrame(rows, columns=["name", *FAULT]).set_index("name"))
 
 
 def messages_frame(messages: Iterable[MessageInfo]) -> pandas.DataFrame:
@@ -104,11 +116,13 @@ def messages_frame(messages: Iterable[MessageInfo]) -> pandas.DataFrame:
     with needs("tables"):
         import pandas
 
+        from labkit.lab.frame import with_columns_named
+
     rows = [[getattr(each, name) for name in MESSAGE] for each in messages]
     frame = pandas.DataFrame(rows, columns=list(MESSAGE))
     for name in ("time", "ended"):
         frame[name] = moments(frame[name])
-    return frame
+    return with_columns_named(frame)
 
 
 def requests_frame(rows: Iterable[RequestRow]) -> pandas.DataFrame:
@@ -116,9 +130,13 @@ def requests_frame(rows: Iterable[RequestRow]) -> pandas.DataFrame:
     with needs("tables"):
         import pandas
 
+        from labkit.lab.frame import with_columns_named
+
     frame = pandas.DataFrame(list(rows), columns=list(RequestRow._fields))
     frame["time"] = moments(frame["time"])
-    return frame.astype({"status": "Int64", "identity": "str", "action": "str", "error": "str"})
+    return with_columns_named(
+        frame.astype({"status": "Int64", "identity": "str", "action": "str", "error": "str"})
+    )
 
 
 def failures_frame(failures: Iterable[Failure]) -> pandas.DataFrame:
@@ -126,9 +144,11 @@ def failures_frame(failures: Iterable[Failure]) -> pandas.DataFrame:
     with needs("tables"):
         import pandas
 
+        from labkit.lab.frame import with_columns_named
+
     frame = pandas.DataFrame(list(failures), columns=list(Failure._fields))
     frame["time"] = moments(frame["time"])
-    return frame.set_index("identity")
+    return with_columns_named(frame.set_index("identity"))
 
 
 def devices_frame(rows: Iterable[Mapping[str, object]]) -> pandas.DataFrame:
@@ -136,7 +156,9 @@ def devices_frame(rows: Iterable[Mapping[str, object]]) -> pandas.DataFrame:
     with needs("tables"):
         import pandas
 
-    return pandas.DataFrame(list(rows)).set_index("identity")
+        from labkit.lab.frame import with_columns_named
+
+    return with_columns_named(pandas.DataFrame(list(rows)).set_index("identity"))
 
 
 def workers_frame(rows: Iterable[Mapping[str, object]]) -> pandas.DataFrame:
@@ -144,9 +166,11 @@ def workers_frame(rows: Iterable[Mapping[str, object]]) -> pandas.DataFrame:
     with needs("tables"):
         import pandas
 
+        from labkit.lab.frame import with_columns_named
+
     frame = pandas.DataFrame(list(rows), columns=["worker", "pid", "devices", "died"])
     frame["died"] = moments(frame["died"])
-    return frame
+    return with_columns_named(frame)
 
 
 def table_frame(selected: Table) -> pandas.DataFrame:
@@ -154,9 +178,11 @@ def table_frame(selected: Table) -> pandas.DataFrame:
     with needs("tables"):
         import pandas
 
+        from labkit.lab.frame import with_columns_named
+
     frame = pandas.DataFrame(selected.rows, columns=list(selected.columns))
     frame.attrs["hidden"] = list(selected.hidden)
-    return frame
+    return with_columns_named(frame)
 
 
 def moments(seconds: pandas.Series[Any]) -> pandas.Series[Any]:

@@ -41,6 +41,15 @@ class Solution(SiteClient):
         self._catalogue = Catalogue(runtime, info.id)
 
     @property
+    def strict(self) -> bool:
+        """Whether a refused service operation raises LabError; otherwise it returns the error object."""
+        return self._catalogue.strict
+
+    @strict.setter
+    def strict(self, strict: bool) -> None:
+        self._catalogue.strict = strict
+
+    @property
     def id(self) -> str:
         """Id of the solution."""
         return self._fixed.id
@@ -90,7 +99,8 @@ class Solution(SiteClient):
         decorator.
 
         replace: replace any existing handler of this event. Without it, only the same script or a function of the
-        same name is replaced, as when a cell runs again; else SettingsError is raised.
+        same name is replaced, as when a cell runs again; else SettingsError is raised. Warns of an event that nothing
+        in the lab emits.
         """
         if lua is not None:
             self._runtime.run(self._control.on, self.id, service, event, lua, replace)
@@ -99,11 +109,16 @@ class Solution(SiteClient):
         else:
             functions = self._runtime.control.functions
             self._runtime.run(functions.on, self.id, service, event, function, replace)
+        if hint := self._runtime.run(self._control.event_hint, self.id, service, event):
+            warn(f"solution {self.id!r}: {hint}")
         return function
 
     def call(self, service: str, operation: str, parameters: object = None) -> Any:
-        """Call a service operation, and return its result or the error object {type, error, status}."""
-        return call(self._runtime, self.id, service, operation, parameters)
+        """Call a service operation, and return its result or the error object {type, error, status}.
+
+        Warns of an error object that nobody reads; with `solution.strict` raises LabError instead of returning it.
+        """
+        return call(self._runtime, self._catalogue, service, operation, parameters)
 
     @property
     def logs(self) -> pandas.DataFrame:
@@ -198,7 +213,7 @@ class Solution(SiteClient):
         known = self._catalogue.services()
         if name not in known:
             raise NoAttributeError(unknown("service", name, known))
-        return ServiceHandle(self._runtime, self.id, name, self._catalogue)
+        return ServiceHandle(self._runtime, name, self._catalogue)
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._catalogue.services()]

@@ -27,7 +27,7 @@ from labkit.lab.lab import Lab
 from labkit.lab.outcome import FailedDevice, FleetOptions, Outcome, Watch
 from labkit.lab.portal import Portal
 from labkit.lab.progress import Progress
-from labkit.lab.run_options import interval
+from labkit.lab.run_options import Transport, interval
 from labkit.lab.thresholds import Threshold
 from labkit.settings import load
 
@@ -58,6 +58,7 @@ def fleet_run(
     accounts: bool = False,
     arrivals: str | None = None,
     fail_if: Sequence[str] = (),
+    transport: Transport | None = None,
     watch: Watch = lambda ticks: None,
 ) -> Outcome:
     """Run a fleet with the options of `labkit fleet`, and return the result.
@@ -74,7 +75,7 @@ def fleet_run(
     counted = target is None and order.counted
     thresholds = [Threshold.of(each, counted) for each in fail_if]
     rate = None if arrivals is None else _rate(arrivals)
-    order = replace(order, arrivals=rate, thresholds=thresholds, watch=watch)
+    order = replace(order, arrivals=rate, thresholds=thresholds, watch=watch, transport=transport or "tls")
     if target is None:
         if config is None:
             raise LabError("missing platform: use --config lab.yaml for a new lab, or --target")
@@ -87,6 +88,8 @@ def fleet_run(
     for name, value in {"--config": config, "--speed": speed, "--workers": workers}.items():
         if value is not None:
             raise LabError(f"{name}: not with --target, which has its own settings and clock")
+    if transport is not None:
+        raise LabError("--transport: not with --target, which is reached by HTTPS")
     if accounts:
         raise LabError("--accounts: not with --target, whose handlers are not accessible")
     named = _fresh_identities(order, identities, identity_length)
@@ -143,7 +146,13 @@ def run_in_lab(
         fleet = product.fleet(order.devices, order.behaviour, prefix=order.prefix or None)
         counted, interrupted = order.counted, False
         try:
-            run = fleet.start(order.seconds, arrivals=order.arrivals, workers=workers, accounts=counted)
+            run = fleet.start(
+                order.seconds,
+                arrivals=order.arrivals,
+                workers=workers,
+                accounts=counted,
+                transport=order.transport,
+            )
             run.on_tick(lambda _: order.watch(run.ticks))
             run.wait(progress=bar)
         except KeyboardInterrupt:  # the run has ended cleanly

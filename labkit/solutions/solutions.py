@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 from labkit.context import Context
 from labkit.core.component import Component
 from labkit.core.directory import Directory
-from labkit.core.errors import SettingsError, unknown
+from labkit.core.errors import SettingsError, did_you_mean, unknown
 from labkit.services.calls import Services
 from labkit.settings import SolutionSettings
 from labkit.solutions import events
@@ -217,6 +217,9 @@ class Solutions(Component):
         for solution in solutions:
             for warning in solution.folder.warnings:
                 solution.warn(warning)
+            for name in solution.settings.services:  # a service with another name may be added later
+                if similar := did_you_mean(name, (each.name for each in self._services)):
+                    solution.warn(f"services.{name}: no service has this name{similar}")
             self._check(solution)
             await self._drop_invalid_parameters(solution)
             self._configure(solution)

@@ -139,7 +139,7 @@ class TestHandles:
     @cases(
         ("call", "text"),
         [
-            (lambda: untyped(sise=1), "__init__: no argument 'sise', there are: size; did you mean size?"),
+            (lambda: untyped(sise=1), "Shelf: no argument 'sise', there are: size; did you mean size?"),
             (
                 lambda: untyped().put("a", shelv=1),
                 "put: no argument 'shelv', there are: book, shelf; did you mean shelf?",

@@ -104,5 +104,5 @@ def test_a_scaffold_that_cannot_be_written_changes_nothing(
     copy: Path, kind: str, name: str, message: str
 ) -> None:
     before = _written(copy)
-    assert _run(copy, "labkit.dev", "new", kind, name, status=1) == f"Error: {message}\n"
+    assert _run(copy, "labkit.dev", "new", kind, name, status=1) == f"labkit: {message}\n"
     assert _written(copy) == before

@@ -1,0 +1,70 @@
+"""Hints about handlers and faults that can be added, but that nothing in the lab will reach."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+from labkit.core.errors import did_you_mean
+from labkit.device_api.api import ENDPOINTS
+from labkit.faults.patterns import ANY, Pattern
+from labkit.platform import Platform
+from labkit.providers.social.providers import SocialProviders
+from labkit.services.operation import Caller
+from labkit.settings import FaultSettings
+from labkit.solutions.events import ANY_PRODUCT, DEVICE, DEVICE_DATA
+
+WRITE = "/onep:v1/stack/alias"
+
+
+def event_hint(platform: Platform, solution: str, service: str, event: str) -> str:
+    """Return a sentence about an event that nothing emits to this solution; empty where something may."""
+    kinds: dict[str, set[str]] = {}
+    for each in platform.context.events.kinds():
+        kinds.setdefault(each.service.lower(), set()).update({each.event.lower(), each.type.lower()} - {""})
+    # Solutions choose freely between the older and the newer key of a device's event.
+    of_devices = kinds.get(DEVICE, set()) | kinds.get(DEVICE_DATA, set())
+    products = [ANY_PRODUCT, *(each.id for each in platform.devices.products)]
+    kinds.update(dict.fromkeys([DEVICE, DEVICE_DATA, *products], of_devices))
+    others = {name.lower() for name in platform.services.operations(Caller(solution))}
+    others |= {each.id for each in platform.solutions} - kinds.keys()
+    service, event = service.lower(), event.lower()
+    if service not in kinds:
+        if service in others:
+            return ""
+        known = sorted({*kinds, *others})
+        there = did_you_mean(service, known) or f"; there are: {', '.join(known)}"
+        return f"nothing emits events of {service!r}, so that this handler never runs{there}"
+    if ANY in kinds[service] or event in kinds[service]:
+        return ""
+    there = did_you_mean(event, kinds[service]) or f"; there are: {', '.join(sorted(kinds[service]))}"
+    return f"{service} has no event {event!r}, so that this handler never runs{there}"
+
+
+def fault_hint(platform: Platform, fault: FaultSettings) -> str:
+    """Return a sentence about a fault that can hit nothing, though it may be added; empty where it perhaps can."""
+    kind, method, path = fault.place
+    if kind != "request":
+        return ""
+    known = list(dict.fromkeys(_paths(platform)))
+    bare = path.partition("?")[0]
+    patterns = (Pattern(path), Pattern(bare))
+    if not any(Pattern(each).matches(bare) or any(one.matches(each) for one in patterns) for each in known):
+        if similar := did_you_mean(bare, known):
+            return f"no request has the path {path!r}{similar}"
+        return ""
+    changes = [*(fault.replace or ()), *(fault.drop or ()), *(fault.edit or ())]
+    of_body = [name for name in changes if name[:1] not in "@?/"]
+    if (method, path) == ("POST", WRITE) and of_body and fault.phase == "after":
+        return f"the answer to a write has no body with {of_body[0]!r}; when='before' changes the request"
+    return ""
+
+
+def _paths(platform: Platform) -> Iterator[str]:
+    """Yield the paths that sites of the lab answer; parts that vary are `*`."""
+    yield from ENDPOINTS
+    for solution in platform.solutions:
+        for route in solution.routes:
+            yield "/".join(ANY if part.startswith(("{", ":")) else part for part in route.path.split("/"))
+    for provider in platform.provider(SocialProviders):
+        yield from (urlsplit(url).path for url in provider.endpoints().values())

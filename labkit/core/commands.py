@@ -1,0 +1,112 @@
+"""Groups and parameter types of command lines, which report each mistake as one line on stderr."""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import click
+from click.exceptions import NoArgsIsHelpError
+
+from labkit.core.errors import LabkitError, LabWarning, did_you_mean
+from labkit.core.interrupts import interruptible
+
+EXTRA_FILE = re.compile(r"extra argument \((\S+\.ya?ml)\)")
+INTERRUPTED = 130  # exit status of a command that was ended by Ctrl-C, as shells report it
+
+
+class Commands(click.Group):
+    """Group of commands that report an error as one line on stderr, without a traceback.
+
+    The exit status is 1 for a LabkitError, 2 for a command line that does not fit, 130 for SIGINT and SIGTERM where the
+    command does not handle them itself. Warnings of labkit are one line, too.
+    """
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        if not standalone_mode:
+            return super().main(args, prog_name, complete_var, standalone_mode, **extra)
+        try:
+            status = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        except NoArgsIsHelpError as error:
+            error.show()
+            sys.exit(error.exit_code)
+        except click.ClickException as error:
+            click.echo(_one_line(error), err=True)
+            sys.exit(error.exit_code)
+        except click.Abort:
+            click.echo("labkit: interrupted", err=True)
+            sys.exit(INTERRUPTED)
+        sys.exit(status if isinstance(status, int) else 0)
+
+    def invoke(self, context: click.Context) -> Any:
+        try:
+            with interruptible(), _warnings_in_one_line():
+                return super().invoke(context)
+        except LabkitError as error:
+            click.echo(f"labkit: {error}", err=True)
+            sys.exit(1)
+        except KeyboardInterrupt:
+            click.echo("labkit: interrupted", err=True)
+            sys.exit(INTERRUPTED)
+
+    def resolve_command(
+        self, context: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if self.get_command(context, name) is None and not name.startswith("-"):
+            known = self.list_commands(context)
+            similar = did_you_mean(name, known) or f"; there are: {', '.join(known)}"
+            raise click.UsageError(f"no command {name!r}{similar}", context)
+        return super().resolve_command(context, args)
+
+
+class Finite(click.FloatRange):
+    """A range of finite numbers. Unlike FloatRange, it rejects `nan` and `inf`."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return number
+
+
+def _one_line(error: click.ClickException) -> str:
+    """Return an error of click as one line, with the command whose help describes the options."""
+    text = (
+        " ".join(error.format_message().split()).rstrip(".").replace("'. (Did", "' (did").replace("'?)", "')")
+    )
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if context is None:
+        return f"labkit: {text}"
+    file = EXTRA_FILE.search(text)
+    if file is not None and any("--config" in each.opts for each in context.command.params):
+        text += f"; did you mean --config {file[1]}"
+    return f"labkit: {text[:1].lower()}{text[1:]}; see {context.command_path} --help"
+
+
+@contextmanager
+def _warnings_in_one_line() -> Iterator[None]:
+    """Print labkit's warnings without the place in a file, which is one of labkit here."""
+
+    def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        if issubclass(category, LabWarning):
+            click.echo(f"labkit: warning: {message}", err=True)
+        else:
+            others(message, category, *place, **more)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", LabWarning)
+        others, warnings.showwarning = warnings.showwarning, show
+        yield

@@ -1,0 +1,31 @@
+"""DataFrame whose error about a missing column names the columns that it has. Imported where pandas is installed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas
+
+from labkit.core.errors import NoEntryError, unknown
+
+
+class DataFrame(pandas.DataFrame):
+    """A DataFrame of a lab. What pandas makes of it is an ordinary DataFrame."""
+
+    def __getitem__(self, key: Any) -> Any:
+        """Return a column, or what else pandas returns for a key. Raises NoEntryError, also a KeyError."""
+        __tracebackhide__ = True  # for pytest
+        try:
+            return super().__getitem__(key)
+        except KeyError:
+            named = key if isinstance(key, list) else [key]
+            wrong = next((each for each in named if each not in self.columns), key)
+            text = unknown("column", wrong, map(str, self.columns))
+        raise NoEntryError(text)
+
+
+def with_columns_named(frame: pandas.DataFrame) -> pandas.DataFrame:
+    """Return a frame with the same data whose error about a missing column names the columns."""
+    named = DataFrame(frame)
+    named.attrs = frame.attrs
+    return named
