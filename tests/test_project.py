@@ -100,6 +100,7 @@ IMPORTERS = {
         *("fleet/cluster.py", "fleet/cluster_client.py", "fleet/workers.py"),
         *(str(each.relative_to(ROOT / "labkit")) for each in (ROOT / "labkit").rglob("checks_model.py")),
     ),
+    "tables": ("lab/frame.py",),
     "test": ("testing",),  # pytest imports it
     "bench": ("bench/locust_load.py", "bench/server.py", "bench/simulated.py", "bench/fleet_load.py"),
 }
