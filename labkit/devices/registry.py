@@ -8,6 +8,7 @@ benchmark of that hash; the documents require 20 characters or more.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import secrets
@@ -26,6 +27,7 @@ from labkit.core.tables import metadata
 from labkit.devices.authorization import RequestAuthorization
 
 TOKEN_LENGTH = 40
+PAGE = 2_000  # devices that are read at once
 SHORTEST_PASSWORD = 20
 
 device_table = Table(
@@ -170,8 +172,13 @@ class Registry:
             authorization.revoke()
 
     async def all(self, product: str) -> list[DeviceRecord]:
-        """Return the devices of a product, sorted by identity."""
-        return await self._database.read(_all, product)
+        """Return the devices of a product, sorted by identity. Requests are answered in between, if there are many."""
+        found = page = await self._database.read(_page, product, "")
+        while len(page) == PAGE:
+            await asyncio.sleep(0)
+            page = await self._database.read(_page, product, page[-1].identity)
+            found = found + page
+        return found
 
     async def provision_token(
         self, product: str, identity: str, *, register: bool, replacing: bytes | None = None
@@ -357,8 +364,10 @@ def find_by_digest(connection: Connection, product: str, digest: bytes) -> Devic
     return None if row is None else _device(row)
 
 
-def _all(connection: Connection, product: str) -> list[DeviceRecord]:
-    query = select(device_table).where(device_table.c.product == product).order_by(device_table.c.identity)
+def _page(connection: Connection, product: str, after: str) -> list[DeviceRecord]:
+    """Return the first devices of a product behind an identity, at most PAGE."""
+    behind = (device_table.c.product == product) & (device_table.c.identity > after)
+    query = select(device_table).where(behind).order_by(device_table.c.identity).limit(PAGE)
     return [DeviceRecord(*row) for row in connection.execute(query)]
 
 

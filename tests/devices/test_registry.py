@@ -11,7 +11,7 @@ from labkit.core.clock import Clock
 from labkit.core.database import Database
 from labkit.core.errors import LabError
 from labkit.core.identifiers import Identifiers
-from labkit.devices.registry import DeviceRecord, Registry, fingerprint, password_digest
+from labkit.devices.registry import PAGE, DeviceRecord, Registry, fingerprint, password_digest
 
 PASSWORD = "correct horse battery staple"
 TOKEN = "0123456789" * 4
@@ -180,6 +180,13 @@ async def test_whitelisting_keeps_a_devices_credentials(registry: Registry) -> N
     assert device.whitelisted  # also of a device that is cached
     assert [each.identity for each in await registry.all("p")] == ["d", "e"]
     assert await registry.all("q") == []
+
+
+async def test_many_devices_are_read_in_parts(registry: Registry) -> None:
+    for count in (PAGE, 2 * PAGE + 1):
+        names = [f"d{number:05}" for number in range(count)]
+        await registry.allow("p", names)
+        assert [each.identity for each in await registry.all("p")] == names
 
 
 async def test_a_preset_token_works_without_activation(registry: Registry) -> None:
