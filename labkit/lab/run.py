@@ -175,9 +175,10 @@ class Run(Handle):
         written, self._play.written = self._play.written, {}
         if not written or self._runtime.closed:
             return
-        product = self._runtime.run(self._runtime.control.products.get, self._plan.product)
-        for alias in written.keys() - product.settings.resources.keys():
-            warn(f"devices wrote {unknown_resource(alias, product.id, product.settings.resources)}")
+        product = self._plan.product
+        known = self._runtime.run(self._runtime.control.products.get, product).settings.resources
+        for alias in written.keys() - known.keys():
+            warn(f"devices wrote what the platform ignores: {unknown_resource(alias, product, known)}")
 
     def stop(self) -> Run:
         """End the run, and return it once all its devices have ended."""

@@ -314,7 +314,9 @@ def test_handlers_and_faults_that_something_reaches_give_no_warning(names: dict[
 
 
 def test_a_fleet_warns_once_of_an_alias(names: dict[str, Any]) -> None:
-    with pytest.warns(LabWarning, match="devices wrote no resource 'temprature'") as seen:
+    with pytest.warns(
+        LabWarning, match="devices wrote what the platform ignores: no resource 'temprature'"
+    ) as seen:
         names["fleet"].run(seconds=5)
     assert len(seen) == 1
     assert Path(seen[0].filename) == Path(__file__)
