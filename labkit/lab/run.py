@@ -308,9 +308,8 @@ class Run(Handle):
         if not self._counted:
             return None
         self._take_stock()
-        return (
-            self._play.accounts.totals() if self._runtime.closed else self._call(self._play.accounts.totals)
-        )
+        totals = self._play.accounts.totals
+        return totals() if self._runtime.closed else self._call(totals)
 
     @property
     def error(self) -> str | None:
