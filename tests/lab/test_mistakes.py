@@ -186,7 +186,7 @@ CELLS = [
     ),
     ("fleet.run(days=1, arrivals=5)", "not 5", "arrivals: expected a shape such as Flat(5)"),
     ("fleet.run(seconds=2)", "no resource 'temprature' in product 't'", "did you mean temperature?"),
-    ("standing.start(days=1).stop()", "the run takes 1 d of real time", "Lab(seed=…)"),
+    ("standing.run(days=1)", "the run takes 1 d of real time", "Lab(seed=…)"),
     ("fleet.repeat('x')", "no device 'x'", "there are f-001 to f-002"),
     ("fleet.faults.add(second=60)", "add: no argument 'second'", "did you mean seconds?"),
     ("fleet.faults.add('drop aftr')", "no fault of a device 'drop aftr'", "did you mean drop after?"),
@@ -226,13 +226,20 @@ class Misspelt(labkit.Behaviour):
         await device.write(temprature=1)
 
 
+class Once(labkit.Behaviour):
+    """Behaviour of a device that ends after one write."""
+
+    async def run(self, device: Any) -> None:
+        await device.write(temperature=1)
+
+
 @pytest.fixture(scope="module")
 def names(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     yaml = tmp_path_factory.mktemp("mistakes") / "lab.yaml"
     yaml.write_text(YAML)
     with Lab(seed=7) as lab, Lab() as running:
         t = lab.product("t", resources={"temperature": "number", "message": "string"})
-        standing = running.product("t", resources={"temperature": "number"}).fleet(1, labkit.Bulb)
+        standing = running.product("t", resources={"temperature": "number"}).fleet(1, Once)
         strict = lab.solution("strict")
         strict.strict = True
         yield {
