@@ -24,6 +24,7 @@ def event_hint(platform: Platform, solution: str, service: str, event: str) -> s
         kinds.setdefault(each.service.lower(), set()).update({each.event.lower(), each.type.lower()} - {""})
     # Solutions choose freely between the older and the newer key of a device's event.
     of_devices = kinds.get(DEVICE, set()) | kinds.get(DEVICE_DATA, set())
+    emitting = sorted(kinds)
     products = [ANY_PRODUCT, *(each.id for each in platform.devices.products)]
     kinds.update(dict.fromkeys([DEVICE, DEVICE_DATA, *products], of_devices))
     others = {name.lower() for name in platform.services.operations(Caller(solution))}
@@ -32,13 +33,12 @@ def event_hint(platform: Platform, solution: str, service: str, event: str) -> s
     if service not in kinds:
         if service in others:
             return ""
-        known = sorted({*kinds, *others})
-        there = did_you_mean(service, known) or f"; there are: {', '.join(known)}"
-        return f"nothing emits events of {service!r}, so that this handler never runs{there}"
+        there = did_you_mean(service, {*kinds, *others}) or f"; there are: {', '.join(emitting)}"
+        return f"nothing emits events of {service!r} yet, so that this handler does not run{there}"
     if ANY in kinds[service] or event in kinds[service]:
         return ""
     there = did_you_mean(event, kinds[service]) or f"; there are: {', '.join(sorted(kinds[service]))}"
-    return f"{service} has no event {event!r}, so that this handler never runs{there}"
+    return f"{service} has no event {event!r}, so that this handler does not run{there}"
 
 
 def fault_hint(platform: Platform, fault: FaultSettings) -> str:

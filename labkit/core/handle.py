@@ -103,15 +103,16 @@ def _initializer(cls: type) -> Callable[..., object]:
 
 def warn(text: str) -> None:
     """Warn with a LabWarning that shows the line of the caller's code."""
-    warnings.warn_explicit(text, LabWarning, *callers_place())
+    if (place := callers_place()) is not None:
+        warnings.warn_explicit(text, LabWarning, *place)
 
 
-def callers_place() -> tuple[str, int]:
-    """Return file and line of the caller's code that called labkit."""
+def callers_place() -> tuple[str, int] | None:
+    """Return file and line of the caller's code that called labkit; None where labkit itself did, as in a check."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and not _is_callers(frame):
         frame = frame.f_back
-    return ("labkit", 1) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+    return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 
 
 def _callers(trace: TracebackType | None) -> TracebackType | None:

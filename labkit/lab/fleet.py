@@ -100,7 +100,13 @@ class Fleet(Handle):
         (pass a Client that has it), without a dashboard, or in a network of trusted hosts.
         """
         try:
-            return self.start(seconds, **options).wait(progress=progress)
+            run = self.start(seconds, **options)
+            if run.rate and run.lasting is not None and (real := run.lasting / run.rate) > LONG:
+                warn(
+                    f"this clock runs, so that the run takes {shown_duration(real)} of real time; "
+                    "Lab(seed=…) has a virtual clock, on which a day takes moments, Lab(speed=60) runs faster"
+                )
+            return run.wait(progress=progress)
         except KeyboardInterrupt:  # also between the start of the run and `wait`
             if self._run is not None:
                 self._run.stop()
@@ -120,11 +126,6 @@ class Fleet(Handle):
     def _start(self, options: RunOptions) -> Run:
         rate = self._runtime.run(self._runtime.control.clock.state).rate
         options.check_clock(rate)
-        if rate and options.lasting is not None and options.lasting / rate > LONG:
-            warn(
-                f"this clock runs, so that the run takes {shown_duration(options.lasting / rate)} of real time; "
-                "Lab(seed=…) has a virtual clock, on which a day takes moments, Lab(speed=60) runs faster"
-            )
         if options.accounts is not False and ALIAS not in self._product.settings.resources:
             raise LabError(
                 f"accounts: devices count to a resource {ALIAS!r}, which {self._product.id!r} has not: "

@@ -45,9 +45,11 @@ class RefusedCall(dict[str, Any]):
         return text
 
     def __del__(self) -> None:
-        if self._unread is not None and not sys.is_finalizing():
-            file, line = self._place
-            warnings.warn_explicit(self._unread, LabWarning, file, line)
+        if self._unread is not None and self._place is not None and not sys.is_finalizing():
+            warnings.warn_explicit(self._unread, LabWarning, *self._place)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.pretty(dict(self))  # IPython breaks the lines of a dict alone
 
     __hash__ = None
 

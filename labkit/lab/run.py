@@ -175,9 +175,10 @@ class Run(Handle):
         written, self._play.written = self._play.written, {}
         if not written or self._runtime.closed:
             return
-        product = self._runtime.run(self._runtime.control.products.get, self._plan.product)
-        for alias in written.keys() - product.settings.resources.keys():
-            warn(f"devices wrote {unknown_resource(alias, product.id, product.settings.resources)}")
+        product = self._plan.product
+        known = self._runtime.run(self._runtime.control.products.get, product).settings.resources
+        for alias in written.keys() - known.keys():
+            warn(f"devices wrote what the platform ignores: {unknown_resource(alias, product, known)}")
 
     def stop(self) -> Run:
         """End the run, and return it once all its devices have ended."""
@@ -307,9 +308,8 @@ class Run(Handle):
         if not self._counted:
             return None
         self._take_stock()
-        return (
-            self._play.accounts.totals() if self._runtime.closed else self._call(self._play.accounts.totals)
-        )
+        totals = self._play.accounts.totals
+        return totals() if self._runtime.closed else self._call(totals)
 
     @property
     def error(self) -> str | None:

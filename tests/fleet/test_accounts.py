@@ -329,7 +329,7 @@ def test_a_solution_whose_handler_gets_no_events_of_the_product_is_refused() -> 
 
 def test_a_number_that_the_handler_never_received_is_lost() -> None:
     with Lab(seed=7) as lab:
-        product = lab.product("thermostat", resources={"count": "number"})
+        product = lab.product("thermostat", resources={"count": "number", "other": "number"})
         deaf = lab.solution("deaf", products=[product])
         deaf.route(
             "GET", "/accounts", lambda: {"t-001": [str(stamp(1, 1)), str(stamp(1, 3)), str(stamp(1, 2))]}

@@ -109,7 +109,7 @@ CELLS = [
     ("s.User.getUser(5)", "not 5", "expected arguments by name"),
     ("s.Device2.setIdentityState(identity='x', a=1)", "refused with", "Device2.setIdentityState"),
     ("strict.User.listUser()", "User.listUser was refused with 404", "did you mean listUsers?"),
-    ("s.on('devices', 'datapoint', lua='')", "nothing emits events of 'devices'", "did you mean device?"),
+    ("s.on('devices', 'datapoint', lua='')", "nothing emits events of 'devices' yet", "did you mean device?"),
     ("s.on('device', 'datapoints', lua='')", "device has no event 'datapoints'", "did you mean datapoint?"),
     ("s.on('device', 'datapoint', 5)", "not 5", 'expected a function, or lua="…"'),
     ("s.route('GTE', '/x', lua='')", "'GTE' is no method", "DELETE, GET, HEAD"),
@@ -186,7 +186,7 @@ CELLS = [
     ),
     ("fleet.run(days=1, arrivals=5)", "not 5", "arrivals: expected a shape such as Flat(5)"),
     ("fleet.run(seconds=2)", "no resource 'temprature' in product 't'", "did you mean temperature?"),
-    ("standing.start(days=1).stop()", "the run takes 1 d of real time", "Lab(seed=…)"),
+    ("standing.run(days=1)", "the run takes 1 d of real time", "Lab(seed=…)"),
     ("fleet.repeat('x')", "no device 'x'", "there are f-001 to f-002"),
     ("fleet.faults.add(second=60)", "add: no argument 'second'", "did you mean seconds?"),
     ("fleet.faults.add('drop aftr')", "no fault of a device 'drop aftr'", "did you mean drop after?"),
@@ -226,13 +226,20 @@ class Misspelt(labkit.Behaviour):
         await device.write(temprature=1)
 
 
+class Once(labkit.Behaviour):
+    """Behaviour of a device that ends after one write."""
+
+    async def run(self, device: Any) -> None:
+        await device.write(temperature=1)
+
+
 @pytest.fixture(scope="module")
 def names(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     yaml = tmp_path_factory.mktemp("mistakes") / "lab.yaml"
     yaml.write_text(YAML)
     with Lab(seed=7) as lab, Lab() as running:
         t = lab.product("t", resources={"temperature": "number", "message": "string"})
-        standing = running.product("t", resources={"temperature": "number"}).fleet(1, labkit.Bulb)
+        standing = running.product("t", resources={"temperature": "number"}).fleet(1, Once)
         strict = lab.solution("strict")
         strict.strict = True
         yield {
@@ -314,7 +321,9 @@ def test_handlers_and_faults_that_something_reaches_give_no_warning(names: dict[
 
 
 def test_a_fleet_warns_once_of_an_alias(names: dict[str, Any]) -> None:
-    with pytest.warns(LabWarning, match="devices wrote no resource 'temprature'") as seen:
+    with pytest.warns(
+        LabWarning, match="devices wrote what the platform ignores: no resource 'temprature'"
+    ) as seen:
         names["fleet"].run(seconds=5)
     assert len(seen) == 1
     assert Path(seen[0].filename) == Path(__file__)
