@@ -11,7 +11,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from labkit.core.errors import LabError, SettingsError
+from labkit.core.errors import LabError, OwnProcessError, SettingsError
 from labkit.settings.notebooks import resolve
 
 MAX_FILES = 2_000
@@ -64,11 +64,11 @@ def _write(folder: Path, name: str, text: str) -> None:
 def read_folder(paths: Sequence[Path]) -> dict[str, str]:
     """Return the files of a solution's folder as texts by path, without hidden ones. Call it in a thread.
 
-    Raises SettingsError for several folders, for a link that leads out of the folder, and for a file that is no text.
+    Raises OwnProcessError for several folders, SettingsError for a link that leads out and for a file that is no text.
     """
     if len(paths) != 1:
-        raise SettingsError(
-            f"path: a lab in another process takes one folder, not {len(paths)}: put them together"
+        raise OwnProcessError(
+            f"path: {len(paths)} folders need the lab's own process: put them together in one"
         )
     root = resolve(paths[0], Path())
     if not root.is_dir():

@@ -145,6 +145,13 @@ class Lab(Handle):
         return self._runtime.run(self._runtime.control.addresses.hosts)
 
     @property
+    def domains(self) -> dict[str, str]:
+        """Host names of all products and solutions, by id."""
+        run, control = self._runtime.run, self._runtime.control
+        products = {each.id: each.domain for each in run(control.products.all)}
+        return products | {each.id: each.domain for each in run(control.solutions.all)}
+
+    @property
     def resolve(self) -> list[str]:
         """Texts for `curl --resolve`, and for CURLOPT_RESOLVE: `name:port:address` of each of the lab's hosts."""
         host = f"[{self.address.host}]" if ":" in self.address.host else self.address.host

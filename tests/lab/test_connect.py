@@ -206,7 +206,7 @@ def test_a_token_and_a_url_are_needed(serve: Serve, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("LABKIT_URL", url)
     with Lab.connect() as lab:
         assert lab.seed is None
-    with pytest.raises(LabError, match="refuses this token: pass token=") as refused:
+    with pytest.raises(LabError, match="refuses this token: expected") as refused:
         Lab.connect(url, "another-token-0123456789")
     assert "another-token" not in str(refused.value)
     monkeypatch.delenv("LABKIT_TOKEN")

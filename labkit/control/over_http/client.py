@@ -15,11 +15,19 @@ from aiohttp import hdrs
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
+from labkit.control.json_values import without_json
 from labkit.control.over_http.access import LOOPBACK
 from labkit.control.over_http.operations import ControlOperation
 from labkit.control.over_http.problem import ProblemDetails
 from labkit.core import errors
-from labkit.core.errors import LabError, LabkitError, ServiceError, SettingsError, StorageError
+from labkit.core.errors import (
+    LabError,
+    LabkitError,
+    OwnProcessError,
+    ServiceError,
+    SettingsError,
+    StorageError,
+)
 
 PATIENCE = 10.0  # seconds for a connection; an operation may take any time
 EVENT_ROOM = 64 * 2**20  # longest line of a stream, in bytes
@@ -37,7 +45,10 @@ class ControlClient:
         self.url = url.rstrip("/")
         self.host = _checked_host(self.url)
         self._token = token
-        self._context, self.ca_pem = (None, None) if ca_file is None else _trusted(ca_file)
+        self.ca_pem: str | None = None
+        self._context: ssl.SSLContext | None = None
+        if ca_file is not None:
+            self._context, self.ca_pem = _trusted(ca_file)
         self._session: aiohttp.ClientSession | None = None
 
     async def call(self, operation: ControlOperation, *args: Any, **kwargs: Any) -> Any:
@@ -112,7 +123,8 @@ class ControlClient:
             return self._stranger(status)
         if status == 401:
             return LabError(
-                f"the lab at {self.url} refuses this token: pass token=…, or set LABKIT_TOKEN, as its server shows it"
+                f"the lab at {self.url} refuses this token: expected the one that its server shows, in token=… or "
+                f"in LABKIT_TOKEN"
             )
         kind = getattr(errors, problem.error or "", LabError)
         if kind is StorageError:
@@ -193,6 +205,13 @@ def _trusted(ca_file: Path) -> tuple[ssl.SSLContext, str]:
 
 def _encoded(operation: ControlOperation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
     try:
-        return operation.encode_arguments(*args, **kwargs)
-    except (PydanticSerializationError, UnicodeError, ValueError) as error:
-        raise LabError(f"{operation.key}: an argument has no form in JSON: {error}") from None
+        foreign = next(map(repr, without_json([*args, *kwargs.values()])), None)
+        if foreign is None:
+            return operation.encode_arguments(*args, **kwargs)
+    except (PydanticSerializationError, UnicodeError) as error:
+        foreign = str(error)
+    except (RecursionError, ValueError):
+        raise LabError("a value is nested too deep, or holds itself") from None
+    raise OwnProcessError(
+        f"{operation.key}: no form in JSON, so that it needs the lab's own process: {foreign:.100}"
+    )

@@ -70,8 +70,9 @@ class RemoteProducts(ProductsControl):
 
     async def change(self, id: str, values: ProductChanges) -> ProductInfo:
         """Change settings of a product. Raises SettingsError, and changes nothing, if one is wrong."""
-        build(ProductSettings, {"id": id, **values}, f"product {id!r}")
-        found: ProductInfo = await self._client.call(operations()["products.change"], id, values)
+        built = build(ProductSettings, {"id": id, **values}, f"product {id!r}")
+        checked = {name: getattr(built, name) for name in values}
+        found: ProductInfo = await self._client.call(operations()["products.change"], id, checked)
         return found
 
 
