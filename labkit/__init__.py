@@ -12,7 +12,7 @@ Updater; Shape, DailyWave, Flat, Herd, Ramp, Steps.
 The platform without handles, and services of one's own: Platform, LabSettings, Clock, Service, Caller, operation.
 
 Errors: LabkitError and, below it, LabError, SettingsError, ServiceError, DeviceError, NoAnswerError, StorageError;
-below LabError: ArgumentError, TakenError, UnknownError, NoAttributeError, NoEntryError. LabWarning.
+below LabError: ArgumentError, OwnProcessError, TakenError, UnknownError, NoAttributeError, NoEntryError. LabWarning.
 
 A name is imported when it is used, so that `import labkit` costs nothing.
 """
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         LabWarning,
         NoAttributeError,
         NoEntryError,
+        OwnProcessError,
         ServiceError,
         SettingsError,
         StorageError,
@@ -73,8 +74,8 @@ _HOMES = {
     "labkit.core.certificates": "KeyPair",
     "labkit.core.clock": "Clock",
     "labkit.core.errors": (
-        "ArgumentError LabError LabWarning LabkitError NoAttributeError NoEntryError ServiceError SettingsError "
-        "StorageError TakenError UnknownError"
+        "ArgumentError LabError LabWarning LabkitError NoAttributeError NoEntryError OwnProcessError "
+        "ServiceError SettingsError StorageError TakenError UnknownError"
     ),
     "labkit.core.marks": "Mark",
     "labkit.fleet.behaviour": "Behaviour",
@@ -138,6 +139,7 @@ __all__ = [
     "NoAnswerError",
     "NoAttributeError",
     "NoEntryError",
+    "OwnProcessError",
     "PendingCall",
     "Platform",
     "Point",

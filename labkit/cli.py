@@ -274,7 +274,9 @@ def bench(
 
 
 @main.command(short_help="Run the notebooks as a conformance report.")
-@click.option("--target", default="lab", help="lab, or the output of `serve --json`, or a file with it.")
+@click.option(
+    "--target", default="lab", help="lab, output of `serve --json`, a file with it, or control's URL."
+)
 @click.option("--seed", type=int, help="Makes identities and credentials repeatable.")
 @click.option("--only", default="", metavar="PREFIX", help="Requirements with this prefix: DEV-ALIAS.")
 @click.option(

@@ -64,8 +64,8 @@ def folder(path: Path, port: int = 0) -> Path:
 
 
 @contextmanager
-def serving(config: Path, log: str = "none") -> Iterator[tuple[Served, dict[str, object]]]:
-    process = Served("serve", "--config", str(config), "--json", "--log", log)
+def serving(config: Path, *arguments: str, log: str = "none") -> Iterator[tuple[Served, dict[str, object]]]:
+    process = Served("serve", "--config", str(config), "--json", "--log", log, *arguments)
     try:
         line = process.stdout.readline()
         assert line, process.stderr.read()
@@ -217,7 +217,7 @@ async def test_a_full_disk_is_507_and_one_line_and_ends(tmp_path: Path) -> None:
     """The file may not grow for a while: each write of more than a page fails as on a full disk."""
     config, file = folder(tmp_path), tmp_path / "lab.db"
     unlimited = resource.RLIM_INFINITY
-    with serving(config, "problems") as (process, ready):
+    with serving(config, log="problems") as (process, ready):
         device, solution = virtual(ready, "t-preset"), FlowClient(address(ready), "acme.apps.lab.localhost")
         await device.activate()
         await device.write({"message": "before"})

@@ -50,7 +50,8 @@ class Check:
 def check(requirements: str, title: str, *, needs: Iterable[str] = ()) -> Callable[[Function], Check]:
     """Declare a check of one or more requirements (ids separated by spaces).
 
-    needs: features that the target must offer beyond HTTPS: clock, journal, mailbox, handsets, settings, polls.
+    needs: features that the target must offer beyond HTTPS: clock, journal, mailbox, handsets, settings, polls, files
+    (folders that the target reads where the check writes them).
     """
 
     def declare(function: Function) -> Check:

@@ -17,6 +17,7 @@ from labkit.conformance.target import Target
 from labkit.conformance.unreadable import UNREADABLE, unreadable
 from labkit.conformance.verdict import Mismatch, NotReached, Outcome, Unavailable, Verdict
 from labkit.conformance.waiting import Wait, waiting
+from labkit.core.errors import OwnProcessError
 from labkit.core.loops import loop_factory
 from labkit.fleet.device import DeviceError
 
@@ -79,7 +80,7 @@ async def run_one(check: Check, target: Target, catalogue: Catalogue) -> Verdict
     try:
         async with asyncio.timeout(seconds + CLEANUP_SECONDS), target.scope(), limit:
             found = await check.function(target)
-    except Unavailable as unavailable:
+    except (Unavailable, OwnProcessError) as unavailable:
         return verdict("skipped", reason=str(unavailable))
     except NotReached as reached:
         return verdict("not reached", cause=reached.cause, **_details(reached.mismatch, f"{reached.cause}: "))

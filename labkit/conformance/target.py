@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import json
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from labkit.conformance.blocking import in_thread
 from labkit.conformance.connection_pool import ConnectionPool
+from labkit.conformance.ready import read_ready, some_of
 from labkit.conformance.set_up import SetUpError, set_up
 from labkit.conformance.verdict import Unavailable
 from labkit.core.errors import SettingsError
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LAB_YAML = Path(str(files("labkit.conformance") / "lab.yaml"))
-SHOWN = 3  # names that an error lists
 LOCAL_TARGET = "lab"  # name of the target that is a lab in the process of its checks
-LOCAL = frozenset({"clock", "journal", "mailbox", "handsets", "settings", "polls"})
+CONTROLLED = frozenset({"clock", "journal", "mailbox", "handsets", "settings", "polls"})
+LOCAL = CONTROLLED | {"files"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +56,9 @@ class Target:
     """A platform that serves the products and solutions of `conformance/lab.yaml`.
 
     address: where it listens; domains: of products and solutions, by id; settings: those of lab.yaml; lab: the
-    handle, if the platform is a lab in this process, else None; seed: makes the names of this run repeatable, for a
-    lab that is discarded afterwards; at other targets every run has new names. `guard` has the guard times that
-    lab.yaml sets.
+    handle, if the platform is a lab in this process or offers control over HTTP, else None; seed: makes the names of
+    this run repeatable, for a lab that is discarded afterwards; at other targets every run has new names; fresh:
+    whether no earlier run used the platform. `guard` has the guard times that lab.yaml sets.
     """
 
     def __init__(
@@ -71,12 +71,15 @@ class Target:
         lab: Lab | None = None,
         seed: int | None = None,
         http_port: int | None = None,
+        fresh: bool = False,
     ) -> None:
         self.name = name
         self.address = address
         self.http_port = http_port
-        self.offers = frozenset() if lab is None else LOCAL if lab.clock.rate == 0 else LOCAL - {"clock"}
-        self.fresh = lab is not None  # no earlier run used the first of them
+        self.offers = frozenset() if lab is None else LOCAL if fresh else CONTROLLED
+        if lab is not None and lab.clock.rate:
+            self.offers -= {"clock"}
+        self.fresh = fresh
         self.reused_solutions: set[str] = (
             set()
         )  # ids of solutions that a check made and reuses when it runs again
@@ -88,7 +91,7 @@ class Target:
         self._messaging = settings.providers.messaging.accounts
         self._social = {each.name: each.applications for each in settings.providers.social}
         self._domain = settings.domain
-        self._identifiers = Identifiers(None if lab is None else seed)
+        self._identifiers = Identifiers(seed if fresh else None)
         self._chances = Identifiers(seed or 0)
         self._run = self._identifiers.hex("run", 8)
         self._count = itertools.count(1)
@@ -121,31 +124,35 @@ class Target:
         if domains is None:
             domains = {each.id: lab.product(each.id).domain for each in settings.products}
             domains |= {each.id: lab.solution(each.id).domain for each in settings.solutions}
-        return cls("lab", lab.address, domains, settings, lab=lab, seed=seed, http_port=lab.http_port)
+        return cls(
+            "lab", lab.address, domains, settings, lab=lab, seed=seed, http_port=lab.http_port, fresh=True
+        )
 
     @classmethod
     def remote(cls, ready: str | dict[str, Any]) -> Self:
-        """Return the target for a platform elsewhere. ready: the line that `labkit serve --json` prints, or a file
-        with it.
+        """Return the target for a platform elsewhere; it has to be closed.
 
-        An optional key `host` is its address. Raises SettingsError if the line cannot be read or a key is missing.
+        ready: the line that `labkit serve --json` prints, a file with it, or the URL of its control. An optional key
+        `host` is its address. `control` in the line, with its token there or in LABKIT_TOKEN, or the URL, lets checks
+        use what they need beyond HTTPS. Raises SettingsError if the line cannot be read or a key is missing.
         """
-        try:
-            data = ready if isinstance(ready, dict) else json.loads(_text(ready))
-            ca_pem = Path(data["ca_file"]).read_text()
-            urls = {**data["products"], **data["solutions"]}
-            address = LabAddress(data.get("host", "127.0.0.1"), int(data["https_port"]), ca_pem)
-        except (OSError, ValueError, TypeError) as error:
-            raise SettingsError(f"target: cannot be read: {error}") from error
-        except KeyError as error:
-            raise SettingsError(f"target: {error.args[0]}: is required") from error
-        domains = {name: url.removeprefix("https://").split(":")[0] for name, url in urls.items()}
-        return cls("remote", address, domains, load(LAB_YAML), http_port=data.get("http_port"))
+        found = read_ready(ready)
+        if found.control is None:
+            return cls("remote", found.address, found.domains, load(LAB_YAML), http_port=found.http_port)
+        from labkit.lab.lab import Lab
+
+        lab = Lab.connect(*found.control)
+        return cls("remote", lab.address, lab.domains, load(LAB_YAML), lab=lab, http_port=lab.http_port)
+
+    def close(self) -> None:
+        """Close the connection to the control of a lab elsewhere, if there is one."""
+        if self.name != LOCAL_TARGET and self._lab is not None:
+            self._lab.close()
 
     def expect_complete(self) -> None:
         """Raise SettingsError, with the file to serve, if the target lacks products or solutions of lab.yaml."""
         lacking = [
-            f"{kind} {_some(missing)}"
+            f"{kind} {some_of(missing)}"
             for kind, known in (("products", self._settings), ("solutions", self._services))
             if (missing := [each for each in known if each not in self._domains])
         ]
@@ -318,13 +325,13 @@ class Target:
             for client in clients:
                 await client.close()
 
-    # ---- features of a lab in this process
+    # ---- features of a lab in this process, or with control
 
     @property
     def lab(self) -> Lab:
         """The lab's handle. Its calls block: from a check, use `in_lab`."""
         if self._lab is None:
-            raise Unavailable("the target is no lab in this process")
+            raise Unavailable("the target is no lab in this process, and offers no control")
         return self._lab
 
     async def in_lab(self, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
@@ -349,32 +356,32 @@ class Target:
         self._stuck = check
 
     async def handle(self, product: str) -> Product:
-        """Return the lab's handle of a product, cached (a lab in this process only)."""
+        """Return the lab's handle of a product, cached (where the lab has a handle)."""
         if product not in self._products:
             self._products[product] = await self.in_lab(self.lab.product, product)
         return self._products[product]
 
     async def wait_for_polls(self, device: VirtualDevice, alias: str, count: int = 1) -> None:
-        """Wait until `count` polls of this device and alias are pending (a lab in this process only)."""
+        """Wait until `count` polls of this device and alias are pending (where the lab has a handle)."""
         product = next(name for name, domain in self._domains.items() if domain == device.domain)
         # where the poll is answered at once, the end of the check cancels this wait
         await (await self.handle(product)).held(device.identity, alias, count, within=60.0)
 
     async def settle(self) -> None:
-        """Wait until every event is handled (a lab in this process only)."""
+        """Wait until every event is handled (where the lab has a handle)."""
         await self.in_lab(self.lab.settle)
 
     async def journaled_calls(self, operations: str) -> str:
-        """Return the journal's call records of operations whose names contain a text (a lab in this process only)."""
+        """Return the journal's call records of operations whose names contain a text (where the lab has a handle)."""
         calls = await self.in_lab(self.lab.journal.select, "call")
         return repr([record.detail for record in calls if operations in record.summary])
 
     def lab_time(self) -> float:
-        """Return the lab's clock in seconds since 1970 (a lab in this process only)."""
+        """Return the lab's clock in seconds since 1970 (where the lab has a handle)."""
         return self.lab.clock.time
 
     async def advance(self, seconds: float) -> None:
-        """Advance the virtual clock (a lab in this process only)."""
+        """Advance the virtual clock (where the lab has a handle)."""
         await self.in_lab(self.lab.clock.advance, seconds)
 
 
@@ -382,19 +389,10 @@ class Target:
 def open_target(target: str = LOCAL_TARGET, seed: int | None = None) -> Iterator[Target]:
     """Provide a target for checks; a lab is started for it by default, and closed afterwards. Raises SettingsError."""
     if target != LOCAL_TARGET:
-        yield Target.remote(target)
+        with closing(Target.remote(target)) as found:
+            yield found
         return
     from labkit.lab.lab import Lab
 
     with Lab(seed, config=LAB_YAML) as lab:
         yield Target.local(lab, seed)
-
-
-def _some(names: Sequence[str]) -> str:
-    """Return the first names, and the number of the others."""
-    others = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + others
-
-
-def _text(ready: str) -> str:
-    return ready if ready.lstrip().startswith("{") else Path(ready).read_text()

@@ -35,8 +35,8 @@ from labkit.settings import LabSettings
 IN_PROCESS = frozenset({"functions", "fleet_runs"})
 
 
-class Control:
-    """The control operations of one platform, which must have been started.
+class LabOperations:
+    """The control operations of one lab, in this process (`Control`) or in another one (`RemoteControl`).
 
     Each annotation is a subject. The public methods of its class are its operations: HTTP offers the same ones.
     """
@@ -62,6 +62,14 @@ class Control:
     providers: ProvidersControl
     services: ServicesControl
     solutions: SolutionsControl
+
+    async def stop(self) -> None:
+        """End the use of the lab."""
+        raise NotImplementedError
+
+
+class Control(LabOperations):
+    """The control operations of one platform in this process, which must have been started."""
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
@@ -102,5 +110,5 @@ class Control:
 
 @cache
 def subjects() -> Mapping[str, type]:
-    """Return the class of each subject of Control, by name."""
-    return get_type_hints(Control)
+    """Return the class of each subject, by name."""
+    return get_type_hints(LabOperations)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from labkit.control.bounds import Id, Line
+from labkit.control.bounds import Id, Line, Number
 from labkit.control.data import Data
 from labkit.control.hints import fault_hint
 from labkit.faults import FaultRow
@@ -71,21 +71,28 @@ class FaultsControl:
         """Return the number of operations of an actor (`product/identity`, or a solution) that faults are delaying."""
         return self._faults.delays.count(actor)
 
-    async def wait_for_delay(self, actor: Line | None = None) -> str:
-        """Wait until a fault begins to delay an operation of this actor, or of any actor. Returns the actor."""
-        with self._faults.delays.watch() as begun:
+    async def count_started_delays(self) -> int:
+        """Return the number of delays that faults have started so far, for `since` of the waits for one."""
+        return self._faults.delays.started
+
+    async def wait_for_delay(self, actor: Line | None = None, since: Number | None = None) -> str:
+        """Wait until a fault begins to delay an operation of this actor, or of any actor. Returns the actor.
+
+        since: an earlier result of `count_started_delays`; a delay that has started after it counts.
+        """
+        with self._faults.delays.watch(since) as begun:
             while True:
                 _, held = await begun.get()
                 if actor in (None, held):
                     return held
 
-    async def wait_until_blocked(self, actor: Line) -> str:
+    async def wait_until_blocked(self, actor: Line, since: Number | None = None) -> str:
         """Wait until a fault delays an operation that this actor waits for while the clock stands still.
 
-        A device waits for its own requests, a solution for every operation except those of devices. Returns the fault's
-        name.
+        A device waits for its own requests, a solution for every operation except those of devices. since: see
+        `wait_for_delay`. Returns the fault's name.
         """
-        with self._faults.delays.watch() as begun:
+        with self._faults.delays.watch(since) as begun:
             while True:
                 fault, held = await begun.get()
                 if not self._clock.rate and not self._clock.driven and self._waits_for(actor, held):

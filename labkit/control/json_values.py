@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 from base64 import b64decode, b64encode
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from datetime import date
+from pathlib import Path
 from typing import Any
 
-from pydantic import GetCoreSchemaHandler, ValidationInfo
+from pydantic import BaseModel, GetCoreSchemaHandler, ValidationInfo
 from pydantic_core import CoreSchema, core_schema
 
 NUMBERS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
@@ -33,6 +35,25 @@ def to_json(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [to_json(each) for each in value]
     return str(value)
+
+
+def without_json(value: Any) -> Iterator[Any]:
+    """Yield the values within one that `to_json` would change to a text, or to another text.
+
+    Models and dates, which have a form of their own, are not among them.
+    """
+    if isinstance(value, Mapping):
+        for key, each in value.items():
+            yield from without_json(key) if isinstance(key, str) else (key,)
+            yield from without_json(each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from without_json(each)
+    elif isinstance(value, str):
+        if not value.isascii() and any("\ud800" <= each <= "\udfff" for each in value):
+            yield value
+    elif not isinstance(value, int | float | bytes | None | BaseModel | date | Path):
+        yield value
 
 
 def from_json(value: Any) -> Any:

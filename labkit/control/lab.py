@@ -14,6 +14,10 @@ class LabControl:
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
 
+    async def seed(self) -> int | None:
+        """Return the seed that the lab was started with, None if it has none."""
+        return self._platform.context.identifiers.seed
+
     async def settle(self) -> None:
         """Return once every request and call is answered or waits as a long poll, and every event is handled."""
         await self._platform.settle()

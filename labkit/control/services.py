@@ -51,8 +51,12 @@ class ServicesControl:
         self._described: dict[Operation, OperationInfo] = {}
 
     @property
-    def revision(self) -> int:
-        """Number of changes so far of the operations that solutions may call."""
+    def revision(self) -> int | None:
+        """Number of changes so far of the operations that solutions may call; None: only `count_changes` has it."""
+        return self._platform.context.services.revision
+
+    async def count_changes(self) -> int:
+        """Return the number of changes so far of the operations that solutions may call."""
         return self._platform.context.services.revision
 
     async def catalogue(self, solution: Id) -> dict[str, dict[str, OperationInfo]]:

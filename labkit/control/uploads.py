@@ -11,7 +11,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from labkit.core.errors import LabError
+from labkit.core.errors import LabError, OwnProcessError, SettingsError
+from labkit.settings.notebooks import resolve
 
 MAX_FILES = 2_000
 
@@ -58,3 +59,29 @@ def _write(folder: Path, name: str, text: str) -> None:
         (folder / path).write_text(text, encoding="utf-8", newline="")
     except (OSError, ValueError) as error:  # too long, a NUL, or a file where another path has a folder
         raise LabError(f"files: {name!r}: {getattr(error, 'strerror', None) or error}") from None
+
+
+def read_folder(paths: Sequence[Path]) -> dict[str, str]:
+    """Return the files of a solution's folder as texts by path, without hidden ones. Call it in a thread.
+
+    Raises OwnProcessError for several folders, SettingsError for a link that leads out and for a file that is no text.
+    """
+    if len(paths) != 1:
+        raise OwnProcessError(
+            f"path: {len(paths)} folders need the lab's own process: put them together in one"
+        )
+    root = resolve(paths[0], Path())
+    if not root.is_dir():
+        raise SettingsError(f"{root}: no such folder")
+    found = {}
+    for file in sorted(root.rglob("*")):
+        name = file.relative_to(root)
+        if not file.is_file() or any(part.startswith(".") for part in name.parts):
+            continue
+        if not file.resolve().is_relative_to(root.resolve()):
+            raise SettingsError(f"{root}: {name} leads out of the solution folder")
+        try:
+            found[name.as_posix()] = file.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            raise SettingsError(f"{file}: no text, which a lab in another process needs") from None
+    return found

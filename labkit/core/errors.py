@@ -8,7 +8,8 @@ LabkitError
 │   │   ├── NoEntryError      of a list or a table (also an IndexError and a KeyError)
 │   │   └── NoAttributeError  of a handle (also an AttributeError)
 │   ├── TakenError       what is named exists already, or is in use: names the way out
-│   └── ArgumentError    the arguments of a call do not fit (also a TypeError)
+│   ├── ArgumentError    the arguments of a call do not fit (also a TypeError)
+│   └── OwnProcessError  the call needs the lab in its own process, not a connection to it: says why
 ├── StorageError     the data file is out of room or damaged: names the file
 └── ServiceError     a service operation fails: becomes the error object {type, error, status}
 
@@ -101,6 +102,10 @@ class TakenError(LabError):
 
 class ArgumentError(LabError, TypeError):
     """Error of a call whose arguments do not fit: one of another name, too many, or one that is missing."""
+
+
+class OwnProcessError(LabError):
+    """Error of a call that a connection to a lab cannot make, since it needs the lab in its own process."""
 
 
 class StorageError(LabkitError):

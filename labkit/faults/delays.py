@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 DelayQueue = asyncio.Queue[tuple[str, str]]
+REMEMBERED = 1_000  # newest delays, for watches that were asked for just before
 
 
 class Delays:
@@ -16,10 +17,14 @@ class Delays:
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
         self._watching: set[DelayQueue] = set()
+        self._newest: deque[tuple[str, str]] = deque(maxlen=REMEMBERED)
+        self.started = 0  # delays so far
 
     def begin(self, fault: str, actor: str) -> None:
         """Count an operation of this actor that a fault starts to delay; `end` has to follow."""
         self._counts[actor] += 1
+        self.started += 1
+        self._newest.append((fault, actor))
         for queue in self._watching:
             queue.put_nowait((fault, actor))
 
@@ -34,9 +39,15 @@ class Delays:
         return self._counts.get(actor, 0)
 
     @contextmanager
-    def watch(self) -> Iterator[DelayQueue]:
-        """Yield a queue that receives (fault, actor) for every delay that starts within the block."""
+    def watch(self, since: int | None = None) -> Iterator[DelayQueue]:
+        """Yield a queue that receives (fault, actor) for every delay that starts within the block.
+
+        since: an earlier value of `started`: the delays that have started after it come first.
+        """
         queue: DelayQueue = asyncio.Queue()
+        missed = 0 if since is None else min(self.started - since, len(self._newest))
+        for each in list(self._newest)[len(self._newest) - max(missed, 0) :]:
+            queue.put_nowait(each)
         self._watching.add(queue)
         try:
             yield queue

@@ -31,7 +31,8 @@ def ask(
         faults = runtime.control.faults
         if not await faults.may_delay():
             return await function(*args, **kwargs)
-        blocked = asyncio.ensure_future(faults.wait_until_blocked(actor))  # first, so that it misses no delay
+        since = await faults.count_started_delays()  # the wait may reach a lab elsewhere after the request
+        blocked = asyncio.ensure_future(faults.wait_until_blocked(actor, since))
         asking = asyncio.ensure_future(function(*args, **kwargs))
         try:
             await asyncio.wait({asking, blocked}, return_when=asyncio.FIRST_COMPLETED)
@@ -55,7 +56,7 @@ class PendingCall(Handle, Generic[T]):
         self._runtime = runtime
         self.future: Future[T] = Future()
         self._actor = ""
-        delayed = runtime.begin(self._delayed)
+        delayed = runtime.begin(self._delayed, runtime.run(runtime.control.faults.count_started_delays))
         context = copy_context()
         threading.Thread(target=context.run, args=(self._run, call), daemon=True).start()
         wait([cast("Future[Any]", self.future), delayed.future], return_when=FIRST_COMPLETED)
@@ -75,8 +76,8 @@ class PendingCall(Handle, Generic[T]):
             self._runtime.run(self._expect_progress)
         return self.future.result()
 
-    async def _delayed(self) -> None:
-        self._actor = await self._runtime.control.faults.wait_for_delay()
+    async def _delayed(self, since: int) -> None:
+        self._actor = await self._runtime.control.faults.wait_for_delay(None, since)
 
     async def _expect_progress(self) -> None:
         """Raise LabError if only the clock could end the call, and it stands still."""

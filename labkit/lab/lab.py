@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, Unpack
 
 from labkit.control.clock import Moment
 from labkit.control.control import Control
+from labkit.control.over_http.remote import RemoteControl
 from labkit.core.errors import LabError
 from labkit.core.extras import needs
 from labkit.core.handle import Handle
@@ -19,6 +20,7 @@ from labkit.lab.arguments import as_list, build_settings, given_settings
 from labkit.lab.browser import Browser
 from labkit.lab.ca_file import CaFile
 from labkit.lab.clock import LabClock
+from labkit.lab.connecting import control_access
 from labkit.lab.delays import PendingCall
 from labkit.lab.faults import LabFaults
 from labkit.lab.handsets import LabHandsets
@@ -82,18 +84,30 @@ class Lab(Handle):
         """
         _check(seed, speed)
         named = _settings(config, given_settings(LabSettings, "Lab", settings, OWN))
-        self._hold(Runtime(partial(Control.start, named, seed=seed, speed=speed, start=start), seed))
+        self._hold(Runtime(partial(Control.start, named, seed=seed, speed=speed, start=start)))
         for solution in self._runtime.run(self._runtime.control.solutions.all):
             warn_of(solution)
 
     @classmethod
-    def resumed(cls, control: Control, seed: int | None = None) -> Self:
-        """Return a lab that continues a suspended platform, in this process or in one that was forked since.
+    def connect(
+        cls, url: str | None = None, token: str | None = None, ca_file: str | Path | None = None
+    ) -> Self:
+        """Return a lab that runs elsewhere, in a `labkit serve --control`: `Lab.connect("http://127.0.0.1:8444")`.
 
-        seed: the seed that the platform was started with.
+        url and token: as its server shows them; by default those in LABKIT_URL and LABKIT_TOKEN. ca_file: certificate
+        of its CA, needed for an https URL. Devices and clients run here, and so does everything but functions and
+        objects of Python, which a call refuses with OwnProcessError. `close()` ends the connection, and not the lab.
+        Raises LabError if no lab answers, or if it refuses the token.
         """
         lab = cls.__new__(cls)
-        lab._hold(Runtime(control.resume, seed))
+        lab._hold(Runtime(partial(RemoteControl.connect, *control_access(url, token, ca_file))))
+        return lab
+
+    @classmethod
+    def resumed(cls, control: Control) -> Self:
+        """Return a lab that continues a suspended platform, in this process or in one that was forked since."""
+        lab = cls.__new__(cls)
+        lab._hold(Runtime(control.resume))
         return lab
 
     def _hold(self, runtime: Runtime) -> None:
@@ -129,6 +143,13 @@ class Lab(Handle):
     def hosts(self) -> list[str]:
         """Names of all hosts that the lab serves: products, solutions and providers."""
         return self._runtime.run(self._runtime.control.addresses.hosts)
+
+    @property
+    def domains(self) -> dict[str, str]:
+        """Host names of all products and solutions, by id."""
+        run, control = self._runtime.run, self._runtime.control
+        products = {each.id: each.domain for each in run(control.products.all)}
+        return products | {each.id: each.domain for each in run(control.solutions.all)}
 
     @property
     def resolve(self) -> list[str]:

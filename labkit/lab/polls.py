@@ -44,8 +44,9 @@ class DevicePolls:
         """Start a poll like `begin`; return once the platform holds or has answered it, or a fault delays it."""
         polls = self.runtime.control.polls
         count = self.runtime.run(polls.count, self.product, self.identity, alias)
+        since = self.runtime.run(self.runtime.control.faults.count_started_delays)
         poll = self.begin(alias, function, *args, **kwargs)
-        self.runtime.run(self._held_or_done, alias, count + 1, poll.task)
+        self.runtime.run(self._held_or_done, alias, count + 1, since, poll.task)
         return poll
 
     async def held(self, alias: str, count: int) -> None:
@@ -61,19 +62,19 @@ class DevicePolls:
         delayed = await self.runtime.control.faults.delayed_count(f"{self.product}/{self.identity}")
         return await self.count(alias) + delayed
 
-    async def _held_or_done(self, alias: str, count: int, task: Task[Point | None]) -> None:
-        waits = (self.held(alias, count), task.ended(), self._delayed())
+    async def _held_or_done(self, alias: str, count: int, since: int, task: Task[Point | None]) -> None:
+        waits = (self.held(alias, count), task.ended(), self._delayed(since))
         tasks = {asyncio.ensure_future(each) for each in waits}
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         for each in tasks:
             each.cancel()
 
-    async def _delayed(self) -> None:
-        """Return once a fault delays a request of this device."""
+    async def _delayed(self, since: int) -> None:
+        """Return once a fault delays a request of this device. since: number of delays before."""
         faults = self.runtime.control.faults
         actor = f"{self.product}/{self.identity}"
         if not await faults.delayed_count(actor):
-            await faults.wait_for_delay(actor)
+            await faults.wait_for_delay(actor, since)
 
     async def answered(self, alias: str, task: Task[Point | None]) -> None:
         """Return once a poll is answered. Raises LabError if only a clock that stands still could end the wait."""
@@ -109,8 +110,8 @@ class DevicePolls:
         control = self.runtime.control
         if (await control.clock.state()).rate:
             return await ask()
-        task = asyncio.ensure_future(ask())
         before = await control.polls.count_of_device(self.product, self.identity)
+        task = asyncio.ensure_future(ask())
         held = asyncio.ensure_future(
             control.polls.wait_for_more_of_device(self.product, self.identity, before)
         )

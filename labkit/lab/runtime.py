@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Awaitable, Callable
 from typing import ParamSpec, Protocol, TypeVar
 
-from labkit.control.control import Control
+from labkit.control.control import LabOperations
 from labkit.fleet.flow import LabAddress
 from labkit.lab.portal import Portal, Task
 
@@ -22,14 +22,13 @@ class Client(Protocol):
 
 
 class Runtime:
-    """A running platform on its own thread, until `close`, until no handle is left, or until the process ends.
+    """A lab's operations on a thread of their own, until `close`, until no handle is left, or the process ends.
 
-    start: starts or resumes the platform on the loop of that thread; seed: of the platform. Raises SettingsError or
-    LabError, and leaves nothing behind, if the platform cannot start.
+    start: starts, resumes or finds the platform, on the loop of that thread. Raises SettingsError or LabError, and
+    leaves nothing behind, if the platform cannot start or does not answer.
     """
 
-    def __init__(self, start: Callable[[], Awaitable[Control]], seed: int | None = None) -> None:
-        self.seed = seed
+    def __init__(self, start: Callable[[], Awaitable[LabOperations]]) -> None:
         self._portal = Portal()
         try:
             self.control = self._portal.run(start)
@@ -40,6 +39,7 @@ class Runtime:
         self._clients = clients
         # The finalizer must not refer to the runtime, nor to a handle, which refers to the runtime.
         self._finish = weakref.finalize(self, _finish, self._portal, self.control, clients)
+        self.seed = self.run(self.control.lab.seed)
         listening = self.run(self.control.addresses.listening)
         self.address = LabAddress(listening.host, listening.https_port, listening.ca_pem)
         self.http_port = listening.http_port
@@ -72,7 +72,7 @@ class Runtime:
         return not self._finish.alive
 
 
-def _finish(portal: Portal, control: Control, clients: list[Client]) -> None:
+def _finish(portal: Portal, control: LabOperations, clients: list[Client]) -> None:
     async def finish() -> None:
         for client in list(clients):
             await client.close()

@@ -39,6 +39,8 @@ class Catalogue:
         """Return the operations by service and name."""
         control = self._runtime.control.services
         revision = control.revision  # a number, so it is read without crossing to the lab's thread
+        if revision is None:  # the lab is in another process
+            revision = self._runtime.run(control.count_changes)
         if revision != self._revision:
             self._services = self._runtime.run(control.catalogue, self.solution)
             self._revision = revision

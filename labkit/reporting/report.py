@@ -15,7 +15,8 @@ from labkit import __version__
 from labkit.conformance import processes
 from labkit.conformance.coverage import Coverage, coverage
 from labkit.conformance.fork_server import ForkServer
-from labkit.conformance.target import LOCAL_TARGET, Target
+from labkit.conformance.ready import without_token
+from labkit.conformance.target import LOCAL_TARGET, open_target
 from labkit.conformance.verdict import Outcome, Verdict
 from labkit.core.clock import Clock
 from labkit.reporting import causes, html, matrix
@@ -219,12 +220,12 @@ def make(
         given: dict[str, Any] = {"only": only} if only else {}
         address = ""
         if target != LOCAL_TARGET:
-            remote = Target.remote(target)
-            remote.expect_complete()
-            found = remote.address
-            address = f"{found.host}:{found.https_port}"
-            target = target if target.lstrip().startswith("{") else str(Path(target).resolve())
-            given["target"] = target
+            with open_target(target) as found:
+                found.expect_complete()
+                address = f"{found.address.host}:{found.address.https_port}"
+            if not target.lstrip().startswith(("{", "http://", "https://")):
+                target = str(Path(target).resolve())
+            given["target"] = without_token(target)
         if seed is not None:
             given["seed"] = seed
         reports = reports_folder(folder)

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
-import yaml
-from pydantic import SecretStr
-
-from labkit.core.errors import LabError, SettingsError
-from labkit.settings import LabSettings, build, load
-
-ENDING = 20.0  # seconds of real time in which a server has to end
+from labkit.core.errors import SettingsError
+from labkit.lab.server_process import server_process
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -95,46 +88,6 @@ def serving(
     folder: for its files; config, seed, speed and settings: as of `Lab`, but its clock runs by default. Raises
     SettingsError for a wrong setting, and LabError if the server does not start.
     """
-    file, log_file = folder / "lab.yaml", folder / "serve.log"
-    file.write_text(yaml.safe_dump(_plain(_settings(config, settings))), encoding="utf-8")
-    command = [sys.executable, "-m", "labkit", "serve", "--config", str(file), "--json", "--log", "problems"]
-    command += ["--speed", str(speed), *([] if seed is None else ["--seed", str(seed)])]
-    with (
-        log_file.open("wb") as log,
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True) as process,
-    ):
-        try:
-            assert process.stdout is not None
-            ready = process.stdout.readline()
-            if not ready:
-                raise LabError(f"labkit serve does not start: {log_file.read_text().strip()}")
-            yield replace(LabServer.of(ready, log_file), seed=seed)
-        finally:
-            process.terminate()
-            try:
-                process.wait(ENDING)
-            except subprocess.TimeoutExpired:
-                process.kill()
-
-
-def _settings(config: Path | None, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a lab.yaml with its paths resolved, and others in place of its own; port 0 by default."""
-    overridden = {"https_port": 0, **settings}
-    named = build(LabSettings, overridden, "")
-    loaded = LabSettings() if config is None else load(config)
-    return loaded.model_copy(update={name: getattr(named, name) for name in overridden}).model_dump(
-        exclude_unset=True
-    )
-
-
-def _plain(value: Any) -> Any:
-    """Return a value as YAML has it: texts instead of paths and secrets, lists instead of tuples."""
-    if isinstance(value, SecretStr):
-        return value.get_secret_value()
-    if isinstance(value, Path):
-        return str(value.absolute())
-    if isinstance(value, Mapping):
-        return {name: _plain(each) for name, each in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
-        return [_plain(each) for each in value]
-    return value
+    pace = ["--speed", str(speed), *([] if seed is None else ["--seed", str(seed)])]
+    with server_process(folder, config, settings, ["--log", "problems", *pace]) as ready:
+        yield replace(LabServer.of(json.dumps(ready), folder / "serve.log"), seed=seed)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from types import SimpleNamespace
+from typing import Any
 
 import httpx
 import pytest
@@ -70,6 +71,7 @@ def test_needs_are_features_that_a_lab_offers() -> None:
         "handsets",
         "settings",
         "polls",
+        "files",
     }
 
 
@@ -232,9 +234,17 @@ async def test_a_fresh_lab_has_no_used_identity(local: Target) -> None:
 
 
 def test_two_runs_elsewhere_share_no_name_even_with_one_seed() -> None:
-    def names(lab: object) -> set[str]:
+    def names(lab: Any) -> set[str]:
         runs = [
-            Target("x", LabAddress("127.0.0.1", 1, ""), {}, load_settings(LAB_YAML), lab=lab, seed=7)  # type: ignore[arg-type]
+            Target(
+                "x",
+                LabAddress("127.0.0.1", 1, ""),
+                {},
+                load_settings(LAB_YAML),
+                lab=lab,
+                seed=7,
+                fresh=lab is not None,
+            )
             for _ in range(2)
         ]
         return {each.identity() for each in runs}

@@ -147,7 +147,7 @@ async def test_one_seed_draws_the_same_sequences(catalogue: Catalogue) -> None:
                 drawn.append(command)
 
         with Lab(3) as lab:
-            target = Target("x", lab.address, {}, load_settings(LAB_YAML), lab=lab, seed=3)
+            target = Target("x", lab.address, {}, load_settings(LAB_YAML), lab=lab, seed=3, fresh=True)
             await found(target, Listening)
     assert drawn[0] == drawn[1]
     assert len(drawn[0]) >= 150

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from labkit.conformance import runner
 from labkit.conformance.catalogue import Catalogue, load
-from labkit.conformance.check import STEPS_VARIABLE, all_checks
-from labkit.conformance.target import LAB_YAML, Target
+from labkit.conformance.check import STEPS_VARIABLE, Check, all_checks
+from labkit.conformance.ready import without_token
+from labkit.conformance.target import CONTROLLED, LAB_YAML, Target, open_target
 from labkit.conformance.verdict import Verdict
-from labkit.core.errors import SettingsError
+from labkit.core.errors import LabError, SettingsError
 from tests.test_serve import serving
 
 # One worker runs them all, with the process that others are forked from (test_serve.py).
@@ -56,6 +60,63 @@ def test_three_quarters_of_the_requirements_are_checked_by_https_alone(
     wanted = [each.id for each in catalogue if each.area == area and each.level == level]
     missing = [each for each in wanted if each not in passed]
     assert len(missing) <= len(wanted) / 4, missing
+
+
+# ---- a target that offers control over HTTP
+
+EVERY = 9  # of the checks with needs that are not of models: all of them take four minutes
+OWN_PROCESS = re.compile(r"need the lab's own process|needs the lab's own process|^no files$")
+
+
+def test_with_control_no_check_is_skipped_but_those_that_pass_functions(catalogue: Catalogue) -> None:
+    chosen = [each for each in all_checks() if each.needs and each.model is None]
+    with control_served(LAB_YAML) as ready, closing(Target.remote(json.dumps(ready))) as target:
+        assert target.offers == CONTROLLED
+        verdicts = runner.run([*chosen[::EVERY], *of_functions(chosen)], target, catalogue)
+        outcomes = {each.check: each.outcome for each in verdicts}
+        reasons = [each.reason for each in verdicts if each.outcome == "skipped"]
+    assert [name for name, outcome in outcomes.items() if outcome not in ("passed", "skipped")] == []
+    assert reasons
+    assert [reason for reason in reasons if not OWN_PROCESS.search(reason)] == []
+    assert list(outcomes.values()).count("passed") > 20
+
+
+def of_functions(checks: list[Check]) -> list[Check]:
+    return [each for each in checks if each.name in ("functions/routes", "services/standing-in")]
+
+
+def test_the_url_of_control_is_a_target_with_the_token_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with control_served(LAB_YAML) as ready:
+        control = ready["control"]
+        monkeypatch.setenv("LABKIT_TOKEN", control["token"])
+        with open_target(control["url"]) as target:
+            assert target.offers == CONTROLLED
+            assert (
+                target.product("token-open").domain
+                == ready["products"]["token-open"].split("/")[2].split(":")[0]
+            )
+            assert target.address.https_port == ready["https_port"]
+        assert control["token"] not in without_token(json.dumps(ready))
+        del control["token"]
+        assert json.loads(without_token(json.dumps(ready))) == ready
+        assert without_token(control["url"]) == control["url"]
+        with open_target(json.dumps(ready)) as target:
+            assert target.offers == CONTROLLED
+        monkeypatch.delenv("LABKIT_TOKEN")
+        with open_target(json.dumps(ready)) as target:
+            assert target.offers == frozenset()
+        with pytest.raises(LabError, match="token: expected the one"), open_target(control["url"]):
+            raise AssertionError
+
+
+@contextmanager
+def control_served(config: Path) -> Iterator[dict[str, Any]]:
+    with serving(config, "--control", "--seed", "7") as (process, ready):
+        yield ready
+        process.terminate()
+        process.communicate()
 
 
 # ---- descriptions of a target

@@ -31,7 +31,7 @@ class Warm:
 
     def target(self) -> Target:
         """Return the resumed lab as a target, once in a process; it ends with the process."""
-        return Target.local(Lab.resumed(self.control, SEED), SEED, self.settings, self.domains)
+        return Target.local(Lab.resumed(self.control), SEED, self.settings, self.domains)
 
 
 _kept: list[

@@ -1,4 +1,4 @@
-"""Client of control over HTTP: calls the operations of a lab in another process."""
+"""Client of the control operations of a lab in another process."""
 
 from __future__ import annotations
 
@@ -8,68 +8,86 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import urlsplit
 
-import httpx
+import aiohttp
+from aiohttp import hdrs
 from pydantic import ValidationError
+from pydantic_core import PydanticSerializationError
 
+from labkit.control.json_values import without_json
+from labkit.control.over_http.access import LOOPBACK
 from labkit.control.over_http.operations import ControlOperation
 from labkit.control.over_http.problem import ProblemDetails
 from labkit.core import errors
-from labkit.core.errors import LabError, LabkitError, SettingsError, StorageError
+from labkit.core.errors import (
+    LabError,
+    LabkitError,
+    OwnProcessError,
+    ServiceError,
+    SettingsError,
+    StorageError,
+)
 
-CONNECT = 10.0  # seconds; an answer may take any time
+PATIENCE = 10.0  # seconds for a connection; an operation may take any time
+EVENT_ROOM = 64 * 2**20  # longest line of a stream, in bytes
 
 
 class ControlClient:
-    """Client of one lab.
+    """HTTP connections to the control of one lab.
 
     url: of its control, as its ready line has it; ca_file: certificate of its CA, for https. Operations raise the
-    errors that they raise in the lab's process, and LabError where the lab cannot be reached.
+    errors that they raise in the lab's process, and LabError where the lab cannot be reached. Raises LabError for a URL
+    to which a token should not be sent, SettingsError for a file that is no certificate.
     """
 
     def __init__(self, url: str, token: str, ca_file: Path | None = None) -> None:
-        self._url = url
-        self._client = httpx.AsyncClient(
-            base_url=url,
-            headers={"Authorization": f"Bearer {token}"},
-            timeout=httpx.Timeout(None, connect=CONNECT),
-            limits=httpx.Limits(max_connections=None),
-            verify=_context(ca_file) if url.startswith("https:") else False,
-            trust_env=False,  # no proxy learns the token
-        )
+        self.url = url.rstrip("/")
+        self.host = _checked_host(self.url)
+        self._token = token
+        self.ca_pem: str | None = None
+        self._context: ssl.SSLContext | None = None
+        if ca_file is not None:
+            self._context, self.ca_pem = _trusted(ca_file)
+        self._session: aiohttp.ClientSession | None = None
 
     async def call(self, operation: ControlOperation, *args: Any, **kwargs: Any) -> Any:
         """Call an operation with the arguments of its method, and return its result."""
-        return operation.decode_result(
-            await self.post(operation, operation.encode_arguments(*args, **kwargs))
-        )
+        content = await self.post(operation, _encoded(operation, args, kwargs))
+        try:
+            return operation.decode_result(content)
+        except ValidationError:
+            raise self._stranger(200) from None
 
     async def post(self, operation: ControlOperation, body: bytes) -> bytes:
         """Call an operation with the JSON of its arguments, and return the JSON of its result."""
         try:
-            answer = await self._client.post(operation.path, content=body)
-        except httpx.TransportError as error:
-            raise self._unreachable(error) from error
-        if answer.status_code != 200:
-            raise error_of(answer.status_code, answer.content)
-        return answer.content
+            async with self._post(operation, body) as answer:
+                content: bytes = await answer.read()
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise self._unreachable(error) from None
+        if answer.status != 200:
+            raise self._refusal(answer.status, content)
+        return content
 
     async def follow(self, operation: ControlOperation, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
         """Call an operation whose result is a stream, and return its items."""
-        body = operation.encode_arguments(*args, **kwargs)
+        body = _encoded(operation, args, kwargs)
         try:
-            async with self._client.stream("POST", operation.path, content=body) as answer:
-                if answer.status_code != 200:
-                    raise error_of(answer.status_code, await answer.aread())
-                async for line in answer.aiter_lines():
-                    if line.startswith("data: "):
-                        yield operation.decode_result(line.removeprefix("data: ").encode())
-        except httpx.TransportError as error:
-            raise self._unreachable(error) from error
+            async with self._post(operation, body) as answer:
+                if answer.status != 200:
+                    raise self._refusal(answer.status, await answer.read())
+                async for line in answer.content:
+                    name, _, value = line.partition(b": ")
+                    if name == b"data":
+                        yield operation.decode_result(value)
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise self._unreachable(error) from None
 
     async def close(self) -> None:
-        """Close the connections."""
-        await self._client.aclose()
+        """Close all connections."""
+        if self._session is not None:
+            await self._session.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -79,20 +97,65 @@ class ControlClient:
     ) -> None:
         await self.close()
 
-    def _unreachable(self, error: httpx.TransportError) -> LabError:
-        return LabError(f"the lab at {self._url} cannot be reached: {str(error) or type(error).__name__}")
+    def _post(self, operation: ControlOperation, body: bytes) -> Any:
+        headers = {hdrs.CONTENT_TYPE: "application/json"}
+        return self._connections().post(
+            self.url + operation.path, data=body, headers=headers, allow_redirects=False
+        )
+
+    def _connections(self) -> aiohttp.ClientSession:
+        """Return the session, which belongs to the event loop of the first call."""
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0, ssl=self._context or True),  # waits may be many
+                headers={hdrs.AUTHORIZATION: f"Bearer {self._token}"},
+                cookie_jar=aiohttp.DummyCookieJar(),
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=PATIENCE),
+                read_bufsize=EVENT_ROOM,
+            )
+        return self._session
+
+    def _refusal(self, status: int, content: bytes) -> LabkitError:
+        """Return the error that an answer stands for."""
+        try:
+            problem = ProblemDetails.model_validate_json(content)
+        except ValidationError:
+            return self._stranger(status)
+        if status == 401:
+            return LabError(
+                f"the lab at {self.url} refuses this token: expected the one that its server shows, in token=… or "
+                f"in LABKIT_TOKEN"
+            )
+        kind = getattr(errors, problem.error or "", LabError)
+        if kind is StorageError:
+            return StorageError(status, problem.detail)
+        if kind is ServiceError:
+            return ServiceError(status, problem.detail)
+        made: LabkitError = kind(problem.detail)
+        return made
+
+    def _unreachable(self, error: Exception) -> LabError:
+        if isinstance(error, aiohttp.ClientConnectorCertificateError):
+            return LabError(
+                f"the certificate of {self.url} is not trusted: pass ca_file=…, the file that its server shows"
+            )
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        return LabError(f"the lab at {self.url} cannot be reached: {reason}")
+
+    def _stranger(self, status: int) -> LabError:
+        return LabError(
+            f"{self.url} answers with HTTP {status}, but not as the control of a lab of this version does"
+        )
 
 
-def error_of(status: int, body: bytes) -> LabkitError:
-    """Return the error that the lab raised, from an answer that refuses a call."""
-    try:
-        problem = ProblemDetails.model_validate_json(body)
-    except ValidationError:
-        return LabError(f"no lab answers at this URL: status {status}")
-    kind = getattr(errors, problem.error or "LabError", LabError)
-    if kind is StorageError:
-        return StorageError(problem.status, problem.detail)
-    return kind(problem.detail) if issubclass(kind, SettingsError | LabError) else LabError(problem.detail)
+def _checked_host(url: str) -> str:
+    """Return the host in the URL of a control listener."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path or parts.query:
+        raise LabError(f"url: expected such as http://127.0.0.1:8444, not {url!r}")
+    if parts.scheme == "http" and parts.hostname not in LOOPBACK:
+        raise LabError(f"url: {url}: a token is sent over https only, except to this machine itself")
+    return parts.hostname
 
 
 def arguments_of(operation: ControlOperation, texts: dict[str, str]) -> bytes:
@@ -128,8 +191,27 @@ def _wrong(operation: ControlOperation, arguments: dict[str, Any], name: str) ->
     return False
 
 
-def _context(ca_file: Path | None) -> ssl.SSLContext:
+def _trusted(ca_file: Path) -> tuple[ssl.SSLContext, str]:
+    """Return a TLS context that trusts a CA alone, and the CA's certificate."""
     try:
-        return ssl.create_default_context(cafile=ca_file)
-    except OSError as error:
-        raise SettingsError(f"{ca_file}: expected a certificate (PEM): {error}") from None
+        pem = ca_file.read_text(encoding="ascii")
+        context = ssl.create_default_context(cadata=pem)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise SettingsError(f"{ca_file}: expected a certificate (PEM): {reason}") from None
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # a user's own certificate may lack its root
+    return context, pem
+
+
+def _encoded(operation: ControlOperation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
+    try:
+        foreign = next(map(repr, without_json([*args, *kwargs.values()])), None)
+        if foreign is None:
+            return operation.encode_arguments(*args, **kwargs)
+    except (PydanticSerializationError, UnicodeError) as error:
+        foreign = str(error)
+    except (RecursionError, ValueError):
+        raise LabError("a value is nested too deep, or holds itself") from None
+    raise OwnProcessError(
+        f"{operation.key}: no form in JSON, so that it needs the lab's own process: {foreign:.100}"
+    )

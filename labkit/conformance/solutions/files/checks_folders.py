@@ -238,7 +238,7 @@ def _handlers(target: Target) -> None:
         same(f"what handles {event}", found, file)
 
 
-@check("SOL-FORM-6", "solutions of three folders, in each order", needs={"settings"})
+@check("SOL-FORM-6", "solutions of three folders, in each order", needs={"settings", "files"})
 async def several(target: Target) -> None:
     await target.in_lab(_several, target)
 
@@ -277,7 +277,9 @@ def _several(target: Target) -> None:
                 )
 
 
-@check("SOL-FORM-4", "a folder that is edited, wrongly and rightly, and read anew", needs={"settings"})
+@check(
+    "SOL-FORM-4", "a folder that is edited, wrongly and rightly, and read anew", needs={"settings", "files"}
+)
 async def edited(target: Target) -> None:
     await target.in_lab(_edited, target)
 

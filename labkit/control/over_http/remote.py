@@ -1,0 +1,183 @@
+"""Operations of a lab in another process, with the attributes and the methods of Control."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import ipaddress
+from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+from labkit.control.addresses import AddressesControl, Listening
+from labkit.control.control import LabOperations, subjects
+from labkit.control.over_http.client import ControlClient
+from labkit.control.over_http.operations import ControlOperation, operations
+from labkit.control.products import ProductChanges, ProductInfo, ProductsControl
+from labkit.control.services import ServicesControl
+from labkit.control.solutions import SolutionInfo, SolutionsControl
+from labkit.control.uploads import read_folder
+from labkit.core.errors import OwnProcessError
+from labkit.settings import ProductSettings, SolutionSettings, build
+
+T = TypeVar("T")
+
+
+class RemoteControl(LabOperations):
+    """The control operations of one lab in another process. client: stays open until `stop`."""
+
+    def __init__(self, client: ControlClient) -> None:
+        self._client = client
+        for name, kind in subjects().items():
+            setattr(self, name, _remote(name, kind, client))
+
+    @classmethod
+    async def connect(cls, url: str, token: str, ca_file: Path | None = None) -> Self:
+        """Return the operations of the lab at a URL. Raises LabError if none answers, or if it refuses the token."""
+        control = cls(ControlClient(url, token, ca_file))
+        try:
+            await control.lab.seed()
+        except BaseException:
+            await control.stop()
+            raise
+        return control
+
+    async def stop(self) -> None:
+        """Close the connections. The lab goes on."""
+        await self._client.close()
+
+
+class RemoteAddresses(AddressesControl):
+    """Addresses as this process reaches them."""
+
+    def __init__(self, client: ControlClient) -> None:
+        self._client = client
+
+    async def listening(self) -> Listening:
+        """Return the address at which this process reaches the lab."""
+        found: Listening = await self._client.call(operations()["addresses.listening"])
+        here: dict[str, str] = {} if self._client.ca_pem is None else {"ca_pem": self._client.ca_pem}
+        if ipaddress.ip_address(found.host).is_unspecified:
+            here["host"] = self._client.host
+        return found.model_copy(update=here)
+
+
+class RemoteProducts(ProductsControl):
+    """Products, whose changed settings are checked here, for the error that a lab in this process raises."""
+
+    def __init__(self, client: ControlClient) -> None:
+        self._client = client
+
+    async def change(self, id: str, values: ProductChanges) -> ProductInfo:
+        """Change settings of a product. Raises SettingsError, and changes nothing, if one is wrong."""
+        built = build(ProductSettings, {"id": id, **values}, f"product {id!r}")
+        checked = {name: getattr(built, name) for name in values}
+        found: ProductInfo = await self._client.call(operations()["products.change"], id, checked)
+        return found
+
+
+class RemoteServices(ServicesControl):
+    """Services, whose changes are counted elsewhere."""
+
+    def __init__(self, client: ControlClient) -> None:
+        self._client = client
+
+    @property
+    def revision(self) -> None:
+        """None: see `count_changes`."""
+        return None
+
+
+class RemoteSolutions(SolutionsControl):
+    """Solutions whose folders are read here, and sent as texts."""
+
+    def __init__(self, client: ControlClient) -> None:
+        self._client = client
+        self._folders: dict[str, tuple[Path, ...]] = {}  # of solutions that were added from here, by id
+
+    async def add(self, settings: SolutionSettings, files: Mapping[str, str] | None = None) -> SolutionInfo:
+        """Add a solution with the files of its folder."""
+        return await self._send("solutions.add", settings, files)
+
+    async def ensure(
+        self, settings: SolutionSettings, replace: bool = False, files: Mapping[str, str] | None = None
+    ) -> SolutionInfo:
+        """Add a solution with the files of its folder, or return the existing one if it has the same settings."""
+        return await self._send("solutions.ensure", settings, files, replace=replace)
+
+    async def reload(self, id: str, files: Mapping[str, str] | None = None) -> SolutionInfo:
+        """Send the files of a solution's folder again, if it was added from here; else the lab reads its own."""
+        if files is None and id in self._folders:
+            files = await asyncio.to_thread(read_folder, self._folders[id])
+        found: SolutionInfo = await self._client.call(operations()["solutions.reload"], id, files)
+        return found
+
+    async def _send(
+        self, key: str, settings: SolutionSettings, files: Mapping[str, str] | None, **others: Any
+    ) -> SolutionInfo:
+        paths = settings.path
+        if paths and files is None:
+            files = await asyncio.to_thread(read_folder, paths)
+            settings = _without_path(settings)
+        found: SolutionInfo = await self._client.call(operations()[key], settings, files=files, **others)
+        if paths:
+            self._folders[settings.id] = paths
+        return found
+
+
+SPECIAL: Mapping[str, Callable[[ControlClient], Any]] = {
+    "addresses": RemoteAddresses,
+    "products": RemoteProducts,
+    "services": RemoteServices,
+    "solutions": RemoteSolutions,
+}
+
+
+def _without_path(settings: SolutionSettings) -> SolutionSettings:
+    return SolutionSettings(
+        **{name: getattr(settings, name) for name in settings.model_fields_set if name != "path"}
+    )
+
+
+def _remote(name: str, kind: type[T], client: ControlClient) -> T:
+    """Return a subject, an instance of its class, whose methods call the operations of a lab elsewhere."""
+    base: Any = SPECIAL.get(name, kind)
+    own = vars(base) if name in SPECIAL else {}
+    methods = {
+        each: _method(name, each, client)
+        for each, _ in inspect.getmembers(kind, inspect.isfunction)
+        if not each.startswith("_") and each not in own
+    }
+    made = type(f"Remote{kind.__name__}", (base,), methods)
+    subject: T = made(client) if name in SPECIAL else object.__new__(made)
+    return subject
+
+
+def _method(subject: str, name: str, client: ControlClient) -> Callable[..., Any]:
+    operation = operations().get(f"{subject}.{name}")
+    if operation is None:
+        return _refused(name)
+    return _streamed(operation, client) if operation.streams else _called(operation, client)
+
+
+def _called(operation: ControlOperation, client: ControlClient) -> Callable[..., Any]:
+    async def call(self: object, *args: Any, **kwargs: Any) -> Any:
+        return await client.call(operation, *args, **kwargs)
+
+    return call
+
+
+def _streamed(operation: ControlOperation, client: ControlClient) -> Callable[..., Any]:
+    async def follow(self: object, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+        return client.follow(operation, *args, **kwargs)
+
+    return follow
+
+
+def _refused(name: str) -> Callable[..., Any]:
+    def refuse(self: object, *args: Any, **kwargs: Any) -> Any:
+        raise OwnProcessError(
+            f"{name}: takes Python functions or objects, which need the lab's own process: make it here with Lab(…)"
+        )
+
+    return refuse

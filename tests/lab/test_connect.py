@@ -1,0 +1,305 @@
+"""Labs that run in another process: connections, errors, several clients, and the end of either side."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from labkit import Lab, LabError, SettingsError
+from labkit.control.over_http.client import ControlClient
+from labkit.core.errors import ArgumentError, OwnProcessError, StorageError, TakenError, UnknownError
+from tests.served import Served
+
+pytestmark = pytest.mark.xdist_group("served")
+TOKEN = "a-token-of-a-test-0123456789"
+RESOURCES = {"temperature": "number", "message": "string"}
+
+Serve = Callable[..., dict[str, Any]]
+Errors = list[tuple[type[BaseException], str]]
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Serve]:
+    """Return a function that starts a server, with control, and returns its ready line."""
+    started: list[Served | subprocess.Popen[str]] = []
+
+    def start(*arguments: str, config: str = "{https_port: 0}", token: str | None = None) -> dict[str, Any]:
+        file = tmp_path / f"lab{len(started)}.yaml"
+        file.write_text(config)
+        command = ["serve", "--config", str(file), "--json", "--log", "none", *arguments]
+        process = Served(*command) if token is None else with_token(token, *command)
+        started.append(process)
+        assert process.stdout is not None
+        ready: dict[str, Any] = json.loads(process.stdout.readline())
+        return {**ready, "process": process}
+
+    yield start
+    for each in started:
+        each.kill()
+        if each.stdout is not None and not each.stdout.closed:
+            each.communicate()
+
+
+@pytest.fixture
+def lab(serve: Serve) -> Iterator[Lab]:
+    with connected(serve("--control", "--seed", "7")) as lab:
+        yield lab
+
+
+def with_token(token: str, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "labkit", *arguments],
+        env={**os.environ, "LABKIT_TOKEN": token},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def connected(ready: dict[str, Any], ca_file: str | None = None) -> Lab:
+    return Lab.connect(ready["control"]["url"], ready["control"]["token"], ca_file)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port: int = free.getsockname()[1]
+    return port
+
+
+def test_a_connection_ends_without_the_lab(serve: Serve) -> None:
+    ready = serve("--control", "--seed", "7")
+    with connected(ready) as lab:
+        assert (lab.seed, lab.clock.rate) == (7, 0)
+        lab.product("thermostat", resources=RESOURCES).device("t-1").activate().write(temperature=1)
+    assert lab.closed
+    with pytest.raises(LabError, match="this lab is closed"):
+        lab.settle()
+    with connected(ready) as again:
+        assert again.sql("select value from datapoint").value.tolist() == ["1"]
+
+
+def test_two_labs_at_once(serve: Serve) -> None:
+    first, second = connected(serve("--control", "--seed", "1")), connected(serve("--control", "--seed", "2"))
+    with first, second:
+        for lab, value in ((first, 1), (second, 2)):
+            lab.product("thermostat", resources=RESOURCES).device("t-1").activate().write(temperature=value)
+        first.clock.advance(hours=1)
+        assert [each.sql("select value from datapoint").value.tolist() for each in (first, second)] == [
+            ["1"],
+            ["2"],
+        ]
+        assert first.clock.time - second.clock.time == 3600
+        assert first.address.ca_pem != second.address.ca_pem
+
+
+def test_several_clients_share_a_lab(serve: Serve) -> None:
+    ready = serve("--control", "--seed", "7")
+    with connected(ready) as one, connected(ready) as other:
+        one.product("thermostat", resources=RESOURCES)
+        acme = one.solution("acme", products="thermostat")
+        acme.on("device", "datapoint", lua="Keystore.command{key = 'n', command = 'incrby', args = {1}}")
+        device = other.product("thermostat").device("t-1").activate()
+        poll = device.start_poll("message", timeout=30)
+        one.product("thermostat").wait_for_poll("t-1", "message")
+        device.write(message="hello")
+        assert poll.result() == "hello"
+        one.settle()
+        assert other.solution("acme").Keystore.get(key="n") == {"value": "1"}
+        with pytest.raises(TakenError, match="product 'thermostat' is there already with other settings"):
+            other.product("thermostat", auth="password")
+
+
+def test_errors_are_those_of_a_lab_in_this_process(lab: Lab) -> None:
+    def mistakes(lab: Lab) -> Errors:
+        lab.product("thermostat", resources=RESOURCES)
+        lab.solution("acme")
+        calls: list[Callable[[], object]] = [
+            lambda: lab.solution("acme").Keystor,
+            lambda: lab.product("thermostat", auth="password"),
+            lambda: lab.solution("acme", products="x"),
+            lambda: lab.solution("two", path="/nowhere"),
+            lambda: lab.solution("acme").route("GET", "/a", lua="return ("),
+            lambda: lab.product("T"),
+            lambda: lab.sql("delete from datapoint"),
+            lambda: lab.clock.advance_to("yesterday"),
+            lambda: lab.clock.advance(seconds=-1),
+            lambda: lab.faults["none"],
+            lambda: lab.faults.add("POST /provision/activate", product="none", status=503),
+            lambda: lab.product("thermostat").content.remove("fw"),
+            lambda: lab.product("thermostat").lock("t-9"),
+            lambda: lab.product("thermostat").settings.change(auth="x"),  # type: ignore[arg-type]
+            lambda: lab.provider("nobody"),
+            lambda: lab.handsets["nobody"].messages,
+            lambda: lab.product("thermostat").device("t-1").poll("message"),
+        ]
+        found: Errors = []
+        for call in calls:
+            with pytest.raises(Exception, match=r".") as error:
+                call()
+            found.append((error.type, str(error.value)))
+        return found
+
+    with Lab(seed=7) as own:
+        expected = mistakes(own)
+    assert mistakes(lab) == expected
+    assert {kind for kind, _ in expected} >= {LabError, SettingsError, TakenError, UnknownError}
+
+
+def test_values_beyond_the_bounds_of_an_argument_are_refused(lab: Lab) -> None:
+    with pytest.raises(LabError, match="rate: "):
+        lab.clock.run(-1)
+    with pytest.raises(ArgumentError, match="no argument 'second'"):
+        lab.clock.advance(second=1)  # type: ignore[call-arg]
+
+
+def test_functions_need_the_own_process_of_the_lab(lab: Lab) -> None:
+    acme = lab.solution("acme")
+    for call in (
+        lambda: acme.route("GET", "/a", lambda: 1),
+        lambda: acme.on("device", "datapoint", lambda: 1),
+        lambda: lab.service("Twilio", send=lambda: 1),
+    ):
+        with pytest.raises(OwnProcessError, match="need the lab's own process"):
+            call()
+
+
+def test_a_folder_is_sent_and_sent_again(lab: Lab, tmp_path: Path) -> None:
+    script = tmp_path / "acme" / "endpoints" / "a.lua"
+    script.parent.mkdir(parents=True)
+    script.write_text("--#ENDPOINT GET /a\nreturn 1")
+    (tmp_path / "acme" / ".git").mkdir()
+    (tmp_path / "acme" / ".git" / "index").write_bytes(b"\xff")
+    acme = lab.solution("acme", path=tmp_path / "acme")
+    assert acme.get("/a").json() == 1
+    script.write_text("--#ENDPOINT GET /a\nreturn 2")
+    assert lab.solution("acme", path=tmp_path / "acme").get("/a").json() == 1
+    assert acme.reload().get("/a").json() == 2
+    script.write_text("--#ENDPOINT")
+    with pytest.raises(SettingsError, match=r"endpoints/a.lua"):
+        acme.reload()
+    (tmp_path / "secret").write_text("secret")
+    (tmp_path / "acme" / "link.lua").symlink_to(tmp_path / "secret")
+    with pytest.raises(SettingsError, match=r"link.lua leads out of the solution folder"):
+        acme.reload()
+    (tmp_path / "acme" / "link.lua").unlink()
+    (tmp_path / "acme" / "picture").write_bytes(b"\xff")
+    with pytest.raises(SettingsError, match="no text"):
+        acme.reload()
+
+
+def test_a_token_and_a_url_are_needed(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = serve("--control", token=TOKEN)["control"]["url"]
+    monkeypatch.setenv("LABKIT_TOKEN", TOKEN)
+    with pytest.raises(LabError, match=r"url: expected that of `labkit serve --control`"):
+        Lab.connect()
+    monkeypatch.setenv("LABKIT_URL", url)
+    with Lab.connect() as lab:
+        assert lab.seed is None
+    with pytest.raises(LabError, match="refuses this token: expected") as refused:
+        Lab.connect(url, "another-token-0123456789")
+    assert "another-token" not in str(refused.value)
+    monkeypatch.delenv("LABKIT_TOKEN")
+    with pytest.raises(LabError, match="token: expected the one"):
+        Lab.connect(url)
+    for wrong in ("127.0.0.1:1", "http://127.0.0.1:1/v1", "ftp://127.0.0.1"):
+        with pytest.raises(LabError, match=r"url: expected such as http://127.0.0.1:8444"):
+            Lab.connect(wrong, TOKEN)
+    with pytest.raises(LabError, match="a token is sent over https only"):
+        Lab.connect("http://lab.example:8444", TOKEN)
+    with pytest.raises(SettingsError, match=r"nowhere.pem: expected a certificate \(PEM\): No such file"):
+        Lab.connect(url, TOKEN, "nowhere.pem")
+
+
+def test_an_https_control_needs_the_certificate_of_its_ca(serve: Serve) -> None:
+    ready = serve("--seed", "7", config="{https_port: 0, control: {host: localhost, port: 0}}")
+    assert ready["control"]["url"].startswith("https://localhost:")
+    with pytest.raises(LabError, match="is not trusted: pass ca_file="):
+        connected(ready)
+    with connected(ready, ready["ca_file"]) as lab:
+        lab.product("thermostat", resources=RESOURCES).device("t-1").activate().write(temperature=1)
+
+
+def test_a_server_that_is_no_lab() -> None:
+    with HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
+        threading.Thread(target=server.handle_request, daemon=True).start()
+        with pytest.raises(LabError, match="answers with HTTP 501, but not as the control of a lab"):
+            Lab.connect(f"http://127.0.0.1:{server.server_port}", TOKEN)
+    with pytest.raises(LabError, match="cannot be reached"):
+        Lab.connect(f"http://127.0.0.1:{free_port()}", TOKEN)
+
+
+def test_handles_survive_a_restart_of_the_server(serve: Serve, tmp_path: Path) -> None:
+    products = "[{id: thermostat, resources: {n: number}}]"
+    config = f"{{https_port: {free_port()}, data: {tmp_path / 'lab.db'}, products: {products}}}"
+    port = str(free_port())
+    ready = serve("--control", port, config=config, token=TOKEN)
+    with connected(ready) as lab:
+        device = lab.product("thermostat").device("t-1").activate()
+        device.write(n=1)
+        ready["process"].terminate()
+        ready["process"].communicate()
+        with pytest.raises(LabError, match="cannot be reached"):
+            lab.settle()
+        serve("--control", port, config=config, token=TOKEN)
+        assert device.read("n") == {"n": "1"}
+        device.write(n=2)
+        assert lab.sql("select count(*) as n from datapoint").n.tolist() == [2]
+
+
+def test_a_server_that_ends_during_a_call(serve: Serve) -> None:
+    ready = serve("--control", "--seed", "7")
+    with connected(ready) as lab:
+        lab.product("thermostat", resources=RESOURCES)
+        wait = lab.product("thermostat").held("t-1", "message", within=60)
+        killer = threading.Timer(0.2, ready["process"].kill)
+        killer.start()
+        with pytest.raises(LabError, match="cannot be reached"):
+            wait.result()
+
+
+def test_an_interrupt_ends_the_call_here_and_there(lab: Lab) -> None:
+    """The lab has no request left of a cell that was interrupted, and both go on."""
+    thermostat = lab.product("thermostat", resources=RESOURCES)
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        lab.sql("with recursive n(i) as (select 1 union all select i + 1 from n) select count(*) from n")
+    assert time.monotonic() - begin < 8  # before the query's own limit
+    device = thermostat.device("t-1").activate()
+    device.write(temperature=1)
+    assert device.read("temperature") == {"temperature": "1"}
+
+
+def test_delays_are_noticed_whichever_request_comes_first(lab: Lab) -> None:
+    device = lab.product("thermostat", resources=RESOURCES).device("t-1").activate()
+    lab.faults.add("POST /onep:v1/stack/alias", delay=30, name="slow")
+    for number in range(20):
+        with pytest.raises(LabError, match="the clock stands still, so what slow delays would never end"):
+            device.write(temperature=number)
+    for number in range(20):
+        pending = lab.begin(device.write, temperature=number)
+        assert not pending.done
+        lab.clock.advance(seconds=30)
+        pending.result()
+
+
+def test_a_full_disk_is_a_storage_error() -> None:
+    client = ControlClient("http://127.0.0.1:1", TOKEN)
+    body = (
+        b'{"title": "Insufficient Storage", "status": 507, "detail": "lab.db: full", "error": "StorageError"}'
+    )
+    error = client._refusal(507, body)
+    assert isinstance(error, StorageError)
+    assert (error.status, str(error)) == (507, "lab.db: full")
