@@ -1,4 +1,4 @@
-"""The commands of `labkit`: report, serve, fleet, list, bench."""
+"""The commands of `labkit`: report, serve, docs, fleet, list, bench."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from labkit.commands.docs import docs
 from labkit.commands.options import Finite
 from labkit.commands.serve import serve
 from labkit.core.errors import LabkitError, SettingsError
@@ -49,6 +50,7 @@ def main() -> None:
     """A laboratory for an IoT platform, in one process."""
 
 
+main.add_command(docs)
 main.add_command(serve)
 
 
