@@ -109,7 +109,10 @@ async def test_a_port_in_use_is_an_error_and_leaves_nothing(rig: EdgeRig, settin
     taken = rig.address.https_port
     other = EdgeRig()
     sockets = descriptors()
-    expected = f"{setting}: cannot listen on 127.0.0.1:{taken}: Address already in use"
+    expected = (
+        f"{setting}: cannot listen on 127.0.0.1:{taken}: Address already in use; end the program that has "
+    )
+    expected += f"this port, or choose another: {setting}: 0 takes any free one"
     ports = {"https_port": 0, "http_port": 0, setting: taken}
     starting = other.start(http=True, https_port=ports["https_port"], http_port=ports["http_port"])
     with pytest.raises(
