@@ -104,7 +104,7 @@ class TestSettings:
         with pytest.raises(SettingsError, match=error) as raised:
             self.lab(tmp_path, f"providers:\n  social:\n    - {entry}\n")
         assert str(raised.value).startswith("providers.social[")
-        assert str(raised.value).endswith("(line 4)" if "is there already" in error else "(line 3)")
+        assert ("(line 4)" if "is there already" in error else "(line 3)") in str(raised.value)
 
     def test_secrets_are_hidden(self, tmp_path: Path) -> None:
         with self.lab(tmp_path, YAML) as lab:

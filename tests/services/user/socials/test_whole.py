@@ -37,7 +37,7 @@ def ready(lab: Lab, consumer: str, **change: Any) -> tuple[Solution, Provider]:
         "client_id": application.client_id,
         "client_secret": application.client_secret,
     }
-    repr(solution.call("User", "deleteSocial", {"consumer": consumer}))  # read: there may be none
+    repr(solution.call("User", "deleteSocial", {"consumer": consumer}))  # read, since there may be none
     assert solution.call("User", "createSocial", social) == social
     if change:
         assert solution.call("User", "updateSocial", {"consumer": consumer, **change}) is None
