@@ -7,7 +7,7 @@ import json
 import signal
 import tempfile
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -20,18 +20,22 @@ from labkit.providers.social.providers import SocialProviders
 
 
 async def serve_until_signal(
-    platform: Platform, as_json: bool, ca_file: Path | None, files: Path | None = None
+    platform: Platform,
+    as_json: bool,
+    ca_file: Path | None,
+    files: Path | None = None,
+    beside: AbstractAsyncContextManager[None] | None = None,
 ) -> None:
     """Run the platform until SIGTERM or SIGINT, and print its addresses.
 
-    files: folder below which paths in control requests may be. Raises SettingsError for a `ca_file` that cannot be
-    written, and if it cannot listen for control.
+    files: folder below which paths in control requests may be; beside: entered while the platform runs. Raises
+    SettingsError for a `ca_file` that cannot be written, and if it cannot listen for control.
     """
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, ended.set)
-    async with platform, _control(platform, files) as control:
+    async with platform, _control(platform, files) as control, beside or nullcontext():
         with tempfile.TemporaryDirectory(prefix="labkit-") as folder:
             if ca_file is None and platform.context.database.path is not None:
                 ca_file = Path(f"{platform.context.database.path}.tls") / "ca.pem"  # it exists already

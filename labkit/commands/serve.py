@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +16,8 @@ from labkit.core.commands import Finite
 
 if TYPE_CHECKING:
     from labkit.log import Amount
+    from labkit.platform import Platform
+    from labkit.settings import LabSettings
 
 
 @click.command(short_help="Run a standing platform for real devices and other languages.")
@@ -60,6 +65,11 @@ if TYPE_CHECKING:
     help="Folder below which paths in control requests may be; without it they have none.",
 )
 @click.option(
+    "--reload",
+    is_flag=True,
+    help="Take over edits of the lab.yaml and of its solution folders while it runs.",
+)
+@click.option(
     "--ca-file", type=click.Path(path_type=Path, dir_okay=False), help="File for the CA's certificate."
 )
 @click.option(
@@ -80,6 +90,7 @@ def serve(
     speed: float | None,
     control: int | None,
     files: Path | None,
+    reload: bool,
     ca_file: Path | None,
     log: Amount,
 ) -> None:
@@ -99,16 +110,36 @@ def serve(
         if config is not None:
             raise click.UsageError("--conformance: cannot go with --config")
         config = LAB_YAML
-    settings = load(config, assignments=assignments, faults=faults)
-    if control is not None:
-        settings = settings.model_copy(update={"control": ControlSettings(port=control)})
+    if reload and config is None:
+        raise click.UsageError("--reload: needs --config, whose edits it takes over")
+
+    def read() -> LabSettings:
+        settings = load(config, assignments=assignments, faults=faults)
+        if control is not None:
+            settings = settings.model_copy(update={"control": ControlSettings(port=control)})
+        return settings
+
+    settings = read()
     rate = speed if speed is not None else 1.0 if seed is None else 0.0
     begin = None if start is None else seconds_of(_number_or_text(start), "--start")
     serve_for_long()
     platform = Platform(settings, seed=seed, clock=Clock(rate, begin))
     logger = Log(sys.stderr, log).follow(platform.context.journal, platform.mailbox)
     with logger, asyncio.Runner(loop_factory=loop_factory()) as runner:
-        runner.run(serve_until_signal(platform, as_json, ca_file, files))
+        runner.run(
+            serve_until_signal(platform, as_json, ca_file, files, _reloading(platform, config, read, reload))
+        )
+
+
+def _reloading(
+    platform: Platform, config: Path | None, read: Callable[[], LabSettings], reload: bool
+) -> AbstractAsyncContextManager[None]:
+    """Return the context in which edits are taken over; one without an effect if they are not to be."""
+    if not reload or config is None:
+        return nullcontext()
+    from labkit.reload import reloading
+
+    return reloading(platform, config, read, partial(click.echo, err=True))
 
 
 def _number_or_text(text: str) -> float | str:

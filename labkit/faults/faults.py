@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -98,11 +98,36 @@ class Faults(Component):
 
     async def refill(self) -> None:
         """Add the faults of the settings. Raises SettingsError for the first that is invalid."""
-        for number, each in enumerate(self._settings):
+        self._add_all(self._settings)
+
+    def _add_all(self, settings: Sequence[FaultSettings], there: Container[FaultSettings] = ()) -> None:
+        """Add faults of the settings, except those that are there. Raises SettingsError for the first invalid one."""
+        for number, each in enumerate(settings):
             try:
-                self.add(each, "settings")
+                if each not in there:
+                    self.add(each, "settings")
             except LabkitError as error:
                 raise SettingsError(f"faults[{number}]: {error}") from None
+
+    def configure(self, settings: Iterable[FaultSettings]) -> None:
+        """Replace the faults of the settings while the lab runs; those that are in both keep their counts.
+
+        Raises SettingsError, and changes nothing, for the first that is invalid.
+        """
+        chosen = tuple(settings)
+        before = dict(self._faults)
+        self._faults = {
+            name: each for name, each in before.items() if each.origin == "hand" or each.settings in chosen
+        }
+        try:
+            self._add_all(chosen, self._settings)
+        except SettingsError:
+            self._faults = before
+            self._arrange()
+            raise
+        self._arrange()
+        self._end(each for name, each in before.items() if self._faults.get(name) is not each)
+        self._settings = chosen
 
     async def crash(self) -> None:
         """Drop late events: they were queued in the platform."""

@@ -20,6 +20,13 @@ class Boundary:
         self.folder = folder
         self._real = _resolved(folder, str(folder))
 
+    def __eq__(self, other: object) -> bool:
+        """Return whether the other has the same folder, which resolves to the same place."""
+        return isinstance(other, Boundary) and (self.folder, self._real) == (other.folder, other._real)
+
+    def __hash__(self) -> int:
+        return hash((self.folder, self._real))
+
     def name(self, path: Path) -> str:
         """Return a path's name for errors, relative to the folder."""
         return (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from time import perf_counter
@@ -71,6 +72,8 @@ class PlatformSolution(AddedHandlers):
         self.cors = folder.cors
         self.assets: Mapping[str, Asset] = folder.assets
         self.warnings: list[str] = []  # of its folder, and of scripts that ran at the end of set-up
+        self._run_count = 0  # of runs that have not ended
+        self._last_run_ended: asyncio.Event | None = None  # made where somebody waits for it
         seeded = context.identifiers.seed is not None
         self._time = context.settings.guard.script_time
         self.use_scripts(
@@ -228,6 +231,7 @@ class PlatformSolution(AddedHandlers):
         run = HandlerRun(self.id, record.sequence, context=context)
         detail: dict[str, object] | None = None
         started = perf_counter()
+        self._run_count += 1
         count = journal.begin_run(record, cause)
         limit = TimeLimit(self._time)
         try:
@@ -252,7 +256,16 @@ class PlatformSolution(AddedHandlers):
                 record.detail = {**detail, **measured}
             journal.end(record)
             journal.end_run(record, count)
+            self._run_count -= 1
+            if not self._run_count and self._last_run_ended is not None:
+                self._last_run_ended.set()
         return outcome
+
+    async def runs_ended(self) -> None:
+        """Return once no run of a handler is left, also none that waits for lab time."""
+        if self._run_count:
+            self._last_run_ended = asyncio.Event()
+            await self._last_run_ended.wait()
 
     def context(self, service: str, event: str) -> dict[str, object]:
         """Return the `context` argument of a handler."""

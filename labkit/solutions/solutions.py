@@ -34,7 +34,7 @@ class Solutions(Component):
         self._workers = Workers(while_waiting=context.turns.released)
         self._retiring: dict[
             asyncio.Task[None], PlatformSolution
-        ] = {}  # replaced solutions with runs that have not ended
+        ] = {}  # replaced and removed solutions with runs that have not ended
         self._solutions = cast(
             "Directory[PlatformSolution]", context.solutions
         )  # only this component adds to it
@@ -61,6 +61,7 @@ class Solutions(Component):
         except SettingsError:
             for solution in added:
                 self._unregister(solution)
+                solution.close()
             raise
         return added
 
@@ -103,9 +104,7 @@ class Solutions(Component):
         self._context.hosts.remove(solution.domain)
         self._context.hosts.add(SolutionSite(solution, self._context, self._workers))
         self._context.configuration.pop(solution.id, None)
-        retiring = asyncio.create_task(self._retire(other))
-        self._retiring[retiring] = other
-        retiring.add_done_callback(lambda task: self._retiring.pop(task, None))
+        self._retire(other)
         await self._set_up([solution])
         self._context.journal.marks.add("release", f"solution {solution.id}")
         return solution
@@ -130,10 +129,17 @@ class Solutions(Component):
         await self._services.set_up(id)
         return solution
 
-    async def _retire(self, solution: PlatformSolution) -> None:
-        """Free the Lua states of a replaced solution after its runs and events have ended."""
-        await self._context.activity.idle()
-        solution.close()
+    def _retire(self, solution: PlatformSolution) -> None:
+        """Free the Lua states of a replaced or removed solution once its runs and events have ended."""
+
+        async def close() -> None:
+            await self._context.activity.idle()
+            await solution.runs_ended()
+            solution.close()
+
+        retiring = asyncio.create_task(close())
+        self._retiring[retiring] = solution
+        retiring.add_done_callback(lambda task: self._retiring.pop(task, None))
 
     def _create(self, settings: SolutionSettings) -> PlatformSolution:
         for product in settings.products:
@@ -146,18 +152,18 @@ class Solutions(Component):
             raise SettingsError(f"{_folders(settings)}: {error}") from None
 
     async def remove(self, id: str) -> None:
-        """Remove a solution. Raises UnknownError if there is none of this id."""
+        """Remove a solution; its runs end first. Raises UnknownError if there is none of this id."""
         solution = self.get(id)
         await self._services.forget(id)
         await self._services.forget_script_parameters(id)
         self._unregister(solution)
+        self._retire(solution)
 
     def _unregister(self, solution: PlatformSolution) -> None:
         self._solutions.remove(solution.id)
         self._context.hosts.remove(solution.domain)
         self._context.configuration.pop(solution.id, None)
         self._services.configured(solution.id)
-        solution.close()
 
     def get(self, id: str) -> PlatformSolution:
         """Return a solution. Raises UnknownError, listing the existing ids, if there is none of this id."""
