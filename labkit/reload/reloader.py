@@ -15,6 +15,8 @@ from labkit.reload.watching import watch
 from labkit.settings import LabSettings
 from labkit.solutions import folder as folders
 
+SECOND_LOOK = 0.1  # seconds of real time after which files with a problem are read again, before it is said
+
 Say = Callable[[str], None]
 
 
@@ -41,6 +43,18 @@ class Reloader:
 
     async def look(self) -> None:
         """Read all files, take over what has changed, and say it. What is wrong in them is said once."""
+        notes = await self._take_over()
+        if notes.problems.keys() - self._notes.problems.keys():  # perhaps of a file that is being written
+            await asyncio.sleep(SECOND_LOOK)
+            done = notes.done
+            notes = await self._take_over()
+            notes.done = {**done, **notes.done}
+        for line in notes.lines(self._notes):
+            self._say(f"reload: {line}")
+        self._notes = notes
+
+    async def _take_over(self) -> Notes:
+        """Read all files and take over what has changed. Returns what that has brought."""
         notes = Notes()
         try:
             self._found = await asyncio.to_thread(self._read)
@@ -52,9 +66,7 @@ class Reloader:
             self._problems = dict(notes.problems)
         for id in [each.id for each in self._platform.solutions if each.settings.path]:
             await self._look_at_folder(id, notes)
-        for line in notes.lines(self._notes):
-            self._say(f"reload: {line}")
-        self._notes = notes
+        return notes
 
     async def _look_at_folder(self, id: str, notes: Notes) -> None:
         """Reload a solution if its folder has other contents than it runs."""
