@@ -13,10 +13,11 @@ from sqlalchemy import Connection
 from labkit.context import Context
 from labkit.core.clock import Clock
 from labkit.core.component import Component
+from labkit.core.errors import LabkitError, SettingsError
 from labkit.core.host_time import STEP
 from labkit.core.identifiers import Identifiers
 from labkit.core.tables import metadata
-from labkit.device_api.api import add_product
+from labkit.device_api.api import add_product, create_product
 from labkit.device_api.emitted import EVENTS
 from labkit.devices.devices import Devices
 from labkit.devices.products import PlatformProduct
@@ -85,6 +86,31 @@ class Platform:
             self.context.faults,
         )
         self._running = AsyncExitStack()
+
+    def problems(self) -> list[str]:
+        """Return what is wrong with the settings and the files that they name; for a platform that is never started.
+
+        It reads the files of products and the folders of solutions, compiles their scripts and checks what they
+        configure. No script runs.
+        """
+        settings = self.context.settings
+        found = []
+        for product in settings.products:
+            try:
+                self.devices.register(create_product(product, self.devices, self.context))
+                for item in product.content:
+                    self.devices.read_content(product.id, item)
+            except SettingsError as error:
+                found.append(str(error))
+        found += self.solutions.problems(settings.solutions)
+        for number, fault in enumerate(settings.faults):
+            try:
+                self.context.faults.add(fault, "settings")
+            except LabkitError as error:
+                found.append(f"faults[{number}]: {error}")
+        for solution in self.solutions:
+            solution.close()
+        return found
 
     async def start(self) -> Self:
         """Start with everything in the settings. Raises SettingsError, and leaves nothing running, if that fails."""

@@ -122,12 +122,17 @@ async def add_product(settings: ProductSettings, devices: Devices, context: Cont
 
     Raises SettingsError, and adds nothing, where its id or domain is in use, or a content file cannot be read.
     """
-    product = PlatformProduct(settings, settings.domain or f"{settings.id}.m2.{context.settings.domain}")
-    site = ProductSite(product, devices, context)
-    context.hosts.add(site)
+    product = create_product(settings, devices, context)
     try:
         await devices.add(product)
     except SettingsError:
-        context.hosts.remove(site.host)
+        context.hosts.remove(product.domain)
         raise
+    return product
+
+
+def create_product(settings: ProductSettings, devices: Devices, context: Context) -> PlatformProduct:
+    """Create a product and add its site. Raises SettingsError, and adds nothing, where its domain is in use."""
+    product = PlatformProduct(settings, settings.domain or f"{settings.id}.m2.{context.settings.domain}")
+    context.hosts.add(ProductSite(product, devices, context))
     return product

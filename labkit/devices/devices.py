@@ -16,7 +16,7 @@ from labkit.devices.polls import Polls
 from labkit.devices.products import PlatformProduct
 from labkit.devices.registry import Registry
 from labkit.devices.state import Datapoint, State
-from labkit.settings import ProductSettings
+from labkit.settings import ContentFile, ProductSettings
 
 SEQUENCES = (
     10**9
@@ -40,13 +40,17 @@ class Devices(Component):
 
         Raises SettingsError, and adds nothing, where the id is in use or a content file cannot be read.
         """
-        self.products.add(product.id, product)
-        product.access = DeviceAccess(product, self.context, self.registry, self.state, self.polls)
+        self.register(product)
         try:
             await self.fill(product.settings)
         except SettingsError:
             self.products.remove(product.id)
             raise
+
+    def register(self, product: PlatformProduct) -> None:
+        """Add a product without its identities and content. Raises SettingsError where the id is in use."""
+        self.products.add(product.id, product)
+        product.access = DeviceAccess(product, self.context, self.registry, self.state, self.polls)
 
     def sequences(self, product: str, identity: str, points: Sequence[Datapoint]) -> list[int]:
         """Return the number of each of a device's new datapoints among those of its alias, from 1.
@@ -85,12 +89,16 @@ class Devices(Component):
         if settings.identities:
             await self.registry.allow(settings.id, settings.identities)
         for item in settings.content:
-            try:
-                data = item.file.read_bytes()
-            except OSError as error:
-                raise SettingsError(f"product {settings.id!r}: {item.file}: {error.strerror}") from error
+            data = self.read_content(settings.id, item)
             id = item.id or item.file.name
             present = await self.content.info(settings.id, id)
             whole = await self.content.read(settings.id, id, 0, len(data)) if present else b""
             if present is None or whole != data:  # a restart on a data file leaves unchanged content alone
                 await self.content.add(settings.id, id, data, item.type, item.description)
+
+    def read_content(self, product: str, item: ContentFile) -> bytes:
+        """Return the data of a content file. Raises SettingsError if it cannot be read."""
+        try:
+            return item.file.read_bytes()
+        except OSError as error:
+            raise SettingsError(f"product {product!r}: {item.file}: {error.strerror}") from error

@@ -57,6 +57,11 @@ class SolutionFolder:
     hooks: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
+    def scripts(self) -> list[ScriptSource]:
+        """Return the scripts of its routes, event handlers and modules, and those of its set-up."""
+        handlers = [*(each.script for each in self.endpoints), *(each.script for each in self.events)]
+        return [*handlers, *self.modules.values(), *self.init_scripts]
+
 
 def read(*paths: str | Path) -> SolutionFolder:
     """Read the folders of a solution and return their contents merged.

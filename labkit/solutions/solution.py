@@ -123,7 +123,11 @@ class PlatformSolution(AddedHandlers):
 
     def check_script(self, name: str, source: str) -> None:
         """Raise SettingsError, beginning with the name, if a script does not compile."""
-        self._scripts.plain(ScriptSource(name, 1, source)).close()
+        self.compile(ScriptSource(name, 1, source))
+
+    def compile(self, script: ScriptSource) -> None:
+        """Raise SettingsError with file and line if a script does not compile."""
+        self._scripts.plain(script).close()
 
     def prepare(self) -> list[tuple[str, Handler]]:
         """Compile the modules and scripts that `initialise` runs, in order. Raises SettingsError if one does not."""

@@ -65,6 +65,42 @@ class Solutions(Component):
             raise
         return added
 
+    def problems(self, settings: Iterable[SolutionSettings]) -> Iterator[str]:
+        """Add solutions to a platform that is never started, and yield what is wrong with them. No script runs."""
+        added = []
+        for each in settings:
+            wrong = self._script_errors(each)
+            yield from wrong
+            try:  # without a wrong folder, so that others may name the solution
+                solution = self._register(each.model_copy(update={"path": ()}) if wrong else each)
+                if not wrong:
+                    self._check(solution)
+                    self._configure(solution)
+                    added.append(solution)
+            except SettingsError as error:
+                yield str(error)
+        for solution in added:  # their subscriptions, once all publishers are there
+            try:
+                self._check(solution)
+            except SettingsError as error:
+                yield str(error)
+
+    def _script_errors(self, settings: SolutionSettings) -> list[str]:
+        """Return an error for each script of a solution's folder that does not compile, or for the folder itself."""
+        try:
+            folder = folders.read(*settings.path)
+        except SettingsError as error:
+            return [str(error)]
+        empty = self._create(settings.model_copy(update={"path": ()}))
+        wrong = []
+        for script in folder.scripts():
+            try:
+                empty.compile(script)
+            except SettingsError as error:
+                wrong.append(f"{_folders(settings)}: {error}")
+        empty.close()
+        return wrong
+
     def _register(self, settings: SolutionSettings) -> PlatformSolution:
         """Create a solution and register it and its site. Raises SettingsError."""
         solution = self._create(settings)
