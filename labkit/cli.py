@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from labkit.commands.call import call
+from labkit.commands.check import check
 from labkit.commands.docs import docs
 from labkit.commands.logs import logs
+from labkit.commands.options import overlay_options
 from labkit.commands.serve import serve
 from labkit.core.commands import INTERRUPTED, Commands, Finite
 from labkit.core.errors import SettingsError
@@ -31,7 +33,7 @@ def main() -> None:
     """A laboratory for an IoT platform, in one process."""
 
 
-for each in (serve, call, logs, docs):
+for each in (serve, check, call, logs, docs):
     main.add_command(each)
 
 
@@ -53,6 +55,7 @@ class FleetCommand(click.Command):
     cls=FleetCommand, short_help="Run virtual devices against a lab, or against a platform elsewhere."
 )
 @click.option("--config", type=click.Path(path_type=Path), help="Run in a new lab with this lab.yaml.")
+@overlay_options
 @click.option(
     "--target", help="A platform elsewhere: the output of `serve --json`, a file with it, or a URL."
 )

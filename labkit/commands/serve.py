@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from labkit.commands.options import overlay_options
 from labkit.core.commands import Finite
 
 if TYPE_CHECKING:
@@ -27,20 +28,7 @@ if TYPE_CHECKING:
 @click.option(
     "--conformance", is_flag=True, help="Serve the products and solutions that the conformance checks need."
 )
-@click.option(
-    "--set",
-    "assignments",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Replace a value of lab.yaml: products.0.auth=token.",
-)
-@click.option(
-    "--fault",
-    "faults",
-    multiple=True,
-    metavar="FAULT",
-    help="Add a fault: 'POST /provision/activate status=503 first=2'.",
-)
+@overlay_options
 @click.option("--json", "as_json", is_flag=True, help="When ready, print one line of JSON.")
 @click.option(
     "--seed", type=int, help="Makes identifiers and the journal repeatable; the clock is then virtual."

@@ -21,7 +21,7 @@ from __future__ import annotations
 import linecache
 import os
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from itertools import takewhile
 from pathlib import Path
@@ -71,7 +71,14 @@ def _of_ipython(frame: FrameType) -> bool:
 
 
 class SettingsError(LabkitError):
-    """A setting is wrong. The text names the key (`products[0].auth`) and the expected value."""
+    """A setting is wrong. The text names the key (`products[0].auth`) and the expected value.
+
+    parts: a text for each wrong setting, where there are several.
+    """
+
+    def __init__(self, text: str, parts: Sequence[str] = ()) -> None:
+        super().__init__(text)
+        self.parts = tuple(parts) or (text,)
 
 
 class LabError(LabkitError):

@@ -70,7 +70,7 @@ class Lab(Handle):
         self,
         seed: int | None = None,
         *,
-        config: str | Path | None = None,
+        config: str | Path | LabSettings | None = None,
         speed: float | None = None,
         start: Moment | None = None,
         **settings: Unpack[LabKeywords],
@@ -78,9 +78,9 @@ class Lab(Handle):
         """Start a platform.
 
         seed: makes identifiers and the journal repeat exactly; the clock is then virtual unless `speed` is given.
-        config: a lab.yaml to load. speed: seconds of lab time per real second, 0 for a virtual clock. start: lab time
-        at the start (datetime, Unix seconds or `2026-03-01`). All other arguments are the settings of lab.yaml and
-        override those of `config`. Raises SettingsError for a wrong setting.
+        config: a lab.yaml to load, or its settings. speed: seconds of lab time per real second, 0 for a virtual clock.
+        start: lab time at the start (datetime, Unix seconds or `2026-03-01`). All other arguments are the settings of
+        lab.yaml and override those of `config`. Raises SettingsError for a wrong setting.
         """
         _check(seed, speed)
         named = _settings(config, given_settings(LabSettings, "Lab", settings, OWN))
@@ -355,9 +355,10 @@ def _check(seed: object, speed: object) -> None:
         raise LabError(f"speed: expected lab seconds per real second, 0 for the virtual clock, not {speed!r}")
 
 
-def _settings(config: str | Path | None, settings: Mapping[str, Any]) -> LabSettings:
+def _settings(config: str | Path | LabSettings | None, settings: Mapping[str, Any]) -> LabSettings:
     overridden = {"https_port": 0, **settings}  # in a notebook, several labs may load one file
     named = build(LabSettings, overridden, "")
     if config is None:
         return named
-    return load(config).model_copy(update={name: getattr(named, name) for name in overridden})
+    loaded = config if isinstance(config, LabSettings) else load(config)
+    return loaded.model_copy(update={name: getattr(named, name) for name in overridden})

@@ -29,7 +29,7 @@ from labkit.lab.portal import Portal
 from labkit.lab.progress import Progress
 from labkit.lab.run_options import Transport, interval
 from labkit.lab.thresholds import Threshold
-from labkit.settings import load
+from labkit.settings import LabSettings, load
 
 DIGITS = {"opaque": 10, "base10": 10, "base16": 16}  # base of identities whose length can be chosen
 SPAN = 2**20  # range of numbers for the identities of one run; other runs begin at other numbers
@@ -38,6 +38,8 @@ SPAN = 2**20  # range of numbers for the identities of one run; other runs begin
 def fleet_run(
     *,
     config: Path | None,
+    assignments: Sequence[str] = (),
+    faults: Sequence[str] = (),
     target: str | None,
     ca_file: Path | None,
     product: str,
@@ -84,8 +86,21 @@ def fleet_run(
         for name, given in {"--ca-file": ca_file, "--auth": auth}.items():
             if given is not None:
                 raise LabError(f"{name}: not with --config")
-        return run_in_lab(order, config, 0.0 if speed is None else speed, workers)
-    for name, value in {"--config": config, "--speed": speed, "--workers": workers}.items():
+        settings = load(config, assignments=assignments, faults=faults)
+        known = [each.id for each in settings.products]
+        if product not in known:
+            raise UnknownError(
+                f"--product: {config} has no {product!r}, there are: {', '.join(known) or 'none'}"
+            )
+        return run_in_lab(order, settings, 0.0 if speed is None else speed, workers)
+    own = {
+        "--config": config,
+        "--set": assignments or None,
+        "--fault": faults or None,
+        "--speed": speed,
+        "--workers": workers,
+    }
+    for name, value in own.items():
         if value is not None:
             raise LabError(f"{name}: not with --target, which has its own settings and clock")
     if transport is not None:
@@ -128,20 +143,20 @@ def _class(name: str) -> type[Behaviour]:
 
 
 def run_in_lab(
-    order: FleetOptions, config: Path, speed: float, workers: int | None, *, bar: bool | None = None
+    order: FleetOptions,
+    settings: LabSettings,
+    speed: float,
+    workers: int | None,
+    *,
+    bar: bool | None = None,
 ) -> Outcome:
     """Run a fleet in a new lab.
 
     speed: seconds of lab time per real second, 0 for a virtual clock. bar: whether to show a progress bar; None: only
     in a terminal.
     """
-    known = [each.id for each in load(config).products]
-    if order.product not in known:
-        raise UnknownError(
-            f"--product: {config} has no {order.product!r}, there are: {', '.join(known) or 'none'}"
-        )
     seed = fresh_seed() if order.seed is None else order.seed
-    with Lab(seed, config=config, speed=speed) as lab:
+    with Lab(seed, config=settings, speed=speed) as lab:
         product = lab.product(order.product)
         fleet = product.fleet(order.devices, order.behaviour, prefix=order.prefix or None)
         counted, interrupted = order.counted, False

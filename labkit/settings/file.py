@@ -24,7 +24,7 @@ def load(
     """
     file = None if path is None else Path(path)
     values, lines = ({}, {}) if file is None else read_yaml(file)
-    values = add_faults(set_values(values, assignments), faults)
+    values = add_faults(set_values(values, assignments, lines), faults, lines)
     settings = build(LabSettings, values, "", lines)
     merge_wire(settings, lines)
     return _anchored(settings, Path() if file is None else file.parent, lines)

@@ -39,7 +39,12 @@ def build(model: type[S], values: object, where: str = "", lines: dict[str, int]
     # Raised outside of the except clause: the garbage collector cannot see the references of pydantic's error, and
     # would never free it as the context of this one.
     more = len(told) - MOST_TOLD
-    raise SettingsError("; ".join(told[:MOST_TOLD]) + (f"; and {more} more" if more > 0 else ""))
+    raise SettingsError("; ".join(told[:MOST_TOLD]) + (f"; and {more} more" if more > 0 else ""), told)
+
+
+def error_keys(error: ValidationError, values: object) -> set[str]:
+    """Return the keys that a validation of values has refused."""
+    return {_key("", each, values) for each in error.errors(include_url=False, include_context=False)}
 
 
 def _key(where: str, error: ErrorDetails, values: object) -> str:
@@ -108,7 +113,7 @@ def _models(annotation: Any) -> Iterator[type[BaseModel]]:
 
 
 def line_suffix(lines: dict[str, int], key: str) -> str:
-    """Return ` (line 12)` for a key of lab.yaml; empty if its line is unknown."""
+    """Return ` (line 12)` for a key of lab.yaml; empty for one without a line, or with line 0."""
     while key and key not in lines:  # a missing key has no line of its own: name its parent's
         key = key[: max(key.rfind("."), key.rfind("["), 0)]
-    return f" (line {lines[key]})" if key in lines else ""
+    return f" (line {lines[key]})" if lines.get(key) else ""

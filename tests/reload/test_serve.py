@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import shutil
 import signal
 from pathlib import Path
 
@@ -11,6 +13,8 @@ import pytest
 from labkit.fleet.flow import FlowClient
 from tests.served import Served
 from tests.test_serve import address, folder, serving
+
+ROOT = Path(__file__).parents[2]
 
 pytestmark = pytest.mark.xdist_group("served")  # one process that the others are forked from
 
@@ -37,8 +41,32 @@ def test_a_served_lab_takes_over_edits_and_ends_cleanly(tmp_path: Path) -> None:
         assert process.returncode == 0
 
 
+def test_the_lines_of_the_readme_are_said(tmp_path: Path) -> None:
+    [shown] = re.findall(r"```text\n(reload: .*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    notebooks = tmp_path / "notebooks"
+    shutil.copytree(ROOT / "notebooks", notebooks)
+    script, config = notebooks / "solutions" / "metrics" / "endpoints" / "metrics.lua", notebooks / "lab.yaml"
+    right = script.read_text()
+    with serving(config, "--reload", "--set", "https_port=0") as (process, _):
+        said = []
+        for file, text in (
+            (script, right.replace("local count =", "local count = =")),
+            (script, f"{right}-- edited\n"),
+            (config, config.read_text().replace("setpoint: number", "setpoint: integer")),
+            (
+                config,
+                f"{config.read_text()}guard: {{header: 3}}\n".replace(
+                    "setpoint: number", "setpoint: integer"
+                ),
+            ),
+        ):
+            file.write_text(text)
+            said.append(process.stderr.readline().replace(f"{tmp_path}/", ""))
+    assert "".join(said) == shown
+
+
 def test_reload_without_a_file_is_refused() -> None:
     process = Served("serve", "--reload")
     out, err = process.communicate()
     assert (process.returncode, out) == (2, "")
-    assert err.endswith("Error: --reload: needs --config, whose edits it takes over\n")
+    assert err == "labkit: --reload: needs --config, whose edits it takes over; see labkit serve --help\n"

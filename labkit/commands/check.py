@@ -1,0 +1,34 @@
+"""The command `labkit check`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from labkit.commands.options import overlay_options
+
+
+@click.command(short_help="Check a lab.yaml and the scripts of its solutions, without serving it.")
+@click.argument("file", type=click.Path(path_type=Path))
+@overlay_options
+def check(file: Path, assignments: tuple[str, ...], faults: tuple[str, ...]) -> None:
+    """Check a lab.yaml and the scripts of its solutions; a line for each problem, and exit status 1 if there is any.
+
+    Nothing is started: no script runs, no port is opened, and no data file is touched.
+    """
+    from labkit.core.errors import SettingsError
+    from labkit.platform import Platform
+    from labkit.settings import load
+
+    try:
+        problems = Platform(load(file, assignments=assignments, faults=faults)).problems()
+    except SettingsError as error:
+        problems = list(error.parts)
+    else:
+        if not problems:
+            click.echo(f"{file}: no problems")
+    for each in problems:
+        click.echo(each, err=True)
+    sys.exit(1 if problems else 0)

@@ -1,0 +1,137 @@
+"""`labkit check`: problems of a lab.yaml and of scripts, one a line, without a platform that runs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from labkit.cli import main
+from labkit.conformance.target import LAB_YAML
+from labkit.settings.notebooks import notebooks_folder
+
+ROOT = Path(__file__).parents[2]
+WHOLE = """
+https_port: 1  # nobody may listen there
+data: lab.db
+products:
+  - id: thermostat
+    content: [{file: fw.bin}]
+solutions:
+  - {id: acme, path: acme, products: [thermostat]}
+  - {id: hall, subscriptions: [{publisher: lights, script_key: Lights}]}
+  - id: lights
+    services: {Interface: {operations: [{name: switch, parameters: {title: lamp, type: object}}]}}
+faults:
+  - {where: POST /provision/activate, product: thermostat, status: 503}
+  - {where: GET /x, site: acme.apps.lab.localhost, status: 503}
+  - {where: acme.switch, status: 503}
+"""
+
+
+def checked(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, ["check", *map(str, arguments)])
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    for name, text in {
+        "endpoints/a.lua": "--#ENDPOINT GET /a\nreturn 1\n",
+        "services/device.lua": "--#EVENT device datapoint\nprint(event)\n",
+        "modules/m.lua": "error('a module must not run')\n",
+    }.items():
+        path = tmp_path / "acme" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (tmp_path / "fw.bin").write_bytes(b"firmware")
+    (tmp_path / "lab.yaml").write_text(WHOLE.replace("  - {where: acme.switch, status: 503}\n", ""))
+    return tmp_path / "lab.yaml"
+
+
+def test_a_whole_lab_has_no_problems_and_nothing_is_started(file: Path) -> None:
+    before = {each: each.stat().st_mtime_ns for each in file.parent.rglob("*")}
+    result = checked(file)
+    assert (result.exit_code, result.output) == (0, f"{file}: no problems\n")
+    assert {each: each.stat().st_mtime_ns for each in file.parent.rglob("*")} == before
+
+
+@pytest.mark.parametrize(
+    "path", [LAB_YAML, notebooks_folder() / "lab.yaml"], ids=["conformance", "notebooks"]
+)
+def test_the_files_of_labkit_have_no_problems(path: Path) -> None:
+    assert checked(path).output == f"{path}: no problems\n"
+
+
+def test_the_readme_shows_real_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    [block] = re.findall(r"```text\n(\$ labkit check .*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    shown = re.findall(r"\$ labkit check (.*)\n(.*\n)", block)
+    assert len(shown) == 2
+    for arguments, output in shown:
+        assert checked(*arguments.split()).output == output
+
+
+def test_each_script_that_does_not_compile_is_a_line(file: Path) -> None:
+    acme = file.parent / "acme"
+    for name in ("endpoints/a.lua", "services/device.lua", "modules/m.lua"):
+        script = acme / name
+        script.write_text(f"{script.read_text()}\nend\n")
+    result = checked(file)
+    assert result.exit_code == 1
+    assert result.output.splitlines() == [
+        f"{acme}: endpoints/a.lua:4: '<eof>' expected near 'end'",
+        f"{acme}: services/device.lua:4: '<eof>' expected near 'end'",
+        f"{acme}: modules/m.lua:3: '<eof>' expected near 'end'",
+    ]
+
+
+def test_problems_of_every_section_are_lines(file: Path) -> None:
+    (file.parent / "acme" / "endpoints" / "b.lua").write_text("--#ENDPOINT FETCH /b\n")
+    (file.parent / "fw.bin").unlink()
+    (file.parent / "fw.bin").mkdir()
+    text = file.read_text().replace("product: thermostat, status", "product: thermostatt, status")
+    text = text.replace("type: object", "type: objekt")
+    text = text.replace("solutions:", "  - {id: lamp, domain: thermostat.m2.lab.localhost}\nsolutions:")
+    file.write_text(text)
+    lines = checked(file).output.splitlines()
+    assert [each.partition(": ")[0] for each in lines] == [
+        "product 'thermostat'",
+        "product 'lamp'",
+        str(file.parent / "acme"),
+        "lights",
+        "faults[0]",
+    ]
+    assert lines[1] == "product 'lamp': domain thermostat.m2.lab.localhost is taken by product 'thermostat'"
+    assert "endpoints/b.lua:1: " in lines[2]
+
+
+def test_a_subscription_is_checked_with_its_publisher_in_any_order(file: Path) -> None:
+    file.write_text(file.read_text().replace("script_key: Lights", "script_key: User"))
+    result = checked(file)
+    assert result.exit_code == 1
+    assert result.output.startswith("hall: subscriptions[0]")
+
+
+def test_all_wrong_keys_are_lines(tmp_path: Path) -> None:
+    file = tmp_path / "lab.yaml"
+    file.write_text("\n".join(f"key{number}: 1" for number in range(7)))
+    result = checked(file)
+    assert (result.exit_code, len(result.output.splitlines())) == (1, 7)
+    assert result.output.startswith("key0: unknown key (line 1); ")
+
+
+def test_a_missing_file_and_wrong_options_are_lines(file: Path) -> None:
+    missing = file.parent / "none.yaml"
+    assert checked(missing).output == f"{missing}: cannot be read: No such file or directory\n"
+    wrong = checked(file, "--set", "products.thermostat.auth=tokn", "--set", "http_port=x")
+    assert wrong.output.splitlines() == [
+        "http_port: expected a valid integer",
+        "products[0].auth: expected 'token', 'password' or 'certificate'",
+    ]
+    assert checked(file, "--fault", "GET /x status=500 product=lamb").output == (
+        "faults[2]: no product 'lamb', there are: thermostat\n"
+    )
+    wrong = checked(file, "--fault", "GET /x status=5")
+    assert wrong.output == "faults[2].status: expected greater than or equal to 200\n"
