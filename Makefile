@@ -25,7 +25,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help report test lab notebooks lint bench clean
+.PHONY: help report test lab notebooks book lint bench clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -41,6 +41,9 @@ lab: $(STAMP) ## open the notebooks in JupyterLab
 
 notebooks: $(STAMP) ## run the notebooks and store their outputs anew
 	@$(BIN)/python -m labkit.reporting.notebooks $(ARGS)
+
+book: $(STAMP) ## build the documentation as HTML, into reports/book/
+	@$(BIN)/python -m labkit.dev.book $(ARGS)
 
 lint: $(STAMP) ## check style, types and the direction of imports
 	@$(BIN)/ruff format --check .

@@ -77,7 +77,7 @@ def test_environment_yml_installs_what_the_makefile_installs() -> None:
     assert {"pip", "make"} <= {part for part in parts if isinstance(part, str)}
     assert pip == INSTALL
     assert " ".join(INSTALL) in (ROOT / "Makefile").read_text().replace("'", "")
-    assert set(EXTRAS) == {"lab", "tables", "test", "lint", "bench", "parquet"}
+    assert set(EXTRAS) == {"lab", "tables", "book", "test", "lint", "bench", "parquet"}
     assert "labkit[tables]" in EXTRAS["lab"]  # so that a checkout has nearly all dependencies
 
 
@@ -102,6 +102,7 @@ IMPORTERS = {
     ),
     "tables": ("lab/frame.py",),
     "test": ("testing",),  # pytest imports it
+    "book": ("dev/book.py", "dev/docstrings.py"),
     "bench": ("bench/locust_load.py", "bench/server.py", "bench/simulated.py", "bench/fleet_load.py"),
 }
 
@@ -153,7 +154,7 @@ def test_make_lists_every_command() -> None:
     listed = run("make")
     assert listed.returncode == 0
     assert re.findall(r"^  make (\w+) +\S", listed.stdout, re.MULTILINE) == [
-        *("help", "report", "test", "lab", "notebooks", "lint", "bench", "clean")
+        *("help", "report", "test", "lab", "notebooks", "book", "lint", "bench", "clean")
     ]
 
 

@@ -27,6 +27,10 @@ class Updater(Behaviour):
                     await device.reboot(seconds=30)
 
     async def install(self, device: FleetDevice, id: str, image: bytes = b"") -> bool:
+        """Download a content item in ranges, and return whether its SHA-256 is the one in its description.
+
+        device: the device that downloads it; id: of the content item; image: the bytes that it has already.
+        """
         *_, size, _, digest = (await device.content_info(id)).split(",")
         while len(image) < int(size):
             try:

@@ -1,0 +1,118 @@
+"""The book: HTML from the pages in notebooks/book/, the notebooks, and the reference that is made from the code.
+
+`python -m labkit.dev.book` builds it into reports/book/html/, and again only what has changed.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import click
+from sphinx.application import Sphinx
+from sphinx.util.docutils import docutils_namespace, patch_docutils
+
+import labkit
+from labkit.reference.pages import generated
+
+CHECKOUT = Path(labkit.__file__).parents[1]
+NOTEBOOKS = CHECKOUT / "notebooks"
+SOURCES = NOTEBOOKS / "book"
+OUTPUT = CHECKOUT / "reports" / "book"
+
+CONFIGURATION: dict[str, Any] = {
+    "project": "labkit",
+    "author": "the labkit authors",
+    "release": version("labkit"),
+    "extensions": [
+        *("myst_nb", "sphinx_design", "sphinx_copybutton", "sphinx_click"),
+        "labkit.dev.docstrings",
+    ],
+    "html_theme": "furo",
+    "html_title": "labkit",
+    "html_theme_options": {"navigation_with_keys": True},
+    "html_show_sphinx": False,
+    "html_copy_source": False,
+    "html_show_search_summary": False,  # it fetches pages, which browsers refuse for file://
+    "html_last_updated_fmt": None,
+    "highlight_language": "text",
+    "nb_execution_mode": "off",  # the stored outputs, which tests compare
+    "nb_mime_priority_overrides": [("html", mime, None) for mime in ("application/javascript",)],
+    "myst_enable_extensions": ["colon_fence", "deflist"],
+    "myst_heading_anchors": 3,
+    "autodoc_member_order": "bysource",
+    "autoclass_content": "both",
+    "autodoc_type_aliases": {name: name for name in ("Moment", "Options", "Auth", "ExpectedError")},
+    "maximum_signature_line_length": 100,
+    "autodoc_typehints_format": "short",
+    "python_use_unqualified_type_names": True,
+    "copybutton_prompt_text": r">>> |\.\.\. |\$ ",
+    "copybutton_prompt_is_regexp": True,
+    "suppress_warnings": ["mystnb.unknown_mime_type"],  # of widgets, which have a text beside
+}
+
+
+def files() -> Iterator[tuple[str, bytes]]:
+    """Yield the path and the contents of each source file of the book."""
+    for path in sorted(SOURCES.rglob("*")):
+        if path.is_file():
+            yield path.relative_to(SOURCES).as_posix(), path.read_bytes()
+    for path in sorted(NOTEBOOKS.glob("*.ipynb")):
+        yield f"notebooks/{path.name}", path.read_bytes()
+    for name, text in generated():
+        yield name, text.encode()
+
+
+def gather(folder: Path) -> None:
+    """Make a folder hold the source files of the book alone; files that are the same keep their time."""
+    kept = set()
+    for name, data in files():
+        path = folder / name
+        kept.add(path)
+        if not (path.is_file() and path.read_bytes() == data):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+    for path in folder.rglob("*"):
+        if path.is_file() and path not in kept:
+            path.unlink()
+
+
+def build(output: Path) -> bool:
+    """Build the book into the folder `html` below `output`, and return whether it has no warning."""
+    source = output / "source"
+    source.mkdir(parents=True, exist_ok=True)
+    gather(source)
+    with patch_docutils(), docutils_namespace():
+        app = Sphinx(
+            source,
+            None,
+            output / "html",
+            output / "doctrees",
+            "html",
+            confoverrides=CONFIGURATION,
+            status=None,
+            warningiserror=True,
+        )
+        app.build()
+    return app.statuscode == 0
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=OUTPUT,
+    help="Default: reports/book.",
+)
+def main(output: Path) -> None:
+    """Build the book as HTML; exit status 1 if there is a warning."""
+    good = build(output.resolve())
+    click.echo(f"the book: {output / 'html' / 'index.html'}")
+    sys.exit(0 if good else 1)
+
+
+if __name__ == "__main__":
+    main()

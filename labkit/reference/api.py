@@ -1,0 +1,141 @@
+"""Reference of the Python API: the public names in their groups, with a directive of autodoc for each."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import labkit
+from labkit.core.handle import Handle
+from labkit.lab.clock import LabClock
+from labkit.lab.faults import LabFaults
+from labkit.lab.handsets import LabHandsets
+from labkit.lab.journal import LabJournal
+from labkit.lab.mailbox import LabMailbox
+from labkit.lab.messaging import LabMessaging
+from labkit.reference.entry import Entry
+
+PARTS: Mapping[str, type] = {
+    "clock": LabClock,
+    "journal": LabJournal,
+    "mailbox": LabMailbox,
+    "messaging": LabMessaging,
+    "handsets": LabHandsets,
+    "faults": LabFaults,
+}
+"""Classes of the attributes of a lab, which are used through the lab only."""
+
+# Classes whose members, and those of their own bases, are no part of the reference of a class that inherits from them.
+STOPS = ("BaseModel", "Exception", "Warning", "Handle", "tuple", "object")
+
+
+def groups() -> dict[str, list[str]]:
+    """Return the public names by the headings of labkit's docstring."""
+    found: dict[str, list[str]] = {}
+    for paragraph in (labkit.__doc__ or "").split("\n\n")[1:]:
+        title, _, text = " ".join(paragraph.split()).partition(": ")
+        names = [name for name in re.findall(r"\w+", text) if name in labkit.__all__]
+        if names:
+            found[title] = list(dict.fromkeys(names))
+    return found
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """Yield the path and the text of each page in the book, as reStructuredText for autodoc."""
+    for title, names in groups().items():
+        yield f"reference/python/{_file(title)}.rst", _page(title, [f"labkit.{name}" for name in names])
+    parts = [f"{each.__module__}.{each.__name__}" for each in PARTS.values()]
+    yield "reference/python/parts-of-a-lab.rst", _page("Parts of a lab", parts, PARTS_INTRO)
+
+
+PARTS_INTRO = "A lab has these as attributes: " + ", ".join(f"``lab.{name}``" for name in PARTS) + "."
+
+
+def _file(title: str) -> str:
+    return re.sub(r"[^a-z]+", "-", title.lower()).strip("-")
+
+
+def _page(title: str, names: list[str], intro: str = "") -> str:
+    lines = [title, "=" * len(title), "", intro, ""]
+    for name in names:
+        lines += [name.rpartition(".")[2], "-" * len(name), "", *_directive(name), ""]
+    return "\n".join(lines)
+
+
+def _directive(name: str) -> list[str]:
+    value = resolve(name)
+    if not inspect.isclass(value):
+        return [f".. autofunction:: {name}"]
+    return [
+        f".. autoclass:: {name}",
+        "   :members:",
+        f"   :inherited-members: {', '.join(STOPS)}",
+        "   :show-inheritance:" if value.__name__.endswith(("Error", "Warning")) else "",
+    ]
+
+
+def resolve(name: str) -> Any:
+    """Return the object with a dotted name: `labkit.Lab`, or the full name of a part of a lab."""
+    for part in PARTS.values():
+        if name == f"{part.__module__}.{part.__name__}":
+            return part
+    return getattr(labkit, name.removeprefix("labkit."))
+
+
+def is_made_by_labkit(kind: type) -> bool:
+    """Return whether objects of a class are made by labkit alone: all handles except `Lab`."""
+    return (issubclass(kind, Handle) and kind is not labkit.Lab) or kind in PARTS.values()
+
+
+def public() -> Iterator[tuple[str, type | None, Any]]:
+    """Yield the name, the class and the function of each public function, method and property: `Lab.product`.
+
+    `Lab` itself is the method that makes one, for the arguments of a class. Properties are functions of their getter.
+    """
+    yield "operation", None, labkit.operation
+    for shown, kind in _classes():
+        constructor = getattr(kind, "__init__", None)
+        if not is_made_by_labkit(kind) and inspect.isfunction(constructor):
+            yield shown, kind, constructor
+        for name, member in _members(kind):
+            function = getattr(member, "__func__", member)
+            function = getattr(function, "fget", None) or getattr(function, "func", None) or function
+            if inspect.isfunction(function) and not name.startswith("_"):
+                yield f"{shown}.{name}", kind, function
+
+
+def _classes() -> Iterator[tuple[str, type]]:
+    for name in labkit.__all__:
+        if inspect.isclass(kind := getattr(labkit, name)):
+            yield name, kind
+    yield from ((f"lab.{name}", kind) for name, kind in PARTS.items())
+
+
+def _members(kind: type) -> Iterator[tuple[str, Any]]:
+    seen: set[str] = set()
+    for base in kind.__mro__:
+        if base.__name__ in STOPS or not base.__module__.startswith("labkit"):
+            return
+        for name, member in vars(base).items():
+            if name not in seen:
+                seen.add(name)
+                yield name, member
+
+
+def entries() -> Iterator[Entry]:
+    """Yield an entry for each public class and function, for the terminal."""
+    for name, kind, function in public():
+        doc = inspect.getdoc(kind if kind is not None and name == kind.__name__ else function) or ""
+        own = inspect.getdoc(function) if kind is not None and name == kind.__name__ else ""
+        is_property = not callable(getattr(kind, name.rpartition(".")[2], function))
+        head = name if is_property else f"{name}{_signature(function)}"
+        body = f"    {head}\n\n{doc}" + (f"\n\n{own}" if own and own != doc else "")
+        yield Entry("Python", name, body)
+
+
+def _signature(function: Any) -> str:
+    shown = inspect.signature(function)
+    kept = [each for each in shown.parameters.values() if each.name not in ("self", "cls")]
+    return str(shown.replace(parameters=kept)).replace("'", "")

@@ -1,0 +1,133 @@
+"""The book: it builds without a warning, needs nothing from elsewhere, and its search works without a server."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import zlib
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+import labkit
+from labkit.dev.book import NOTEBOOKS
+from labkit.reference import api
+from tests.chromium import browser, needs_chromium
+
+pytestmark = pytest.mark.xdist_group("chromium")  # one worker builds the book
+LOADED = {"script": "src", "img": "src", "iframe": "src", "link": "href", "source": "src"}
+# The titles of the pages that the search shows, as soon as it has ended.
+FOUND = """new Promise(done => { const look = () => {
+    const found = [...document.querySelectorAll('#search-results ul.search li > a')].map(each => each.textContent)
+    document.querySelector('#search-results h2')?.textContent === 'Search Results' ? done(found) : setTimeout(look, 20)
+}; look() })"""
+
+
+@pytest.fixture(scope="session")
+def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of the HTML of the book, built as `make book` does."""
+    output = tmp_path_factory.mktemp("book")
+    built = subprocess.run(
+        [sys.executable, "-m", "labkit.dev.book", "--output", output],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (built.returncode, built.stderr) == (0, "")
+    assert built.stdout == f"the book: {output / 'html' / 'index.html'}\n"
+    return output / "html"
+
+
+class Links(HTMLParser):
+    """The ids of a page, the files that it loads and the pages that it links to."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.ids: set[str] = set()
+        self.loaded: list[str] = []
+        self.links: list[str] = []
+        self.feed(page.read_text())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.ids.add(given.get("id") or "")
+        if tag in LOADED and (url := given.get(LOADED[tag], "")) not in ("", "#", None):
+            self.loaded.append(url)
+        if tag == "a" and (url := given.get("href")):
+            self.links.append(url)
+
+
+@pytest.fixture(scope="session")
+def pages(book: Path) -> dict[Path, Links]:
+    return {path.resolve(): Links(path) for path in book.rglob("*.html")}
+
+
+def test_each_notebook_is_in_the_book_with_its_outputs(book: Path) -> None:
+    for path in NOTEBOOKS.glob("*.ipynb"):
+        page = (book / "notebooks" / f"{path.stem}.html").read_text()
+        assert "cell_output" in page, path
+
+
+def test_nothing_is_loaded_from_elsewhere(book: Path, pages: dict[Path, Links]) -> None:
+    loaded = {
+        (path, url) for path, page in pages.items() for url in page.loaded if not url.startswith("data:")
+    }
+    assert len(loaded) > len(pages)
+    assert [each for each in loaded if not (each[0].parent / urlsplit(each[1]).path).is_file()] == []
+    for style in book.rglob("*.css"):
+        assert not re.search(r"@import|url\(['\"]?(?:https?:)?//", style.read_text()), style
+
+
+def test_each_link_within_the_book_leads_somewhere(pages: dict[Path, Links]) -> None:
+    broken = [
+        (path.name, url)
+        for path, page in pages.items()
+        for url in page.links
+        if not urlsplit(url).scheme and not _leads_somewhere(path, url, pages)
+    ]
+    assert broken == []
+
+
+def _leads_somewhere(path: Path, url: str, pages: dict[Path, Links]) -> bool:
+    parts = urlsplit(url)
+    target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+    if target not in pages:
+        return target.is_file()
+    return not parts.fragment or unquote(parts.fragment) in pages[target].ids
+
+
+@needs_chromium
+async def test_the_search_works_without_a_server(book: Path, chromium_port: int) -> None:
+    async with browser(chromium_port) as tab:
+        await tab.goto(f"{(book / 'search.html').as_uri()}?q=firmware+rollout")
+        found = await tab.evaluate(FOUND)
+        assert "A firmware rollout" in found
+        await tab.goto(f"{(book / 'search.html').as_uri()}?q=nosuchword")
+        assert await tab.evaluate(FOUND) == []
+        assert await tab.log_entries() == []
+
+
+def _inventory(book: Path) -> Iterator[str]:
+    """Yield the names of Python objects that the book describes."""
+    data = (book / "objects.inv").read_bytes()
+    for line in zlib.decompress(data.split(b"\n", 4)[4]).decode().splitlines():
+        name, kind, *_ = line.split()
+        if kind.startswith("py:"):
+            yield name
+
+
+def test_each_public_name_is_in_the_book(book: Path) -> None:
+    """Also each method and property of a public class."""
+    described = {*_inventory(book)}
+    names = {f"labkit.{name}" for name in labkit.__all__}
+    for name, kind, _ in api.public():
+        home = f"labkit.{name.rpartition('.')[0]}".strip(".")
+        if kind is not None and kind in api.PARTS.values():
+            home = f"{kind.__module__}.{kind.__name__}"
+        names.add(f"{home}.{name.rpartition('.')[2]}")
+    assert len(names) > 200
+    assert sorted(names - described) == []
