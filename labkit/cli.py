@@ -1,4 +1,4 @@
-"""The commands of `labkit`: report, serve, fleet, list, bench."""
+"""The commands of `labkit`: report, serve, docs, fleet, list, bench."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from labkit.commands.call import call
+from labkit.commands.docs import docs
 from labkit.commands.logs import logs
 from labkit.commands.serve import serve
 from labkit.core.commands import INTERRUPTED, Commands, Finite
@@ -30,7 +31,7 @@ def main() -> None:
     """A laboratory for an IoT platform, in one process."""
 
 
-for each in (serve, call, logs):
+for each in (serve, call, logs, docs):
     main.add_command(each)
 
 

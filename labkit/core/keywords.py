@@ -30,9 +30,13 @@ WIDTH = 110  # characters of a line
 
 @dataclass(frozen=True)
 class Doc:
-    """Description of a key of a model, in its `Annotated`: a phrase without a full stop."""
+    """Description of a key of a model, in its `Annotated`: a phrase without a full stop.
+
+    since: first version of labkit that has the key.
+    """
 
     text: str
+    since: str = "1.0"
 
 
 def shows_keywords(keywords: type, model: type) -> Callable[[F], F]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 import labkit
@@ -126,16 +127,55 @@ def _members(kind: type) -> Iterator[tuple[str, Any]]:
 
 def entries() -> Iterator[Entry]:
     """Yield an entry for each public class and function, for the terminal."""
-    for name, kind, function in public():
-        doc = inspect.getdoc(kind if kind is not None and name == kind.__name__ else function) or ""
-        own = inspect.getdoc(function) if kind is not None and name == kind.__name__ else ""
-        is_property = not callable(getattr(kind, name.rpartition(".")[2], function))
-        head = name if is_property else f"{name}{_signature(function)}"
-        body = f"    {head}\n\n{doc}" + (f"\n\n{own}" if own and own != doc else "")
-        yield Entry("Python", name, body)
+    for name, kind in _classes():
+        yield Entry("Python", name, _class_body(name, kind))
+    for name, owner, function in public():
+        if owner is None or name != owner.__name__:
+            is_property = isinstance(_static(owner, name), property | cached_property)
+            head = name if is_property else f"{name}{_signature(function)}"
+            yield Entry(
+                "Python", name, f"    {head}\n\n{inspect.getdoc(function) or _inherited(owner, name)}"
+            )
+
+
+def _class_body(name: str, kind: type) -> str:
+    members = [each for each, owner, _ in public() if owner is kind and each != name]
+    parts = [inspect.getdoc(kind) or ""]
+    constructor = getattr(kind, "__init__", None)
+    if not is_made_by_labkit(kind) and inspect.isfunction(constructor):
+        parts = [
+            f"    {name}{_signature(kind)}",
+            *parts,
+            inspect.cleandoc(constructor.__doc__ or ""),
+        ]
+    return "\n\n".join([*filter(None, dict.fromkeys(parts)), "\n".join(f"- {each}" for each in members)])
+
+
+def _static(kind: type | None, name: str) -> object:
+    return inspect.getattr_static(kind, name.rpartition(".")[2]) if kind is not None else None
+
+
+def _inherited(kind: type | None, name: str) -> str:
+    """Return the docstring of a method, which may be that of the base class' method."""
+    member = name.rpartition(".")[2]
+    docs = (inspect.getdoc(getattr(each, member, None)) for each in (kind.__mro__ if kind else ()))
+    return next(filter(None, docs), "")
+
+
+class _Shown(str):
+    """Annotation that a signature shows without quotes."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
 
 
 def _signature(function: Any) -> str:
     shown = inspect.signature(function)
-    kept = [each for each in shown.parameters.values() if each.name not in ("self", "cls")]
-    return str(shown.replace(parameters=kept)).replace("'", "")
+    kept = [
+        each.replace(annotation=_Shown(each.annotation)) if isinstance(each.annotation, str) else each
+        for each in shown.parameters.values()
+        if each.name not in ("self", "cls")
+    ]
+    returned = shown.return_annotation
+    returned = _Shown(returned) if isinstance(returned, str) else returned
+    return str(shown.replace(parameters=kept, return_annotation=returned))

@@ -68,7 +68,7 @@ def prose(doc: str) -> str:
 def _paragraph(text: str) -> str:
     if text.startswith("    "):
         return code("text", text)
-    return outside_code(" ".join(line.strip() for line in text.splitlines()), r"([*_<|{\[])", r"\\\1")
+    return outside_code(" ".join(line.strip() for line in text.splitlines()), r"([*<|])", r"\\\1")
 
 
 def outside_code(text: str, pattern: str, replacement: str) -> str:
@@ -87,7 +87,7 @@ def explained(doc: str, names: Iterable[str]) -> Mapping[str, str]:
     for paragraph in re.split(r"\n\s*\n", doc):
         text = " ".join(paragraph.split())
         heads = list(re.finditer(head, text))
-        for each, end in zip(heads, [*(match.start() for match in heads[1:]), len(text)], strict=True):
-            meaning = re.split(r"\.\s(?=[A-Z`])", text[each.end() : end])[0].strip(" ;.")
+        for each, end in zip(heads, [*(match.start() for match in heads[1:]), len(text)], strict=False):
+            meaning = re.split(r"\.\s(?=[A-Z`\d]|\w+: )", text[each.end() : end])[0].strip(" ;.")
             found.update((name, meaning) for name in re.findall(known, each[1]))
     return found

@@ -1,12 +1,66 @@
-"""All pages of the reference, for the book."""
+"""All of the reference: pages for the book, and entries by name for the terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 
-from labkit.reference import api
+from labkit.core.errors import UnknownError, did_you_mean
+from labkit.reference import api, control, faults, requirements, services, settings
+from labkit.reference.entry import Entry, Page
+
+# Requirements import all checks and mutants, which takes longest, so the terminal looks there last.
+PARTS = (services.pages, settings.pages, faults.pages, control.pages)
+LAST = (requirements.pages,)
+
+
+@cache
+def pages(parts: tuple[Callable[[], Iterator[Page]], ...] = (*PARTS, *LAST)) -> tuple[Page, ...]:
+    """Return the pages of parts of the reference that are Markdown, by default of all."""
+    return tuple(page for part in parts for page in part())
 
 
 def generated() -> Iterator[tuple[str, str]]:
-    """Yield the path in the book and the text of each page that is made from the code."""
+    """Yield the path in the book and the text of each file that is made from the code."""
     yield from api.pages()
+    yield from ((f"{page.path}.md", page.markdown()) for page in pages())
+    yield "_static/lab.schema.json", json.dumps(settings.schema(), indent=1, ensure_ascii=False)
+
+
+def find(name: str, further: Iterable[Entry] = ()) -> list[Entry]:
+    """Return the entries with a name or an alias: those in the same letter case, else those in any.
+
+    further: entries that the caller adds, such as commands. Raises UnknownError, suggesting the most similar name.
+    """
+    known: list[Entry] = []
+    for parts in (PARTS, LAST):
+        found = [*further, *api.entries(), *_entries(parts)] if parts is PARTS else _entries(parts)
+        known += found
+        for fold in (str, str.lower):
+            for names in (_name, _aliases):
+                if matching := [each for each in found if fold(name) in map(fold, names(each))]:
+                    return matching
+    hint = did_you_mean(name, [text for each in known for text in (each.name, *each.aliases)])
+    hint = hint or "; `labkit docs Keystore` lists the operations of a service"
+    raise UnknownError(f"the reference has no entry {name!r}{hint}")
+
+
+def _name(entry: Entry) -> tuple[str, ...]:
+    return (entry.name,)
+
+
+def _aliases(entry: Entry) -> tuple[str, ...]:
+    return entry.aliases
+
+
+def _entries(parts: tuple[Callable[[], Iterator[Page]], ...]) -> list[Entry]:
+    """Return the entries of these parts, and one for each page that lists its entries."""
+    found = pages(parts)
+    return [*map(_contents, found), *(entry for page in found for entry in page.entries)]
+
+
+def _contents(page: Page) -> Entry:
+    width = max(len(each.name) for each in page.entries)
+    lines = [f"  {each.name:{width}}  {each.body.strip().splitlines()[0]}" for each in page.entries]
+    return Entry("page", page.title, "\n".join([page.intro, "", *lines]))

@@ -12,7 +12,7 @@ from labkit.settings.values import Model, Port
 class ControlSettings(Model):
     """Listener for control over HTTP. Without a host it is plain HTTP on 127.0.0.1, with one TLS by the lab's CA.
 
-    host: IP address or name at which it listens, and by which clients know it; port: 0 is any free one.
+    host: IP address or name at which it listens, and by which clients know it; port: its port; 0 is any free one.
     """
 
     host: str | None = None

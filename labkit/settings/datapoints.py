@@ -12,7 +12,7 @@ from labkit.settings.values import Model
 class DatapointSettings(Model):
     """Number of datapoints kept.
 
-    kept: for each alias of a device, the newest datapoints (and up to a tenth more); older ones are deleted. At least
+    kept: number of the newest datapoints kept for each alias of a device (and up to a tenth more). At least
     100, so that recorded values with a future timestamp, of at most a minute ahead, never displace the current value.
     """
 

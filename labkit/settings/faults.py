@@ -126,6 +126,8 @@ class FaultKeywords(TypedDict, total=False):
 class FaultSettings(Model):
     """A named fault: its place (`settings.places`), its actions, its scope and conditions, and its frequency.
 
+    where: the place that it hits, such as `POST /onep:v1/stack/alias`, `User.listUsers` or `device datapoint`.
+
     A field of JSON, of a form, of an operation's result or of an event is addressed by a path such as `users.0.email`.
     A path that leads through a list without an index means each item, `*` means any name, and `.` alone the whole
     value: for a request or an answer, the text of the body. `@Name` is a header of a request or an answer; of a

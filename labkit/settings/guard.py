@@ -12,14 +12,16 @@ from labkit.settings.values import Model, Seconds
 class Guard(Model):
     """Limits that protect the platform's process. Times are in seconds of real time, never of lab time.
 
-    header: until the head of a request is complete, also of the first one. body: from the end of the head until the
-    body is complete. keep_alive: until the next request on a connection. handshake: for the TLS handshake. shutdown:
-    for the client's part of closing TLS. reader: until a client reads the next part of an answer.
-    script_cpu: computing time of a script between two service calls. script_time: for a whole run of a handler, except
-    the time for which it waits for lab time or for its turn. scripts: number of concurrent Lua runs in one solution,
-    each with a Lua state of its own; further runs wait.
-    sql: for a SELECT of `lab.sql`. sql_size: bytes of its result in memory.
-    grace: for requests in progress when the lab stops. outbound: for the answer to a request that the platform sends.
+    header: time until the head of a request is complete, also of the first one. body: time from the end of the head
+    until the body is complete. keep_alive: time until the next request on a connection. handshake: time for the TLS
+    handshake. shutdown: time for the client's part of closing TLS. reader: time until a client reads the next part of
+    an answer.
+    script_cpu: computing time of a script between two service calls. script_time: time for a whole run of a handler,
+    except the time for which it waits for lab time or for its turn. scripts: number of concurrent Lua runs in one
+    solution, each with a Lua state of its own; further runs wait.
+    sql: time for a SELECT of `lab.sql`. sql_size: bytes of its result in memory.
+    grace: time for requests in progress when the lab stops. outbound: time until the answer to a request that the
+    platform sends.
     """
 
     header: Seconds = 10.0

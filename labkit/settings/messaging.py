@@ -30,7 +30,10 @@ MessagingServiceSid = Annotated[str, _sid("MG")]
 
 
 class MessagingCredentials(Model):
-    """Sids of the credentials with which a service reaches each push channel."""
+    """Sids of the credentials with which a service reaches each push channel.
+
+    apn: sid for Apple's push service; fcm: sid for Firebase Cloud Messaging; gcm: sid for Google Cloud Messaging.
+    """
 
     apn: CredentialSid | None = None
     fcm: CredentialSid | None = None
@@ -38,7 +41,11 @@ class MessagingCredentials(Model):
 
 
 class MessagingService(Model):
-    """A notify service of an account. messaging_service: default sender of its SMS."""
+    """A notify service of an account.
+
+    sid: its id, `IS` and 32 hex digits; messaging_service: default sender of its SMS; credentials: its credentials for
+    push channels.
+    """
 
     sid: ServiceSid
     messaging_service: MessagingServiceSid | None = None
@@ -46,7 +53,10 @@ class MessagingService(Model):
 
 
 class MessagingAccount(Model):
-    """An account of the messaging provider. sid and token: user name and password of its REST API."""
+    """An account of the messaging provider.
+
+    sid and token: user name and password of its REST API; services: its notify services.
+    """
 
     sid: AccountSid
     token: SecretStr
@@ -63,8 +73,8 @@ class MessagingAccount(Model):
 class MessagingSettings(Model):
     """The provider of push, SMS and chat messages.
 
-    accounts: in addition to the built-in one; outside: base URL of an external server, which the Notify service then
-    uses instead of the lab's own.
+    accounts: accounts in addition to the built-in one; outside: base URL of an external server, which the Notify
+    service then uses instead of the lab's own.
     """
 
     accounts: tuple[MessagingAccount, ...] = ()

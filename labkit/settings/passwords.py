@@ -10,7 +10,9 @@ from labkit.settings.values import Model
 
 
 class PasswordSettings(Model):
-    """Cost of hashing a password with Argon2id (RFC 9106). memory: in KiB; passes: number of iterations.
+    """Cost of hashing a password with Argon2id (RFC 9106).
+
+    memory: memory for one hash in KiB; passes: number of iterations.
 
     The defaults are the minimum of OWASP's password storage cheat sheet. A lab without real users may use less. A
     stored password keeps the cost with which it was hashed.

@@ -30,7 +30,8 @@ AnyNumber = Annotated[float, Field(ge=-MAX_NUMBER, le=MAX_NUMBER)]
 class IdentityFormat(Model):
     """Format of the identities that a product accepts (document 1, Resources; platform types).
 
-    length: number of characters after the prefix, 0 for any.
+    type: characters that are allowed; prefix: beginning of every identity; casing: letter case that is allowed; length:
+    number of characters after the prefix, 0 for any.
     """
 
     type: Literal["opaque", "base10", "base16", "uuid", "mac"] = "opaque"
@@ -40,7 +41,10 @@ class IdentityFormat(Model):
 
 
 class NumberRange(Model):
-    """A range of numbers from `min` to `max`, both included."""
+    """A range of numbers.
+
+    min: lowest number, included; max: highest number, included.
+    """
 
     min: Number
     max: Number
@@ -55,7 +59,8 @@ class NumberRange(Model):
 class Resource(Model):
     """A resource of a product.
 
-    format: type of its values; settable: whether solutions may set it; allowed: values and ranges, empty: any.
+    format: type of its values; unit: unit of its values, for people; settable: whether solutions may set it; allowed:
+    values and ranges, empty: any.
     """
 
     format: Format = "string"
@@ -72,7 +77,11 @@ ShortResource = Annotated[Resource, BeforeValidator(_resource, json_schema_input
 
 
 class ContentFile(Model):
-    """A content item of a product, read from a file. id: by default the file's name; type: its Content-Type."""
+    """A content item of a product, read from a file.
+
+    file: file with its bytes; id: its id, by default the file's name; type: its Content-Type; description: text that
+    devices can read.
+    """
 
     file: Path
     id: ShortName | None = None
@@ -94,7 +103,10 @@ class ProductKeywords(TypedDict, total=False):
 
 
 class ProductSettings(Model):
-    """Settings of a product."""
+    """Settings of a product.
+
+    id: name of the product, which is part of its host name.
+    """
 
     id: Label
     domain: Annotated[Host | None, Doc("host name; made from the id without it")] = None

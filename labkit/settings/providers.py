@@ -24,7 +24,10 @@ def _check_distinct(names: tuple[str, ...], what: str) -> None:
 
 
 class Person(Model):
-    """A person with an account at an identity provider."""
+    """A person with an account at an identity provider.
+
+    id: id of the account; name: name that the provider shows; email: mail address.
+    """
 
     id: Text
     name: FreeText = ""
@@ -39,6 +42,7 @@ class Person(Model):
 class ApplicationSettings(Model):
     """An application registered at an identity provider (document 2, Setup for social login, item 1).
 
+    client_id: its id; client_secret: its secret; name: name that the provider shows to people.
     redirect: redirect URIs that it may use, compared exactly; a URL of the lab's own may omit the port.
     scopes: scopes that it may request; empty: any.
     """
@@ -51,7 +55,11 @@ class ApplicationSettings(Model):
 
 
 class Outside(Model):
-    """URLs of an external identity provider. request_token: only for OAuth 1."""
+    """URLs of an external identity provider.
+
+    authorize: page where people sign in; token: endpoint that issues access tokens; userinfo: endpoint that describes
+    the person; request_token: endpoint that issues request tokens, only for OAuth 1.
+    """
 
     authorize: WebUrl
     token: WebUrl
@@ -79,7 +87,10 @@ class SocialKeywords(TypedDict, total=False):
 
 
 class SocialSettings(Model):
-    """Settings of an identity provider."""
+    """Settings of an identity provider.
+
+    name: name by which scripts choose it, such as `google`.
+    """
 
     name: Annotated[Label, BeforeValidator(lambda name: name.lower() if isinstance(name, str) else name)]
     protocol: Annotated[

@@ -28,7 +28,10 @@ Folders = Annotated[
 
 
 class QuotaSettings(Model):
-    """Number of operation calls that a subscriber may make in a UTC day and month; None: unlimited."""
+    """Number of operation calls that a subscriber may make; None: unlimited.
+
+    calls_daily: calls in a UTC day; calls_monthly: calls in a UTC month.
+    """
 
     calls_daily: Annotated[int, Field(strict=True, ge=0, le=MOST_CALLS)] | None = None
     calls_monthly: Annotated[int, Field(strict=True, ge=0, le=MOST_CALLS)] | None = None
@@ -37,6 +40,7 @@ class QuotaSettings(Model):
 class SubscriptionSettings(Model):
     """A subscription to the interface of another solution, the publisher.
 
+    publisher: id of the publishing solution.
     script_key: name of the service at the subscriber, which has its first letter capitalised; None: the publisher's.
     parameters: configured values of the service; quota: limits of calls; triggers: handler of each event, by its name.
     """
@@ -61,7 +65,10 @@ class SolutionKeywords(TypedDict, total=False):
 
 
 class SolutionSettings(Model):
-    """Settings of a solution."""
+    """Settings of a solution.
+
+    id: name of the solution, which is part of its host name.
+    """
 
     id: Label
     domain: Annotated[Host | None, Doc("host name; made from the id without it")] = None

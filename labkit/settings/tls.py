@@ -15,7 +15,7 @@ class TlsSettings(Model):
 
     key: type of the keys of generated certificates; `rsa` and `both` serve devices without elliptic curves.
     certificate: PEM file with your own certificate, followed by its intermediate certificates, and by its key unless
-    private_key names another file; clients of the lab trust all certificates in it.
+    private_key names another file; clients of the lab trust all certificates in it. private_key: PEM file with its key.
     """
 
     key: Literal["ec", "rsa", "both"] = "ec"

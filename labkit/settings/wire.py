@@ -12,10 +12,10 @@ from labkit.settings.values import HeaderName, Model
 class Wire(Model):
     """Switches for details of HTTP in which the documents, the standards and deployed platforms differ.
 
-    token_headers: headers that may carry a device's token; authorization_token: accept it in Authorization, too;
-    last_modified: format of that header; range_status: status of a partial download; download_framing: whether a
-    download has a Content-Length, chunks or both; empty_length: send `Content-Length: 0` with a 204; strict_range:
-    refuse the range `bytes=-` with 400 rather than ignore it.
+    token_headers: headers that may carry a device's token; authorization_token: accept a token in Authorization, too;
+    last_modified: format of the header Last-Modified; range_status: status of a partial download;
+    download_framing: whether a download has a Content-Length, chunks or both; empty_length: send `Content-Length: 0`
+    with a 204; strict_range: refuse the range `bytes=-` with 400 rather than ignore it.
     """
 
     token_headers: tuple[HeaderName, ...] = ("X-Platform-CIK",)
