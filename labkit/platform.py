@@ -143,7 +143,7 @@ class Platform:
         await self.stop()
 
     def provider(self, kind: type[C]) -> C:
-        """Return the provider of this class, one of PROVIDERS."""
+        """Return the provider of the class `kind`, one of PROVIDERS."""
         return next(each for each in self._providers if isinstance(each, kind))
 
     async def settle(self) -> None:
@@ -211,7 +211,10 @@ class Platform:
         return await add_product(settings, self.devices, self.context)
 
     async def call(self, solution: str, service: str, operation: str, parameters: object = None) -> object:
-        """Call a service operation for a solution, as its scripts do. Returns the result or the error object."""
+        """Call a service operation for a solution, as its scripts do. Returns the result or the error object.
+
+        parameters: arguments of the operation by name.
+        """
         with self.context.activity:
             return await self.services.call(Caller(solution), service, operation, parameters)
 

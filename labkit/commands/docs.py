@@ -13,7 +13,7 @@ import click
 from labkit.core.errors import LabError
 
 if TYPE_CHECKING:
-    from labkit.reference.entry import Entry
+    from labkit.reference.entry import ReferenceEntry
 
 BOOK = Path("reports", "book", "html", "index.html")  # in a checkout, or in the current folder
 
@@ -52,12 +52,12 @@ def built_book() -> Path:
     )
 
 
-def _commands(root: click.Context) -> Iterator[Entry]:
+def _commands(root: click.Context) -> Iterator[ReferenceEntry]:
     """Yield an entry for each command of `labkit`, with its help."""
-    from labkit.reference.entry import Entry
+    from labkit.reference.entry import ReferenceEntry
 
     group = root.command
     if isinstance(group, click.Group):
         for name, command in group.commands.items():
             own = click.Context(command, info_name=name, parent=root)
-            yield Entry("command", f"labkit {name}", command.get_help(own), (name,))
+            yield ReferenceEntry("command", f"labkit {name}", command.get_help(own), (name,))

@@ -140,7 +140,10 @@ class Clock:
 
     @classmethod
     def from_reading(cls, reading: Reading) -> Clock:
-        """Return a clock that shows the same as another one, on a machine whose system's clock is right."""
+        """Return a clock that shows the same as another one, on a machine whose system's clock is right.
+
+        reading: that of the other clock.
+        """
         now = reading.lab + reading.rate * (RealTime().wall() - reading.real)
         return cls(reading.rate, min(LATEST, max(0.0, now)))
 
@@ -238,7 +241,7 @@ class Clock:
         return when
 
     def check(self, when: float) -> None:
-        """Raise LabError for a time that the clock cannot reach: in the past, after LATEST, or NaN."""
+        """Raise LabError if the clock cannot reach the time `when`: in the past, after LATEST, or NaN."""
         now = self.now()
         if when < now:
             raise LabError(f"a clock cannot go back: it is {_shown(now)}, asked for {_shown(when)}")
@@ -255,13 +258,13 @@ class Clock:
     ) -> float:
         """Advance a virtual clock; every timer on the way fires at its own time. Returns the new lab time.
 
-        Raises LabError, and does not move, on a running clock, for a time in the past, and for one after
-        LATEST.
+        seconds, minutes, hours, days: lab time to advance by; they add up. Raises LabError, and does not move, on a
+        running clock, for a time in the past, and for one after LATEST.
         """
         return await self.advance_to(self.after(seconds + 60 * minutes + 3600 * hours + 86400 * days))
 
     async def advance_to(self, when: float) -> float:
-        """Advance as `advance` does, to a time in seconds since 1970."""
+        """Advance as `advance` does, to the time `when` in seconds since 1970."""
         if self._rate:
             raise LabError("this clock runs by itself; call freeze() first, or make the lab with a seed")
         self.check(when)

@@ -96,7 +96,7 @@ class NoEntryError(UnknownError, IndexError, KeyError):
 
 
 class NoAttributeError(UnknownError, AttributeError):
-    """Error of an attribute that a handle does not have."""
+    """Error of an attribute that a handle does not have. text: its message."""
 
     def __init__(self, text: str) -> None:
         # With an object, Python appends no suggestion of its own to the text.
@@ -116,7 +116,10 @@ class OwnProcessError(LabError):
 
 
 class StorageError(LabkitError):
-    """The data file cannot be used. status: 507 if the disk is full, so that nothing was stored; 500 for damage."""
+    """The data file cannot be used.
+
+    message: its text; status: 507 if the disk is full, so that nothing was stored; 500 for damage.
+    """
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)

@@ -35,8 +35,8 @@ class Behaviour:
                     await device.write(temperature=self.random.gauss(21, 1))
                     await device.sleep(self.every)
 
-    `Reporter(every=60)` sets them. Each device has its own instance in each epoch, with copies of lists, dicts and
-    sets. Raises LabError for an unknown or missing parameter, or one of another type.
+    `Reporter(every=60)` sets parameters. Each device has its own instance in each epoch, with copies of lists, dicts
+    and sets. Raises LabError for an unknown or missing parameter, or one of another type.
     """
 
     @short_trace

@@ -44,7 +44,10 @@ class DeviceError(LabkitError):
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Value that a long poll returned. modified: the header Last-Modified as received."""
+    """Value that a long poll returned. modified: the header Last-Modified as received.
+
+    alias: name of the resource; value: its value as text.
+    """
 
     alias: str
     value: str
@@ -53,7 +56,10 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """Credentials by which a device proves its identity; activation sets at most one of them."""
+    """Credentials by which a device proves its identity; activation sets at most one of them.
+
+    token: 40 characters; password: a password; certificate: a certificate with its key.
+    """
 
     token: str | None = None
     password: str | None = None

@@ -143,7 +143,10 @@ class FleetFaults(Handle):
         return name
 
     def remove(self, name: str) -> None:
-        """Remove a fault from the next run on. Raises UnknownError, listing the existing names, if there is none."""
+        """Remove the fault with this `name` from the next run on.
+
+        Raises UnknownError, listing the existing names, if there is none.
+        """
         if name not in self._faults:
             raise UnknownError(unknown("fault", name, self._faults))
         del self._faults[name]

@@ -34,7 +34,10 @@ HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class LabAddress:
-    """Address on which a lab listens, and the certificate (PEM) of its CA."""
+    """Address on which a lab listens, and the certificate (PEM) of its CA.
+
+    host: IP address; https_port: port of HTTPS; ca_pem: the certificate as text.
+    """
 
     host: str
     https_port: int

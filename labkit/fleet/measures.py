@@ -49,7 +49,7 @@ class Latency:
         return made
 
     def add(self, seconds: float) -> None:
-        """Count a duration; one below 0 counts as 0."""
+        """Count a duration of `seconds`; one below 0 counts as 0."""
         micros = round(seconds * 1_000_000)
         if micros >= EXACT:
             if micros > HIGHEST:
@@ -63,25 +63,25 @@ class Latency:
         self.count += 1
 
     def merge(self, other: Latency) -> None:
-        """Add the counts of another histogram, without loss."""
+        """Add the counts of `other`, another histogram, without loss."""
         for micros, count in other._counts.items():
             self._counts[micros] = self._counts.get(micros, 0) + count
         self.count += other.count
 
     @classmethod
     def merged(cls, parts: Iterable[Latency]) -> Self:
-        """Return the sum of several histograms."""
+        """Return the sum of several histograms, the `parts`."""
         made = cls()
         for part in parts:
             made.merge(part)
         return made
 
     def percentile(self, percent: float) -> float:
-        """Return the percentile in seconds; NaN if the histogram is empty."""
+        """Return a percentile in seconds, NaN if the histogram is empty. percent: 0 to 100."""
         return self.percentiles([percent])[0]
 
     def percentiles(self, percents: Sequence[float]) -> list[float]:
-        """Return several percentiles, given in ascending order: see `percentile`."""
+        """Return several percentiles, as `percentile` does. percents: in ascending order."""
         found: list[float] = []
         seen, buckets = 0, iter(sorted(self._counts.items()))
         micros = 0
@@ -177,7 +177,7 @@ class Tick:
 
     @classmethod
     def merged(cls, time: float, ticks: Sequence[Tick]) -> Self:
-        """Return the tick of several concurrent processes: the sum of their counts, and the longest lag."""
+        """Return one tick for the `ticks` of concurrent processes: the sum of their counts, and the longest lag."""
         lags = [tick.lag for tick in ticks if tick.lag is not None]
         return cls(
             time,

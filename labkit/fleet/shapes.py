@@ -42,7 +42,10 @@ class Shape(metaclass=ShortTraceType):
 
     @abstractmethod
     def most(self, begin: float, end: float, start: float = 0.0) -> float:
-        """Return an upper bound of `at` from `begin` to `end` (elapsed seconds; `end` may be infinite)."""
+        """Return an upper bound of `at` from `begin` to `end` (elapsed seconds; `end` may be infinite).
+
+        start: lab time at which the load began, in seconds since 1970.
+        """
 
     def __add__(self, other: Shape) -> Shape:
         if not isinstance(other, Shape):
@@ -62,7 +65,7 @@ class Shape(metaclass=ShortTraceType):
 
 @dataclass(frozen=True)
 class Flat(Shape):
-    """A constant number."""
+    """A constant number, `value`."""
 
     value: float
 

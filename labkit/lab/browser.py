@@ -43,18 +43,24 @@ class Browser(Handle):
     def request(self, method: str, url: str, *, follow: bool = True, **options: Any) -> httpx.Response:
         """Visit a URL, absolute or relative to the current page, and return the response.
 
-        follow: whether to follow redirects, as long as they stay in the lab. options: further arguments of httpx's
-        `request`.
+        method: GET, POST and so on. url: the URL. follow: whether to follow redirects, as long as they stay in the
+        lab. options: further arguments of httpx's `request`.
         """
         self._look_around()
         return self._runtime.run(self._browser.request, method, url, follow=follow, **options)
 
     def get(self, url: str, **options: Any) -> httpx.Response:
-        """Send a GET request to a URL."""
+        """Send a GET request to a URL.
+
+        url: absolute, or relative to the current page; options: as of `request`.
+        """
         return self.request("GET", url, **options)
 
     def post(self, url: str, **options: Any) -> httpx.Response:
-        """Send a POST request to a URL: `post("/api/session/login", json={…})`."""
+        """Send a POST request to a URL: `post("/api/session/login", json={…})`.
+
+        url: absolute, or relative to the current page; options: as of `request`.
+        """
         return self.request("POST", url, **options)
 
     def submit(self, form: str | None = None, /, **values: object) -> httpx.Response:

@@ -35,28 +35,31 @@ class SiteClient(Handle):
     def request(self, method: str, path: str, **options: Any) -> httpx.Response:
         """Send a request to a path, or to a URL of this domain, and return the response.
 
-        options: further arguments of httpx's `request`, such as `json=…` or `headers=…`.
+        method: GET, POST and so on. options: further arguments of httpx's `request`, such as `json=…` or `headers=…`.
         """
         return ask(self._runtime, self._domain, self._flow.request, method, self._path(path), **options)
 
     async def ask_here(self, method: str, path: str, **options: Any) -> httpx.Response:
-        """Send a request like `request`, from the lab's own loop."""
+        """Send a request like `request`, from the lab's own loop.
+
+        method, path, options: as there.
+        """
         return await self._flow.request(method, self._path(path), **options)
 
     def get(self, path: str, **options: Any) -> httpx.Response:
-        """Send a GET request to a path."""
+        """Send a GET request to a path. options: as of `request`."""
         return self.request("GET", path, **options)
 
     def post(self, path: str, **options: Any) -> httpx.Response:
-        """Send a POST request to a path: `post("/session", json={…})`."""
+        """Send a POST request to a path: `post("/session", json={…})`. options: as of `request`."""
         return self.request("POST", path, **options)
 
     def put(self, path: str, **options: Any) -> httpx.Response:
-        """Send a PUT request to a path."""
+        """Send a PUT request to a path. options: as of `request`."""
         return self.request("PUT", path, **options)
 
     def delete(self, path: str, **options: Any) -> httpx.Response:
-        """Send a DELETE request to a path."""
+        """Send a DELETE request to a path. options: as of `request`."""
         return self.request("DELETE", path, **options)
 
     def _path(self, path: str) -> str:

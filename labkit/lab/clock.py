@@ -36,12 +36,12 @@ class LabClock(Handle):
     ) -> datetime:
         """Move a virtual clock forward, and return the new time. Everything due on the way happens at its time.
 
-        Raises LabError on a running clock.
+        seconds, minutes, hours, days: lab time to move by; they add up. Raises LabError on a running clock.
         """
         return _datetime(self._runtime.run(self._control.advance, seconds, minutes, hours, days))
 
     def advance_to(self, when: Moment) -> datetime:
-        """Move a virtual clock forward to a datetime, Unix seconds, or an ISO 8601 text (UTC without an offset)."""
+        """Move a virtual clock forward to `when`: a datetime, Unix seconds, or ISO 8601 (UTC without an offset)."""
         return _datetime(self._runtime.run(self._control.advance_to, when))
 
     def freeze(self) -> datetime:

@@ -57,20 +57,26 @@ class Device(Handle):
     def write(self, values: Mapping[str, object] | None = None, /, **more: object) -> None:
         """Store a value for each alias: `write(temperature=21.5)`, `write({"temperature": 21.5})`.
 
-        The platform ignores an alias without a resource, of which this warns.
+        values, more: value by alias. The platform ignores an alias without a resource, of which this warns.
         """
         texts = value_texts(values, more)
         self._warn_of_unknown(texts)
         self._ask(self._virtual.write, texts)
 
     def read(self, *aliases: str | Iterable[str]) -> dict[str, str]:
-        """Return the newest value of each alias; an alias without a value is left out."""
+        """Return the newest value of each alias; an alias without a value is left out.
+
+        aliases: names of resources, or lists of them.
+        """
         named = alias_list(aliases)
         self._warn_of_unknown(named)
         return self._ask(self._virtual.read, named)
 
     def write_and_read(self, values: Mapping[str, object], *aliases: str | Iterable[str]) -> dict[str, str]:
-        """Store values, and return the newest value of each alias, in one request (the hybrid procedure)."""
+        """Store values, and return the newest value of each alias, in one request (the hybrid procedure).
+
+        values: value by alias, to store; aliases: names of resources to read.
+        """
         texts, named = value_texts(values, {}), alias_list(aliases)
         self._warn_of_unknown([*texts, *named])
         return self._ask(self._virtual.write_and_read, texts, named)
@@ -80,7 +86,8 @@ class Device(Handle):
     ) -> str | None:
         """Wait up to `timeout` seconds of lab time for the next value, and return it; None if no value came.
 
-        since: as in `start_poll`. Raises LabError on a virtual clock, where nothing would end the wait.
+        alias: name of the resource; since: as in `start_poll`. Raises LabError on a virtual clock, where nothing would
+        end the wait.
         """
         if duration(timeout, "timeout") > 0 and self._waiting.is_clock_virtual():
             raise LabError(
@@ -95,10 +102,10 @@ class Device(Handle):
     ) -> HeldPoll:
         """Start a long poll, and return it once the platform holds it open or has answered it.
 
-        timeout: seconds of lab time. since: Unix seconds, a datetime, or `modified` of the last point. A client that
-        passes on `modified` each time misses a value only if its answer is lost five times, if another client of the
-        device got the value and this one polls over a new connection, or if the client closes its connection in order
-        just as the answer is sent (labkit.devices.polls).
+        alias: name of the resource. timeout: seconds of lab time. since: Unix seconds, a datetime, or `modified` of
+        the last point. A client that passes on `modified` each time misses a value only if its answer is lost five
+        times, if another client of the device got the value and this one polls over a new connection, or if the client
+        closes its connection in order just as the answer is sent (labkit.devices.polls).
         """
         duration(timeout, "timeout")
         return self._waiting.begin_and_wait(alias, self._poll, alias, timeout, since)
@@ -116,7 +123,7 @@ class Device(Handle):
         return PollWait(self._waiting, alias, count, duration(within, "within"))
 
     def record(self, points: Mapping[str, Mapping[float | datetime, object]]) -> None:
-        """Store values with timestamps: {alias: {Unix seconds or datetime: value}}."""
+        """Store values with timestamps. points: `{alias: {Unix seconds or datetime: value}}`."""
         texts = timed_values(points)
         self._warn_of_unknown(texts)
         self._ask(self._virtual.record, texts)
@@ -126,11 +133,11 @@ class Device(Handle):
         return self._ask(self._virtual.content)
 
     def content_info(self, id: str) -> str:
-        """Return the description of a content item: `content type,bytes,updated,description`."""
+        """Return the description of the content item `id`: `content type,bytes,updated,description`."""
         return self._ask(self._virtual.content_info, id)
 
     def download(self, id: str, range: str | None = None) -> bytes:
-        """Return a content item, or a part of it. range: the bytes to get, such as `bytes=0-99`."""
+        """Return the content item `id`, or a part of it. range: the bytes to get, such as `bytes=0-99`."""
         return self._ask(self._virtual.download, id, range)
 
     def timestamp(self) -> int:
@@ -140,8 +147,9 @@ class Device(Handle):
     def request(self, method: str, path: str, *, credentials: bool = True, **options: Any) -> httpx.Response:
         """Send any HTTP request to the product and return the unchanged response.
 
-        credentials: whether to authenticate. options: further arguments of httpx's `request`. Raises LabError for a
-        long poll on a virtual clock, where nothing would end the wait.
+        method: GET, POST and so on. path: with its query. credentials: whether to authenticate. options: further
+        arguments of httpx's `request`. Raises LabError for a long poll on a virtual clock, where nothing would end the
+        wait.
         """
         import httpx
 
@@ -150,7 +158,7 @@ class Device(Handle):
         return asking(self._virtual.request, method, rooted(path), credentials=credentials, **options)
 
     def curl(self, path: str = "/timestamp") -> str:
-        """Return a curl command that sends a GET as this device, without its secret."""
+        """Return a curl command that sends a GET of `path` as this device, without its secret."""
         address = self._virtual.address
         show = {"token": "-H 'X-Platform-CIK: …' ", "password": f"-u '{self.identity}:…' "}.get(
             self._virtual.auth, "--cert … --key … "

@@ -181,8 +181,8 @@ class Fleet(Handle):
     def repeat(self, *identities: str) -> Fleet:
         """Return a fleet of these devices alone, to repeat what they did.
 
-        They keep their numbers, behaviours, random seeds and credentials. Raises LabError for an identity that is not
-        in this fleet.
+        identities: those of the devices. They keep their numbers, behaviours, random seeds and credentials. Raises
+        LabError for an identity that is not in this fleet.
         """
         known = {member.identity: member for member in self._members}
         if not identities or len(set(identities)) < len(identities):

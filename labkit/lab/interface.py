@@ -94,7 +94,10 @@ class Subscription(Handle):
         triggers: Mapping[str, Any] | None = None,
         script_key: str | None = None,
     ) -> Self:
-        """Change the given entries, and notify the publisher; None removes a quota or trigger. Other entries stay."""
+        """Change the given entries, and notify the publisher; None removes a quota or trigger. Other entries stay.
+
+        parameters, quota, triggers, script_key: as of `Solution.subscribe`.
+        """
         changes = (parameters, quota, triggers, script_key)
         self._runtime.run(self._control.update, self.subscriber, self.publisher, *changes)
         return self

@@ -54,8 +54,8 @@ class LabJournal(Handle):
     def writes(self, identity: str, product: str | None = None) -> list[DeviceWrite]:
         """Return what a device has written, oldest first: every write, also of equal values in one second.
 
-        On a virtual clock time stands still, so two writes of an alias are one datapoint; here they are two. product:
-        only of this product. What the journal has cut or dropped is missing here, too.
+        identity: of the device. On a virtual clock time stands still, so two writes of an alias are one datapoint;
+        here they are two. product: only of this product. What the journal has cut or dropped is missing here, too.
         """
         return [
             DeviceWrite(name, point["timestamp"] / 1_000_000, dict(point["values"]), event.cause)

@@ -105,7 +105,10 @@ class Lab(Handle):
 
     @classmethod
     def resumed(cls, control: Control) -> Self:
-        """Return a lab that continues a suspended platform, in this process or in one that was forked since."""
+        """Return a lab that continues a suspended platform, in this process or in one that was forked since.
+
+        control: that of the suspended platform.
+        """
         lab = cls.__new__(cls)
         lab._hold(Runtime(control.resume))
         return lab
@@ -255,7 +258,8 @@ class Lab(Handle):
     def begin(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> PendingCall[T]:
         """Start a call that a fault may delay, and return it: `pending = lab.begin(device.write, temperature=21.5)`.
 
-        Returns once the call has ended or a fault delays it. Then use `lab.clock.advance(30)` and `pending.result()`.
+        function: what to call; args, kwargs: its arguments. Returns once the call has ended or a fault delays it. Then
+        use `lab.clock.advance(30)` and `pending.result()`.
         """
         return PendingCall(self._runtime, partial(function, *args, **kwargs))
 

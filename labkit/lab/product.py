@@ -74,14 +74,18 @@ class Product(Handle):
         return self._devices[identity]
 
     def held(self, identity: str, alias: str, count: int = 1, within: float = 5.0) -> PollWait:
-        """Return a wait for held polls like `Device.held`, without making a handle of the device."""
+        """Return a wait for held polls like `Device.held`, without making a handle of the device.
+
+        identity: of the device; alias, count, within: as there.
+        """
         waiting = DevicePolls(self._runtime, self.id, identity)
         return PollWait(waiting, alias, count, duration(within, "within"))
 
     def wait_for_poll(self, identity: str, alias: str, count: int = 1, within: float = 5.0) -> None:
         """Wait until the platform holds `count` long polls of a device open, whichever client sent them.
 
-        within: seconds of real time after which it raises LabError. In async code: `await product.held(…)`.
+        identity: of the device; alias: name of the resource. within: seconds of real time after which it raises
+        LabError. In async code: `await product.held(…)`.
         """
         self.held(identity, alias, count, within).result()
 
@@ -99,6 +103,7 @@ class Product(Handle):
         `fleet(200, Thermostat)`, `fleet(200, Thermostat(every=60))`, `fleet({Thermostat: 150, Flaky: 50})`, where the
         first 150 devices are thermostats.
 
+        count: number of devices, for each behaviour where it is a mapping. behaviour: what they do.
         seed: of the devices' random numbers; by default the lab's seed, or a random one. prefix: start of each
         identity; by default that of the identity format, or the first letter of the product's id (`t-001`, `t-002`
         …). identities: all identities, instead of a prefix.
@@ -106,7 +111,10 @@ class Product(Handle):
         return make_fleet(self._runtime, self, count, behaviour, seed, prefix, identities)
 
     def handle_credentials(self, identity: str) -> Credentials | None:
-        """Return the credentials in the handle of a device, None if the device has no handle."""
+        """Return the credentials in the handle of a device, None if the device has no handle.
+
+        identity: of the device.
+        """
         device = self._devices.get(identity)
         return None if device is None else device.credentials
 
@@ -134,22 +142,23 @@ class Product(Handle):
         self._runtime.run(self._control.allow, self.id, named, token)
 
     def lock(self, identity: str) -> None:
-        """Refuse a device, even with valid credentials."""
+        """Refuse the device with this `identity`, even with valid credentials."""
         self._runtime.run(self._control.lock, self.id, identity)
 
     def unlock(self, identity: str) -> None:
-        """Accept a locked device again."""
+        """Accept the locked device with this `identity` again."""
         self._runtime.run(self._control.unlock, self.id, identity)
 
     def forget_credentials(self, identity: str) -> None:
         """Have the platform lose a device's credentials: its requests get 401, and it may activate anew.
 
-        A fault does the same at a request: `lab.faults.add("POST /onep:v1/stack/alias", forget=True, first=1)`.
+        identity: of the device. A fault does the same at a request: `lab.faults.add("POST /onep:v1/stack/alias",
+        forget=True, first=1)`.
         """
         self._runtime.run(self._control.forget_credentials, self.id, identity)
 
     def remove(self, identity: str) -> None:
-        """Delete a device with its credentials and its whitelisting."""
+        """Delete the device with this `identity`, its credentials and its whitelisting."""
         self._runtime.run(self._control.remove, self.id, identity)
 
     def __repr__(self) -> str:
@@ -226,7 +235,11 @@ class ProductContent(Handle):
         type: str = "application/octet-stream",
         description: str = "",
     ) -> ContentInfo:
-        """Add a content item, or replace it. data: bytes, a text, or the Path of a file. type: its content type."""
+        """Add a content item, or replace it.
+
+        id: its id; data: bytes, a text, or the Path of a file; type: its content type; description: text that devices
+        can read.
+        """
         return self._runtime.run(self._control.add, self._product, id, content_bytes(data), type, description)
 
     def remove(self, id: str) -> None:

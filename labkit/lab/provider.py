@@ -73,7 +73,8 @@ class Provider(Handle):
         """Register an application and return it with its `client_id` and `client_secret`.
 
         `app = provider.register(solution.url("/social/handle/google"))`. redirect: one or several URLs to which it
-        may redirect people. scopes: scopes that it may request; all if none are given.
+        may redirect people. scopes: scopes that it may request; all if none are given. name: the
+        name that people see.
         """
         redirects = [redirect] if isinstance(redirect, str) else list(redirect)
         return self._runtime.run(self._control.register, self.name, redirects, name, list(scopes))

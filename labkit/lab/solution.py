@@ -116,7 +116,8 @@ class Solution(SiteClient):
     def call(self, service: str, operation: str, parameters: object = None) -> Any:
         """Call a service operation, and return its result or the error object {type, error, status}.
 
-        Warns of an error object that nobody reads; with `solution.strict` raises LabError instead of returning it.
+        parameters: arguments by name. Warns of an error object that nobody reads; with `solution.strict` raises
+        LabError instead of returning it.
         """
         return call(self._runtime, self._catalogue, service, operation, parameters)
 
@@ -157,7 +158,9 @@ class Solution(SiteClient):
         `lights.publish(operations=[{"name": "light", "parameters": {"title": "lamp", "type": "object"}}])` needs a
         handler: `lights.on("interface", "light", …)`. Other solutions then `subscribe(lights)`. The definition
         replaces one published by a cell before, and overrides that of the solution's folder and settings. whitelist:
-        businesses that may subscribe.
+        businesses that may subscribe. default_script_key: name of the service at subscribers. description, contact,
+        tags: shown to subscribers. mode: sync or async, the default of `trigger`. others: further entries of the
+        definition.
         """
         lists = {
             "tags": tags,
@@ -192,6 +195,7 @@ class Solution(SiteClient):
     ) -> Subscription:
         """Subscribe to another solution's interface: its operations become a service here, `home.Lights.light(…)`.
 
+        publisher: the other solution, or its id; parameters: values of the service that its publisher defines;
         script_key: name of the service, whose first letter is capitalised; quota: calls_daily, calls_monthly;
         triggers: which handler gets an event, by the event's name. All other events go to `home.on("lights",
         "changed", …)`. An existing subscription with the same arguments stays, so that a cell may run again.

@@ -10,23 +10,27 @@ from typing import Any
 
 import labkit
 from labkit.core.handle import Handle
+from labkit.fleet.faults import FleetFaults
 from labkit.lab.clock import LabClock
 from labkit.lab.faults import LabFaults
 from labkit.lab.handsets import LabHandsets
 from labkit.lab.journal import LabJournal
 from labkit.lab.mailbox import LabMailbox
 from labkit.lab.messaging import LabMessaging
-from labkit.reference.entry import Entry
+from labkit.lab.product import ProductContent
+from labkit.reference.entry import ReferenceEntry
 
 PARTS: Mapping[str, type] = {
-    "clock": LabClock,
-    "journal": LabJournal,
-    "mailbox": LabMailbox,
-    "messaging": LabMessaging,
-    "handsets": LabHandsets,
-    "faults": LabFaults,
+    "lab.clock": LabClock,
+    "lab.journal": LabJournal,
+    "lab.mailbox": LabMailbox,
+    "lab.messaging": LabMessaging,
+    "lab.handsets": LabHandsets,
+    "lab.faults": LabFaults,
+    "product.content": ProductContent,
+    "fleet.faults": FleetFaults,
 }
-"""Classes of the attributes of a lab, which are used through the lab only."""
+"""Classes of the attributes of handles, which are used through these only."""
 
 # Classes whose members, and those of their own bases, are no part of the reference of a class that inherits from them.
 STOPS = ("BaseModel", "Exception", "Warning", "Handle", "tuple", "object")
@@ -48,10 +52,13 @@ def pages() -> Iterator[tuple[str, str]]:
     for title, names in groups().items():
         yield f"reference/python/{_file(title)}.rst", _page(title, [f"labkit.{name}" for name in names])
     parts = [f"{each.__module__}.{each.__name__}" for each in PARTS.values()]
-    yield "reference/python/parts-of-a-lab.rst", _page("Parts of a lab", parts, PARTS_INTRO)
+    yield (
+        "reference/python/parts-of-handles.rst",
+        _page("Parts of a lab, a product and a fleet", parts, PARTS_INTRO),
+    )
 
 
-PARTS_INTRO = "A lab has these as attributes: " + ", ".join(f"``lab.{name}``" for name in PARTS) + "."
+PARTS_INTRO = "Handles have these as attributes: " + ", ".join(f"``{name}``" for name in PARTS) + "."
 
 
 def _file(title: str) -> str:
@@ -111,7 +118,7 @@ def _classes() -> Iterator[tuple[str, type]]:
     for name in labkit.__all__:
         if inspect.isclass(kind := getattr(labkit, name)):
             yield name, kind
-    yield from ((f"lab.{name}", kind) for name, kind in PARTS.items())
+    yield from PARTS.items()
 
 
 def _members(kind: type) -> Iterator[tuple[str, Any]]:
@@ -125,15 +132,15 @@ def _members(kind: type) -> Iterator[tuple[str, Any]]:
                 yield name, member
 
 
-def entries() -> Iterator[Entry]:
+def entries() -> Iterator[ReferenceEntry]:
     """Yield an entry for each public class and function, for the terminal."""
     for name, kind in _classes():
-        yield Entry("Python", name, _class_body(name, kind))
+        yield ReferenceEntry("Python", name, _class_body(name, kind))
     for name, owner, function in public():
         if owner is None or name != owner.__name__:
             is_property = isinstance(_static(owner, name), property | cached_property)
             head = name if is_property else f"{name}{_signature(function)}"
-            yield Entry(
+            yield ReferenceEntry(
                 "Python", name, f"    {head}\n\n{inspect.getdoc(function) or _inherited(owner, name)}"
             )
 

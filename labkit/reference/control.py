@@ -7,7 +7,7 @@ from typing import Any
 
 from labkit.control.over_http.openapi import REFUSALS, document
 from labkit.control.over_http.operations import operations
-from labkit.reference.entry import Entry, Page, bullets, explained, prose
+from labkit.reference.entry import ReferenceEntry, ReferencePage, bullets, explained, prose
 from labkit.reference.settings import shown_type
 
 INTRO = """Control over HTTP is beta: it may change in 1.x. `labkit serve --control` offers it, with
@@ -15,18 +15,20 @@ INTRO = """Control over HTTP is beta: it may change in 1.x. `labkit serve --cont
 `Authorization: Bearer …`."""
 
 
-def pages() -> Iterator[Page]:
+def pages() -> Iterator[ReferencePage]:
     """Yield a page for each subject."""
     whole = document()
-    subjects: dict[str, list[Entry]] = {}
+    subjects: dict[str, list[ReferenceEntry]] = {}
     for each in operations().values():
         described = whole["paths"][each.path]["post"]
-        entry = Entry("control operation", each.key, _body(each.path, described, whole), (each.path,))
+        entry = ReferenceEntry(
+            "control operation", each.key, _body(each.path, described, whole), (each.path,)
+        )
         subjects.setdefault(each.subject, []).append(entry)
     refusals = "\n".join(f"- {status}: {text}" for status, text in REFUSALS.items())
     for subject, entries in subjects.items():
         intro = f"{INTRO}\n\nErrors:\n\n{refusals}"
-        yield Page(f"reference/control/{subject}", f"Control of {subject}", intro, tuple(entries))
+        yield ReferencePage(f"reference/control/{subject}", f"Control of {subject}", intro, tuple(entries))
 
 
 def _body(path: str, described: Mapping[str, Any], whole: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ from textwrap import dedent
 
 
 @dataclass(frozen=True)
-class Entry:
+class ReferenceEntry:
     """An entry of the reference: an operation, an event, a setting, and so on.
 
     kind: what it is, in lower case; name: name under which `labkit docs` finds it; body: its text as Markdown; aliases:
@@ -33,13 +33,13 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Page:
+class ReferencePage:
     """A page of the reference. path: in the book, without suffix; intro: Markdown between its title and its entries."""
 
     path: str
     title: str
     intro: str
-    entries: tuple[Entry, ...]
+    entries: tuple[ReferenceEntry, ...]
 
     def markdown(self) -> str:
         """Return the page as Markdown for the book."""

@@ -14,7 +14,7 @@ import yaml
 from labkit.fleet.fault_kinds import KINDS, RESTART, FaultKind
 from labkit.providers.messaging.faults import FAULTS as MESSAGING
 from labkit.providers.social.faults import FAULTS as SOCIAL
-from labkit.reference.entry import Entry, Page, code, prose
+from labkit.reference.entry import ReferenceEntry, ReferencePage, code, prose
 from labkit.reference.settings import FIRST, meanings, schema, shown_type
 from labkit.settings import FaultSettings
 from labkit.settings.faults import ROLES
@@ -34,19 +34,19 @@ def examples() -> Mapping[str, Mapping[str, Any]]:
     return tomllib.loads((Path(__file__).parent / "faults.toml").read_text())
 
 
-def pages() -> Iterator[Page]:
+def pages() -> Iterator[ReferencePage]:
     """Yield a page for the faults of each kind of place."""
     intro = prose(inspect.getdoc(FaultSettings) or "")
-    yield Page("reference/faults/lab", "Faults of a lab", intro, tuple(_keys()))
+    yield ReferencePage("reference/faults/lab", "Faults of a lab", intro, tuple(_keys()))
     intro = (
         "A fault of the devices of a fleet, and of their end of the connection. Add it before the fleet runs."
     )
-    yield Page("reference/faults/devices", "Faults of devices", intro, tuple(_kinds()))
+    yield ReferencePage("reference/faults/devices", "Faults of devices", intro, tuple(_kinds()))
     intro = "A fault of an identity provider or of the messaging provider hits the next request at its step."
-    yield Page("reference/faults/providers", "Faults of providers", intro, tuple(_of_providers()))
+    yield ReferencePage("reference/faults/providers", "Faults of providers", intro, tuple(_of_providers()))
 
 
-def _keys() -> Iterator[Entry]:
+def _keys() -> Iterator[ReferenceEntry]:
     texts, properties = meanings(FaultSettings), schema()["$defs"]["FaultSettings"]["properties"]
     for name in FaultSettings.model_fields:
         role, text = ROLES.get(name), texts[name]
@@ -54,7 +54,9 @@ def _keys() -> Iterator[Entry]:
         if role is not None:
             facts.insert(0, f"- Role: {role.kind}, for {', '.join(PLACES[each] for each in role.places)}")
         parts = [prose(text[:1].upper() + text[1:] + "."), "\n".join(facts), *_example(examples()[name])]
-        yield Entry("fault", f"faults[].{name}", "\n\n".join(parts), (f"faults.{name}", f"fault {name}"))
+        yield ReferenceEntry(
+            "fault", f"faults[].{name}", "\n\n".join(parts), (f"faults.{name}", f"fault {name}")
+        )
 
 
 def _example(fault: Mapping[str, Any]) -> Iterator[str]:
@@ -71,13 +73,13 @@ def device_example(name: str, kind: FaultKind) -> str:
     return f"fleet.faults.add({name!r}{often}{seconds})"
 
 
-def _kinds() -> Iterator[Entry]:
+def _kinds() -> Iterator[ReferenceEntry]:
     for name, kind in KINDS.items():
         text = prose(kind.meaning[:1].upper() + kind.meaning[1:] + ".")
-        yield Entry("device fault", name, f"{text}\n\n{code('python', device_example(name, kind))}")
+        yield ReferenceEntry("device fault", name, f"{text}\n\n{code('python', device_example(name, kind))}")
 
 
-def _of_providers() -> Iterator[Entry]:
+def _of_providers() -> Iterator[ReferenceEntry]:
     for name in dict.fromkeys((*SOCIAL, *MESSAGING)):
         parts = []
         for title, known, line in (
@@ -87,4 +89,4 @@ def _of_providers() -> Iterator[Entry]:
             if name in known:
                 parts.append(f"{title}: at the step {' or '.join(f'`{step}`' for step in known[name])}.")
                 parts.append(code("python", line))
-        yield Entry("provider fault", name, "\n\n".join(parts))
+        yield ReferenceEntry("provider fault", name, "\n\n".join(parts))

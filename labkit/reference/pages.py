@@ -8,7 +8,7 @@ from functools import cache
 
 from labkit.core.errors import UnknownError, did_you_mean
 from labkit.reference import api, control, faults, requirements, services, settings
-from labkit.reference.entry import Entry, Page
+from labkit.reference.entry import ReferenceEntry, ReferencePage
 
 # Requirements import all checks and mutants, which takes longest, so the terminal looks there last.
 PARTS = (services.pages, settings.pages, faults.pages, control.pages)
@@ -16,7 +16,9 @@ LAST = (requirements.pages,)
 
 
 @cache
-def pages(parts: tuple[Callable[[], Iterator[Page]], ...] = (*PARTS, *LAST)) -> tuple[Page, ...]:
+def pages(
+    parts: tuple[Callable[[], Iterator[ReferencePage]], ...] = (*PARTS, *LAST),
+) -> tuple[ReferencePage, ...]:
     """Return the pages of parts of the reference that are Markdown, by default of all."""
     return tuple(page for part in parts for page in part())
 
@@ -28,12 +30,12 @@ def generated() -> Iterator[tuple[str, str]]:
     yield "_static/lab.schema.json", json.dumps(settings.schema(), indent=1, ensure_ascii=False)
 
 
-def find(name: str, further: Iterable[Entry] = ()) -> list[Entry]:
+def find(name: str, further: Iterable[ReferenceEntry] = ()) -> list[ReferenceEntry]:
     """Return the entries with a name or an alias: those in the same letter case, else those in any.
 
     further: entries that the caller adds, such as commands. Raises UnknownError, suggesting the most similar name.
     """
-    known: list[Entry] = []
+    known: list[ReferenceEntry] = []
     for parts in (PARTS, LAST):
         found = [*further, *api.entries(), *_entries(parts)] if parts is PARTS else _entries(parts)
         known += found
@@ -46,21 +48,21 @@ def find(name: str, further: Iterable[Entry] = ()) -> list[Entry]:
     raise UnknownError(f"the reference has no entry {name!r}{hint}")
 
 
-def _name(entry: Entry) -> tuple[str, ...]:
+def _name(entry: ReferenceEntry) -> tuple[str, ...]:
     return (entry.name,)
 
 
-def _aliases(entry: Entry) -> tuple[str, ...]:
+def _aliases(entry: ReferenceEntry) -> tuple[str, ...]:
     return entry.aliases
 
 
-def _entries(parts: tuple[Callable[[], Iterator[Page]], ...]) -> list[Entry]:
+def _entries(parts: tuple[Callable[[], Iterator[ReferencePage]], ...]) -> list[ReferenceEntry]:
     """Return the entries of these parts, and one for each page that lists its entries."""
     found = pages(parts)
     return [*map(_contents, found), *(entry for page in found for entry in page.entries)]
 
 
-def _contents(page: Page) -> Entry:
+def _contents(page: ReferencePage) -> ReferenceEntry:
     width = max(len(each.name) for each in page.entries)
     lines = [f"  {each.name:{width}}  {each.body.strip().splitlines()[0]}" for each in page.entries]
-    return Entry("page", page.title, "\n".join([page.intro, "", *lines]))
+    return ReferenceEntry("page", page.title, "\n".join([page.intro, "", *lines]))

@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from labkit.conformance.coverage import Covered, coverage
-from labkit.reference.entry import Entry, Page, prose
+from labkit.reference.entry import ReferenceEntry, ReferencePage, prose
 
 INTRO = """What the documents say, as requirements that checks test. The level `must` is a statement of the documents;
 `choice` is a decision of labkit where they are silent. `labkit report --only` takes the beginning of an id."""
 
 
-def pages() -> Iterator[Page]:
+def pages() -> Iterator[ReferencePage]:
     """Yield a page for each part of the documents."""
-    parts: dict[str, list[Entry]] = {}
+    parts: dict[str, list[ReferenceEntry]] = {}
     for each in coverage():
-        parts.setdefault(each.id.rpartition("-")[0], []).append(Entry("requirement", each.id, _body(each)))
+        parts.setdefault(each.id.rpartition("-")[0], []).append(
+            ReferenceEntry("requirement", each.id, _body(each))
+        )
     for part, entries in parts.items():
-        yield Page(f"reference/requirements/{part.lower()}", f"Requirements {part}", INTRO, tuple(entries))
+        yield ReferencePage(
+            f"reference/requirements/{part.lower()}", f"Requirements {part}", INTRO, tuple(entries)
+        )
 
 
 def _body(covered: Covered) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from labkit.control.services import ParameterInfo, described
 from labkit.core.events import EventKind
 from labkit.platform import Platform
-from labkit.reference.entry import Entry, Page, bullets, code, explained, prose
+from labkit.reference.entry import ReferenceEntry, ReferencePage, bullets, code, explained, prose
 from labkit.services.operation import Operation, Service
 
 HERE = Path(__file__).parent
@@ -44,14 +44,14 @@ def platform() -> Platform:
     return Platform()
 
 
-def pages() -> Iterator[Page]:
+def pages() -> Iterator[ReferencePage]:
     """Yield a page for each service, and one for all events."""
     for service in platform().services:
         intro = prose(inspect.getdoc(type(service)) or "")
-        yield Page(
+        yield ReferencePage(
             f"reference/services/{service.name.lower()}", service.name, intro, tuple(_operations(service))
         )
-    yield Page("reference/services/events", "Events", EVENTS_INTRO, tuple(_events()))
+    yield ReferencePage("reference/services/events", "Events", EVENTS_INTRO, tuple(_events()))
 
 
 EVENTS_INTRO = """A solution handles an event with a Lua script that begins with `--#EVENT service event`, in a
@@ -62,9 +62,11 @@ name that is given here; `context` is available besides."""
 # --- operations ---------------------------------------------------------------------------------------------
 
 
-def _operations(service: Service) -> Iterator[Entry]:
+def _operations(service: Service) -> Iterator[ReferenceEntry]:
     for operation in service.operations.values():
-        yield Entry("operation", f"{operation.service}.{operation.name}", _body(operation), (operation.name,))
+        yield ReferenceEntry(
+            "operation", f"{operation.service}.{operation.name}", _body(operation), (operation.name,)
+        )
 
 
 def _body(operation: Operation) -> str:
@@ -172,7 +174,7 @@ def raised() -> Iterator[EventKind]:
             yield kind
 
 
-def _events() -> Iterator[Entry]:
+def _events() -> Iterator[ReferenceEntry]:
     for kind in raised():
         known = event_words()[event_name(kind)]
         argument = kind.arguments[0]
@@ -183,4 +185,4 @@ def _events() -> Iterator[Entry]:
         parts += ["**In Lua**", code("lua", f"--#EVENT {kind.service} {event}\nprint(to_json({argument}))")]
         handler = f'@solution.on("{kind.service}", "{event}")\ndef handle({argument}, log):\n    log.info({argument})'
         parts += ["**In Python**", code("python", handler)]
-        yield Entry("event", event_name(kind), "\n\n".join(parts), (f"{kind.service} {kind.event}",))
+        yield ReferenceEntry("event", event_name(kind), "\n\n".join(parts), (f"{kind.service} {kind.event}",))

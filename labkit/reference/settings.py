@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from labkit.core.keywords import Doc
-from labkit.reference.entry import Entry, Page, explained, prose
+from labkit.reference.entry import ReferenceEntry, ReferencePage, explained, prose
 from labkit.settings import FaultSettings, LabSettings, Wire
 
 SCHEMA = "https://json-schema.org/draft/2020-12/schema"
@@ -71,21 +71,23 @@ def _doc(field: FieldInfo) -> Doc | None:
 # --- pages --------------------------------------------------------------------------------------------------
 
 
-def pages() -> Iterator[Page]:
+def pages() -> Iterator[ReferencePage]:
     """Yield a page for the keys of lab.yaml itself, and one for each section that is a mapping or a list of such."""
-    yield Page("reference/settings/lab-yaml", "lab.yaml", INTRO, tuple(_entries(LabSettings, "", deep=False)))
+    yield ReferencePage(
+        "reference/settings/lab-yaml", "lab.yaml", INTRO, tuple(_entries(LabSettings, "", deep=False))
+    )
     for key, field in LabSettings.model_fields.items():
         model = Wire if key == "wire" else _section(field.annotation)
         if model is not None and model is not FaultSettings:  # faults have a part of their own
             entries = tuple(_entries(model, "wire." if model is Wire else _prefix(key, field.annotation)))
-            yield Page(f"reference/settings/{key}", key, prose(inspect.getdoc(model) or ""), entries)
+            yield ReferencePage(f"reference/settings/{key}", key, prose(inspect.getdoc(model) or ""), entries)
 
 
-def _entries(model: type[BaseModel], prefix: str, *, deep: bool = True) -> Iterator[Entry]:
+def _entries(model: type[BaseModel], prefix: str, *, deep: bool = True) -> Iterator[ReferenceEntry]:
     texts = meanings(model)
     for name, field in model.model_fields.items():
         key = f"{prefix}{name}"
-        yield Entry(
+        yield ReferenceEntry(
             "setting", key, _body(model, name, texts.get(name, ""), model is Wire), (key.replace("[]", ""),)
         )
         section = _section(field.annotation)

@@ -253,8 +253,8 @@ class Service(Component):
     def bind(self, declared: Operation, arguments: Mapping[str, Any]) -> Callable[[Caller], object] | None:
         """Return a function that makes a call at once, as often as it is called, where `is_immediate`; else None.
 
-        It does what the operation does with these validated arguments for the given caller, and raises the same errors.
-        None where only the operation itself can.
+        declared: the operation. It does what the operation does with these validated arguments for the given caller,
+        and raises the same errors. None where only the operation itself can.
         """
         return None
 

@@ -29,7 +29,10 @@ class Bulb(Behaviour):
                 device.note(last_error=str(error))
 
     async def switch(self, device: FleetDevice, state: str | None) -> None:
-        """Set the bulb to a state and report it; None changes nothing."""
+        """Set the bulb to a state and report it; None changes nothing.
+
+        device: the device that the bulb runs on.
+        """
         if state is not None:
             device.note(bulb=state)
             await device.write({self.state: state})

@@ -19,7 +19,10 @@ NO_STORE = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """Application registered at a provider. redirects: the redirect URIs that it may use."""
+    """Application registered at a provider. redirects: the redirect URIs that it may use.
+
+    client_id: its id; client_secret: its secret; name: its name; scopes: scopes that it may request, empty for any.
+    """
 
     client_id: str
     client_secret: str = field(repr=False)
