@@ -12,6 +12,7 @@ from jupyter_client.manager import AsyncKernelManager
 from traitlets import Unicode
 
 from labkit.reporting import provisioner
+from labkit.reporting.connected import connects, write_startup
 
 NAME = "python3"  # kernel name in the notebooks' metadata, which every Jupyter has
 
@@ -35,6 +36,8 @@ class Kernel(AsyncKernelManager):
 
     async def start_kernel(self, **kwargs: Any) -> None:  # type: ignore[override]  # async there too
         """Start the kernel. Output of its process (not of cells) goes to a log, so that it disturbs no progress bar."""
+        if connects():
+            write_startup(ipython_folder(Path(self.folder)))
         with log(Path(self.folder)).open("wb") as file:
             await super().start_kernel(**{**kwargs, "stdout": file, "stderr": file})
 
@@ -50,12 +53,17 @@ class ThisInterpreter(KernelSpecManager):
     def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
         environment = {
             # The user's settings, start-up scripts and history would change the results.
-            "IPYTHONDIR": str(self._folder / "ipython"),
+            "IPYTHONDIR": str(ipython_folder(self._folder)),
             "PYDEVD_DISABLE_FILE_VALIDATION": "1",  # otherwise the debugger warns of frozen modules
         }
         return KernelSpec(
             resource_dir=RESOURCES, **{**get_kernel_dict(), "env": environment, "metadata": self._metadata}
         )
+
+
+def ipython_folder(folder: Path) -> Path:
+    """Return the folder of the kernel's IPython."""
+    return folder / "ipython"
 
 
 def log(folder: Path) -> Path:

@@ -1,0 +1,85 @@
+"""Notebooks whose labs run in another process: with LABKIT_LAB=connect, `Lab(…)` starts a server and connects to it.
+
+Cells that need the lab's own process are skipped with that reason, and so are cells that use what those define. A cell
+that needs what a skipped cell did to the lab has the tag `own-process`.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from nbformat import NotebookNode
+from nbformat.v4 import new_output
+
+from labkit.core.errors import SettingsError
+
+VARIABLE = "LABKIT_LAB"
+CONNECT = "connect"
+TAG = "own-process"
+SKIPPED = "labkit-skipped"  # tag of a cell that was skipped
+STARTUP = """import labkit.lab.served_lab
+labkit.Lab = labkit.lab.served_lab.ServedLab
+del labkit
+"""
+
+
+def connects(environment: Mapping[str, str] = os.environ) -> bool:
+    """Return whether labs of notebooks run in another process. Raises SettingsError for a wrong LABKIT_LAB."""
+    given = environment.get(VARIABLE, "")
+    if given not in ("", CONNECT):
+        raise SettingsError(f"{VARIABLE}: expected {CONNECT!r} or nothing, not {given!r}")
+    return given == CONNECT
+
+
+def write_startup(folder: Path) -> None:
+    """Write what a kernel runs before its first cell. folder: of its IPython, as in IPYTHONDIR."""
+    startup = folder / "profile_default" / "startup"
+    startup.mkdir(parents=True, exist_ok=True)
+    (startup / "labkit_lab.py").write_text(STARTUP)
+
+
+class MissingNames:
+    """The names that cells would have if all before them had run."""
+
+    def __init__(self) -> None:
+        self._missing: set[str] = set()
+
+    def reason(self, cell: NotebookNode) -> str | None:
+        """Return why a cell is skipped, None if it can run; the names that it defines are then missing, too."""
+        if cell.cell_type != "code":
+            return None
+        needed = sorted(_names(cell, ast.Load) & self._missing)
+        if not needed and TAG not in cell.metadata.get("tags", []):
+            return None
+        self.skipped(cell)
+        what = f"{', '.join(needed)}, which a cell defines" if needed else "what a cell does"
+        return f"needs {what} that needs the lab's own process"
+
+    def skipped(self, cell: NotebookNode) -> None:
+        """Note that a cell did not run to its end."""
+        self._missing |= _names(cell, ast.Store)
+
+    def ran(self, cell: NotebookNode) -> None:
+        """Note that a cell has run."""
+        self._missing -= _names(cell, ast.Store)
+
+
+def _names(cell: NotebookNode, context: type[ast.expr_context]) -> set[str]:
+    """Return the names that a cell uses (Load) or defines (Store)."""
+    try:
+        nodes = list(ast.walk(ast.parse(cell.source)))
+    except SyntaxError:  # text, or a magic of IPython
+        return set()
+    found = {each.id for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, context)}
+    if context is ast.Store:
+        found |= {each.name for each in nodes if isinstance(each, ast.FunctionDef | ast.ClassDef)}
+    return found
+
+
+def skip(cell: NotebookNode, reason: str) -> None:
+    """Give a cell the reason of its skip as its output."""
+    cell.outputs = [new_output("stream", name="stderr", text=f"skipped: {reason}\n")]
+    cell.metadata["tags"] = [*cell.metadata.get("tags", []), SKIPPED]
