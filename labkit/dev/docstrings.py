@@ -10,20 +10,23 @@ from sphinx.application import Sphinx
 from labkit.reference.api import is_made_by_labkit
 from labkit.reference.entry import outside_code
 
-LISTS = ("Arguments:", "Keywords:")
+LISTS = ("Arguments:", "Keywords:")  # of arguments
+TITLED = ("Faults:",)  # of other things
 
 
 def as_rst(lines: list[str]) -> list[str]:
     """Return the lines of a docstring as reStructuredText."""
     found: list[str] = []
-    in_list = in_code = False
+    in_list = in_code = is_titled = False
     for line in lines:
         indented = line.startswith("    ")
-        if line in LISTS:
+        if line in LISTS or line in TITLED:
             in_list = True
+            found += [f"**{line}**", ""] if line in TITLED else []
+            is_titled = line in TITLED
             continue
         if in_list and indented:
-            found.append(_argument(line))
+            found.append(_item(line) if is_titled else _argument(line))
             continue
         if indented and not in_code and not (found and found[-1].strip()):
             found += ["::", ""]
@@ -38,6 +41,11 @@ def escaped(line: str) -> str:
     line = outside_code(line, r"([*|\\])", r"\\\1")
     line = outside_code(line, r"(?<=\w)_(?!\w)", r"\\_")
     return re.sub(r"`([^`]*)`(?=(\w?))", lambda found: f"``{found[1]}``" + ("\\ " if found[2] else ""), line)
+
+
+def _item(line: str) -> str:
+    text = escaped(line.strip())
+    return f"  {text}" if line.startswith(" " * 8) else f"* {text}"
 
 
 def _argument(line: str) -> str:
