@@ -12,5 +12,5 @@ async def test_a_write_passes_few_functions_and_the_page_shows_them() -> None:
     way = await trace()
     assert len(way.functions) <= FUNCTIONS, "\n".join(map(str, way.functions))
     assert len(way.into_lua) <= INTO_LUA, "\n".join(map(str, way.into_lua))
-    assert [stack[-1].name for stack in way.stacks][-1] == "Keystore.command"
+    assert [stack[-1].name for stack in way.stacks][-1] == "Keystore.bind.<locals>.run"
     assert picture(way) == stored(), "draw it anew: python -m tests.way_of_a_write"

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from greenlet import getcurrent
 
 import labkit
-from labkit.services.keystore.service import Keystore
+from labkit.services.keystore.embedded import Embedded
 from labkit.solutions.lua.runtime import LuaState
 from tests.device_api.rig import ACTIVATE, ALIAS, device_rig
 
@@ -115,7 +115,7 @@ class Tracer:
 
 async def trace() -> Way:
     """Return the way of a device's second write."""
-    tracer = Tracer(Keystore.command, LuaState.start)
+    tracer = Tracer(Embedded.answer, LuaState.start)
     with TemporaryDirectory() as folder:
         script = Path(folder) / "services" / "count.lua"
         script.parent.mkdir()
@@ -130,8 +130,8 @@ async def trace() -> Way:
             with tracer.tracing():
                 await client.ask("POST", ALIAS, "text=2")
                 await rig.idle()
-    stack = tracer.stacks[Keystore.command.__code__]
-    stacks = [stack.functions]
+    stack = tracer.stacks[Embedded.answer.__code__]
+    stacks = [stack.functions[:-1]]  # up to the service's own function, which Lua calls
     while not stacks[0][0].name.endswith(".data_received"):
         assert stack.scheduled_by is not None, stacks
         stack = stack.scheduled_by

@@ -235,10 +235,7 @@ class Services(Component):
 
         None if its parameters alone do not determine what it does, if they are long, and if there is no such operation.
         """
-        if self._context.faults.calls is not None:
-            return None
-        configured = self._context.configuration.get(caller.solution)
-        if configured and configured.get(service):
+        if self._context.faults.calls is not None or self.is_configured(caller, service):
             return None
         prepared = self._prepared.get((service, operation, parameters.text))
         return prepared if prepared is not None else self._prepare(caller, service, operation, parameters)
@@ -253,11 +250,14 @@ class Services(Component):
         declared = found.offered(caller).get(operation)
         if declared is None:
             return None
+        given = parameters.read()
+        if given and not isinstance(given, Mapping):
+            return None
         # The text is kept rather than what it says, which takes several times the memory and is seldom read.
         detail: Detail = partial(self._shown_text, declared, parameters)
         name = f"{service}.{operation}"
         try:
-            arguments = declared.arguments(parameters_of(parameters.read()))
+            arguments = declared.arguments(parameters_of(given))
         except ServiceError as error:
             return Prepared(found, declared, {}, detail, name, refused=error)
         at_once = found.bind(declared, arguments) if service in self._immediate else None

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
+from labkit.core.errors import is_debugging
 from labkit.testing import frames
 from labkit.testing.marker import SEED_OPTION, TRACE_OPTION, URL_OPTION, lab_arguments, seed_of
 
@@ -66,7 +67,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", each)
     if config.getoption(TRACE_OPTION):
         os.environ["LABKIT_DEBUG"] = "1"  # otherwise the handles leave out frames of their own
-    else:
+    if not is_debugging():
         config.pluginmanager.register(frames, "labkit-frames")
 
 

@@ -15,9 +15,8 @@ from labkit.fleet.turns import scheduled
 class Replay(Behaviour):
     """Device that writes the rows of a table at their times since the first row, or at arrivals; columns are aliases.
 
-    parameters: those of every behaviour. table: a DataFrame, or the path of a CSV file; time: column with the time of
-    a row (a date, or seconds), by default the DataFrame's index; device: column with the identity of a row's device;
-    speed: factor of the table's speed.
+    table: a DataFrame, or a CSV file's path; time: column with a row's time (a date, or seconds), by default the index;
+    device: column with the identity of a row's device; speed: factor of the table's; parameters: of all behaviours.
     """
 
     table: Any

@@ -1,7 +1,5 @@
 """A firmware updater: it finds an image, downloads it in ranges, resumes, verifies and reboots."""
 
-from __future__ import annotations
-
 import hashlib
 from contextlib import suppress
 
@@ -27,10 +25,7 @@ class Updater(Behaviour):
                     await device.reboot(seconds=30)
 
     async def install(self, device: FleetDevice, id: str, image: bytes = b"") -> bool:
-        """Download a content item in ranges, and return whether its SHA-256 is the one in its description.
-
-        device: the device that downloads it; id: of the content item; image: the bytes that it has already.
-        """
+        """Download content `id` to `device`, after the bytes in `image`; return whether its SHA-256 is as described."""
         *_, size, _, digest = (await device.content_info(id)).split(",")
         while len(image) < int(size):
             try:

@@ -9,49 +9,49 @@ from labkit.conformance.mutant import instead
 from labkit.services.keystore.commands import Command
 from labkit.services.keystore.embedded import Embedded
 
-EXECUTE = "labkit.services.keystore.embedded:Embedded.execute"
+ANSWER = "labkit.services.keystore.embedded:Embedded.answer"
 
 
-@instead("KEY-INCR-1", EXECUTE)
-async def not_kept(original: Any, self: Embedded, command: Command) -> Any:
+@instead("KEY-INCR-1", ANSWER)
+def not_kept(original: Any, self: Embedded, command: Command) -> Any:
     """incrby returns the sum, but does not store it"""
-    reply = await original(self, command)
+    answer = original(self, command)
     if command[0] == b"INCRBY":
-        await original(self, (b"INCRBY", command[1], str(-int(command[2])).encode()))
-    return reply
+        original(self, (b"INCRBY", command[1], str(-int(command[2])).encode()))
+    return answer
 
 
-@instead("KEY-INCR-2", EXECUTE)
-async def created_with_nothing(original: Any, self: Embedded, command: Command) -> Any:
+@instead("KEY-INCR-2", ANSWER)
+def created_with_nothing(original: Any, self: Embedded, command: Command) -> Any:
     """incrby creates a key with 0"""
-    if command[0] == b"INCRBY" and not await original(self, (b"EXISTS", command[1])):
+    if command[0] == b"INCRBY" and not original(self, (b"EXISTS", command[1]))[0]:
         command = (b"INCRBY", command[1], b"0")
-    return await original(self, command)
+    return original(self, command)
 
 
-@instead("KEY-INCR-3", EXECUTE)
-async def read_then_written(original: Any, self: Embedded, command: Command) -> Any:
-    """incrby reads, yields to other calls, and then writes"""
+@instead("KEY-INCR-3", ANSWER)
+def read_then_written(original: Any, self: Embedded, command: Command) -> Any:
+    """incrby reads, and writes once other calls have run"""
     if command[0] != b"INCRBY":
-        return await original(self, command)
-    sum = int(await original(self, (b"GET", command[1])) or 0) + int(command[2])
-    await asyncio.sleep(0)
-    await original(self, (b"SET", command[1], str(sum).encode(), b"KEEPTTL"))
-    return sum
+        return original(self, command)
+    sum = int(original(self, (b"GET", command[1]))[0] or 0) + int(command[2])
+    written = (b"SET", command[1], str(sum).encode(), b"KEEPTTL")
+    asyncio.get_running_loop().call_soon(original, self, written)
+    return sum, ()
 
 
-@instead("KEY-EXP-3", EXECUTE)
-async def dead_at_the_second(original: Any, self: Embedded, command: Command) -> Any:
+@instead("KEY-EXP-3", ANSWER)
+def dead_at_the_second(original: Any, self: Embedded, command: Command) -> Any:
     """a key is gone at the second of its expiry"""
     if command[0] in (b"EXPIRE", b"EXPIREAT"):
         command = (b"P" + command[0], command[1], str(int(command[2]) * 1000 - 1).encode())
-    return await original(self, command)
+    return original(self, command)
 
 
-@instead("KEY-CMD-6", EXECUTE)
-async def empty_sets(original: Any, self: Embedded, command: Command) -> Any:
+@instead("KEY-CMD-6", ANSWER)
+def empty_sets(original: Any, self: Embedded, command: Command) -> Any:
     """a set that lost its last member still exists"""
-    reply = await original(self, command)
-    if command[0] in (b"SREM", b"SPOP") and not await original(self, (b"EXISTS", command[1])):
-        await original(self, (b"SET", command[1], b""))
-    return reply
+    answer = original(self, command)
+    if command[0] in (b"SREM", b"SPOP") and not original(self, (b"EXISTS", command[1]))[0]:
+        original(self, (b"SET", command[1], b""))
+    return answer

@@ -51,7 +51,7 @@ def _calls(solution: Solution, configured: Configured) -> None:
     found = solution.get("/calls").json()
     key, match = configured.get("key"), str(configured.get("match", ""))
     wanted = {} if key is None else {"value": f"{solution.id}, {key}"}
-    left = {name: found["left"][name] for name in wanted} if key is not None else {}
+    left = {name: found["left"].get(name) for name in wanted}
     same(f"what get without a key gives where {configured} is configured", left, wanted)
     same("is it an error?", "error" in found["left"], key is None)
     same("what get of a key gives", found["named"], {"value": f"{solution.id}, plain"})
