@@ -6,6 +6,7 @@ import asyncio
 import json
 import signal
 import tempfile
+import warnings
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from pathlib import Path
@@ -13,7 +14,8 @@ from typing import Any
 
 import click
 
-from labkit.core.errors import SettingsError
+from labkit.control.hints import fault_hint
+from labkit.core.errors import LabWarning, SettingsError
 from labkit.platform import Platform
 from labkit.providers.messaging.provider import Messaging
 from labkit.providers.social.providers import SocialProviders
@@ -57,8 +59,16 @@ async def serve_until_signal(
                 "providers": _providers(platform),
                 **control,
             }
+            _warn_of_faults(platform)
             click.echo(json.dumps(ready) if as_json else _ready_text(platform, ready))
             await ended.wait()
+
+
+def _warn_of_faults(platform: Platform) -> None:
+    """Warn of the faults of lab.yaml and of the terminal that can hit nothing, such as one at a misspelt path."""
+    for fault in platform.context.settings.faults:
+        if hint := fault_hint(platform, fault):
+            warnings.warn(f"fault {fault.where!r}: {hint}", LabWarning, stacklevel=1)
 
 
 @asynccontextmanager

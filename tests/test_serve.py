@@ -279,6 +279,19 @@ def test_a_terminal_adds_faults_and_settings_to_the_file_of_the_checks() -> None
         process.communicate()
 
 
+def test_a_fault_at_a_misspelt_path_is_a_warning() -> None:
+    process = Served(
+        "serve", "--set", "https_port=0", "--fault", "POST /provision/activat status=503", "--json"
+    )
+    try:
+        assert "https_port" in json.loads(process.stdout.readline())
+    finally:
+        process.terminate()
+        _, said = process.communicate()
+    warned = "fault 'POST /provision/activat': no request has the path '/provision/activat'"
+    assert f"labkit: warning: {warned}; did you mean /provision/activate?\n" in said
+
+
 def test_wrong_additions_are_one_line(tmp_path: Path) -> None:
     config = str(folder(tmp_path))
     assert failing("--config", config, "--set", "products.0.auth=none").startswith(
