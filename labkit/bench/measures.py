@@ -162,4 +162,9 @@ CALLS = [
         "off",
         of=("text", "texts"),
     ),
+    Calls(
+        "control-call",
+        "control operation over HTTP, client and server, beside: the same request to a bare aiohttp handler",
+        "in_process",
+    ),
 ]

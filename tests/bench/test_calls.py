@@ -31,6 +31,7 @@ EVERY_VARIANT = {
     "notify-send": {"lab", "baseline", "alone"},
     "notify-tag": {"lab", "baseline", "of_all"},
     "interface-call": {"lab", "baseline", "unchecked", "keystore", "direct"},
+    "control-call": {"lab", "baseline", "in_process"},
     "script-text": {
         "lab",
         "baseline",
