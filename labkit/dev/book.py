@@ -35,6 +35,7 @@ CONFIGURATION: dict[str, Any] = {
     "html_title": "labkit",
     "html_theme_options": {"navigation_with_keys": True},
     "html_show_sphinx": False,
+    "html_show_copyright": False,
     "html_copy_source": False,
     "html_show_search_summary": False,  # it fetches pages, which browsers refuse for file://
     "html_last_updated_fmt": None,

@@ -7,10 +7,9 @@ from collections import Counter, deque
 from typing import TYPE_CHECKING, Protocol
 
 from labkit.core.marks import MAX_MARKS, Mark
+from labkit.core.record_lines import RecordLike
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import pandas
 
 FAILED = 400  # lowest status of a failed request or script
@@ -22,7 +21,7 @@ RECENT = 50  # recent events that are kept
 COUNTED = ("answered", "refused", "runs", "failed runs", "mails", "messages")
 
 
-class JournalRecord(Protocol):
+class JournalRecord(RecordLike, Protocol):
     """A record of the journal."""
 
     @property
@@ -31,16 +30,6 @@ class JournalRecord(Protocol):
     def cause(self) -> int | None: ...
     @property
     def time(self) -> int: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def actor(self) -> str: ...
-    @property
-    def summary(self) -> str: ...
-    @property
-    def status(self) -> int | None: ...
-    @property
-    def detail(self) -> Mapping[str, object] | None: ...
 
 
 class MailRecord(Protocol):
