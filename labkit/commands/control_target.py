@@ -44,11 +44,15 @@ def control_client(target: str | None, ca_file: Path | None) -> ControlClient:
         return ControlClient(url, token, ca_file)
     try:
         text = target if target.lstrip().startswith("{") else Path(target).read_text()
+        if not text.strip():
+            raise SettingsError(f"--target: {target}: is empty, so the server is not ready yet")
         ready = json.loads(text)
         control = ready.get("control")
         if control is None:
             raise SettingsError("--target: this lab has no control; serve it with --control")
-        return ControlClient(control["url"], control["token"], ca_file or Path(ready["ca_file"]))
+        if ca_file is None and control["url"].startswith("https:"):
+            ca_file = Path(ready["ca_file"])
+        return ControlClient(control["url"], control["token"], ca_file)
     except OSError as error:
         raise SettingsError(f"--target: {target}: {error.strerror}") from None
     except KeyError as error:

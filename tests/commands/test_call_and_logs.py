@@ -96,6 +96,14 @@ def test_the_environment_selects_a_lab(ready: dict[str, Any]) -> None:
     assert none.output == "labkit: missing lab: use --target, or set LABKIT_URL and LABKIT_TOKEN\n"
 
 
+def test_a_server_that_is_not_ready_yet_is_named(tmp_path: Path) -> None:
+    (tmp_path / "ready.json").touch()
+    early = CliRunner().invoke(main, ["call", "clock.state", "--target", str(tmp_path / "ready.json")])
+    assert early.exit_code == 1
+    expected = f"labkit: --target: {tmp_path / 'ready.json'}: is empty, so the server is not ready yet\n"
+    assert early.output == expected
+
+
 def test_logs_prints_records_of_kinds_and_actors(ready: dict[str, Any]) -> None:
     called(ready, "solutions.ensure", 'settings={"id": "acme"}')
     for key in ("a", "b"):
