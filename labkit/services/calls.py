@@ -182,17 +182,16 @@ class Services(Component):
         """
         if type(parameters) is Parameters:
             prepared = self._find_prepared(caller, service, operation, parameters)
-            if prepared is None:
-                parameters = parameters.read()
-            elif prepared.refused is not None:
-                return self._record_refusal(caller, prepared, prepared.refused)
-            else:
+            if prepared is not None:
                 return await self._make(caller, prepared)
+            parameters = parameters.read()
         return await self._call(caller, service, operation, parameters)
 
     async def _make(self, caller: Caller, prepared: Prepared) -> object:
         """Run a prepared call, as `call` describes it."""
-        found, declared, arguments, detail, name, _, _ = prepared
+        found, declared, arguments, detail, name, _, refused = prepared
+        if refused is not None:
+            return self._record_refusal(caller, prepared, refused)
         try:
             result = await declared.function(found, caller, **arguments)
         except Exception as raised:  # noqa: BLE001
@@ -250,14 +249,15 @@ class Services(Component):
         declared = found.offered(caller).get(operation)
         if declared is None:
             return None
-        given = parameters.read()
-        if given and not isinstance(given, Mapping):
+        try:
+            given = parameters_of(parameters.read())
+        except ServiceError:  # `_call` refuses it
             return None
         # The text is kept rather than what it says, which takes several times the memory and is seldom read.
         detail: Detail = partial(self._shown_text, declared, parameters)
         name = f"{service}.{operation}"
         try:
-            arguments = declared.arguments(parameters_of(given))
+            arguments = declared.arguments(given)
         except ServiceError as error:
             return Prepared(found, declared, {}, detail, name, refused=error)
         at_once = found.bind(declared, arguments) if service in self._immediate else None

@@ -281,6 +281,13 @@ async def test_a_call_with_the_same_text_is_not_validated_again(
     assert (first.status, second.status, second.summary) == (200, 200, "Stall.sell")
 
 
+@pytest.mark.parametrize("text", ["1", "0", '"x"', "[1]", "false"])
+async def test_a_text_that_is_no_table_is_refused_and_recorded(environment: Environment, text: str) -> None:
+    refused = await environment.call("Stall", "sell", read(text))
+    assert (refused["status"], refused["error"]) == (400, "arguments must be a table")
+    assert environment.entry.status == 400
+
+
 async def test_a_call_with_another_text_is_validated(
     environment: Environment, validated: list[object]
 ) -> None:
