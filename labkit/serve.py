@@ -16,6 +16,7 @@ import click
 
 from labkit.control.hints import fault_hint
 from labkit.core.errors import LabWarning, SettingsError
+from labkit.core.ready_line import host_of
 from labkit.platform import Platform
 from labkit.providers.messaging.provider import Messaging
 from labkit.providers.social.providers import SocialProviders
@@ -106,7 +107,7 @@ def _ready_text(platform: Platform, ready: dict[str, Any]) -> str:
     lines += [f"  provider {name}  {url}" for name, url in ready["providers"].items()]
     if "control" in ready:
         lines.append(f"  control  {ready['control']['url']}  token {ready['control']['token']}")
-    hosts = [url.removeprefix("https://").split(":")[0] for url in urls]
+    hosts = [host_of(url) for url in urls]
     foreign = [host for host in hosts if not host.endswith(".localhost")]
     if foreign:
         lines.append(f"  resolve to {platform.context.settings.host}: {' '.join(foreign)}")

@@ -26,7 +26,7 @@ Variants = dict[str, Variant]
 
 
 async def get_product(stack: AsyncExitStack, size: int) -> Variants:
-    """Measure products.get, whose answer has the settings of a product."""
+    """Measure the operation products.get, which returns the settings of a product."""
     product = ProductSettings.model_validate({"id": PRODUCT, "resources": RESOURCES})
     platform = await stack.enter_async_context(Platform(LabSettings(https_port=0, products=(product,))))
     address = await stack.enter_async_context(control_listener(platform, ControlSettings(port=0)))

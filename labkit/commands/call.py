@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class CallCommand(click.Command):
-    """Command whose help lists the operations, imported only for the help."""
+    """Click command whose help lists the operations of control; they are imported for the help alone."""
 
     def format_epilog(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         from labkit.control.over_http.operations import operations

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from labkit.core.errors import SettingsError
+from labkit.core.ready_line import TOKEN_VARIABLE, URL_VARIABLE, ready_text
 
 if TYPE_CHECKING:
     from labkit.control.over_http.client import ControlClient
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-URL, TOKEN = "LABKIT_URL", "LABKIT_TOKEN"
 
 
 def control_options(function: F) -> F:
@@ -38,12 +37,12 @@ def control_client(target: str | None, ca_file: Path | None) -> ControlClient:
     from labkit.control.over_http.client import ControlClient
 
     if target is None:
-        url, token = os.environ.get(URL), os.environ.get(TOKEN)
+        url, token = os.environ.get(URL_VARIABLE), os.environ.get(TOKEN_VARIABLE)
         if not url or not token:
-            raise SettingsError(f"missing lab: use --target, or set {URL} and {TOKEN}")
+            raise SettingsError(f"missing lab: use --target, or set {URL_VARIABLE} and {TOKEN_VARIABLE}")
         return ControlClient(url, token, ca_file)
     try:
-        text = target if target.lstrip().startswith("{") else Path(target).read_text()
+        text = ready_text(target)
         if not text.strip():
             raise SettingsError(f"--target: {target}: is empty, so the server is not ready yet")
         ready = json.loads(text)

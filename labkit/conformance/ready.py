@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from labkit.control.over_http.access import VARIABLE
 from labkit.core.errors import SettingsError
+from labkit.core.ready_line import TOKEN_VARIABLE, host_of, ready_text
 from labkit.fleet.flow import LabAddress
 
 SHOWN = 3  # names that an error lists
@@ -38,19 +38,22 @@ def read_ready(ready: str | dict[str, Any]) -> Ready:
     if isinstance(ready, str) and ready.startswith(("http://", "https://")):
         return Ready(NOWHERE, {}, None, (ready, None, None))
     try:
-        data = ready if isinstance(ready, dict) else json.loads(_text(ready))
+        data = ready if isinstance(ready, dict) else json.loads(ready_text(ready))
         ca_pem = Path(data["ca_file"]).read_text()
         urls = {**data["products"], **data["solutions"]}
         address = LabAddress(data.get("host", "127.0.0.1"), int(data["https_port"]), ca_pem)
         control = data.get("control")
         access = None
-        if control is not None and (token := control.get("token", os.environ.get(VARIABLE))) is not None:
+        if (
+            control is not None
+            and (token := control.get("token", os.environ.get(TOKEN_VARIABLE))) is not None
+        ):
             access = (control["url"], token, data["ca_file"])
     except (OSError, ValueError, TypeError) as error:
         raise SettingsError(f"target: cannot be read: {error}") from error
     except KeyError as error:
         raise SettingsError(f"target: {error.args[0]}: is required") from error
-    domains = {name: url.removeprefix("https://").split(":")[0] for name, url in urls.items()}
+    domains = {name: host_of(url) for name, url in urls.items()}
     return Ready(address, domains, data.get("http_port"), access)
 
 
@@ -67,7 +70,3 @@ def some_of(names: Sequence[str]) -> str:
     """Return the first names, and the number of the others."""
     others = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return ", ".join(names[:SHOWN]) + others
-
-
-def _text(ready: str) -> str:
-    return ready if ready.lstrip().startswith("{") else Path(ready).read_text()

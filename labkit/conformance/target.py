@@ -372,7 +372,7 @@ class Target:
         await self.in_lab(self.lab.settle)
 
     async def journaled_calls(self, operations: str) -> str:
-        """Return the journal's call records of operations whose names contain a text (where the lab has a handle)."""
+        """Return the journal's records of service calls whose names contain a text (where the lab has a handle)."""
         calls = await self.in_lab(self.lab.journal.select, "call")
         return repr([record.detail for record in calls if operations in record.summary])
 

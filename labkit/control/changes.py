@@ -9,7 +9,7 @@ from pydantic_core import CoreSchema, core_schema, to_jsonable_python
 
 
 class SomeOf:
-    """Annotation of a mapping whose keys are fields of a model; calls from other processes are checked against it.
+    """Annotation of a mapping of some fields of a model; calls from other processes are checked against the model.
 
     without: fields that cannot be given.
     """

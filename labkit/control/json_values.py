@@ -1,4 +1,4 @@
-"""Values of any type in JSON: those that JSON has no form for are objects with one key, which begins with `$`.
+"""JSON form of values of any type: what JSON cannot express is an object with one key that begins with `$`.
 
 Bytes are `{"$bytes": "AP8="}` (base64), numbers that are not finite `{"$number": "NaN"}` (or `Infinity`, `-Infinity`).
 In an object whose only key begins with `$` already, that key gets another `$` in front, so that each form is distinct.

@@ -168,15 +168,11 @@ def _add(faults: FleetFaults, given: Mapping[str, Any]) -> None:
 
 def _result(play: Play) -> PlayResult:
     p50, p99 = _percentiles(play.total.latency)
-    errors: dict[str, int] = {}
-    for tick in play.ticks:
-        for kind, count in tick.errors.items():
-            errors[kind] = errors.get(kind, 0) + count
     return PlayResult(
         seed=play.plan.seed,
         seconds=play.ticks[-1].time - play.began if play.ticks else 0.0,
-        requests=sum(tick.requests for tick in play.ticks),
-        errors=errors,
+        requests=play.total.requests,
+        errors=dict(play.total.errors),
         failed=[
             PlayFailure(time=each.time, identity=each.identity, number=each.number, error=each.error)
             for each in play.failures[:MAX_FAILURES]

@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from labkit.control.over_http.access import VARIABLE
 from labkit.core.errors import LabError
-
-URL_VARIABLE = "LABKIT_URL"
+from labkit.core.ready_line import TOKEN_VARIABLE, URL_VARIABLE
 
 
 def control_access(
@@ -16,9 +14,11 @@ def control_access(
 ) -> tuple[str, str, Path | None]:
     """Return URL, token and CA file of a lab's control. Raises LabError for one that is missing."""
     url = url or os.environ.get(URL_VARIABLE)
-    token = token or os.environ.get(VARIABLE)
+    token = token or os.environ.get(TOKEN_VARIABLE)
     if not url:
         raise LabError(f"url: expected that of `labkit serve --control`, here or in {URL_VARIABLE}")
     if not token:
-        raise LabError(f"token: expected the one that `labkit serve --control` shows, here or in {VARIABLE}")
+        raise LabError(
+            f"token: expected the one that `labkit serve --control` shows, here or in {TOKEN_VARIABLE}"
+        )
     return url, token, None if ca_file is None else Path(ca_file)

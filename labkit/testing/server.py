@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from labkit.core.errors import SettingsError
+from labkit.core.ready_line import host_of, ready_text
 from labkit.lab.server_process import server_process
 
 
@@ -39,7 +40,7 @@ class LabServer:
         Raises SettingsError if the line cannot be read.
         """
         try:
-            data = json.loads(ready if ready.lstrip().startswith("{") else Path(ready).read_text())
+            data = json.loads(ready_text(ready))
             known = {name: data[name] for name in cls.__dataclass_fields__ if name in data}
             return cls(**{**known, "ca_file": Path(data["ca_file"]), "log_file": log_file})
         except (OSError, ValueError, TypeError, KeyError) as error:
@@ -51,7 +52,7 @@ class LabServer:
     def hosts(self) -> list[str]:
         """Host names of its products, solutions and configured providers."""
         urls = [*self.products.values(), *self.solutions.values(), *self.providers.values()]
-        return [each.removeprefix("https://").partition(":")[0] for each in urls]
+        return [host_of(each) for each in urls]
 
     @property
     def target(self) -> str:

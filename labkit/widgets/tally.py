@@ -7,12 +7,11 @@ from collections import Counter, deque
 from typing import TYPE_CHECKING, Protocol
 
 from labkit.core.marks import MAX_MARKS, Mark
-from labkit.core.record_lines import RecordLike
+from labkit.core.record_lines import FAILED, RecordLike
 
 if TYPE_CHECKING:
     import pandas
 
-FAILED = 400  # lowest status of a failed request or script
 BINS = 240  # intervals at most; beyond that, pairs of intervals are merged
 REASONS = 200  # distinct reasons that are kept; further ones are counted together
 OTHER = "others"

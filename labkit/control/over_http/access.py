@@ -1,4 +1,4 @@
-"""Who may control a lab over HTTP: those who know its token and name it by its own name, and no web page."""
+"""Access control of control over HTTP: the token, the Host header, and no requests of web pages."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from aiohttp import hdrs, web
 
 from labkit.control.over_http.problem import ControlProblem
 from labkit.core.errors import SettingsError
+from labkit.core.ready_line import TOKEN_VARIABLE
 
 TOKEN_BYTES = 32
-VARIABLE = "LABKIT_TOKEN"
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{16,512}")  # RFC 6750 2.1, and long enough not to be guessed
 _HOST = re.compile(r"(?:\[(?P<ip6>[0-9A-Fa-f:.]+)\]|(?P<name>[^:\[\]@/?#\s]+))(?::[0-9]{1,5})?")
@@ -22,11 +22,11 @@ _HOST = re.compile(r"(?:\[(?P<ip6>[0-9A-Fa-f:.]+)\]|(?P<name>[^:\[\]@/?#\s]+))(?
 
 def new_token(environment: Mapping[str, str] = os.environ) -> str:
     """Return the token in LABKIT_TOKEN, or a new one. Raises SettingsError, without the token, for an unfit one."""
-    given = environment.get(VARIABLE)
+    given = environment.get(TOKEN_VARIABLE)
     if given is None:
         return secrets.token_urlsafe(TOKEN_BYTES)
     if not _TOKEN.fullmatch(given):
-        raise SettingsError(f"{VARIABLE}: expected 16 to 512 letters, digits or any of -._~+/=")
+        raise SettingsError(f"{TOKEN_VARIABLE}: expected 16 to 512 letters, digits or any of -._~+/=")
     return given
 
 

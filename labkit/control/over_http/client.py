@@ -71,7 +71,7 @@ class ControlClient:
         return content
 
     async def follow(self, operation: ControlOperation, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
-        """Call an operation whose result is a stream, and return its items."""
+        """Call a streaming operation and yield its items as they arrive."""
         body = _encoded(operation, args, kwargs)
         try:
             async with self._post(operation, body) as answer:

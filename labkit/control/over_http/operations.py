@@ -88,7 +88,7 @@ class ControlOperation:
         return self.decode_arguments(body)
 
     def decode_arguments(self, body: bytes) -> dict[str, Any]:
-        """Return the arguments in a body by name; those that are not given are left out. Raises ValidationError."""
+        """Decode a request body to the given arguments by name. Raises ValidationError."""
         made = self.arguments.model_validate_json(body or b"{}")
         return {name: getattr(made, name) for name in self._parameters if name in made.model_fields_set}
 

@@ -63,7 +63,7 @@ class RemoteAddresses(AddressesControl):
 
 
 class RemoteProducts(ProductsControl):
-    """Products, whose changed settings are checked here, for the error that a lab in this process raises."""
+    """Operations on products; changed settings are checked here, so that errors are those of a lab in this process."""
 
     def __init__(self, client: ControlClient) -> None:
         self._client = client
@@ -77,7 +77,7 @@ class RemoteProducts(ProductsControl):
 
 
 class RemoteServices(ServicesControl):
-    """Services, whose changes are counted elsewhere."""
+    """Operations on services. There is no count of their changes."""
 
     def __init__(self, client: ControlClient) -> None:
         self._client = client
@@ -89,7 +89,7 @@ class RemoteServices(ServicesControl):
 
 
 class RemoteSolutions(SolutionsControl):
-    """Solutions whose folders are read here, and sent as texts."""
+    """Operations on solutions. Their folders are read in this process and sent as texts."""
 
     def __init__(self, client: ControlClient) -> None:
         self._client = client
@@ -140,7 +140,7 @@ def _without_path(settings: SolutionSettings) -> SolutionSettings:
 
 
 def _remote(name: str, kind: type[T], client: ControlClient) -> T:
-    """Return a subject, an instance of its class, whose methods call the operations of a lab elsewhere."""
+    """Return an instance of a subject's class whose methods call the lab in the other process."""
     base: Any = SPECIAL.get(name, kind)
     own = vars(base) if name in SPECIAL else {}
     methods = {
