@@ -163,11 +163,9 @@ def test_a_device_that_reboots_before_each_request_does_not_delay_the_others(
     with Lab(seed=7) if speed is None else Lab(speed=speed) as lab:
         fleet = product_of(lab).fleet(3, Reports(every=600))
         fleet.faults.add("reboot", devices=[2])
-        run = fleet.run(hours=1)
+        run = fleet.run(hours=1 if speed is None else 20)  # two seconds, of which a busy machine leaves some
         if speed is None:
             assert "again and again at one instant" in failure(run)
-        assert run.frame()["requests"].sum() >= (
-            2 * 5 if speed is None else 2
-        )  # an hour is a tenth of a second
+        assert run.frame()["requests"].sum() >= (2 * 5 if speed is None else 2)
         assert run.devices().epoch[["t-001", "t-003"]].tolist() == [1, 1]
         assert run.devices().epoch["t-002"] > (100 if speed is None else 1)
