@@ -2,8 +2,8 @@
 
 python: runs in the page's namespace; with prompts, its results are compared. console: lines with `$` run in the page's
 shell, and what they print is compared, where `…` is any text; a command with `&` at its end is waited for until it has
-printed what the page shows. yaml and lua: with a caption the block is a file of that name; without one, YAML is read as
-a lab.yaml, and Lua runs as a route of a solution. `% skip: next "reason"` before a block leaves it out.
+printed what the page shows. python, yaml and lua: with a caption the block is a file of that name; without one, YAML is
+read as a lab.yaml, and Lua runs as a route of a solution. `% skip: next "reason"` before a block leaves it out.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sybil import Example, Sybil
+from sybil import Document, Example, Region, Sybil
 from sybil.parsers.myst import CodeBlockParser, PythonCodeBlockParser, SkipParser
 
 from labkit import Lab
@@ -85,6 +85,10 @@ def _file(example: Example) -> Path | None:
     return path
 
 
+def _write(example: Example) -> None:
+    _file(example)
+
+
 def _console(example: Example) -> None:
     steps: list[tuple[str, list[str]]] = []
     for line in _text(example).splitlines():
@@ -116,11 +120,21 @@ def _lua(example: Example) -> None:
             assert answer.status_code < 400, answer.text
 
 
+class PythonFileOrBlockParser(PythonCodeBlockParser):
+    """Parser of Python blocks: with a caption the block is a file, which the page runs in a console block."""
+
+    def __call__(self, document: Document) -> Iterator[Region]:
+        for region in super().__call__(document):
+            if (region.lexemes.get("options") or {}).get("caption"):
+                region.evaluator = _write
+            yield region
+
+
 LANGUAGES = ("python", "console", "yaml", "lua")
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 BLOCKS = Sybil(
     parsers=[
-        PythonCodeBlockParser(doctest_optionflags=OPTIONS),
+        PythonFileOrBlockParser(doctest_optionflags=OPTIONS),
         CodeBlockParser("console", _console),
         CodeBlockParser("yaml", _yaml),
         CodeBlockParser("lua", _lua),

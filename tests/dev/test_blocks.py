@@ -76,6 +76,14 @@ def test_a_wrong_block_fails(
         run(page, tmp_path)
 
 
+def test_a_captioned_block_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = tmp_path / "page.md"
+    file = "```{code-block} python\n:caption: tools/hello.py\n\nprint('hello from', __name__)\n```\n"
+    page.write_text(file + "\n```console\n$ python tools/hello.py\nhello from __main__\n```\n")
+    assert run(page, tmp_path) == 2
+
+
 def test_a_command_in_the_background_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     page = tmp_path / "page.md"
