@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -59,16 +59,15 @@ class FleetRunsControl:
         """
         return ClusterPlay(plan, self._platform.context.clock, client, shares, close)
 
-    async def watch_received(
-        self, product: str, identities: Iterable[str], handled: Callable[[str, object], object]
-    ) -> None:
-        """Call `handled(identity, value)` for each number of these counting devices that an added handler receives.
+    async def watch_received(self, play: Play | ClusterPlay) -> None:
+        """Report each number that an added handler receives from devices of a run to the run's accounts.
 
-        Replaces the callbacks registered before for the same devices. The handler belongs to an extra solution,
+        Replaces the reports to earlier runs of the same devices. The handler belongs to an extra solution,
         `accounts-<product>`, so that existing solutions are not changed.
         """
+        product, handled = play.plan.product, play.accounts.handled
         callbacks = self._received.setdefault(product, {})
-        callbacks.update(dict.fromkeys(identities, handled))
+        callbacks.update({member.identity: handled for member in play.plan.members})
         id = f"accounts-{product}"
         if id not in self._platform.context.solutions:
             await self._platform.solutions.add(SolutionSettings(id=id, products=(product,)))
@@ -80,24 +79,17 @@ class FleetRunsControl:
 
         self._platform.solutions.get(id).on("device", "datapoint", datapoint)
 
-    async def watch_returned(
-        self, solution: str, product: str, identities: Iterable[str], handled: Callable[[str, object], object]
-    ) -> bool:
-        """Call `handled(identity, number)` for each number that the solution's own handler of datapoints returns.
+    async def watch_returned(self, solution: str, play: Play | ClusterPlay) -> bool:
+        """Report each number that the solution's own handler of datapoints returns to the accounts of a run.
 
         Returns False, and does nothing, if the solution has a route GET /accounts, or no such handler.
         Raises LabError for a solution that is not linked to the product.
         """
-        found = self._platform.solutions.get(solution)
-        routed = any((each.method, each.path) == ("GET", "/accounts") for each in found.routes)
-        if routed or found.find("device", "datapoint", product) is None:
+        product, handled = play.plan.product, play.accounts.handled
+        if not self.returns_numbers(solution, product):
             return False
-        if product not in found.products:
-            raise LabError(
-                f"accounts: solution {solution!r} gets no events of product {product!r}: link them with products="
-            )
         returned = self._returned.setdefault(solution, {})
-        returned.update({(product, identity): handled for identity in identities})
+        returned.update({(product, member.identity): handled for member in play.plan.members})
 
         def ended(event: Event, payload: Any, outcome: HandlerOutcome) -> None:
             if event.product is None or (event.kind.service, event.kind.event) != ("device", "datapoint"):
@@ -109,7 +101,23 @@ class FleetRunsControl:
         self._platform.solutions.delivery.watch(solution, ended)
         return True
 
-    async def take_stock(self, play: Play | ClusterPlay) -> None:
+    def returns_numbers(self, solution: str, product: str) -> bool:
+        """Return whether the numbers that a solution has handled are those that its handler of datapoints returns.
+
+        False if it has a route GET /accounts, or no such handler. Raises LabError for a solution that is not linked to
+        the product.
+        """
+        found = self._platform.solutions.get(solution)
+        routed = any((each.method, each.path) == ("GET", "/accounts") for each in found.routes)
+        if routed or found.find("device", "datapoint", product) is None:
+            return False
+        if product not in found.products:
+            raise LabError(
+                f"accounts: solution {solution!r} gets no events of product {product!r}: link them with products="
+            )
+        return True
+
+    async def refresh(self, play: Play | ClusterPlay) -> None:
         """Compare the accounts of a run with the stored datapoints: which numbers of its devices are stored now."""
         product, database = play.plan.product, self._platform.context.database
         for identity, epochs in play.accounts.senders().items():
@@ -117,7 +125,7 @@ class FleetRunsControl:
             play.accounts.take_stock(identity, epochs, found)
             await asyncio.sleep(0)  # a large fleet has many
 
-    def watch_stored(self, play: Play | ClusterPlay) -> Callable[[], None]:
+    def _watch_stored(self, play: Play | ClusterPlay) -> Callable[[], None]:
         """Report each number that the platform stores to the accounts of a run. Returns a function that ends this."""
         product, identities = play.plan.product, {member.identity for member in play.plan.members}
 
@@ -129,12 +137,45 @@ class FleetRunsControl:
 
         return self._platform.devices.state.watch(stored)
 
-    async def run(self, play: Play | ClusterPlay, seconds: float | None) -> None:
-        """Run the devices of a fleet for `seconds` of lab time; None: until `Play.stop`.
+    async def run(self, play: Play | ClusterPlay, seconds: float | None, counted: bool = False) -> None:
+        """Run the devices of a fleet for `seconds` of lab time; None: until `stop`.
 
-        On a virtual clock the run alone advances the time. Raises LabError there without `seconds`, and while another
-        run is in progress.
+        counted: whether to keep accounts of the numbers that the platform stores. On a virtual clock the run alone
+        advances the time. Raises LabError there without `seconds`, and while another run is in progress.
         """
+        if not counted:
+            await self._run(play, seconds)
+            return
+        stop_watching = self._watch_stored(play)
+        try:
+            await self._run(play, seconds)
+            await self._platform.settle()  # acknowledged numbers are still in transit to handlers
+        finally:
+            stop_watching()
+        await self.refresh(play)
+
+    async def stop(self, play: Play | ClusterPlay) -> None:
+        """Have a run end as soon as its devices allow it."""
+        play.stop()
+
+    async def close(self, play: Play | ClusterPlay) -> None:
+        """End a run whose lab is closed, and return once it has ended."""
+        play.stop()
+        await play.finished()
+
+    async def pause(self, play: Play | ClusterPlay) -> None:
+        """Pause all devices of a run."""
+        play.pause()
+
+    async def resume(self, play: Play | ClusterPlay) -> None:
+        """Resume all devices of a run."""
+        play.resume()
+
+    async def scale_arrivals(self, play: Play | ClusterPlay, factor: float) -> None:
+        """Multiply a run's original arrival rate by `factor`: see `Play.scale_arrivals`."""
+        play.scale_arrivals(factor)
+
+    async def _run(self, play: Play | ClusterPlay, seconds: float | None) -> None:
         clock = self._platform.context.clock
         if isinstance(play, ClusterPlay):
             await play.prepare()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from labkit.control.fleet_runs import FleetRunsControl
 from labkit.core.errors import LabError
 from labkit.core.extras import needs
 from labkit.core.handle import Handle, warn
@@ -60,24 +61,19 @@ class Run(Handle):
         self._counted = accounts is not False
         self._route: Solution | None = None
         self._handler = self._follow_handler(accounts)
-        self._closer = RunCloser(self._play)
+        self._closer = RunCloser(runtime.control.fleet_runs, self._play)
         runtime.keep(self._closer)
         self._task: Task[None] = runtime.begin(self._live)
 
     def _follow_handler(self, accounts: bool | Solution) -> str:
         """Report the numbers that a handler gets to the run's accounts. Return a phrase that names the handler."""
-        run, control, handled = (
-            self._runtime.run,
-            self._runtime.control.fleet_runs,
-            self._play.accounts.handled,
-        )
-        product, identities = self._plan.product, [member.identity for member in self._plan.members]
+        run, control = self._runtime.run, self._runtime.control.fleet_runs
         if accounts is True:
-            run(control.watch_received, product, identities, handled)
+            run(control.watch_received, self._play)
             return "by a handler that the run added: accounts=<your solution> measures your own"
         if not isinstance(accounts, Solution):
             return ""
-        if run(control.watch_returned, accounts.id, product, identities, handled):
+        if run(control.watch_returned, accounts.id, self._play):
             return f"as the handler of {accounts.id!r} returned the numbers"
         self._route = accounts
         return f"as GET /accounts of {accounts.id!r} answers"
@@ -103,17 +99,7 @@ class Run(Handle):
             self._keep(self._play.credentials(), self._play.epochs())
 
     async def _follow(self) -> None:
-        control = self._runtime.control.fleet_runs
-        stop_watching = control.watch_stored(self._play) if self._counted else None
-        try:
-            await control.run(self._play, self.lasting)
-            if self._counted:  # acknowledged numbers are still in transit to handlers
-                await self._runtime.control.lab.settle()
-        finally:
-            if stop_watching is not None:
-                stop_watching()
-        if self._counted:
-            await control.take_stock(self._play)
+        await self._runtime.control.fleet_runs.run(self._play, self.lasting, self._counted)
         if self._route is not None:
             answer = await self._route.ask_here("GET", "/accounts")
             if answer.status_code != 200:
@@ -183,17 +169,17 @@ class Run(Handle):
     def stop(self) -> Run:
         """End the run, and return it once all its devices have ended."""
         if not self.done:
-            self._call(self._play.stop)
+            self._runtime.run(self._runtime.control.fleet_runs.stop, self._play)
             self._task.future.result()
         return self
 
     def pause(self) -> None:
         """Pause all devices; a virtual clock stands still meanwhile."""
-        self._call(self._play.pause)
+        self._runtime.run(self._runtime.control.fleet_runs.pause, self._play)
 
     def resume(self) -> None:
         """Let paused devices continue."""
-        self._call(self._play.resume)
+        self._runtime.run(self._runtime.control.fleet_runs.resume, self._play)
 
     @property
     def paused(self) -> bool:
@@ -210,7 +196,7 @@ class Run(Handle):
 
         Raises LabError for a run without `arrivals`, and for a factor that is not above 0.
         """
-        self._call(lambda: self._play.scale_arrivals(factor))
+        self._runtime.run(self._runtime.control.fleet_runs.scale_arrivals, self._play, factor)
 
     # --- results
 
@@ -278,6 +264,7 @@ class Run(Handle):
 
     def devices(self) -> pandas.DataFrame:
         """Return a DataFrame of the devices: behaviour, state, epoch, and the values that the behaviour noted."""
+        self._refresh()
         rows = self._devices() if self._runtime.closed else self._call(self._devices)
         return devices_frame(rows)
 
@@ -289,7 +276,7 @@ class Run(Handle):
         the run, numbers still on their way count as lost, and `stored` is read anew; after it, `stored` is as at its
         end. Raises LabError unless the run was started with `accounts`.
         """
-        self._take_stock()
+        self._refresh()
         return self._accounts().losses()
 
     def workers(self) -> pandas.DataFrame:
@@ -307,7 +294,7 @@ class Run(Handle):
         """Sums of the columns of `losses`; None for a run without accounts."""
         if not self._counted:
             return None
-        self._take_stock()
+        self._refresh()
         totals = self._play.accounts.totals
         return totals() if self._runtime.closed else self._call(totals)
 
@@ -378,10 +365,10 @@ class Run(Handle):
 
         return self._runtime.run(call)
 
-    def _take_stock(self) -> None:
-        """Compare the accounts with the stored datapoints, if the run is still in progress."""
-        if self._counted and not self.done and not self._runtime.closed:
-            self._runtime.run(self._runtime.control.fleet_runs.take_stock, self._play)
+    def _refresh(self) -> None:
+        """Bring accounts and devices up to date, if the run is still in progress."""
+        if not self.done and not self._runtime.closed:
+            self._runtime.run(self._runtime.control.fleet_runs.refresh, self._play)
 
     def _accounts(self) -> Accounts:
         if not self._counted:
@@ -392,9 +379,9 @@ class Run(Handle):
 class RunCloser:
     """Closes a run when its lab is closed."""
 
-    def __init__(self, play: Play | ClusterPlay) -> None:
+    def __init__(self, control: FleetRunsControl, play: Play | ClusterPlay) -> None:
+        self._control = control
         self._play = play
 
     async def close(self) -> None:
-        self._play.stop()
-        await self._play.finished()
+        await self._control.close(self._play)
