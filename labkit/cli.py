@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from labkit import __version__
 from labkit.commands.call import call
 from labkit.commands.check import check
 from labkit.commands.docs import docs
@@ -28,7 +29,7 @@ JUPYTER = ("ipykernel", "matplotlib", "nbconvert", "nbformat", "pandas", "paperm
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="labkit")
+@click.version_option(__version__)
 def main() -> None:
     """A laboratory for an IoT platform, in one process."""
 

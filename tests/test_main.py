@@ -7,13 +7,17 @@ from importlib.util import find_spec
 import pytest
 from click.testing import CliRunner
 
-from labkit import cli
+from labkit import __version__, cli
 from labkit.core import extras
 
 
 def test_python_m_labkit_is_labkit() -> None:
     shown = subprocess.check_output([sys.executable, "-m", "labkit", "list", "--help"], text=True)
     assert shown.startswith("Usage: labkit list ")
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert CliRunner().invoke(cli.main, ["--version"]).output == f"labkit, version {__version__}\n"
 
 
 def test_a_report_without_jupyter_names_the_extra_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
