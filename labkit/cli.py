@@ -15,7 +15,7 @@ from labkit.commands.call import call
 from labkit.commands.check import check
 from labkit.commands.docs import docs
 from labkit.commands.logs import logs
-from labkit.commands.options import overlay_options
+from labkit.commands.options import overlay_options, own_checks_option
 from labkit.commands.serve import serve
 from labkit.core.commands import INTERRUPTED, Commands, Finite
 from labkit.core.errors import SettingsError
@@ -284,6 +284,7 @@ def bench(
 )
 @click.option("--seed", type=int, help="Makes identities and credentials repeatable.")
 @click.option("--only", default="", metavar="PREFIX", help="Requirements with this prefix: DEV-ALIAS.")
+@own_checks_option
 @click.option(
     "-p",
     "--parameter",
@@ -331,7 +332,8 @@ def report(output: Path | None, notebooks: Path | None, as_json: bool, **options
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="A lab.yaml: list also the operations that its solutions publish to each other.",
 )
-def list_(topic: str | None, as_json: bool, config: Path | None) -> None:
+@own_checks_option
+def list_(topic: str | None, as_json: bool, config: Path | None, checks: tuple[Path, ...]) -> None:
     """List every statement of the documents with its requirements, checks and mutants, and the coverage.
 
     A TOPIC limits the list: the requirements; the operations of the services, with the events and globals of scripts;
@@ -341,10 +343,18 @@ def list_(topic: str | None, as_json: bool, config: Path | None) -> None:
 
     if config is not None and topic != "operations":
         raise click.UsageError("--config: only for `labkit list operations`")
-    if config is not None:
-        data, text = listing.operations(config)
-    else:
-        data, text = listing.TOPICS[topic]() if topic else listing.statements()
+    if checks and topic in ("operations", "coverage"):
+        raise click.UsageError(f"--checks: not for `labkit list {topic}`")
+    data: Any
+    match topic:
+        case "operations":
+            data, text = listing.operations(config)
+        case "coverage":
+            data, text = listing.covered()
+        case "requirements":
+            data, text = listing.requirements(checks)
+        case _:
+            data, text = listing.statements(checks)
     click.echo(json.dumps(data, ensure_ascii=False) if as_json else text)
 
 

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 
 import click
 
 F = TypeVar("F", bound=Callable[..., object])
+
+
+def own_checks_option(command: F) -> F:
+    """Add the option --checks, which may be repeated, to a command that lists or runs checks."""
+    return click.option(
+        "--checks",
+        multiple=True,
+        type=click.Path(path_type=Path),
+        metavar="FOLDER",
+        help="Folder with requirements.toml and checks.py of your own, beside those of labkit; may be repeated.",
+    )(command)
 
 
 def overlay_options(command: F) -> F:

@@ -145,7 +145,11 @@ class Catalogue:
 
     def below(self, *prefixes: str) -> Catalogue:
         """Return a catalogue of the requirements below the prefixes and their statements. Raises as `select` does."""
-        requirements = {each.id: each for each in self.select(*prefixes)}
+        return self.restricted({each.id for each in self.select(*prefixes)})
+
+    def restricted(self, ids: Container[str]) -> Catalogue:
+        """Return a catalogue of the requirements with these ids and their statements."""
+        requirements = {each.id: each for each in self if each.id in ids}
         sources = {source for each in requirements.values() for source in each.sources}
         statements = {name: each for name, each in self.statements.items() if name in sources}
         return Catalogue(statements, requirements, self.retired, self.parts)

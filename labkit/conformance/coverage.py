@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -59,7 +59,11 @@ class Coverage:
 
     def below(self, prefix: str) -> Coverage:
         """Return the coverage restricted to the requirements below a prefix. Raises UnknownRequirementError."""
-        catalogue = self.catalogue.below(prefix)
+        return self.restricted({each.id for each in self.catalogue.select(prefix)})
+
+    def restricted(self, ids: Container[str]) -> Coverage:
+        """Return the coverage of the requirements with these ids."""
+        catalogue = self.catalogue.restricted(ids)
         checks = [each for each in self.checks if catalogue.requirements.keys() & each.requirements]
         mutants = [each for each in self.mutants if catalogue.requirements.keys() & each.requirements]
         return cover(catalogue, checks, mutants)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from labkit.conformance.coverage import Coverage, Covered, coverage
+from labkit.conformance.own import Folders
+from labkit.conformance.suite import suite
 from labkit.control.services import described
 from labkit.core.events import EventKind
 from labkit.services.operation import Caller, Operation
@@ -20,16 +22,27 @@ from labkit.solutions.lua.globals import script_globals
 from labkit.solutions.scripted import ROUTE, SOCKET
 
 
-def statements() -> tuple[dict[str, Any], str]:
-    """Return every statement with its requirements, their checks and mutants, and the coverage."""
-    whole = coverage()
-    data = {"statements": whole.statements(), "coverage": whole.as_dict()}
-    return data, "\n".join([*_statement_lines(whole), "", *_count_lines(whole)])
+def statements(folders: Folders = ()) -> tuple[dict[str, Any], str]:
+    """Return every statement with its requirements, their checks and mutants, the coverage, and what folders have.
+
+    folders: with requirements and checks of one's own. Raises CatalogueError for a wrong one.
+    """
+    chosen = suite(folders)
+    whole, own = chosen.package, chosen.own
+    data: dict[str, Any] = {"statements": whole.statements(), "coverage": whole.as_dict()}
+    lines = [*_statement_lines(whole), "", *_count_lines(whole)]
+    if folders:
+        data["own"] = [each.as_dict() for each in own]
+        lines += ["", "Requirements of one's own", "", *_requirement_lines(own)]
+    return data, "\n".join(lines)
 
 
-def requirements() -> tuple[list[dict[str, Any]], str]:
-    """Return every requirement with its checks and mutants."""
-    whole = coverage()
+def requirements(folders: Folders = ()) -> tuple[list[dict[str, Any]], str]:
+    """Return every requirement with its checks and mutants, also those of folders of one's own.
+
+    Raises CatalogueError for a wrong folder.
+    """
+    whole = suite(folders)
     return [each.as_dict() for each in whole], "\n".join(_requirement_lines(whole))
 
 
@@ -66,13 +79,6 @@ def covered() -> tuple[dict[str, Any], str]:
     """
     whole = coverage()
     return whole.as_dict(), "\n".join(_coverage_lines(whole))
-
-
-TOPICS: dict[str, Callable[[], tuple[Any, str]]] = {
-    "requirements": requirements,
-    "operations": operations,
-    "coverage": covered,
-}
 
 
 async def _of_subscribers(config: Path) -> list[dict[str, Any]]:
@@ -153,10 +159,11 @@ def _brief(covered: Covered) -> str:
     return f"{covered.id:14} {covered.requirement.level:6} {', '.join(proof)}"
 
 
-def _requirement_lines(whole: Coverage) -> Iterator[str]:
+def _requirement_lines(whole: Iterable[Covered]) -> Iterator[str]:
     for covered in whole:
         requirement = covered.requirement
-        yield f"{covered.id}  {requirement.level}  ({', '.join(requirement.sources)})"
+        sources = f"  ({', '.join(requirement.sources)})" if requirement.sources else ""
+        yield f"{covered.id}  {requirement.level}{sources}"
         yield f"    {requirement.text}"
         yield from (f"      check   {each.name}: {each.title}" for each in covered.checks)
         for mutant in covered.mutants:

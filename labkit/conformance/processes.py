@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
-from labkit.conformance.catalogue import load
-from labkit.conformance.check import CLEANUP_SECONDS, Check, all_checks, patience
+from labkit.conformance.check import CLEANUP_SECONDS, Check, patience
 from labkit.conformance.fork_loop import exit_now
 from labkit.conformance.fork_server import ForkServer, Message, ServerError
+from labkit.conformance.own import Folders
+from labkit.conformance.suite import known
 from labkit.conformance.target import LOCAL_TARGET, open_target
 from labkit.conformance.verdict import Verdict
 
@@ -22,7 +24,7 @@ WORKERS = 3  # more than the cores, since one often waits, mostly for guard time
 SPARE = 30.0  # seconds of real time beyond its time limit in which a check must have ended
 BEGUN = "begun"  # message of a process whose target is ready
 MANY = 75  # checks of one job: few enough for all processes to end at about the same time
-Job = dict[str, Any]  # the names of checks, their target and its seed
+Job = dict[str, Any]  # the names of checks, their target, its seed, and folders of one's own
 PRELOAD = "labkit.conformance.preload"
 
 
@@ -32,18 +34,20 @@ def play(
     seed: int | None = None,
     progress: Callable[[Verdict], object] = lambda verdict: None,
     server: ForkServer | None = None,
+    folders: Folders = (),
 ) -> list[Verdict]:
     """Run checks, each once, and return their verdicts in the same order.
 
     target: as `labkit report --target` accepts it; progress: called with each verdict; server: a running one of
-    PRELOAD. A check whose process died, or was killed because the check did not end, is broken.
+    PRELOAD; folders: those of one's own that the checks are from, besides this package. A check whose process died, or
+    was killed because the check did not end, is broken.
     """
     wanted = list(checks)
     if not wanted:
         return []
     if server is None:
         with ForkServer(PRELOAD) as server:
-            return play(wanted, target, seed, progress, server)
+            return play(wanted, target, seed, progress, server, folders)
     by_name = {each.name: each for each in wanted}
     found: dict[str, Verdict] = {}
 
@@ -55,9 +59,10 @@ def play(
         for each in [by_name[name] for name in names if name not in found]:
             note(Verdict(each.name, each.requirements, each.title, "broken", reason))
 
+    own = [str(Path(each).resolve()) for each in folders]
     # the longest first, so that all processes end at about the same time
     jobs: list[Job] = [
-        {"checks": [each.name for each in members], "target": target, "seed": seed}
+        {"checks": [each.name for each in members], "target": target, "seed": seed, "folders": own}
         for members in sorted(_jobs(wanted, target), key=len, reverse=True)
     ]
     silence = max(map(patience, wanted)) + CLEANUP_SECONDS + SPARE
@@ -121,13 +126,14 @@ def play_job(job: dict[str, Any], send: Callable[[Any], None]) -> None:
     # A platform takes a second to import; the process that starts the server does not need it.
     from labkit.conformance import runner
 
-    by_name = {each.name: each for each in all_checks()}
+    catalogue, checks = known(job["folders"])
+    by_name = {each.name: each for each in checks}
     with open_target(job["target"], job["seed"]) as target:
         send(BEGUN)
         runner.run(
             [by_name[name] for name in job["checks"]],
             target,
-            load(),
+            catalogue,
             lambda verdict: send(verdict.as_dict()),
         )
         if target.stuck is not None:

@@ -51,7 +51,6 @@ def _facts(report: Report) -> dict[str, Any]:
     bad = sum(each.outcome in BAD for each in report.verdicts)
     causes = report.causes
     raised = sum(run.error is not None for run in report.runs)
-    catalogue = report.coverage.catalogue
     groups = {
         "differing": {row.id for row in rows if row.state in DIFFERING},
         "attention": {row.id for row in rows if row.state in ATTENTION},
@@ -63,10 +62,13 @@ def _facts(report: Report) -> dict[str, Any]:
         "report": report,
         "facts": _run(report),
         "only": report.parameters.get("only", ""),
-        "requirements": catalogue.requirements,
+        "requirements": report.suite.catalogue.requirements,
         "summary": summary,
         "rows": rows,
-        "parts": matrix.parts(rows, report.coverage),
+        "parts": [
+            *matrix.parts(matrix.rows(report.coverage, report.verdicts), report.coverage),
+            *matrix.parts(matrix.rows(report.own, report.verdicts), report.own),
+        ],
         "states": matrix.counts(rows),
         "checks": summary["checks"],
         "bad": bad,
@@ -81,7 +83,9 @@ def _facts(report: Report) -> dict[str, Any]:
         "groups": groups,
         "attention": len(groups["attention"]),
         "unseen": len(groups["unseen"]),
-        "untested": [each for each in catalogue.statements.values() if each.nothing_to_test is not None],
+        "untested": [
+            each for each in report.coverage.catalogue.statements.values() if each.nothing_to_test is not None
+        ],
         "not_mutable": report.coverage.not_mutable,
         "marks": MARKS,
         "most_ids": MOST_IDS,
@@ -100,6 +104,8 @@ def _run(report: Report) -> dict[str, str]:
         "begun": datetime.fromtimestamp(report.began, UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
         "took": f"{report.seconds:.0f} s",
     }
+    if report.own.covered:
+        facts["requirements of one's own"] = ", ".join(report.own.catalogue.parts)
     if report.strict:
         facts["fails on"] = "choices that differ, too"
     return facts

@@ -25,7 +25,8 @@ def junit(
     """Return JUnit XML with a suite for each part of the requirements, a case for each check, and a suite of notebooks.
 
     A failed check is a failure, a broken one an error, one that was not reached is skipped. A warned check counts as
-    skipped, since CI servers know no other outcome that is neither, or is a failure if `strict`. sentences: of the
+    skipped, since CI servers know no other outcome that is neither, or is a failure if `strict`; the property `warned`
+    of its suite is their number. What did not pass has the sentences of its requirements. sentences: of the
     requirements, by id; began: seconds since 1970; seconds: duration of the whole run.
     """
     when = datetime.fromtimestamp(began, UTC).strftime("%Y-%m-%dT%H:%M:%S")
@@ -33,7 +34,9 @@ def junit(
     ordered = sorted(verdicts, key=_part)  # a stable sort: checks stay in order within their part
     for part, members in groupby(ordered, _part):
         suite = ElementTree.SubElement(root, "testsuite", name=part, timestamp=when)
-        for verdict in members:
+        of_part = list(members)
+        _properties(suite, of_part)
+        for verdict in of_part:
             _case(suite, verdict, part, sentences, strict)
         _count(suite)
     suite = ElementTree.SubElement(root, "testsuite", name="notebooks", timestamp=when)
@@ -66,13 +69,19 @@ def _case(
         case "failed":
             ElementTree.SubElement(case, "failure", message=message).text = detail
         case "broken":
-            ElementTree.SubElement(case, "error", message=message)
+            ElementTree.SubElement(case, "error", message=message).text = _legal(blamed)
         case "not reached":
-            ElementTree.SubElement(case, "skipped", message=f"not reached: {message}")
+            ElementTree.SubElement(case, "skipped", message=f"not reached: {message}").text = _legal(blamed)
         case "skipped":
             ElementTree.SubElement(case, "skipped", message=message)
         case "warned":
             ElementTree.SubElement(case, "skipped", message=f"warned: {message}").text = detail
+
+
+def _properties(suite: ElementTree.Element, verdicts: Iterable[Verdict]) -> None:
+    if warned := sum(each.outcome == "warned" for each in verdicts):
+        properties = ElementTree.SubElement(suite, "properties")
+        ElementTree.SubElement(properties, "property", name="warned", value=str(warned))
 
 
 def _part(verdict: Verdict) -> str:
@@ -80,7 +89,7 @@ def _part(verdict: Verdict) -> str:
 
 
 def _count(suite: ElementTree.Element) -> None:
-    suite.set("tests", str(len(suite)))
+    suite.set("tests", str(len(suite.findall("testcase"))))
     for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(name, str(len(suite.findall(f"testcase/{tag}"))))
 

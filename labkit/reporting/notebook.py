@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from labkit.conformance import runner
-from labkit.conformance.catalogue import load
-from labkit.conformance.check import all_checks
-from labkit.conformance.coverage import coverage, in_order
+from labkit.conformance.catalogue import Catalogue
+from labkit.conformance.check import Check
+from labkit.conformance.coverage import in_order
+from labkit.conformance.own import Folders, read_own
+from labkit.conformance.suite import known, suite
 from labkit.conformance.target import LOCAL_TARGET, open_target
 from labkit.reporting.attacks import attack_frame
 from labkit.reporting.charts import matrix_chart, outcome_chart, sequence_chart
@@ -25,6 +27,7 @@ __all__ = [
     "coverage_frame",
     "matrix_chart",
     "outcome_chart",
+    "own_verdicts",
     "sequence_chart",
     "verdicts",
 ]
@@ -36,24 +39,50 @@ def verdicts(
     seed: int | None = None,
     only: str = "",
     verdicts_file: str = "",
+    checks: Folders = (),
 ) -> Verdicts:
     """Run the checks of the requirements with these prefixes, by default of all, and return their verdicts.
 
     The verdicts are a table if they are the value of a cell. target: `lab` for a new lab in this process, else a
     platform elsewhere that serves the conformance lab.yaml: the line that `labkit serve --json` prints, or the path of
     a file with it. seed: makes a run against the lab repeatable. only: a further prefix that requirements must have.
-    verdicts_file: verdicts.json of a report; its verdicts are returned, and no check runs. Raises
-    UnknownRequirementError for a prefix without requirements, SettingsError for an invalid target.
+    verdicts_file: verdicts.json of a report; its verdicts are returned, and no check runs. checks: folders of one's
+    own, whose requirements can be selected, too. Raises UnknownRequirementError for a prefix without requirements,
+    SettingsError for an invalid target, CatalogueError for a wrong folder.
     """
-    catalogue = load()
+    catalogue, available = known(checks)
     chosen = {each.id for each in catalogue.select(*prefixes)}
     if only:
         chosen &= {each.id for each in catalogue.select(only)}
-    checks = [each for each in in_order(all_checks(), catalogue) if chosen.intersection(each.requirements)]
-    name = ", ".join(prefixes)
+    selected = [each for each in in_order(available, catalogue) if chosen.intersection(each.requirements)]
+    return _verdicts(selected, catalogue, ", ".join(prefixes), target, seed, verdicts_file)
+
+
+def own_verdicts(
+    folders: Folders,
+    *,
+    target: str = LOCAL_TARGET,
+    seed: int | None = None,
+    only: str = "",
+    verdicts_file: str = "",
+) -> Verdicts:
+    """Run the checks of one's own folders, and return their verdicts; none without a folder.
+
+    target, seed, only, verdicts_file: as of `verdicts`. Raises CatalogueError for a wrong folder.
+    """
+    own = read_own(folders)
+    chosen = {each.id for each in known(folders)[0].select(*([only] if only else []))}
+    selected = [each for each in own.checks if chosen.intersection(each.requirements)]
+    return _verdicts(selected, own.catalogue, ", ".join(own.catalogue.parts), target, seed, verdicts_file)
+
+
+def _verdicts(
+    checks: list[Check], catalogue: Catalogue, name: str, target: str, seed: int | None, verdicts_file: str
+) -> Verdicts:
+    """Return the verdicts of checks from a file, or run them."""
     if verdicts_file:
-        known = {each.check: each for each in read_verdicts(Path(verdicts_file))}
-        return Verdicts([known[each.name] for each in checks if each.name in known], name)
+        found = {each.check: each for each in read_verdicts(Path(verdicts_file))}
+        return Verdicts([found[each.name] for each in checks if each.name in found], name)
     if not checks:
         return Verdicts((), name)
     with open_target(target, seed) as platform:
@@ -74,13 +103,16 @@ class Folded:
         return folded_html(self.title, self.frame.to_html(notebook=True))
 
 
-def coverage_frame(only: str = "") -> pandas.DataFrame:
-    """Return a DataFrame with the number of requirements, checks and mutants of each area. only: prefix of ids."""
+def coverage_frame(only: str = "", checks: Folders = ()) -> pandas.DataFrame:
+    """Return a DataFrame with the number of requirements, checks and mutants of each area.
+
+    only: prefix of ids; checks: folders of one's own.
+    """
     import pandas
 
-    whole = coverage()
+    whole = suite(checks).below(only) if only else suite(checks)
     counted: dict[str, dict[str, set[str]]] = {}
-    for each in whole.select(*([only] if only else [])):
+    for each in whole:
         row = counted.setdefault(
             each.requirement.area, {name: set() for name in ("must", "choice", "checks", "mutants")}
         )

@@ -13,9 +13,11 @@ from typing import Any
 
 from labkit import __version__
 from labkit.conformance import processes
-from labkit.conformance.coverage import Coverage, coverage
+from labkit.conformance.coverage import Coverage
 from labkit.conformance.fork_server import ForkServer
+from labkit.conformance.own import Folders
 from labkit.conformance.ready import without_token
+from labkit.conformance.suite import NOTHING, Suite, suite
 from labkit.conformance.target import LOCAL_TARGET, open_target
 from labkit.conformance.verdict import Outcome, Verdict
 from labkit.core.clock import Clock
@@ -27,10 +29,11 @@ from labkit.reporting.notebooks import find_notebooks, reports_folder
 from labkit.reporting.parameters import ParameterError, check_values, convert, declared
 from labkit.reporting.preload import PRELOAD
 from labkit.reporting.run_notebook import NotebookRun, read
-from labkit.reporting.run_notebooks import VERDICTS_FILE, run_notebooks
+from labkit.reporting.run_notebooks import CHECKS, VERDICTS_FILE, run_notebooks
 from labkit.reporting.verdicts import BAD, collect_verdicts
 
 LATEST = "latest"
+FILES = ("report.html", "verdicts.json", "junit.xml")  # an interrupted run must leave no old ones
 SEED = 7  # default seed of the notebooks
 
 
@@ -39,8 +42,9 @@ class Report:
     """Result of one report run.
 
     parameters: given parameters of the notebooks; runs: executed notebooks; verdicts: one for each check that ran;
-    coverage: of the selected requirements; strict: whether deviations from a requirement of level choice are failures;
-    began: seconds since 1970; seconds: duration; address: host and port of a remote platform, empty for a lab.
+    coverage: of the selected requirements of this package; own: of those of one's own folders; strict: whether
+    deviations from a requirement of level choice are failures; began: seconds since 1970; seconds: duration; address:
+    host and port of a remote platform, empty for a lab.
     """
 
     parameters: Mapping[str, Any]
@@ -51,6 +55,7 @@ class Report:
     began: float = 0.0
     seconds: float = 0.0
     address: str = ""
+    own: Coverage = NOTHING
 
     @property
     def target(self) -> str:
@@ -60,7 +65,12 @@ class Report:
     @property
     def rows(self) -> list[Row]:
         """Rows of the matrix of requirements."""
-        return matrix.rows(self.coverage, self.verdicts)
+        return [*matrix.rows(self.coverage, self.verdicts), *matrix.rows(self.own, self.verdicts)]
+
+    @property
+    def suite(self) -> Suite:
+        """The selected requirements and checks, also those of one's own."""
+        return Suite(self.coverage, self.own)
 
     @property
     def failing(self) -> tuple[Outcome, ...]:
@@ -75,7 +85,7 @@ class Report:
     @property
     def causes(self) -> list[Problem]:
         """The verdicts that make this run a failure, each with the verdicts that it probably explains."""
-        return causes.problems(self.verdicts, self.failing, self.coverage.catalogue.parts)
+        return causes.problems(self.verdicts, self.failing, self.suite.catalogue.parts)
 
     @property
     def good(self) -> bool:
@@ -122,7 +132,7 @@ class Report:
         met = counted["requirements"].get("passed", 0)
         return (
             f"{len(self.runs)} notebooks, {len(self.verdicts)} checks ({checks or 'none'}), "
-            f"{met} of {len(self.coverage.covered)} requirements passed: {_relative(folder / 'report.html')}"
+            f"{met} of {len(self.rows)} requirements passed: {_relative(folder / 'report.html')}"
         )
 
 
@@ -153,7 +163,8 @@ def plan(
         own = check_values(own, defaults, path.name)
         if not left_out:
             planned.append((path, own))
-    known.pop(VERDICTS_FILE, None)  # set by the report, never by the user
+    for name in (VERDICTS_FILE, CHECKS):  # set by the report, never by the user
+        known.pop(name, None)
     for name in texts:
         if name not in known:
             raise ParameterError(
@@ -183,7 +194,7 @@ def _by_notebook(texts: Mapping[str, str], folder: Path) -> tuple[dict[str, dict
 
 
 def _used_parameters(planned: list[tuple[Path, dict[str, Any]]], texts: Mapping[str, str]) -> dict[str, Any]:
-    """Return the given parameters for the report, without the path of the verdicts.
+    """Return the given parameters for the report, without the paths of the verdicts and of one's own checks.
 
     A parameter for a single notebook keeps its full name.
     """
@@ -191,7 +202,7 @@ def _used_parameters(planned: list[tuple[Path, dict[str, Any]]], texts: Mapping[
     for path, own in planned:
         for name, value in own.items():
             full = f"{path.stem}.{name}"
-            if name != VERDICTS_FILE:
+            if name not in (VERDICTS_FILE, CHECKS):
                 used[full if full in texts else name] = value
     return used
 
@@ -205,26 +216,27 @@ def make(
     only: str = "",
     parameters: Iterable[str] = (),
     fail_on: str = "failed",
+    checks: Folders = (),
 ) -> tuple[Report, Path]:
     """Run the checks once and the notebooks of a folder, and write a report. Returns the report and its folder.
 
     output: the report's folder, by default `reports/latest`; target: `lab`, or the address of a remote platform (see
     `Target.remote`); only: prefix of the requirements to check; parameters: of notebooks, as `name=value`; fail_on:
-    `warned` counts deviations from requirements of level choice as failures. Raises ParameterError,
-    UnknownRequirementError for `only`, and SettingsError for `target`, before anything runs.
+    `warned` counts deviations from requirements of level choice as failures; checks: folders of one's own. Raises
+    ParameterError, UnknownRequirementError for `only`, SettingsError for `target`, and CatalogueError for `checks`,
+    before anything runs.
     """
     began, start = Clock().now(), time.perf_counter()
     with ExitStack() as stack:
         # It starts while this process reads the notebooks, the requirements and the checks.
         server = stack.enter_context(ForkServer(PRELOAD))
+        chosen = suite(checks).below(only) if only else suite(checks)
         given: dict[str, Any] = {"only": only} if only else {}
+        if checks:
+            given[CHECKS] = [str(Path(each).resolve()) for each in checks]
         address = ""
         if target != LOCAL_TARGET:
-            with open_target(target) as found:
-                found.expect_complete()
-                address = f"{found.address.host}:{found.address.https_port}"
-            if not target.lstrip().startswith(("{", "http://", "https://")):
-                target = str(Path(target).resolve())
+            target, address = _remote(target)
             given["target"] = without_token(target)
         if seed is not None:
             given["seed"] = seed
@@ -235,30 +247,38 @@ def make(
         texts = dict(map(_pair, parameters))
         planned = plan(folder, given, texts)
         used = _used_parameters(planned, texts)
-        proved = coverage().below(only) if only else coverage()
         where.mkdir(parents=True, exist_ok=True)
-        for name in (
-            "report.html",
-            "verdicts.json",
-            "junit.xml",
-        ):  # an interrupted run must leave no old files
+        for name in FILES:
             (where / name).unlink(missing_ok=True)
 
         verdicts: list[Verdict] = []
-        report = Report(used, (), (), proved, fail_on == "warned", began, 0.0, address)
+        strict = fail_on == "warned"
+        report = Report(used, (), (), chosen.package, strict, began, 0.0, address, chosen.own)
 
         def run_checks(progress: Callable[[Verdict], object]) -> None:
-            verdicts.extend(processes.play(proved.checks, target, used.get("seed", SEED), progress, server))
+            verdicts.extend(
+                processes.play(chosen.checks, target, used.get("seed", SEED), progress, server, checks)
+            )
             data.write_text(verdicts_json(replace(report, verdicts=tuple(verdicts))), encoding="utf-8")
 
-        runs = run_notebooks(planned, where, run_checks, len(proved.checks), server)
+        runs = run_notebooks(planned, where, run_checks, len(chosen.checks), server)
     shown = matrix.merged([*verdicts, *(each for run in runs for each in collect_verdicts(run.notebook))])
     report = replace(report, runs=runs, verdicts=tuple(shown), seconds=time.perf_counter() - start)
     write(report, where)
     if report.complete:
         reports.mkdir(exist_ok=True)
-        (reports / "conformance.md").write_text(matrix.markdown(report.rows, proved), encoding="utf-8")
+        package = matrix.rows(report.coverage, report.verdicts)
+        (reports / "conformance.md").write_text(matrix.markdown(package, report.coverage), encoding="utf-8")
     return report, where
+
+
+def _remote(target: str) -> tuple[str, str]:
+    """Return a remote target, a file by its absolute path, with its host and port. Raises SettingsError."""
+    with open_target(target) as found:
+        found.expect_complete()
+        address = f"{found.address.host}:{found.address.https_port}"
+    is_file = not target.lstrip().startswith(("{", "http://", "https://"))
+    return str(Path(target).resolve()) if is_file else target, address
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -290,7 +310,7 @@ def _short(text: str, longest: int = 160) -> str:
 def write(report: Report, folder: Path) -> None:
     """Write verdicts.json, junit.xml and report.html to a folder."""
     (folder / "verdicts.json").write_text(verdicts_json(report), encoding="utf-8")
-    sentences = {each.id: each.text for each in report.coverage.catalogue}
+    sentences = {each.id: each.text for each in report.suite.catalogue}
     suites = junit(
         report.verdicts,
         report.runs,

@@ -21,6 +21,7 @@ from labkit.reporting.run_notebook import NotebookRun, code_cells, read, run_not
 WORKERS = 3  # notebooks at once: one waits now and then for its kernel, its lab or the wall clock
 WORKERS_DURING_CHECKS = 2  # notebooks at once while checks run, which keep this process busy
 VERDICTS_FILE = "verdicts_file"  # the notebooks' parameter that gets the path of the verdicts
+CHECKS = "checks"  # the notebooks' parameter that gets the folders of one's own checks
 
 Planned = tuple[Path, dict[str, Any]]  # notebook and its parameters
 

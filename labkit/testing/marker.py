@@ -11,6 +11,7 @@ import pytest
 SEED_OPTION = "--labkit-seed"
 TRACE_OPTION = "--labkit-full-trace"
 URL_OPTION = "--labkit-url"
+CHECKS_OPTION = "--labkit-checks"
 
 
 def node_id(item: pytest.Item) -> str:

@@ -18,7 +18,7 @@ import pytest
 
 from labkit.core.errors import is_debugging
 from labkit.testing import frames
-from labkit.testing.marker import SEED_OPTION, TRACE_OPTION, URL_OPTION, lab_arguments, seed_of
+from labkit.testing.marker import CHECKS_OPTION, SEED_OPTION, TRACE_OPTION, URL_OPTION, lab_arguments, seed_of
 
 if TYPE_CHECKING:
     from labkit.lab.lab import Lab
@@ -53,6 +53,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="TARGET",
         help="Use a running platform for labkit_server and labkit.conformance: the line that `labkit serve --json` "
         "prints, or a file with it.",
+    )
+    group.addoption(
+        CHECKS_OPTION,
+        action="append",
+        default=[],
+        metavar="FOLDER",
+        help="Folder with requirements.toml and checks.py of your own, beside those of labkit.conformance; may be "
+        "repeated.",
     )
     group.addoption(
         TRACE_OPTION,

@@ -11,13 +11,15 @@ from typing import Any
 import pytest
 
 from labkit.conformance import runner
-from labkit.conformance.catalogue import load
-from labkit.conformance.check import Check, all_checks
+from labkit.conformance.catalogue import Catalogue
+from labkit.conformance.check import Check
+from labkit.conformance.entries import CatalogueError
 from labkit.conformance.runner import Play
+from labkit.conformance.suite import known
 from labkit.conformance.target import LOCAL_TARGET, Target, open_target
 from labkit.conformance.verdict import Verdict
 from labkit.core.errors import LabkitError, SettingsError
-from labkit.testing.marker import SEED_OPTION, URL_OPTION
+from labkit.testing.marker import CHECKS_OPTION, SEED_OPTION, URL_OPTION
 
 SEED = 7  # of a lab that is started for the checks, as in a report
 PLAYER = pytest.StashKey["Player"]()
@@ -31,7 +33,8 @@ class CheckFailed(LabkitError):
 class Player:
     """The target of a session's checks, opened for the first check, and what runs them."""
 
-    def __init__(self, config: pytest.Config) -> None:
+    def __init__(self, config: pytest.Config, catalogue: Catalogue) -> None:
+        self.catalogue = catalogue
         self._target = config.getoption(URL_OPTION) or LOCAL_TARGET
         seed = config.getoption(SEED_OPTION)
         self._seed: int = SEED if seed is None else seed
@@ -43,7 +46,7 @@ class Player:
         """Run a check and return its verdict."""
         if self._open is None:
             target = self._stack.enter_context(open_target(self._target, self._seed))
-            self._open = target, self._stack.enter_context(runner.player(target, load()))
+            self._open = target, self._stack.enter_context(runner.player(target, self.catalogue))
         [verdict] = self._open[1]([check])
         return verdict
 
@@ -56,16 +59,20 @@ class Checks(pytest.Directory):
     """The collector of all checks, in the place of the package `labkit.conformance`."""
 
     def collect(self) -> Iterator[CheckItem]:
-        """Yield an item for each check. Raises CollectError for a target that cannot be used."""
+        """Yield an item for each check. Raises CollectError for a target or a folder that cannot be used."""
         target = self.config.getoption(URL_OPTION)
         if target is not None:
             try:
                 Target.remote(target).expect_complete()
             except SettingsError as error:
                 raise self.CollectError(f"{URL_OPTION}: {error}") from None
-        self.config.stash[PLAYER] = Player(self.config)
-        levels = {each.id: each.level for each in load()}
-        for check in all_checks():
+        try:
+            catalogue, checks = known(self.config.getoption(CHECKS_OPTION))
+        except CatalogueError as error:
+            raise self.CollectError(f"{CHECKS_OPTION}: {error}") from None
+        self.config.stash[PLAYER] = Player(self.config, catalogue)
+        levels = {each.id: each.level for each in catalogue}
+        for check in checks:
             item = CheckItem.from_parent(self, name=check.name, check=check)
             item.extra_keyword_matches.update(check.requirements)
             item.add_marker("must" if "must" in {levels[each] for each in check.requirements} else "choice")
@@ -83,10 +90,11 @@ class CheckItem(pytest.Item):
 
     def runtest(self) -> None:
         """Run the check; a deviation from a choice is an expected failure, with its reason."""
-        verdict = self.config.stash[PLAYER].run(self.check)
+        player = self.config.stash[PLAYER]
+        verdict = player.run(self.check)
         match verdict.outcome:
             case "failed" | "broken":
-                raise CheckFailed(explained(verdict))
+                raise CheckFailed(explained(verdict, player.catalogue))
             case "warned":
                 pytest.xfail(f"warned: {verdict.explanation()}")
             case "skipped" | "not reached":
@@ -104,9 +112,8 @@ class CheckItem(pytest.Item):
         return Path(code.co_filename), code.co_firstlineno - 1, f"{self.check.name}: {self.check.title}"
 
 
-def explained(verdict: Verdict) -> str:
+def explained(verdict: Verdict, catalogue: Catalogue) -> str:
     """Return the requirements that a check blames, their sentences, what was expected, and the exchange."""
-    catalogue = load()
     lines = [f"{each} ({catalogue[each].level}): {catalogue[each].text}" for each in verdict.blamed]
     lines.append(f"{verdict.outcome}: {verdict.explanation()}")
     return "\n".join([*lines, *(["", verdict.exchange] if verdict.exchange else [])])

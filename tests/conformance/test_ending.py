@@ -210,7 +210,7 @@ def play_with_a_platform_that_hangs(job: dict[str, Any], send: Callable[[Any], N
 @pytest.mark.xdist_group("forked")
 def test_a_run_ends_even_if_the_labs_loop_is_blocked(server: ForkServer) -> None:
     names = ["content/clamped", "content/revoked", "content/changed"]
-    job = {"checks": names, "target": "lab", "seed": 1}
+    job = {"checks": names, "target": "lab", "seed": 1, "folders": []}
     function = f"{__name__}:{play_with_a_platform_that_hangs.__name__}"
     *said, ended = server.run(function, [job], silence=30.0)
     assert ended == Ended(job, "", "")

@@ -7,7 +7,6 @@ from click.testing import CliRunner
 
 from labkit.cli import main
 from labkit.conformance.catalogue import load
-from labkit.conformance.listing import TOPICS
 
 
 def listed(*arguments: str) -> str:
@@ -122,7 +121,7 @@ def test_globals_are_the_ones_of_a_script() -> None:
 def test_an_unknown_topic_is_an_error() -> None:
     result = CliRunner().invoke(main, ["list", "mutants"])
     assert result.exit_code == 2
-    for topic in TOPICS:
+    for topic in ("requirements", "operations", "coverage"):
         assert topic in result.output
 
 

@@ -45,6 +45,8 @@ def test_every_outcome_has_its_own_element() -> None:
 def test_a_warned_check_does_not_count_as_passed() -> None:
     root = ElementTree.fromstring(junit(VERDICTS, RUNS, SENTENCES))
     assert [each.get("message") for each in root.iter("skipped")] == ["no clock", "warned: header"]
+    counted = {suite.get("name"): [each.attrib for each in suite.iter("property")] for suite in root}
+    assert counted == {"AA-ONE": [{"name": "warned", "value": "1"}], "AA-TWO": [], "notebooks": []}
 
 
 def test_differing_choices_are_failures_on_request() -> None:

@@ -17,10 +17,13 @@ from papermill.cli import papermill
 from labkit.cli import main
 from labkit.conformance import processes
 from labkit.conformance.coverage import coverage
+from labkit.conformance.target import LAB_YAML
 from labkit.reporting import report
 from labkit.reporting.parameters import ParameterError
 from labkit.reporting.run_notebook import NotebookError, NotebookRun
 from labkit.reporting.verdicts import collect_verdicts
+from labkit.testing.server import serving
+from tests.conformance.own_folders import ACME, RULES, SENTENCES
 from tests.reporting.books import SharedServer, notebook, small, verdict, written
 from tests.reporting.test_html import offline
 
@@ -39,7 +42,7 @@ def play(monkeypatch: pytest.MonkeyPatch, fork_server: str) -> list[dict[str, An
     """Stub of the checks' run, with the verdicts that a test sets: [{check: verdict}, …], one for each run."""
     prepared: list[dict[str, Any]] = []
 
-    def played(checks: Any, target: str, seed: int, progress: Any, server: Any) -> list[Any]:
+    def played(checks: Any, target: str, seed: int, progress: Any, server: Any, folders: Any) -> list[Any]:
         outcomes = prepared.pop(0)
         found = [outcomes.get(each.name, verdict(each.name, " ".join(each.requirements))) for each in checks]
         for each in found:
@@ -247,6 +250,74 @@ class TestAtATerminal:
         for shown in ("2 problems", "expected", "204", "500", "GET /x", "ZeroDivisionError"):
             assert shown in page
         assert (output / "01_a.ipynb").exists()
+
+
+class TestOwnChecks:
+    """Folders of one's own, whose checks run in processes as those of the package do."""
+
+    SHOWS = (
+        "from labkit.reporting.notebook import own_verdicts\n"
+        "own_verdicts(checks, only=only, target=target, verdicts_file=verdicts_file)"
+    )
+
+    def run(self, folder: Path, server: str, *arguments: object) -> tuple[Result, Path]:
+        written(folder / "notebooks" / "90_b.ipynb", f"{KNOWS_ALL}\nchecks = []", self.SHOWS)
+        given = ("--notebooks", folder / "notebooks", "--output", folder / "out", *arguments)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(report, "ForkServer", SharedServer(server))
+            return labkit(*given, "--checks", ACME, "--checks", RULES), folder / "out"
+
+    def cases(self, output: Path) -> dict[str, ElementTree.Element]:
+        root = ElementTree.parse(output / "junit.xml").getroot()
+        return {each.get("name", "").partition(":")[0]: each for each in root.iter("testcase")}
+
+    def test_a_failure_is_in_every_file(self, tmp_path: Path, fork_server: str) -> None:
+        result, output = self.run(tmp_path, fork_server, "--only", "RULES")
+        assert result.exit_code == 1
+        assert "failed RULES-2  rules/since-2020: seconds since 2020: expected" in result.stderr
+        assert "1 checks (1 failed), 0 of 1 requirements passed" in result.stdout
+        [shown] = collect_verdicts(nbformat.read(output / "90_b.ipynb", 4))
+        assert (shown.check, shown.outcome) == ("rules/since-2020", "failed")
+        [failure] = self.cases(output)["rules/since-2020"]
+        assert failure.tag == "failure"
+        assert str(failure.text).startswith(f"RULES-2: {SENTENCES['RULES-2']}\n")
+        assert SENTENCES["RULES-2"] in (output / "report.html").read_text()
+        assert json.loads((output / "verdicts.json").read_text())["states"] == {"RULES-2": "failed"}
+
+    def test_a_warned_check_counts_as_such(self, tmp_path: Path, fork_server: str) -> None:
+        result, output = self.run(tmp_path, fork_server, "--only", "ACME")
+        assert result.exit_code == 0
+        assert "2 checks (1 warned, 1 passed), 1 of 2 requirements passed" in result.stdout
+        root = ElementTree.parse(output / "junit.xml").getroot()
+        [suite, _] = root
+        assert (suite.get("name"), suite.get("tests"), suite.get("skipped")) == ("ACME-CLOCK", "2", "1")
+        assert [each.attrib for each in suite.iter("property")] == [{"name": "warned", "value": "1"}]
+        [warned] = self.cases(output)["acme/header"]
+        assert warned.get("message") == "warned: header X-Acme: expected 'yes', got None"
+        assert str(warned.text).startswith(f"ACME-CLOCK-7: {SENTENCES['ACME-CLOCK-7']}\n")
+
+    def test_the_matrix_of_the_package_stays_as_it_is(self, tmp_path: Path, play: list[Any]) -> None:
+        play += [{}, {}]
+        folder = tmp_path / "notebooks"
+        written(folder / "90_b.ipynb", KNOWS_ALL, SHOWS)
+        matrix = tmp_path / "reports" / "conformance.md"
+        assert labkit("--notebooks", folder).exit_code == 0
+        before = matrix.read_text()
+        assert labkit("--notebooks", folder, "--checks", ACME, "--json").exit_code == 0
+        assert matrix.read_text() == before
+        data = json.loads((tmp_path / "reports/latest/verdicts.json").read_text())
+        assert data["requirements"] == {"passed": len(coverage().covered) + 2}
+        assert str(ACME) not in json.dumps(data)
+
+    def test_they_run_against_a_platform_elsewhere(self, tmp_path: Path, fork_server: str) -> None:
+        with serving(tmp_path, LAB_YAML) as server:
+            result, _ = self.run(tmp_path, fork_server, "--only", "ACME", "--target", server.target)
+        assert result.exit_code == 0, result.stderr
+        assert "2 checks (1 warned, 1 passed)" in result.stdout
+
+    def test_their_folders_are_no_parameter_of_a_notebook(self, two: Path) -> None:
+        result = labkit("--notebooks", two, "-p", 'checks=["a"]')
+        assert "unknown parameter 'checks'" in result.stderr
 
 
 class TestOutcome:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -16,8 +17,12 @@ from labkit.conformance.check import all_checks, select
 from labkit.conformance.target import LAB_YAML
 from labkit.testing.requirements import CheckItem
 from labkit.testing.server import LabServer, serving
+from tests.conformance.own_folders import ACME, RULES, SENTENCES
+from tests.conformance.own_folders import OUTCOMES as OWN_OUTCOMES
 
 OUTCOMES = {"passed": "PASSED", "failed": "FAILED", "broken": "FAILED", "warned": "XFAIL"}  # others: SKIPPED
+
+OWN = {name: OUTCOMES[outcome] for name, outcome in OWN_OUTCOMES.items()}
 
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -122,3 +127,36 @@ def test_other_sessions_collect_no_checks(tmp_path: Path) -> None:
     )
     assert ended.returncode == 5, ended.stdout
     assert CheckItem.__name__ not in ended.stdout
+
+
+class TestOwnChecks:
+    GIVEN = (f"--labkit-checks={ACME}", f"--labkit-checks={RULES}", "-k", "ACME or RULES")
+
+    def test_they_are_tests_as_those_of_the_package_on_several_workers(self, tmp_path: Path) -> None:
+        ended = run(tmp_path, *self.GIVEN, "-v", "-n", "2", "--junit-xml", "junit.xml")
+        shown = re.findall(
+            r"^\[gw\d\] \[.*\] ([A-Z]+) labkit\.conformance::(\S+)", ended.stdout, re.MULTILINE
+        )
+        assert {name: outcome for outcome, name in shown} == OWN
+        assert f"RULES-2 (must): {SENTENCES['RULES-2']}" in ended.stdout
+        cases = {
+            each.get("name"): each for each in ElementTree.parse(tmp_path / "junit.xml").iter("testcase")
+        }
+        [failure], [warned] = cases["rules/since-2020"], cases["acme/header"]
+        assert failure.tag == "failure"
+        assert SENTENCES["RULES-2"] in str(failure.get("message"))
+        assert warned.tag == "skipped"
+        assert str(warned.get("message")).startswith("warned: ")
+        assert not [*cases["acme/ten-digits"]]
+
+    def test_they_run_against_a_platform_elsewhere(self, tmp_path: Path, deviating: LabServer) -> None:
+        ended = run(tmp_path, *self.GIVEN, "-v", "--labkit-url", deviating.target)
+        shown = dict(re.findall(r"^labkit\.conformance::(\S+) ([A-Z]+)", ended.stdout, re.MULTILINE))
+        assert shown == {**OWN, "acme/ten-digits": "FAILED", "rules/since-2020": "SKIPPED"}
+
+    def test_a_wrong_folder_is_one_line(self, tmp_path: Path) -> None:
+        ended = run(tmp_path, "-q", "--labkit-checks=nowhere")
+        assert ended.returncode == 2
+        lines = [line for line in ended.stdout.splitlines() if "nowhere" in line]
+        assert lines == ["--labkit-checks: checks: nowhere: there is no such folder"]
+        assert "Traceback" not in ended.stdout

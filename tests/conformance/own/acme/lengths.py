@@ -1,0 +1,3 @@
+"""A file beside the checks, which they import."""
+
+DIGITS = 10
