@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable
-from typing import Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from labkit.control.data import Data
 
@@ -19,6 +19,15 @@ class Missed(Data):
     """Gap in a stream. missed: number of items that were left out, since too many waited for the reader."""
 
     missed: int
+
+
+class Stream(Protocol):
+    """Items that arrive one after the other, until `aclose` or their end."""
+
+    def __aiter__(self) -> AsyncIterator[Any]: ...
+    async def __anext__(self) -> Any: ...
+    async def aclose(self) -> None:
+        """End the stream."""
 
 
 class Followed(AsyncIterator[T | Missed], Generic[S, T]):

@@ -14,7 +14,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from labkit.core.errors import LabError
 from labkit.core.extras import needs
@@ -101,6 +101,19 @@ class Handled:
         return below + max(sent - self.highest, 0)
 
 
+class AccountState(NamedTuple):
+    """Account of a device and epoch as plain data.
+
+    stock: numbers stored, replaced and forgotten, None if not counted.
+    """
+
+    identity: str
+    epoch: int
+    sender: Sender | None
+    handled: Handled | None
+    stock: tuple[int, int, int] | None
+
+
 class Accounts:
     """Accounts of a run, by device and epoch."""
 
@@ -164,6 +177,26 @@ class Accounts:
         for key, (sent, unanswered) in taken.items():
             sender = self._senders.setdefault(key, Sender())
             sender.sent, sender.unanswered = sent, set(unanswered)
+
+    def states(self) -> list[AccountState]:
+        """Return all accounts as plain data: input of `restore` in another process."""
+        keys = dict.fromkeys((*self._senders, *self._handled))
+        return [
+            AccountState(*key, self._senders.get(key), self._handled.get(key), self._stock.get(key))
+            for key in keys
+        ]
+
+    def restore(self, states: Iterable[AccountState]) -> None:
+        """Replace the accounts by those that `states` returned in another process."""
+        self._senders, self._handled, self._stock = {}, {}, {}
+        for each in states:
+            key = each.identity, each.epoch
+            if each.sender is not None:
+                self._senders[key] = each.sender
+            if each.handled is not None:
+                self._handled[key] = each.handled
+            if each.stock is not None:
+                self._stock[key] = each.stock
 
     # --- state of the platform
 

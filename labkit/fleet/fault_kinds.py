@@ -145,11 +145,17 @@ def checked_devices(devices: Devices | None, identities: Mapping[int, str]) -> t
     for each in several:
         if isinstance(each, bool) or not isinstance(each, str | int):
             raise LabError(f"devices: expected identities such as 't-0*', or numbers, not {each!r}")
-        names = identities.values()
-        if not (any(map(Patterns([each]).match, names)) if isinstance(each, str) else each in identities):
-            first, *_, last = (*names, *names)
+        if not is_any(each, identities):
+            first, *_, last = (*identities.values(), *identities.values())
             raise UnknownError(f"devices: the fleet has none that is {each!r}, there are: {first} to {last}")
     return several
+
+
+def is_any(device: str | int, identities: Mapping[int, str]) -> bool:
+    """Return whether a number or a pattern of identities is that of any of these devices. identities: by number."""
+    if isinstance(device, str):
+        return any(map(Patterns([device]).match, identities.values()))
+    return device in identities
 
 
 def checked_actions(kind: FaultKind, actions: str | Iterable[str] | None) -> tuple[str, ...] | None:

@@ -103,6 +103,18 @@ class Latency:
         for micros, count in sorted(self._counts.items()):
             yield micros / 1_000_000, (_most(micros) + 1) / 1_000_000, count
 
+    def pairs(self) -> list[tuple[int, int]]:
+        """Return the non-empty buckets in ascending order, as lower bound in microseconds and count."""
+        return sorted(self._counts.items())
+
+    @classmethod
+    def of_pairs(cls, pairs: Iterable[tuple[int, int]]) -> Self:
+        """Return the histogram of the `pairs` that another one returned."""
+        made = cls()
+        made._counts = dict(pairs)
+        made.count = sum(made._counts.values())
+        return made
+
     def encode(self) -> bytes:
         """Return the histogram as compressed base64 text, a few hundred bytes to some KiB: input of `decode`."""
         from hdrh.histogram import HdrHistogram

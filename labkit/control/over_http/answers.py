@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any
 
 from aiohttp import web
 
-from labkit.control.following import Followed, Missed
+from labkit.control.following import Missed, Stream
 from labkit.control.over_http.operations import ControlOperation
 
 QUIET = 15.0  # seconds without an event, after which a comment is sent
@@ -35,7 +34,7 @@ async def send_json(
 
 
 async def send_stream(
-    request: web.BaseRequest, operation: ControlOperation, items: Followed[Any, Any]
+    request: web.BaseRequest, operation: ControlOperation, items: Stream
 ) -> web.StreamResponse:
     """Send each item as an event, until the client or the lab ends the stream. The event's id counts from 1."""
     response = web.StreamResponse(headers={**NO_STORE, "Content-Type": "text/event-stream"})
@@ -46,6 +45,8 @@ async def send_stream(
         while True:
             try:
                 item = await asyncio.wait_for(anext(items), QUIET)
+            except StopAsyncIteration:
+                break
             except TimeoutError:
                 await response.write(COMMENT)  # or it would not be noticed that the client has gone
                 continue
@@ -53,5 +54,7 @@ async def send_stream(
             kind = b"event: missed\n" if isinstance(item, Missed) else b""
             data = operation.result.dump_json(item)  # on one line: JSON escapes the ends of lines
             await response.write(b"id: %d\n%bdata: %b\n\n" % (number, kind, data))
+        await response.write_eof()
+        return response
     finally:
         await items.aclose()

@@ -90,6 +90,7 @@ class ControlServer(web.Server):
     async def shutdown(self, timeout: float | None = None) -> None:
         """End all runs and connections."""
         await self._runs.stop()
+        await self._control.plays.started.close()
         await super().shutdown(timeout)
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
