@@ -29,7 +29,7 @@ JUPYTER = ("ipykernel", "matplotlib", "nbconvert", "nbformat", "pandas", "paperm
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__)
+@click.version_option(__version__, prog_name="labkit")
 def main() -> None:
     """A laboratory for an IoT platform, in one process."""
 

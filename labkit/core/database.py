@@ -21,17 +21,16 @@ from sqlalchemy import Connection, MetaData
 
 from labkit.core.activity import Activity
 from labkit.core.clock import Clock
+from labkit.core.data_file import KEEP_TIME, open_data_file
 from labkit.core.errors import LabError, SettingsError, StorageError
 from labkit.core.group_commit import CommitGroup, let_others_run
-from labkit.core.schema import definitions, empty_database, expect_columns
+from labkit.core.schema import definitions, empty_database
 from labkit.core.selects import Selected, SelectLimits, Selects, TooLongError
-from labkit.core.storage import FULL, PRIMARY, Storage, damaged, expect_intact, keep_private, path_of
+from labkit.core.storage import FULL, PRIMARY, Storage, create_private, damaged, path_of
+from labkit.core.upgrades import VERSION
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-
-KEEP_TIME = "UPDATE lab_time SET time = ?"
 
 
 class Committed(Exception):
@@ -87,11 +86,11 @@ class Database:
     def start(self, tables: MetaData) -> None:
         """Open the database and create the missing tables.
 
-        Raises SettingsError where the file cannot be opened, is not a database, has other columns than this
-        version of labkit expects (then nothing in it changes), or is open in another lab.
+        Raises SettingsError where the file cannot be opened, is open in another lab, or is not a data file that this
+        version of labkit can use or upgrade (then nothing in it changes).
         """
         if self.path is not None:
-            keep_private(self.path)
+            create_private(self.path)
         engine = sqlalchemy.create_engine(
             "sqlite://" if self.path is None else f"sqlite:///{self.path}",
             poolclass=sqlalchemy.StaticPool,
@@ -129,28 +128,20 @@ class Database:
         self._changes = self._raw.total_changes
 
     def _prepare(self, connection: Connection, tables: MetaData) -> None:
-        """Check the file, create missing parts, and count this start."""
-        connection.exec_driver_sql("PRAGMA foreign_keys=ON")
+        """Open the file, or create the tables in memory, and count this start."""
+        raw = driver(connection)
+        raw.execute("PRAGMA foreign_keys=ON")
         if self.path is not None:
-            connection.exec_driver_sql("PRAGMA locking_mode=EXCLUSIVE")
-            expect_columns(self.path, connection, tables)
-            expect_intact(self.path, driver(connection))
-            connection.exec_driver_sql("PRAGMA journal_mode=WAL")
-            connection.exec_driver_sql("PRAGMA synchronous=FULL")
-        if self.path is None and tables.tables and hasattr(sqlite3.Connection, "deserialize"):
+            self.ended_at, self.starts = open_data_file(self.path, raw, tables)
+            return
+        self.starts = 1
+        if tables.tables and hasattr(sqlite3.Connection, "deserialize"):
             with closing(sqlite3.connect(":memory:")) as empty:
                 empty.deserialize(empty_database(tables, tuple(tables.tables)))
-                empty.backup(driver(connection))
-        else:  # a file; or an old SQLite
+                empty.backup(raw)
+        else:  # an old SQLite
             for statement in definitions(tables, tuple(tables.tables)):
-                connection.exec_driver_sql(statement)
-        if self._now is not None:
-            connection.exec_driver_sql("CREATE TABLE IF NOT EXISTS lab_time (time REAL NOT NULL)")
-            self.ended_at = connection.exec_driver_sql("SELECT max(time) FROM lab_time").scalar() or 0.0
-            if not self.ended_at:
-                connection.exec_driver_sql("INSERT INTO lab_time VALUES (0)")
-        self.starts = connection.exec_driver_sql("PRAGMA user_version").scalar_one() + 1
-        connection.exec_driver_sql(f"PRAGMA user_version={self.starts}")
+                raw.execute(statement)
 
     async def run(
         self,
@@ -246,7 +237,7 @@ class Database:
         if self._storage.full:
             turn = self._begin()
             try:
-                self._raw.execute(f"PRAGMA user_version={self.starts}")  # writes a page, and changes nothing
+                self._raw.execute(f"PRAGMA user_version={VERSION}")  # writes a page, and changes nothing
             except sqlite3.Error as error:
                 turn.failure = self._storage.failure(error)
             await turn.wait()

@@ -7,7 +7,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from sqlalchemy import Connection, MetaData
+from sqlalchemy import MetaData
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
 
@@ -38,10 +38,10 @@ def empty_database(tables: MetaData, names: tuple[str, ...]) -> bytes:
         return made.serialize()
 
 
-def expect_columns(path: Path, connection: Connection, tables: MetaData) -> None:
+def expect_columns(path: Path, raw: sqlite3.Connection, tables: MetaData) -> None:
     """Raise SettingsError where an existing table has other columns than this version expects."""
     for table in tables.sorted_tables:
-        rows = connection.exec_driver_sql("SELECT name FROM pragma_table_info(?)", (table.name,))
+        rows = raw.execute("SELECT name FROM pragma_table_info(?)", (table.name,))
         found, expected = {row[0] for row in rows}, {column.name for column in table.columns}
         if found and found != expected:
             wrong = [f"no column {name!r}" for name in sorted(expected - found)]

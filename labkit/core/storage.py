@@ -22,10 +22,17 @@ _UNREADABLE = frozenset(
 )
 
 
+def create_private(path: Path) -> None:
+    """Create the file if there is none, for its owner only; SQLite gives its own files beside it the same mode.
+
+    An existing file is not opened, since closing it would release the locks of another lab in this process.
+    """
+    with suppress(OSError):  # it exists; or SQLite's error says more about a file that cannot be created
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+
+
 def keep_private(path: Path) -> None:
-    """Restrict the file and SQLite's files beside it to their owner; SQLite gives new ones the file's mode."""
-    with suppress(OSError):  # SQLite's error says more about a file that cannot be created
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    """Restrict an existing file and SQLite's files beside it to their owner."""
     for each in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
         with suppress(OSError):  # it does not exist, or is another user's
             each.chmod(0o600)

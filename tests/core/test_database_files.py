@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-import sqlite3
 import stat
 from pathlib import Path
 
@@ -85,24 +84,6 @@ def test_a_bad_file_is_a_settings_error(tmp_path: Path, name: str, reason: str) 
     (tmp_path / "no.db").write_text("this is no database, " * 100)
     with pytest.raises(SettingsError, match=f"data: cannot use .*{name}: {reason}"):
         Database(tmp_path / name).start(tables)
-
-
-def test_a_file_of_another_version_is_refused_and_unchanged(tmp_path: Path) -> None:
-    file = tmp_path / "lab.db"
-    connection = sqlite3.connect(file)
-    connection.executescript(
-        "CREATE TABLE thing (name TEXT PRIMARY KEY, colour TEXT); PRAGMA user_version = 3"
-    )
-    connection.close()
-    before = file.read_bytes()
-    with pytest.raises(SettingsError) as caught:
-        Database(file).start(tables)
-    assert str(caught.value) == (
-        f"data: {file} is of another version of labkit: its table 'thing' has no column 'size' and an unknown column "
-        "'colour'; expected a new file, or one that this version wrote"
-    )
-    assert file.read_bytes() == before
-    assert [each.name for each in tmp_path.iterdir()] == ["lab.db"]
 
 
 async def test_missing_tables_are_added_to_a_file(tmp_path: Path) -> None:

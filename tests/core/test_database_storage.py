@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 
 from labkit.core.database import Database, execute, execute_many
 from labkit.core.errors import LabError, SettingsError, StorageError
+from labkit.core.upgrades import VERSION
 from tests.core.things import names, put, setting, tables
 
 PUT = "INSERT INTO thing VALUES (?, 1)"
@@ -145,4 +146,4 @@ async def test_damage_found_later_is_reported(database: Database, file: Path, re
         await database.select("select count(name) from thing where size > 5")
     assert isinstance(refused.value.__cause__, sqlite3.Error)
     assert reports == [said]
-    assert await database.run(setting, "user_version") == 2  # other pages are read
+    assert await database.run(setting, "user_version") == VERSION  # other pages are read

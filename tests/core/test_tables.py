@@ -15,8 +15,10 @@ Described = dict[str, list[tuple[Any, ...]]]
 
 
 def described(connection: Connection) -> Described:
-    """Return SQLite's description of all tables and indexes."""
-    listed = connection.exec_driver_sql("SELECT type, name, tbl_name FROM sqlite_master ORDER BY 1, 2")
+    """Return SQLite's description of all tables and indexes, without the one that each data file has."""
+    listed = connection.exec_driver_sql(
+        "SELECT type, name, tbl_name FROM sqlite_master WHERE name != 'lab_state' ORDER BY 1, 2"
+    )
     found: Described = {"": [tuple(row) for row in listed]}
     for kind, name, _ in found[""]:
         pragmas = ("table_xinfo", "foreign_key_list", "index_list") if kind == "table" else ("index_xinfo",)

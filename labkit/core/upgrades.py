@@ -1,0 +1,26 @@
+"""Steps that upgrade the data file of an earlier labkit, one for each version of its tables.
+
+Every change of the tables needs a step at the end of `STEPS`, with a test and a stored file of the version before
+(`tests/lab/data/`). A new table needs one too, so that an older labkit refuses the file instead of ignoring the table.
+A step gets a copy of the file within a transaction, and uses SQL alone: the code's own tables change later, a step
+never does. An upgrade may be interrupted, so a step has no other effects.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+
+
+def keep_starts_in_a_table(raw: sqlite3.Connection) -> None:
+    """Store the count of starts beside the time of the lab, since `user_version` is the version from now on."""
+    [starts] = raw.execute("PRAGMA user_version").fetchone()
+    raw.execute("CREATE TABLE lab_state (time REAL NOT NULL, starts INTEGER NOT NULL)")
+    raw.execute("INSERT INTO lab_state SELECT coalesce(max(time), 0), ? FROM lab_time", (starts,))
+    raw.execute("DROP TABLE lab_time")
+
+
+STEPS: tuple[Callable[[sqlite3.Connection], None], ...] = (
+    keep_starts_in_a_table,  # version 0, of labkit before 1.0, to 1
+)
+VERSION = len(STEPS)  # of the files that this labkit writes
