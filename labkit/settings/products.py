@@ -11,7 +11,6 @@ from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, model_v
 from labkit.core.keywords import Doc
 from labkit.settings.ranges import expand_ranges
 from labkit.settings.values import (
-    MAX_NUMBER,
     Alias,
     Auth,
     FreeText,
@@ -24,7 +23,6 @@ from labkit.settings.values import (
 )
 
 Format = Literal["string", "number", "boolean", "integer", "float"]
-AnyNumber = Annotated[float, Field(ge=-MAX_NUMBER, le=MAX_NUMBER)]
 
 
 class IdentityFormat(Model):
@@ -66,7 +64,7 @@ class Resource(Model):
     format: Format = "string"
     unit: ShortName = ""
     settable: StrictBool = False
-    allowed: tuple[NumberRange | AnyNumber | FreeText | bool, ...] = ()
+    allowed: tuple[NumberRange | Number | FreeText | bool, ...] = ()
 
 
 def _resource(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar, get_args
@@ -12,10 +13,14 @@ from pydantic_core import ErrorDetails
 from labkit.core.errors import SettingsError, did_you_mean
 
 S = TypeVar("S", bound=BaseModel)
+KeyPath = tuple[str | int, ...]
 
 SHOULD_BE = "Input should be "  # beginning of pydantic's message about an expected type or value
 MOST_TOLD = 5  # invalid keys in one message
-PARSING = re.compile(r", unable to parse .*")
+PARSING = re.compile(r", unable to (parse|interpret) .*")
+SHOULD_HAVE = re.compile(r"^\w+ should have (at (?:most|least) \d+ \w+)(?: after validation)?")
+LARGE_NUMBER = 1e16  # from here on its digits say nothing
+KINDS: Mapping[type, str] = {str: "a text", list: "a list", Mapping: "an object"}
 MAPPING = re.compile(r"a valid dictionary( or instance of \w+)?")
 
 
@@ -27,14 +32,9 @@ def build(model: type[S], values: object, where: str = "", lines: dict[str, int]
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        wrong: dict[str, list[ErrorDetails]] = {}
-        for each in error.errors(include_url=False, include_context=False):
-            wrong.setdefault(_key(where, each, values), []).append(each)
         told = [
-            f"{key}: {_explain(errors)}{line_suffix(lines or {}, key)}{_hint(errors[0], model)}"
-            for key, errors in wrong.items()
-            # a mistake inside of one type of a union says more than the names of its other types
-            if not any(other.startswith((f"{key}.", f"{key}[")) for other in wrong)
+            f"{key_text(path, where)}: {text}"
+            for path, text in mistakes(error, values, model, where=where, lines=lines)
         ]
     # Raised outside of the except clause: the garbage collector cannot see the references of pydantic's error, and
     # would never free it as the context of this one.
@@ -42,23 +42,63 @@ def build(model: type[S], values: object, where: str = "", lines: dict[str, int]
     raise SettingsError("; ".join(told[:MOST_TOLD]) + (f"; and {more} more" if more > 0 else ""), told)
 
 
+def mistakes(
+    error: ValidationError,
+    values: object,
+    model: type[BaseModel],
+    *,
+    where: str = "",
+    lines: dict[str, int] | None = None,
+    shown: bool = False,
+) -> list[tuple[KeyPath, str]]:
+    """Return the path of each invalid value within `values`, and the sentence about it.
+
+    where: key of the section that the values belong to; lines: line of each key in lab.yaml; shown: whether a sentence
+    names the wrong number, or the kind of another wrong value (never a text, which may be a secret).
+    """
+    wrong: dict[KeyPath, list[ErrorDetails]] = {}
+    for each in error.errors(include_url=False):
+        wrong.setdefault(_path(each, values), []).append(each)
+    return [
+        (
+            path,
+            _explain(errors)
+            + (_instead(errors[0]) if shown else "")
+            + line_suffix(lines or {}, key_text(path, where))
+            + _hint(errors[0], model),
+        )
+        for path, errors in wrong.items()
+        # a mistake inside of one type of a union says more than the names of its other types
+        if not any(len(other) > len(path) and other[: len(path)] == path for other in wrong)
+    ]
+
+
 def error_keys(error: ValidationError, values: object) -> set[str]:
     """Return the keys that a validation of values has refused."""
-    return {_key("", each, values) for each in error.errors(include_url=False, include_context=False)}
+    return {key_text(_path(each, values)) for each in error.errors(include_url=False, include_context=False)}
 
 
-def _key(where: str, error: ErrorDetails, values: object) -> str:
-    """Return the key of an error: its location, without the names that pydantic gives to members of a union."""
-    key, at, location = where, values, error["loc"]
+def key_text(path: KeyPath, where: str = "") -> str:
+    """Return a path as text: `products[0].auth`. where: the section in which it begins."""
+    key = where
+    for part in path:
+        key += f"[{part}]" if isinstance(part, int) else f".{part}" if key else part
+    return key or "settings"
+
+
+def _path(error: ErrorDetails, values: object) -> KeyPath:
+    """Return the path of an error: its location, without the names that pydantic gives to members of a union."""
+    path: list[str | int] = []
+    at, location = values, error["loc"]
     for index, part in enumerate(location):
         last = index == len(location) - 1
         if isinstance(at, Mapping) and (part in at or (last and error["type"] == "missing")):
-            key += f".{part}" if key else str(part)
+            path.append(str(part))
             at = at.get(part)
         elif isinstance(at, list | tuple) and isinstance(part, int) and part < len(at):
-            key += f"[{part}]"
+            path.append(part)
             at = at[part]
-    return key or "settings"
+    return tuple(path)
 
 
 def _explain(errors: list[ErrorDetails]) -> str:
@@ -90,7 +130,23 @@ def expected_value(errors: list[ErrorDetails]) -> str:
     first = errors[0]["msg"]
     if first.startswith(SHOULD_BE):
         return "expected " + " or ".join(dict.fromkeys(expected))
-    return first.removeprefix("Value error, ")
+    if errors[0]["type"] == "bytes_invalid_encoding":
+        return "expected base64"
+    return SHOULD_HAVE.sub(r"expected \1", first).removeprefix("Value error, ")
+
+
+def _instead(error: ErrorDetails) -> str:
+    """Return `, not -9` for a wrong number, or the kind of a value of a wrong type; empty for other mistakes."""
+    given = error["input"]
+    if "_too_" in error["type"] and isinstance(given, str):
+        return f", not {len(given)}"
+    if not error["msg"].startswith(SHOULD_BE):
+        return ""
+    if isinstance(given, bool | None):
+        return f", not {json.dumps(given)}"
+    if isinstance(given, int | float):
+        return ", not a larger number" if abs(given) >= LARGE_NUMBER else f", not {given}"
+    return f", not {next((name for kind, name in KINDS.items() if isinstance(given, kind)), 'that')}"
 
 
 def _keys(model: type[BaseModel], location: Sequence[str | int]) -> list[str]:

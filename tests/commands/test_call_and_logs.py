@@ -74,7 +74,7 @@ def test_mistakes_are_one_line(ready: dict[str, Any]) -> None:
     )
     assert (
         refused(ready, "call", "clock.advance", "hours=x")
-        == "labkit: hours: Input should be a valid number\n"
+        == "labkit: hours: expected a valid number, not a text\n"
     )
     without = {name: each for name, each in ready.items() if name != "control"}
     assert refused(without, "call", "clock.state") == (

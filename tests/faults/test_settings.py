@@ -15,7 +15,7 @@ from labkit.settings.places import parse_place
 
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"status": 500}, "where: is required"),
-    ({"where": "", "status": 500}, "where: String should have at least 1 character"),
+    ({"where": "", "status": 500}, "where: expected at least 1 character"),
     ({"where": "FETCH /x", "status": 500}, "where: expected a method .*not 'FETCH'"),
     ({"where": "x", "status": 500}, "where: expected a request .POST /path., .*not 'x'"),
     ({"where": "a b c", "lost": True}, "where: expected a request"),
@@ -61,14 +61,14 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ),
     ({"where": "GET /x", "edit": {"a": ["add", "1"]}}, r"edit.a: expected an edit .*not \['add', '1'\]"),
     ({"where": "GET /x", "edit": {"a": "[1:2:0]"}}, r"edit.a: expected a part .*not '\[1:2:0\]'"),
-    ({"where": "GET /x", "edit": {}}, "edit: Dictionary should have at least 1 item"),
+    ({"where": "GET /x", "edit": {}}, "edit: expected at least 1 item"),
     ({"where": "GET /x", "headers": {"A": "b"}, "when": "before"}, "headers before processing need a status"),
     ({"where": "GET /x", "headers": {"A": "b\r\nC: d"}}, "headers.A: expected a value on one line"),
     (
         {"where": "GET /x", "headers": {"Content-Length": "3"}},
         "expected a header name that does not set the framing",
     ),
-    ({"where": "GET /x", "headers": {}}, "headers: Dictionary should have at least 1 item"),
+    ({"where": "GET /x", "headers": {}}, "headers: expected at least 1 item"),
     ({"where": "GET /x", "if_status": 204, "status": 500, "when": "before"}, "if_status needs an answer"),
     ({"where": "GET /x", "delay": 0}, "delay: expected greater than 0"),
     ({"where": "GET /x", "delay": float("inf")}, "delay: expected"),

@@ -36,12 +36,12 @@ Where a value may have any type, one that JSON has no form for is an object with
 `{"$number": "NaN"}`; a key that begins with `$` itself gets another `$` in front."""
 
 RUN = {"$ref": REF.format(model=RunInfo.__name__)}
-RUN_ID = {"name": "id", "in": "path", "required": True, "schema": {"type": "string", "maxLength": 16}}
+RUN_ID = {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
 PREFER = {
     "name": "Prefer",
     "in": "header",
     "description": "`respond-async`: the operation is a run, which goes on without its client",
-    "schema": {"type": "string", "maxLength": 100},
+    "schema": {"type": "string"},  # of any length: what it does not know, a server ignores
 }
 
 Mode = Literal["validation", "serialization"]
@@ -116,7 +116,13 @@ def _schemas() -> tuple[Mapping[tuple[str, Mode], Any], Mapping[str, Any]]:
         inputs.append((each.key, "validation", TypeAdapter(each.arguments)))
         inputs.append((each.key, "serialization", each.result))
     made, rest = TypeAdapter.json_schemas(inputs, ref_template=REF, schema_generator=GenerateJsonSchema)
-    return made, rest.get("$defs", {})
+    components = rest.get("$defs", {})
+    for (
+        name,
+        each,
+    ) in components.items():  # two forms of a model have one title, of which clients make one name
+        each["title"] = name.replace("-", " ")
+    return made, components
 
 
 def _operation(operation: ControlOperation, schemas: Mapping[tuple[str, Mode], Any]) -> Mapping[str, Any]:

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, create_model
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
 
 from labkit.control.bounds import limit_of
 from labkit.control.control import IN_PROCESS, Control, subjects
 from labkit.control.data import Table
+from labkit.control.over_http.problem import wrong_arguments
 from labkit.settings import REVEAL
 
 WAIT = "wait_"  # beginning of the names of operations that wait for something that somebody else does
@@ -88,9 +89,14 @@ class ControlOperation:
         return self.decode_arguments(body)
 
     def decode_arguments(self, body: bytes) -> dict[str, Any]:
-        """Decode a request body to the given arguments by name. Raises ValidationError."""
-        made = self.arguments.model_validate_json(body or b"{}")
-        return {name: getattr(made, name) for name in self._parameters if name in made.model_fields_set}
+        """Decode a request body to the given arguments by name. Raises ControlProblem (422) for wrong ones."""
+        try:
+            made = self.arguments.model_validate_json(body or b"{}")
+        except ValidationError as error:
+            refusal = wrong_arguments(error, body, self.arguments)
+        else:
+            return {name: getattr(made, name) for name in self._parameters if name in made.model_fields_set}
+        raise refusal  # outside of the except clause, so that pydantic's error, which has the body, is freed
 
     def encode_arguments(self, *args: Any, **kwargs: Any) -> bytes:
         """Return the body for arguments as the method takes them. Raises TypeError for others than it has."""

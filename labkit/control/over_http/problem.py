@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Literal
 
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import from_json
 
 from labkit.core import errors
 from labkit.core.errors import LabkitError, StorageError, TakenError, UnknownError
+from labkit.settings.validation import key_text, mistakes
 
 PROBLEM_JSON = "application/problem+json"
 MAX_ERRORS = 20  # wrong arguments that one answer names
@@ -77,13 +79,23 @@ def problem_of(error: LabkitError) -> ControlProblem:
     return ControlProblem(status, str(error), error=public)
 
 
-def wrong_arguments(error: ValidationError) -> ControlProblem:
-    """Return the refusal of arguments that do not match their schema, or of a body that is not JSON."""
-    found = error.errors(include_url=False, include_context=False, include_input=False)
-    wrong = [WrongArgument(where=list(each["loc"]), message=each["msg"]) for each in found[:MAX_ERRORS]]
-    first = wrong[0]
-    name = "".join(f"[{each}]" if isinstance(each, int) else f".{each}" for each in first.where).lstrip(".")
-    return ControlProblem(422, f"{name}: {first.message}" if name else first.message, arguments=wrong)
+def wrong_arguments(error: ValidationError, body: bytes, model: type[BaseModel]) -> ControlProblem:
+    """Return the refusal of a body that is not JSON, or of arguments that are not what the model describes."""
+    try:
+        values = from_json(body)
+    except ValueError as unreadable:
+        return ControlProblem(422, f"the body: expected JSON: {unreadable}")
+    if not isinstance(values, dict):
+        return ControlProblem(422, "the body: expected an object with the arguments by name")
+    found = mistakes(error, values, model, shown=True)
+    wrong = [WrongArgument(where=list(path), message=_of_argument(path, text)) for path, text in found]
+    detail = f"{key_text(found[0][0])}: {wrong[0].message}"
+    return ControlProblem(422, detail, arguments=wrong[:MAX_ERRORS])
+
+
+def _of_argument(path: Sequence[str | int], text: str) -> str:
+    """Return the sentence about a setting, of an argument: the keys of the body are names of arguments."""
+    return text.replace("unknown key", "unknown argument", 1) if len(path) == 1 else text
 
 
 def expect_method(request: web.BaseRequest, *allowed: str) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, cast
 
 from aiohttp import hdrs, web
-from pydantic import ValidationError
 
 from labkit.control.control import Control
 from labkit.control.over_http.access import Access
@@ -19,7 +18,7 @@ from labkit.control.over_http.bodies import read_body
 from labkit.control.over_http.files import within
 from labkit.control.over_http.openapi import document_json
 from labkit.control.over_http.operations import ControlOperation, method, operations
-from labkit.control.over_http.problem import ControlProblem, expect_method, problem_of, wrong_arguments
+from labkit.control.over_http.problem import ControlProblem, expect_method, problem_of
 from labkit.control.over_http.runs import RUNS, Runs, prefers_async
 from labkit.core.errors import LabError, LabkitError
 from labkit.core.journal import Journal
@@ -162,7 +161,5 @@ class ControlServer(web.Server):
             return error
         if isinstance(error, LabkitError):
             return problem_of(error)
-        if isinstance(error, ValidationError):
-            return wrong_arguments(error)
         self._journal.record_error(error)
         return ControlProblem(500, "labkit has an error; the lab's journal has its trace")

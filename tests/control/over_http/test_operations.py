@@ -15,6 +15,7 @@ from labkit.control.over_http.listener import control_listener
 from labkit.control.over_http.operations import operations
 from labkit.platform import Platform
 from labkit.settings import ControlSettings, LabSettings
+from tests.cases import cases
 from tests.control.over_http.caller import Caller
 
 
@@ -99,17 +100,87 @@ async def test_errors_have_their_status_and_the_text_of_the_process(caller: Call
         400,
         "sql: the data is read-only here, expected a SELECT",
     )
-    status, detail = await caller.refused(
-        "identities.password", product="thermostat", identity="t", length=-9
-    )
-    assert (status, detail) == (422, "length: Input should be greater than or equal to 1")
-    status, detail = await caller.refused(
-        "products.ensure", settings={"id": "T", "resources": {"a": "nmber"}}
-    )
-    assert status == 422
-    assert detail.startswith("settings.id: Value error, expected lower-case letters")
-    status, detail = await caller.refused("clock.advance", seconds=1, hour=1)
-    assert (status, detail) == (422, "hour: Extra inputs are not permitted")
+
+
+@cases(
+    ("key", "arguments", "detail"),
+    [
+        ("identities.password", {"length": -9}, "length: expected greater than or equal to 1, not -9"),
+        ("identities.password", {"length": 2.5}, "length: expected a valid integer, not 2.5"),
+        (
+            "identities.password",
+            {"length": 10**400},
+            "length: expected less than or equal to 1024, not a larger number",
+        ),
+        ("identities.password", {"length": 9, "product": None}, "product: expected a valid string, not null"),
+        ("clock.run", {"rate": 0}, "rate: expected greater than 0, not 0"),
+        ("clock.run", {"rate": "1"}, "rate: expected a valid number, not a text"),
+        ("clock.advance", {"hour": 1}, "hour: unknown argument; did you mean hours?"),
+        (
+            "clock.advance_to",
+            {"when": []},
+            "when: expected a valid number or a valid string or a valid datetime, not a list",
+        ),
+        ("journal.last", {}, "count: is required"),
+        ("journal.last", {"count": True}, "count: expected a valid integer, not true"),
+        ("journal.follow", {"kinds": ["log"] * 101}, "kinds: expected at most 100 items, not 101"),
+        ("journal.follow", {"kinds": ["x" * 257]}, "kinds[0]: expected at most 256 characters, not 257"),
+        ("content.add", {"product": "a", "id": "a", "data": "@"}, "data: expected base64"),
+        (
+            "products.add",
+            {"settings": {"id": "T"}},
+            "settings.id: expected lower-case letters, digits and inner hyphens, at most 63, not 'T'",
+        ),
+        (
+            "products.add",
+            {"settings": {"id": "t", "resource": {}}},
+            "settings.resource: unknown key; did you mean resources?",
+        ),
+        (
+            "products.add",
+            {"settings": {"id": "t", "auth": "no"}},
+            "settings.auth: expected 'token', 'password' or 'certificate', not a text",
+        ),
+        (
+            "faults.add",
+            {"fault": {"where": "GET /a", "status": 1}},
+            "fault.status: expected greater than or equal to 200, not 1",
+        ),
+        (
+            "faults.add",
+            {"fault": {"where": "GET /a", "headers": {}}},
+            "fault.headers: expected at least 1 item, not 0",
+        ),
+        (
+            "solutions.add",
+            {"settings": {"id": "a"}, "files": {"a.lua": 1}},
+            "files.a.lua: expected a valid string, not 1",
+        ),
+    ],
+)
+async def test_a_wrong_argument_is_named_with_what_is_expected(
+    caller: Caller, key: str, arguments: dict[str, object], detail: str
+) -> None:
+    complete = {"product": "a", "identity": "b"} if key == "identities.password" else {}
+    answer = await caller.post(key, **{**complete, **arguments})
+    assert (answer.status_code, answer.json()["detail"]) == (422, detail)
+    [wrong] = answer.json()["arguments"]
+    assert detail.endswith(wrong["message"])
+    assert detail.startswith(str(wrong["where"][0]))
+
+
+async def test_each_wrong_argument_is_named(caller: Caller) -> None:
+    answer = await caller.post("identities.password", product=1, length=0)
+    assert [each["where"] for each in answer.json()["arguments"]] == [["product"], ["identity"], ["length"]]
+
+
+async def test_a_body_without_arguments_is_named_as_the_body(caller: Caller) -> None:
+    for body, detail in (
+        ("{", "the body: expected JSON: EOF while parsing an object at line 1 column 1"),
+        ("[]", "the body: expected an object with the arguments by name"),
+    ):
+        answer = await caller.client.post("/v1/journal/last", content=body)
+        assert (answer.status_code, answer.json()["detail"]) == (422, detail)
 
 
 async def test_malformed_bodies_are_refused(caller: Caller) -> None:
