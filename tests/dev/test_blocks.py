@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import shutil
 import socket
+from contextlib import suppress
 from pathlib import Path
+from unittest import SkipTest
 
 import pytest
 
@@ -25,7 +27,8 @@ def run(path: Path, folder: Path) -> int:
         port = free.getsockname()[1]
     with blocks.page(path, folder, port) as examples:
         for each in examples:
-            each.evaluate()
+            with suppress(SkipTest):  # of this block alone: those after it run
+                each.evaluate()
     return len(examples)
 
 
