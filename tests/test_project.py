@@ -19,6 +19,8 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
+from labkit import __version__
+
 ROOT = Path(__file__).parent.parent
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
@@ -145,6 +147,26 @@ def allowed(node: ast.AST) -> list[str]:
         ):
             return ["lab"]
     return []
+
+
+def test_the_changelog_and_the_citation_name_the_version() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert citation["version"] == __version__
+    assert {"cff-version", "message", "title", "authors"} <= citation.keys()
+    released = f"## [{__version__}] - {citation['date-released']}"
+    assert released in (ROOT / "CHANGELOG.md").read_text().splitlines()
+
+
+def test_hooks_before_a_commit_run_the_projects_own_tools() -> None:
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())
+    [local] = hooks["repos"]
+    assert local["repo"] == "local"
+    assert {each["language"] for each in local["hooks"]} == {"system"}
+    assert {each["entry"] for each in local["hooks"]} == {
+        ".venv/bin/ruff format",
+        ".venv/bin/ruff check",
+        ".venv/bin/mypy",
+    }
 
 
 # --- commands -----------------------------------------------------------------------------------------------

@@ -33,6 +33,23 @@ def test_the_list_is_sorted_and_each_name_exists() -> None:
         _ = labkit.Labb
 
 
+def public_names() -> set[str]:
+    """Return the names of `labkit.__all__`, and those of their public members that labkit defines."""
+    found = set(labkit.__all__)
+    for each in (getattr(labkit, name) for name in labkit.__all__):
+        for base in inspect.getmro(each) if isinstance(each, type) else ():
+            if base.__module__.startswith("labkit"):
+                found |= {f"{each.__name__}.{member}" for member in vars(base) if member[0] != "_"}
+    return found
+
+
+def test_no_public_name_goes_unnoticed() -> None:
+    """A name that a release had stays through all versions with the same first number."""
+    stored = (PACKAGE.parent / "tests" / "public-names.txt").read_text().split()
+    assert len(stored) > 300
+    assert sorted({*stored} - public_names()) == []
+
+
 def test_the_documentation_has_all_names() -> None:
     assert labkit.__doc__ is not None
     said = set(DOCUMENTED.findall(labkit.__doc__))
