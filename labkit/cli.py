@@ -76,9 +76,9 @@ class FleetCommand(click.Command):
     "-p", "--parameter", "parameters", multiple=True, metavar="NAME=VALUE", help="Parameter of the behaviour."
 )
 @click.option("--days", type=Finite(min=0), default=0.0, help="Duration in lab time; the units add up.")
-@click.option("--hours", type=Finite(min=0), default=0.0)
-@click.option("--minutes", type=Finite(min=0), default=0.0)
-@click.option("--seconds", type=Finite(min=0), default=0.0)
+@click.option("--hours", type=Finite(min=0), default=0.0, help="Hours of lab time, added to the days.")
+@click.option("--minutes", type=Finite(min=0), default=0.0, help="Minutes of lab time, added to the days.")
+@click.option("--seconds", type=Finite(min=0), default=0.0, help="Seconds of lab time, added to the days.")
 @click.option("--seed", type=int, help="Makes the run repeatable; by default random, and shown.")
 @click.option("--prefix", default="", help="Prefix of the identities.")
 @click.option(

@@ -14,9 +14,10 @@ from labkit.commands.options import overlay_options
 @click.argument("file", type=click.Path(path_type=Path))
 @overlay_options
 def check(file: Path, assignments: tuple[str, ...], faults: tuple[str, ...]) -> None:
-    """Check a lab.yaml and the scripts of its solutions; a line for each problem, and exit status 1 if there is any.
+    """Check FILE, a lab.yaml, and the scripts of its solutions.
 
-    Nothing is started: no script runs, no port is opened, and no data file is touched.
+    Prints a line for each problem; the exit status is 1 if there is any. Nothing is started: no
+    script runs, no port is opened, and no data file is touched.
     """
     from labkit.core.errors import SettingsError
     from labkit.platform import Platform

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from labkit.widgets.drawing import CYCLE, chart, plot_style, show
@@ -24,19 +25,42 @@ COLOURS = {
 
 
 def outcome_chart(shown: Verdicts, title: str = "Checks by part") -> pandas.DataFrame:
-    """Draw a bar for each part of the requirements, coloured by the verdicts of its checks. Returns the numbers."""
+    """Draw a bar for each part of the requirements, coloured by the verdicts of its checks. Returns the numbers.
+
+    Adjacent parts of an area in which every check passed share one bar.
+    """
     frame = shown.by_part()
     if frame.empty:
         return frame
     frame = frame.loc[:, (frame != 0).any()]
-    return chart(
-        frame,
+    folded = _green_folded(frame)
+    notes = [
+        ", ".join(f"{count} {outcome}" for outcome, count in row.items() if count)
+        for row in folded.to_dict("records")
+    ]
+    chart(
+        folded.div(folded.sum(axis=1), axis=0) * 100,
         title=title,
         kind="barh",
         stacked=True,
-        colours=[COLOURS[str(each)] for each in frame],
-        x="checks",
+        colours=[COLOURS[str(each)] for each in folded],
+        x="% of the checks",
+        notes=notes,
     )
+    return frame
+
+
+def _green_folded(frame: pandas.DataFrame) -> pandas.DataFrame:
+    """Return the frame by area, with one row, the sum, for adjacent parts in which every check passed."""
+    import pandas
+
+    areas = {part: part.partition("-")[0] for part in map(str, frame.index)}
+    order = list(dict.fromkeys(areas.values()))
+    parts = sorted(areas, key=lambda part: order.index(areas[part]))
+    green = frame.reindex(columns=["passed"], fill_value=0)["passed"] == frame.sum(axis=1)
+    runs = [list(run) for _, run in groupby(parts, lambda part: areas[part] if green[part] else part)]
+    labels = [run[0] if len(run) == 1 else f"{areas[run[0]]}: {len(run)} parts" for run in runs]
+    return pandas.DataFrame([frame.loc[run].sum() for run in runs], index=labels)
 
 
 def matrix_chart(frame: pandas.DataFrame, *, title: str) -> pandas.DataFrame:

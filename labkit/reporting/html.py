@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
 from copy import deepcopy
 from datetime import UTC, datetime
 from pathlib import Path
@@ -38,11 +40,24 @@ def report_page(report: Report) -> str:
     return environment.get_template("report.html.j2").render(_facts(report))
 
 
-def notebook_page(run: NotebookRun) -> str:
-    """Return the HTML page of an executed notebook."""
+def notebook_page(run: NotebookRun, names: Collection[str] = ()) -> str:
+    """Return the HTML page of an executed notebook. names: of all notebooks in the report, for the links to them."""
     notebook = deepcopy(run.notebook)
-    page, _ = _exporter().from_notebook_node(notebook, {"run": run, "pygments": _pygments()})
+    page, _ = _exporter(names).from_notebook_node(notebook, {"run": run, "pygments": _pygments()})
     return str(page)
+
+
+def report_links(html: str, names: Collection[str]) -> str:
+    """Return the HTML of a text cell in which links to notebooks lead to their pages.
+
+    The text of a link stays alone where the report lacks the notebook. names: of the notebooks in the report.
+    """
+
+    def replaced(link: re.Match[str]) -> str:
+        name, text = link.groups()
+        return f'<a href="{name}.html">{text}</a>' if name in names else text
+
+    return re.sub(r'<a href="([\w-]+)\.ipynb(?:#[^"]*)?"[^>]*>(.*?)</a>', replaced, html, flags=re.DOTALL)
 
 
 def _facts(report: Report) -> dict[str, Any]:
@@ -65,10 +80,12 @@ def _facts(report: Report) -> dict[str, Any]:
         "requirements": report.suite.catalogue.requirements,
         "summary": summary,
         "rows": rows,
-        "parts": [
-            *matrix.parts(matrix.rows(report.coverage, report.verdicts), report.coverage),
-            *matrix.parts(matrix.rows(report.own, report.verdicts), report.own),
-        ],
+        "runs": matrix.runs(
+            [
+                *matrix.parts(matrix.rows(report.coverage, report.verdicts), report.coverage),
+                *matrix.parts(matrix.rows(report.own, report.verdicts), report.own),
+            ]
+        ),
         "states": matrix.counts(rows),
         "checks": summary["checks"],
         "bad": bad,
@@ -115,7 +132,7 @@ def _nonzero(counts: dict[str, int]) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count}
 
 
-def _exporter() -> HTMLExporter:
+def _exporter(names: Collection[str]) -> HTMLExporter:
     from nbconvert import HTMLExporter
     from nbconvert.filters import Highlight2HTML
 
@@ -123,6 +140,7 @@ def _exporter() -> HTMLExporter:
         """Exporter without nbconvert's second pass over each page, which only adds marks that this template lacks."""
 
         def from_notebook_node(self, nb: NotebookNode, resources: Any = None, **options: Any) -> Any:
+            self.register_filter("report_links", lambda html: report_links(html, names))  # type: ignore[no-untyped-call]
             self.register_filter("highlight_code", Highlight2HTML(pygments_lexer="ipython3", parent=self))  # type: ignore[no-untyped-call]
             return super(HTMLExporter, self).from_notebook_node(nb, resources, **options)
 

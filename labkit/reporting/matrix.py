@@ -67,9 +67,19 @@ class MatrixPart:
     rows: tuple[Row, ...]
 
     @property
+    def area(self) -> str:
+        """Area of the part: `DEV` of `DEV-ALIAS`."""
+        return self.name.partition("-")[0]
+
+    @property
     def counts(self) -> dict[str, int]:
         """Number of requirements in each state."""
         return counts(self.rows)
+
+    @property
+    def is_green(self) -> bool:
+        """Whether every requirement passed."""
+        return set(self.counts) == {"passed"}
 
 
 def rows(coverage: Coverage, verdicts: Iterable[Verdict]) -> list[Row]:
@@ -91,6 +101,12 @@ def parts(rows: Iterable[Row], coverage: Coverage) -> list[MatrixPart]:
     about = coverage.catalogue.parts
     grouped = groupby(rows, lambda row: row.covered.requirement.part)
     return [MatrixPart(name, about.get(name, ""), tuple(members)) for name, members in grouped]
+
+
+def runs(parts: Iterable[MatrixPart]) -> list[list[MatrixPart]]:
+    """Return the parts in lists: adjacent parts of an area in which all passed together, each other part alone."""
+    grouped = groupby(enumerate(parts), lambda each: each[1].area if each[1].is_green else each[0])
+    return [[part for _, part in members] for _, members in grouped]
 
 
 def counts(rows: Iterable[Row]) -> dict[str, int]:

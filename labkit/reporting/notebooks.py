@@ -1,12 +1,14 @@
 """Command that runs the notebooks of a checkout and stores their outputs: `python -m labkit.reporting.notebooks`.
 
-Outputs are stored without parts that change from run to run. Tests run the notebooks with nbval, which compares text
-and tables strictly, but not pictures: a chart therefore shows its numbers, too.
+It also writes the links between them (contents.py). Outputs are stored without parts that change from run to run. Tests
+run the notebooks with nbval, which compares text and tables strictly, but not pictures: a chart therefore shows its
+numbers, too.
 """
 
 from __future__ import annotations
 
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,6 +17,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from labkit.core.errors import LabkitError
+from labkit.reporting.contents import write_links
 from labkit.reporting.run_notebook import NotebookError, run_notebook
 from labkit.settings.notebooks import PACKAGE, notebooks_folder
 
@@ -40,12 +43,17 @@ def reports_folder(notebooks: Path) -> Path:
     return (Path.cwd() if beside == PACKAGE else beside) / "reports"
 
 
-def refresh(path: Path) -> None:
-    """Run a notebook with its own defaults and store its outputs. Raises NotebookError if a cell raises."""
+def refresh(path: Path) -> float:
+    """Run a notebook with its own defaults and store its outputs. Returns the duration in seconds of real time.
+
+    Raises NotebookError if a cell raises.
+    """
+    start = time.perf_counter()
     run = run_notebook(path)
     if run.error is not None:
         raise NotebookError(f"{path.name}: {run.error}")
     nbformat.write(without_unstable_outputs(run.notebook), path)
+    return time.perf_counter() - start
 
 
 def without_unstable_outputs(notebook: NotebookNode) -> NotebookNode:
@@ -67,7 +75,7 @@ def without_unstable_outputs(notebook: NotebookNode) -> NotebookNode:
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("notebooks", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def main(notebooks: tuple[Path, ...]) -> None:
-    """Run NOTEBOOKS, by default all, and store their outputs in place.
+    """Run NOTEBOOKS, by default all, store their outputs in place, and write the links between all.
 
     The exit status is 0 if no cell raised an exception.
     """
@@ -77,20 +85,22 @@ def main(notebooks: tuple[Path, ...]) -> None:
         paths = list(notebooks) or find_notebooks(notebooks_folder())
     except LabkitError as error:
         raise click.ClickException(str(error)) from None
-    failed = 0
+    measured: dict[Path, float] = {}
     with (
         tqdm(total=len(paths), unit="notebook", desc="notebooks") as bar,
         ThreadPoolExecutor(WORKERS) as pool,
     ):
         for path, future in [(path, pool.submit(refresh, path)) for path in reversed(paths)]:
             try:
-                future.result()
+                measured[path] = future.result()
             except LabkitError as error:
-                failed += 1
                 bar.write(f"{error}", file=sys.stderr)
             bar.set_postfix_str(path.stem)
             bar.update()
-    sys.exit(1 if failed else 0)
+    for folder in {path.parent for path in paths}:
+        own = {path.stem: seconds for path, seconds in measured.items() if path.parent == folder}
+        write_links(find_notebooks(folder), own)
+    sys.exit(1 if len(measured) < len(paths) else 0)
 
 
 if __name__ == "__main__":

@@ -87,6 +87,7 @@ def run_notebooks(
     from tqdm import tqdm
 
     slots = NotebookSlots()
+    names = {path.stem for path, _ in planned}
     # papermill adds a cell with the given parameters
     total = check_count + sum(len(code_cells(read(path))) + bool(own) for path, own in planned)
     with (
@@ -105,7 +106,7 @@ def run_notebooks(
                     progress=bar.update,
                     server=address,
                 )
-                (output / f"{ran.name}.html").write_text(html.notebook_page(ran), encoding="utf-8")
+                (output / f"{ran.name}.html").write_text(html.notebook_page(ran, names), encoding="utf-8")
             return ran
 
         def report_check(_: object) -> None:

@@ -75,12 +75,13 @@ def chart(
     colours: Sequence[str] | None = None,
     x: str = "",
     y: str = "",
+    notes: Sequence[str] = (),
 ) -> pandas.DataFrame:
     """Draw a frame, a series for each column, and return it for the cell to show.
 
-    A picture differs from machine to machine, so tests compare the frame beside it instead. x, y: labels. If the
-    index holds times, the ticks are at round ones; the legend is above the picture, so that it covers no data; series
-    of one colour, since they are of one quantity, get different shades of it.
+    A picture differs from machine to machine, so tests compare the frame beside it instead. x, y: labels; notes: texts
+    at the right of horizontal bars. If the index holds times, the ticks are at round ones; the legend is above the
+    picture, so that it covers no data; series of one colour, as they are of one quantity, get different shades of it.
     """
     import matplotlib as mpl
     import pandas
@@ -110,6 +111,8 @@ def chart(
         axes.margins(y=0.06)
     if kind == "barh":
         axes.invert_yaxis()
+        for row, note in enumerate(notes):
+            axes.text(1.01, row, note, va="center", fontsize=9, transform=axes.get_yaxis_transform())
     if over_time:
         round_times(axes, frame.index[0], frame.index[-1])
     lay_out(figure)

@@ -1,5 +1,6 @@
 """The pages of reports in a real browser: their content security policy blocks nothing, and they load nothing."""
 
+import json
 from pathlib import Path
 
 import nbformat
@@ -86,3 +87,40 @@ async def test_nothing_is_cut_or_folded_in_print(pages: list[str], chromium_port
             assert await tab.evaluate(CUT) == "[]", page
             assert await tab.evaluate(HIDDEN) == "[]", page
             assert await tab.evaluate("document.documentElement.scrollWidth") <= 720, page
+
+
+# Whether each box is cut, and its mark, once the animations of two frames have run.
+MARKS = """new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(JSON.stringify(
+    [...document.querySelectorAll('.output, .output table')].map(each =>
+        [each.scrollWidth > each.clientWidth, getComputedStyle(each, '::before').visibility]))))))"""
+LINES = """(() => {
+    const range = document.createRange(), lines = new Set()
+    range.selectNodeContents(document.querySelector('.input pre'))
+    for (const each of range.getClientRects()) if (each.width) lines.add(Math.round(each.bottom))
+    return lines.size
+})()"""
+
+
+async def test_what_is_cut_says_that_it_scrolls(tmp_path: Path, chromium_port: int) -> None:
+    book = wide()
+    narrow = "<table><tr><td>1</td></tr></table>"
+    book.notebook.cells[-1].outputs.append(
+        nbformat.v4.new_output("execute_result", data={"text/html": narrow})
+    )
+    (tmp_path / "page.html").write_text(html.notebook_page(book))
+    async with browser(chromium_port) as tab:
+        await tab.size(400)
+        await tab.goto((tmp_path / "page.html").as_uri())
+        marks = json.loads(await tab.evaluate(MARKS))
+        assert [is_cut for is_cut, _ in marks] == [False, False, True, False, False]
+        assert [visibility == "visible" for _, visibility in marks] == [is_cut for is_cut, _ in marks]
+
+
+async def test_code_keeps_its_lines_on_a_narrow_screen(tmp_path: Path, chromium_port: int) -> None:
+    (tmp_path / "page.html").write_text(html.notebook_page(run(f"def f():\n    return '{WORD}'")))
+    async with browser(chromium_port) as tab:
+        await tab.size(400)
+        await tab.goto((tmp_path / "page.html").as_uri())
+        assert await tab.evaluate(LINES) == 2
+        await tab.size(400, "print")  # on paper nothing can be scrolled
+        assert await tab.evaluate(LINES) > 2

@@ -8,7 +8,8 @@ from pathlib import Path
 import nbformat
 
 from labkit import __version__
-from labkit.reporting import html
+from labkit.conformance.coverage import cover
+from labkit.reporting import html, matrix
 from labkit.reporting.report import Report
 from labkit.reporting.run_notebook import CellError, NotebookRun
 from labkit.reporting.verdicts import METADATA
@@ -161,6 +162,25 @@ class TestTheReport:
             assert shown in row, shown
         assert "not mutable: it is a definition" in text[text.index('id="AA-TWO-1"') :]
 
+    def test_adjacent_parts_in_which_all_passed_are_one_line(self) -> None:
+        coverage = small()
+        one, two = matrix.parts(matrix.rows(coverage, [verdict("one/first", "AA-ONE-1")]), coverage)
+        green = replace(one, rows=one.rows[:1])
+        other = replace(green, name="BB-ONE")
+        assert matrix.runs([green, green, two, green, other, one]) == [
+            [green, green], [two], [green], [other], [one]
+        ]  # fmt: skip
+
+        verdicts = [verdict("one/first", "AA-ONE-1"), verdict("one/second", "AA-ONE-1 AA-ONE-2")]
+        verdicts += [verdict("two/other", "AA-ONE-2"), verdict("three/all", "AA-TWO-1")]
+        checks = [*coverage.checks, replace(coverage.checks[0], name="three/all", requirements=("AA-TWO-1",))]
+        whole = cover(coverage.catalogue, checks, coverage.mutants)
+        text = html.report_page(Report({}, (run(),), tuple(verdicts), whole))
+        [folded] = re.findall(r'<details class="run.*?</summary>', text, re.DOTALL)
+        assert "2 parts, AA-ONE to AA-TWO" in folded
+        assert "3 passed" in folded
+        offline(text)
+
 
 class TestAPage:
     def test_it_has_text_code_and_outputs_and_loads_nothing_from_outside(self) -> None:
@@ -190,6 +210,22 @@ class TestAPage:
         assert "#raised" in page.links
         assert "\x1b" not in text
         assert "ZeroDivisionError: &lt;x&gt;" in text
+
+    def test_links_to_notebooks_lead_to_their_pages(self) -> None:
+        links = "[a *b*](02_b.ipynb), [c](03_c.ipynb#part), [d](04_d.ipynb)"
+        text = html.notebook_page(run(f"# Links\n\n{links}"), {"01_book", "02_b", "03_c"})
+        assert {"02_b.html", "03_c.html"} <= set(offline(text).links)
+        assert "ipynb" not in text
+        assert re.search(r"</a>, d\b", text)  # a report of some requirements lacks this notebook
+
+    def test_given_parameters_are_folded(self) -> None:
+        book = run("seed = 7", "seed = 8", "seed")
+        for cell, tag in zip(book.notebook.cells[1:], ("parameters", "injected-parameters"), strict=False):
+            cell.metadata["tags"] = [tag]
+        text = html.notebook_page(book)
+        [folded] = re.findall(r"<details>.*?</details>", text, re.DOTALL)
+        assert "parameters of this run" in folded
+        assert '<span class="mi">8</span>' in folded
 
     def test_rendering_does_not_change_the_notebook(self) -> None:
         book = run("x = 1")

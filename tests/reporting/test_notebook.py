@@ -150,6 +150,34 @@ def test_a_legend_covers_nothing(drawn: list[Drawn]) -> None:
         assert legend.get_window_extent().y0 >= axes.get_window_extent().y1 - 1
 
 
+def test_parts_in_which_all_passed_share_a_bar(drawn: list[Drawn]) -> None:
+    outcomes = {
+        "AA-ONE": "passed",
+        "BB-ONE": "passed",
+        "AA-TWO": "passed",
+        "BB-TWO": "failed",
+        "BB-END": "passed",
+    }
+    shown = [verdict(f"a/{part}", f"{part}-1", outcome) for part, outcome in outcomes.items()]  # type: ignore[arg-type]
+    notebook.outcome_chart(Verdicts([*shown, verdict("b/b", "BB-TWO-2")]))
+    axes = drawn.pop().axes
+    assert [each.get_text() for each in axes.get_yticklabels()] == [
+        "AA: 2 parts",
+        "BB-ONE",
+        "BB-TWO",
+        "BB-END",
+    ]
+    assert [each.get_text() for each in axes.texts] == [
+        "2 passed",
+        "1 passed",
+        "1 passed, 1 failed",
+        "1 passed",
+    ]
+    picture = axes.get_figure(root=True)
+    assert picture is not None
+    assert [each for each in axes.texts if each.get_window_extent().x1 > picture.bbox.x1] == []
+
+
 def test_labels_of_arrows_cross_no_line(drawn: list[Drawn]) -> None:
     steps = [
         ("ann", "lab", "asks for something with a long name"),

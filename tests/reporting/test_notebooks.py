@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from nbformat import NotebookNode
 
 from labkit.conformance.coverage import coverage
+from labkit.reporting.contents import PROMISE, START
 from labkit.reporting.notebooks import IGNORED, find_notebooks, main, refresh, without_unstable_outputs
 from labkit.reporting.parameters import declared
 from labkit.reporting.run_notebook import NotebookError, code_cells, read
@@ -41,7 +42,9 @@ class TestCommitted:
         assert re.match(r"\d\d_[a-z_]+$", path.stem)
         assert book.cells[0].cell_type == "markdown"
         assert book.cells[0].source.startswith("# ")
-        assert "you will see" in book.cells[0].source
+        assert PROMISE in book.cells[0].source
+        if path.stem == START:
+            return
         parameters = declared(book, path.name)
         assert {"target", "seed"} <= set(parameters)
         assert parameters["target"] == "lab"
@@ -58,7 +61,7 @@ class TestCommitted:
         assert not {what: match[0] for what, match in found.items() if match}
 
     def test_it_shows_verdicts(self, path: Path) -> None:
-        assert re.search(r"\d+ checks?, \d+ passed", texts(read(path)))
+        assert path.stem == START or re.search(r"\d+ checks?, \d+ passed", texts(read(path)))
 
     def test_no_link_leads_outside(self, path: Path) -> None:
         text = "\n".join(cell.source for cell in read(path).cells if cell.cell_type == "markdown")
@@ -67,7 +70,7 @@ class TestCommitted:
 
 def test_the_conformance_notebook_has_all_areas() -> None:
     source = "\n".join(cell.source for cell in code_cells(read(FOLDER / "90_conformance.ipynb")))
-    played = set(re.findall(r'verdicts\("([A-Z]+)"', source))
+    played = set(re.findall(r'verdicts\(\s*"([A-Z]+)"', source))
     assert played == {each.requirement.area for each in coverage()}
 
 
