@@ -16,6 +16,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 import labkit
+from labkit.dev import architecture
 from labkit.reference.pages import generated
 
 CHECKOUT = Path(labkit.__file__).parents[1]
@@ -33,6 +34,8 @@ CONFIGURATION: dict[str, Any] = {
     ],
     "html_theme": "furo",
     "html_title": "labkit",
+    "html_static_path": ["_static"],
+    "html_css_files": ["book.css"],
     "html_theme_options": {"navigation_with_keys": True},
     "html_show_sphinx": False,
     "html_show_copyright": False,
@@ -40,6 +43,7 @@ CONFIGURATION: dict[str, Any] = {
     "html_show_search_summary": False,  # it fetches pages, which browsers refuse for file://
     "html_last_updated_fmt": None,
     "highlight_language": "text",
+    "smartquotes_action": "qe",  # never dashes, which options of commands begin with
     "nb_execution_mode": "off",  # the stored outputs, which tests compare
     "nb_mime_priority_overrides": [("html", mime, None) for mime in ("application/javascript",)],
     "myst_enable_extensions": ["colon_fence", "deflist"],
@@ -63,7 +67,7 @@ def files() -> Iterator[tuple[str, bytes]]:
             yield path.relative_to(SOURCES).as_posix(), path.read_bytes()
     for path in sorted(NOTEBOOKS.glob("*.ipynb")):
         yield f"notebooks/{path.name}", path.read_bytes()
-    for name, text in generated():
+    for name, text in (*generated(), *architecture.generated()):
         yield name, text.encode()
 
 

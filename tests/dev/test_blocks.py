@@ -17,7 +17,7 @@ from tests.dev import blocks
 
 PAGES = sorted(SOURCES.rglob("*.md"))
 FENCE = re.compile(r"^`{3,}(?:\{([\w-]+)\} ?)?(\S*)", re.MULTILINE)
-DIRECTIVES = {"toctree", "click", "grid", "note", "mermaid"}
+DIRECTIVES = {"toctree", "eval-rst", "grid", "include", "note", "raw"}
 SKIPPED = 2  # blocks that do not run, each with its reason
 
 

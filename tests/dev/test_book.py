@@ -11,12 +11,14 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import click
 import pytest
 
 import labkit
 from labkit.dev.book import NOTEBOOKS
 from labkit.reference import api
 from tests.chromium import browser, needs_chromium
+from tests.reference.test_commands import COMMANDS
 
 pytestmark = pytest.mark.xdist_group("chromium")  # one worker builds the book
 LOADED = {"script": "src", "img": "src", "iframe": "src", "link": "href", "source": "src"}
@@ -131,3 +133,16 @@ def test_each_public_name_is_in_the_book(book: Path) -> None:
         names.add(f"{home}.{name.rpartition('.')[2]}")
     assert len(names) > 200
     assert sorted(names - described) == []
+
+
+def test_each_command_is_in_the_book_with_its_options(book: Path) -> None:
+    page = book / "reference" / "commands.html"
+    assert "With --json, each has" in " ".join(page.read_text().split())
+    ids = Links(page).ids
+    for name, command in COMMANDS.items():
+        slug = name.replace(" ", "-")
+        assert slug in ids
+        for each in command.params:
+            if isinstance(each, click.Option) and not each.hidden and "--help" not in each.opts:
+                [first] = [option for option in each.opts if option.startswith("--")]
+                assert f"cmdoption-{slug}{first[1:]}" in ids, each.opts
