@@ -113,7 +113,7 @@ class ForkServer:
                     while waiting and len(calls) < processes:
                         try:
                             calls.add(_Call(self.address, function, waiting.popleft(), selector))
-                        except OSError:
+                        except (ConnectionError, FileNotFoundError):
                             raise self._died() from None
                     yield from _events(calls, selector, within, silence)
             except ConnectionError:
@@ -250,7 +250,9 @@ def start(
         given = None if environment is None else dict(environment)
         request = {"function": function, "argument": argument, "environment": given, "folder": folder}
         line = json.dumps({**request, "at_exit": at_exit}).encode() + b"\n"
-        connection.sendall(line[socket.send_fds(connection, [line], list(files)) :])
+        left = line[socket.send_fds(connection, [line], list(files)) :]
+        if left:  # sending nothing fails where the process has ended and the server has closed already
+            connection.sendall(left)
         return ForkedProcess(connection)
     except BaseException:
         connection.close()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import select
+import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -99,6 +101,21 @@ def test_input_and_output_of_calls_are_separate_from_the_server(server: ForkServ
 def test_the_number_of_concurrent_processes_is_limited(server: ForkServer, calls: str) -> None:
     kinds = [type(each) for each in server.run(f"{calls}:state", range(3), processes=1)]
     assert kinds == [Message, Ended] * 3
+
+
+def test_a_call_that_has_ended_before_the_request_is_sent_out_is_reported(
+    server: ForkServer, calls: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def send(connection: socket.socket, *arguments: Any) -> int:
+        sent = send_fds(connection, *arguments)
+        closed = select.poll()
+        closed.register(connection, select.POLLRDHUP)
+        assert closed.poll(10_000)
+        return sent
+
+    send_fds = socket.send_fds
+    monkeypatch.setattr(socket, "send_fds", send)
+    assert [type(each) for each in server.run(f"{calls}:state", [1])] == [Message, Ended]
 
 
 def test_the_end_of_each_call_is_reported_and_the_others_continue(server: ForkServer, calls: str) -> None:
