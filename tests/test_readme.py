@@ -1,4 +1,7 @@
-"""The examples of the README, and the curl lines of the notebooks' folder, have the results that they show."""
+"""README: its example has the result that it shows, its links lead somewhere, and it stays short.
+
+The curl lines of the notebooks' folder have the results that they show, too.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
+LINK = re.compile(r"\]\(([^)]+)\)")
 
 
 def test_the_first_result_is_as_shown(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,9 +50,6 @@ def test_every_curl_line_has_the_result_shown(tmp_path: Path) -> None:
     config = tmp_path / "notebooks" / "lab.yaml"
     config.write_text(config.read_text().replace("8443", port))
     (serve, _), *calls = steps((ROOT / "notebooks" / "curl.md").read_text())
-    (shown_first, _), *others = steps(README)
-    assert shown_first == serve
-    calls += others
     server = subprocess.Popen(
         [sys.executable, "-m", "labkit", *serve.removesuffix("&").split()[1:]],
         cwd=tmp_path,
@@ -79,13 +80,24 @@ def test_every_curl_line_has_the_result_shown(tmp_path: Path) -> None:
     for (command, expected), output in zip(calls, outputs, strict=False):
         shown = "\n".join(expected).replace("[?*]", "[[]?*]")
         assert fnmatchcase(output.strip(), shown), f"{command}\n{output}"
-    shown_log = re.search(r"```text\n(2.*?)```", README, re.DOTALL)
-    assert shown_log
-    assert [line[20:] for line in log.splitlines()] == [line[20:] for line in shown_log.group(1).splitlines()]
+    assert log == ""
 
 
-def test_every_package_is_listed_and_exists() -> None:
-    listed = set(re.findall(r"^  (\w+(?:/|\.py))\s", README, re.MULTILINE))
-    present = {f"{each.name}/" if each.is_dir() else each.name for each in (ROOT / "labkit").iterdir()}
-    assert listed <= present
-    assert {name for name in present if name[0] != "_" and name != "py.typed"} == listed
+def test_it_is_short_and_has_one_picture() -> None:
+    assert len(README.splitlines()) <= 150
+    [picture] = re.findall(r"!\[[^\]]{20,}\]\(([^)]+)\)", README)
+    data = (ROOT / picture).read_bytes()
+    assert data.startswith(b"\x89PNG")
+    assert len(data) < 100_000
+
+
+def test_each_link_leads_to_a_file_of_the_project() -> None:
+    """Also those of CONTRIBUTING.md. A link to a page has the page's title, or describes it."""
+    for name in ("README.md", "CONTRIBUTING.md"):
+        links = [link for link in LINK.findall((ROOT / name).read_text()) if not link.startswith("http")]
+        assert links
+        assert [link for link in links if not (ROOT / link.partition("#")[0]).exists()] == []
+    how_to = dict(re.findall(r"\[([^\]]+)\]\((notebooks/book/how-to/[^)]+\.md)\)", README))
+    assert len(how_to) >= 8
+    for title, path in how_to.items():
+        assert (ROOT / path).read_text().startswith(f"# {title}\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ from labkit.cli import main
 from labkit.conformance.target import LAB_YAML
 from labkit.settings.notebooks import notebooks_folder
 
-ROOT = Path(__file__).parents[2]
 WHOLE = """
 https_port: 1  # nobody may listen there
 data: lab.db
@@ -62,15 +60,6 @@ def test_a_whole_lab_has_no_problems_and_nothing_is_started(file: Path) -> None:
 )
 def test_the_files_of_labkit_have_no_problems(path: Path) -> None:
     assert checked(path).output == f"{path}: no problems\n"
-
-
-def test_the_readme_shows_real_output(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    [block] = re.findall(r"```text\n(\$ labkit check .*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    shown = re.findall(r"\$ labkit check (.*)\n(.*\n)", block)
-    assert len(shown) == 2
-    for arguments, output in shown:
-        assert checked(*arguments.split()).output == output
 
 
 def test_each_script_that_does_not_compile_is_a_line(file: Path) -> None:

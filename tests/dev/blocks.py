@@ -2,8 +2,9 @@
 
 python: runs in the page's namespace; with prompts, its results are compared. console: lines with `$` run in the page's
 shell, and what they print is compared, where `…` is any text; a command with `&` at its end is waited for until it has
-printed what the page shows. python, yaml, lua and toml: with a caption the block is a file of that name; without one,
-YAML is read as a lab.yaml, and Lua runs as a route of a solution. `% skip: next "reason"` before a block leaves it out.
+printed what the page shows. python, yaml, lua, toml and javascript: with a caption the block is a file of that name;
+without one, YAML is read as a lab.yaml, and Lua runs as a route of a solution. `% skip: next "reason"` before a block
+leaves it out.
 """
 
 from __future__ import annotations
@@ -130,7 +131,7 @@ class PythonFileOrBlockParser(PythonCodeBlockParser):
             yield region
 
 
-LANGUAGES = ("python", "console", "yaml", "lua", "toml")
+LANGUAGES = ("python", "console", "yaml", "lua", "toml", "javascript")
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 BLOCKS = Sybil(
     parsers=[
@@ -139,6 +140,7 @@ BLOCKS = Sybil(
         CodeBlockParser("yaml", _yaml),
         CodeBlockParser("lua", _lua),
         CodeBlockParser("toml", _write),
+        CodeBlockParser("javascript", _write),
         SkipParser(),
     ],
     pattern="*.md",

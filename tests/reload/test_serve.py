@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import re
-import shutil
 import signal
 from pathlib import Path
 
 import pytest
 
+from labkit.dev.book import SOURCES
 from labkit.fleet.flow import FlowClient
 from tests.served import Served
 from tests.test_serve import address, folder, serving
-
-ROOT = Path(__file__).parents[2]
 
 pytestmark = pytest.mark.xdist_group("served")  # one process that the others are forked from
 
@@ -41,24 +39,23 @@ def test_a_served_lab_takes_over_edits_and_ends_cleanly(tmp_path: Path) -> None:
         assert process.returncode == 0
 
 
-def test_the_lines_of_the_readme_are_said(tmp_path: Path) -> None:
-    [shown] = re.findall(r"```text\n(reload: .*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    notebooks = tmp_path / "notebooks"
-    shutil.copytree(ROOT / "notebooks", notebooks)
-    script, config = notebooks / "solutions" / "metrics" / "endpoints" / "metrics.lua", notebooks / "lab.yaml"
-    right = script.read_text()
+def test_the_lines_of_the_page_are_said(tmp_path: Path) -> None:
+    page = (SOURCES / "how-to" / "run-the-platform-for-curl.md").read_text()
+    [shown] = re.findall(r"```text\n(reload: .*?)```", page, re.DOTALL)
+    files = re.findall(r"```\{code-block\} \w+\n:caption: (\S+)\n\n(.*?)```", page, re.DOTALL)
+    for name, text in files:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    script, config = tmp_path / "acme" / "services" / "count.lua", tmp_path / "lab.yaml"
+    right, changed = script.read_text(), config.read_text().replace("message: string", "message: number")
     with serving(config, "--reload", "--set", "https_port=0") as (process, _):
         said = []
         for file, text in (
-            (script, right.replace("local count =", "local count = =")),
+            (script, right.replace("Keystore.command", "local count = = Keystore.command")),
             (script, f"{right}-- edited\n"),
-            (config, config.read_text().replace("setpoint: number", "setpoint: integer")),
-            (
-                config,
-                f"{config.read_text()}guard: {{header: 3}}\n".replace(
-                    "setpoint: number", "setpoint: integer"
-                ),
-            ),
+            (config, changed),
+            (config, f"{changed}guard: {{header: 3}}\n"),
         ):
             file.write_text(text)
             said.append(process.stderr.readline().replace(f"{tmp_path}/", ""))

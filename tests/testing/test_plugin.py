@@ -112,20 +112,3 @@ def test_an_unused_plugin_imports_nothing_large(tmp_path: Path, arguments: tuple
     assert ended.returncode == 0, ended.stderr
     assert "'labkit.testing.plugin'" in ended.stdout
     assert "'labkit.settings'" not in ended.stdout
-
-
-def test_the_example_of_the_readme_has_the_report_shown(tmp_path: Path) -> None:
-    """Lines of the report in the order shown; `…` stands for others between them."""
-    readme = (Path(__file__).parents[2] / "README.md").read_text()
-    section = readme.partition("## Tests of your own client")[2].partition("\n## ")[0]
-    [code] = re.findall(r"(?s)```python\n(.*?)```", section)
-    [shown] = re.findall(r"(?s)```text\n(.*?)```", section)
-    (tmp_path / "test_thermostat.py").write_text(code)
-    ended = run(tmp_path, "-q", "test_thermostat.py", COLUMNS="72")
-    assert ended.returncode == 1
-    printed = ended.stdout.splitlines()
-    for block in shown.split("…\n"):
-        lines = block.splitlines()
-        found = [at for at in range(len(printed)) if printed[at : at + len(lines)] == lines]
-        assert found, f"{block}\n{ended.stdout}"
-        printed = printed[found[0] + len(lines) :]
