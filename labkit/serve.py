@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from labkit.control.hints import fault_hint
+from labkit.control.faults import FaultsControl
 from labkit.core.errors import LabWarning, SettingsError
 from labkit.core.ready_line import host_of
 from labkit.platform import Platform
@@ -60,16 +60,16 @@ async def serve_until_signal(
                 "providers": _providers(platform),
                 **control,
             }
-            _warn_of_faults(platform)
+            await _warn_of_faults(platform)
             click.echo(json.dumps(ready) if as_json else _ready_text(platform, ready))
             await ended.wait()
 
 
-def _warn_of_faults(platform: Platform) -> None:
+async def _warn_of_faults(platform: Platform) -> None:
     """Warn of the faults of lab.yaml and of the terminal that can hit nothing, such as one at a misspelt path."""
-    for fault in platform.context.settings.faults:
-        if hint := fault_hint(platform, fault):
-            warnings.warn(f"fault {fault.where!r}: {hint}", LabWarning, stacklevel=1)
+    for fault in await FaultsControl(platform).all():
+        for text in fault.warnings:
+            warnings.warn(text, LabWarning, stacklevel=1)
 
 
 @asynccontextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from labkit.commands.control_target import control_client, control_options
-from labkit.core.errors import LabError, unknown
+from labkit.core.errors import LabError, LabWarning, unknown
 
 if TYPE_CHECKING:
     from labkit.control.over_http.operations import ControlOperation
@@ -50,7 +51,10 @@ def call(operation: str, arguments: tuple[str, ...], target: str | None, ca_file
         async with control_client(target, ca_file) as client:
             return await client.post(found, body)
 
-    click.echo(json.dumps(json.loads(asyncio.run(run())), indent=2, ensure_ascii=False))
+    result = json.loads(asyncio.run(run()))
+    for text in result.get("warnings", ()) if isinstance(result, dict) else ():
+        warnings.warn(text, LabWarning, stacklevel=1)
+    click.echo(json.dumps(result, indent=2, ensure_ascii=False))
 
 
 def _find(key: str, known: Mapping[str, ControlOperation]) -> ControlOperation:

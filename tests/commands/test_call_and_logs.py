@@ -38,7 +38,7 @@ def run(ready: dict[str, Any], *arguments: str) -> Result:
 def called(ready: dict[str, Any], *arguments: str) -> Any:
     result = run(ready, "call", *arguments)
     assert result.exit_code == 0, result.output
-    return json.loads(result.output)
+    return json.loads(result.stdout)
 
 
 def refused(ready: dict[str, Any], *arguments: str) -> str:
@@ -80,6 +80,17 @@ def test_mistakes_are_one_line(ready: dict[str, Any]) -> None:
     assert refused(without, "call", "clock.state") == (
         "labkit: --target: this lab has no control; serve it with --control\n"
     )
+
+
+def test_warnings_of_a_result_are_lines_on_stderr(ready: dict[str, Any]) -> None:
+    fault = json.dumps({"name": "misspelt", "where": "POST /provision/activat", "status": 503})
+    result = run(ready, "call", "faults.add", f"fault={fault}")
+    assert result.exit_code == 0
+    [warning] = json.loads(result.stdout)["warnings"]
+    assert warning.startswith("fault 'misspelt' at 'POST /provision/activat': no request has the path")
+    assert result.stderr == f"labkit: warning: {warning}\n"
+    assert called(ready, "faults.get", "name=misspelt")["warnings"] == [warning]
+    called(ready, "faults.remove", "name=misspelt")
 
 
 def test_the_environment_selects_a_lab(ready: dict[str, Any]) -> None:
