@@ -288,7 +288,7 @@ def test_a_fault_at_a_misspelt_path_is_a_warning() -> None:
     finally:
         process.terminate()
         _, said = process.communicate()
-    warned = "fault 'POST /provision/activat': no request has the path '/provision/activat'"
+    warned = "fault 'fault 1' at 'POST /provision/activat': no request has the path '/provision/activat'"
     assert f"labkit: warning: {warned}; did you mean /provision/activate?\n" in said
 
 

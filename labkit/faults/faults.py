@@ -37,7 +37,7 @@ S = TypeVar("S", bound=str)
 
 @dataclass(frozen=True, slots=True)
 class FaultRow:
-    """One fault as a row of a table. origin: `settings` (a reset restores it) or `hand`."""
+    """One fault as a row of a table. origin: `settings` (a reset restores it) or `hand`; settings: as it was added."""
 
     name: str
     where: str
@@ -47,6 +47,7 @@ class FaultRow:
     seen: int
     hits: int
     origin: Origin
+    settings: FaultSettings
 
 
 class Faults(Component):
@@ -296,5 +297,13 @@ class Faults(Component):
 def _row(fault: ActiveFault) -> FaultRow:
     where = fault.settings.where
     return FaultRow(
-        fault.name, where, fault.does, fault.often, fault.whom, fault.seen, fault.hits, fault.origin
+        fault.name,
+        where,
+        fault.does,
+        fault.often,
+        fault.whom,
+        fault.seen,
+        fault.hits,
+        fault.origin,
+        fault.settings,
     )

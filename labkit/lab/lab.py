@@ -22,7 +22,7 @@ from labkit.lab.ca_file import CaFile
 from labkit.lab.clock import LabClock
 from labkit.lab.connecting import control_access
 from labkit.lab.delays import PendingCall
-from labkit.lab.faults import LabFaults
+from labkit.lab.faults import LabFaults, warn_of_fault
 from labkit.lab.handsets import LabHandsets
 from labkit.lab.journal import LabJournal
 from labkit.lab.mailbox import LabMailbox
@@ -87,6 +87,8 @@ class Lab(Handle):
         self._hold(Runtime(partial(Control.start, named, seed=seed, speed=speed, start=start)))
         for solution in self._runtime.run(self._runtime.control.solutions.all):
             warn_of(solution)
+        for fault in self._runtime.run(self._runtime.control.faults.all) if named.faults else ():
+            warn_of_fault(fault)
 
     @classmethod
     def connect(

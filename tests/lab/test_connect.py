@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from labkit import Lab, LabError, SettingsError
+from labkit import Lab, LabError, LabWarning, SettingsError
 from labkit.control.over_http.client import ControlClient
 from labkit.core.errors import ArgumentError, OwnProcessError, StorageError, TakenError, UnknownError
 from tests.served import Served
@@ -154,6 +155,23 @@ def test_errors_are_those_of_a_lab_in_this_process(lab: Lab) -> None:
         expected = mistakes(own)
     assert mistakes(lab) == expected
     assert {kind for kind, _ in expected} >= {LabError, SettingsError, TakenError, UnknownError}
+
+
+def test_warnings_are_those_of_a_lab_in_this_process(lab: Lab) -> None:
+    def warned(lab: Lab) -> list[tuple[str, str]]:
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always", LabWarning)
+            lab.faults.add("POST /onep:v1/stak/alias", status=503)
+            lab.faults.add("POST /onep:v1/stack/alias", replace={"a": 1}, name="of a body")
+            lab.faults.add("POST /onep:v1/stack/alias", status=503)
+            lab.solution("acme").on("device", "datapoints", lua="")
+        return [(str(each.message), each.filename) for each in seen if each.category is LabWarning]
+
+    with Lab(seed=7) as own:
+        expected = warned(own)
+    assert warned(lab) == expected
+    assert len(expected) == 3
+    assert {file for _, file in expected} == {__file__}
 
 
 def test_values_beyond_the_bounds_of_an_argument_are_refused(lab: Lab) -> None:

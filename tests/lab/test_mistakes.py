@@ -320,6 +320,13 @@ def test_handlers_and_faults_that_something_reaches_give_no_warning(names: dict[
             lab.faults.add(where, status=503)
 
 
+def test_a_fault_of_lab_yaml_that_can_hit_nothing_is_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "lab.yaml").write_text("faults: [{where: GET /timestam, status: 503}]\nhttps_port: 0\n")
+    with pytest.warns(LabWarning, match=r"no request has the path '/timestam'; did you mean") as seen:
+        Lab(config=tmp_path / "lab.yaml").close()
+    assert [Path(each.filename) for each in seen] == [Path(__file__)]
+
+
 def test_a_fleet_warns_once_of_an_alias(names: dict[str, Any]) -> None:
     with pytest.warns(
         LabWarning, match="devices wrote what the platform ignores: no resource 'temprature'"

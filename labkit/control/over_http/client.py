@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import ssl
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -27,6 +28,7 @@ from labkit.core.errors import (
     ServiceError,
     SettingsError,
     StorageError,
+    unknown,
 )
 
 PATIENCE = 10.0  # seconds for a connection; an operation may take any time
@@ -72,17 +74,36 @@ class ControlClient:
 
     async def follow(self, operation: ControlOperation, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
         """Call a streaming operation and yield its items as they arrive."""
+        async with self.following(operation, *args, **kwargs) as items:
+            async for item in items:
+                yield item
+
+    @asynccontextmanager
+    async def following(
+        self, operation: ControlOperation, *args: Any, **kwargs: Any
+    ) -> AsyncIterator[AsyncIterator[Any]]:
+        """Call a streaming operation; within the block it runs, and the iterator has its items since then."""
         body = _encoded(operation, args, kwargs)
         try:
-            async with self._post(operation, body) as answer:
-                if answer.status != 200:
-                    raise self._refusal(answer.status, await answer.read())
-                async for line in answer.content:
-                    name, _, value = line.partition(b": ")
-                    if name == b"data":
-                        yield operation.decode_result(value)
+            answer = await self._post(operation, body)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise self._unreachable(error) from None
+        async with answer:
+            if answer.status != 200:
+                raise self._refusal(answer.status, await answer.read())
+            yield self._items(operation, answer.content)
+
+    async def _items(self, operation: ControlOperation, content: aiohttp.StreamReader) -> AsyncIterator[Any]:
+        while True:
+            try:
+                line = await content.readline()
+            except (aiohttp.ClientError, TimeoutError, OSError) as error:
+                raise self._unreachable(error) from None
+            if not line:
+                return
+            name, _, value = line.partition(b": ")
+            if name == b"data":
+                yield operation.decode_result(value)
 
     async def close(self) -> None:
         """Close all connections."""
@@ -139,6 +160,8 @@ class ControlClient:
             return LabError(
                 f"the certificate of {self.url} is not trusted: pass ca_file=…, the file that its server shows"
             )
+        if isinstance(error, aiohttp.ClientPayloadError):
+            return LabError(f"the lab at {self.url} has ended, or the connection to it")
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         return LabError(f"the lab at {self.url} cannot be reached: {reason}")
 
@@ -164,15 +187,18 @@ def arguments_of(operation: ControlOperation, texts: dict[str, str]) -> bytes:
     Raises LabError for arguments that the operation does not have, or that have a wrong value.
     """
     named = operation.arguments.model_fields
-    if unknown := [each for each in texts if each not in named]:
-        known = ", ".join(named) or "none"
-        raise LabError(f"{operation.key} has no argument {unknown[0]!r}, there are: {known}")
+    for name in texts:
+        if name not in named:
+            raise LabError(f"{operation.key}: {unknown('argument', name, named)}")
     if missing := [name for name, each in named.items() if each.is_required() and name not in texts]:
         raise LabError(f"{operation.key} needs {', '.join(f'{each}=…' for each in missing)}")
     read = {name: _json(text) for name, text in texts.items()}
-    for name in read:  # an id of digits, or a text in quotes
+    for name, text in texts.items():  # an id of digits, or a text in quotes
         if _wrong(operation, read, name):
-            read[name] = texts[name]
+            if not _wrong(operation, {**read, name: text}, name):
+                read[name] = text
+            elif isinstance(read[name], str) and text[:1] in ("{", "["):
+                raise LabError(f"{name}: expected JSON: {_json_error(text)}")
     return json.dumps(read).encode()
 
 
@@ -181,6 +207,14 @@ def _json(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         return text
+
+
+def _json_error(text: str) -> str:
+    try:
+        json.loads(text)
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def _wrong(operation: ControlOperation, arguments: dict[str, Any], name: str) -> bool:

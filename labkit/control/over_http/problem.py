@@ -13,7 +13,7 @@ from pydantic_core import from_json
 
 from labkit.core import errors
 from labkit.core.errors import LabkitError, StorageError, TakenError, UnknownError
-from labkit.settings.validation import key_text, mistakes
+from labkit.settings.validation import key_text, listed, mistakes
 
 PROBLEM_JSON = "application/problem+json"
 MAX_ERRORS = 20  # wrong arguments that one answer names
@@ -89,7 +89,7 @@ def wrong_arguments(error: ValidationError, body: bytes, model: type[BaseModel])
         return ControlProblem(422, "the body: expected an object with the arguments by name")
     found = mistakes(error, values, model, shown=True)
     wrong = [WrongArgument(where=list(path), message=_of_argument(path, text)) for path, text in found]
-    detail = f"{key_text(found[0][0])}: {wrong[0].message}"
+    detail = listed([f"{key_text(path)}: {_of_argument(path, text)}" for path, text in found])
     return ControlProblem(422, detail, arguments=wrong[:MAX_ERRORS])
 
 
