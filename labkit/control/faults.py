@@ -16,8 +16,9 @@ class FaultInfo(Data):
     """A fault, and the number of its hits.
 
     where: the place that it hits (`settings.places`); does, often, whom: its actions, its frequency and its scope, as
-    text; seen: number of requests, calls or events that it could have hit; hits: number that it hit; origin:
-    `settings`, whose faults a reset restores, or `hand`.
+    text; seen: number of requests, calls or events that it could have hit; hits: number that it hit; state:
+    `waiting` until its period begins, `active`, or `ended` after its period or its last hit; origin: `settings`, whose
+    faults a reset restores, or `hand`.
     """
 
     name: str
@@ -27,6 +28,7 @@ class FaultInfo(Data):
     whom: str
     seen: int
     hits: int
+    state: Literal["waiting", "active", "ended"]
     origin: Literal["settings", "hand"]
 
 
@@ -117,5 +119,6 @@ def _info(row: FaultRow) -> FaultInfo:
         whom=row.whom,
         seen=row.seen,
         hits=row.hits,
+        state=row.state,
         origin=row.origin,
     )

@@ -21,7 +21,7 @@ class FaultTools:
     """Dependencies and shared operations of the injection points.
 
     runs: the delayed operations; delays: their counts by actor; awaited: answers that the platform waits for;
-    spent: called once a fault has hit for the last time.
+    ended: called once a fault has hit for the last time.
     """
 
     clock: Clock
@@ -29,7 +29,7 @@ class FaultTools:
     runs: DelayedRuns
     delays: Delays
     awaited: AwaitedAnswers
-    spent: Callable[[ActiveFault], object]
+    ended: Callable[[ActiveFault], object]
 
     def hits(self, fault: ActiveFault, actor: str, cause: int | None) -> bool:
         """Return whether a matching fault hits this time, and record the hit, caused by the record `cause`."""
@@ -42,8 +42,8 @@ class FaultTools:
             cause=cause,
             detail={"fault": fault.name, "where": fault.settings.where, "hit": fault.hits},
         )
-        if fault.spent:
-            self.spent(fault)
+        if fault.state == "ended":
+            self.ended(fault)
         return True
 
     async def delay(self, fault: ActiveFault, actor: str, run: int | None = None) -> None:

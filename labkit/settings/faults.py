@@ -121,6 +121,8 @@ class FaultKeywords(TypedDict, total=False):
     first: int | None
     every: int | None
     chance: float | None
+    after: float | None
+    seconds: float | None
 
 
 class FaultSettings(Model):
@@ -234,6 +236,16 @@ class FaultSettings(Model):
     chance: Annotated[
         Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None,
         Doc("probability of a hit, above 0 and up to 1, from the lab's seed"),
+    ] = None
+    after: Annotated[
+        Time | None,
+        Doc(
+            "seconds of lab time after which it begins, from when it is added: that of lab.yaml from the start"
+        ),
+    ] = None
+    seconds: Annotated[
+        Time | None,
+        Doc("seconds of lab time after which it ends, from when it begins; what it delays then goes on"),
     ] = None
 
     @field_validator(*FIELDS)

@@ -321,3 +321,12 @@ async def test_a_query_that_takes_long_is_ended_and_holds_nobody_up(
     assert not query.done()
     assert await query == (400, "database.sql: it was ended after 0.5 s, the limit over HTTP")
     assert (await caller.result("database.sql", query="select 1"))["rows"] == [[1]]
+
+
+async def test_a_fault_for_a_time(caller: Caller) -> None:
+    fault = {"where": "GET /a", "status": 503, "after": 60, "seconds": 30}
+    states = [(await caller.result("faults.add", fault=fault))["state"]]
+    for seconds in (60, 30):
+        await caller.result("clock.advance", seconds=seconds)
+        states.append((await caller.result("faults.get", name="fault 1"))["state"])
+    assert states == ["waiting", "active", "ended"]
