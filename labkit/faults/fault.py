@@ -86,6 +86,14 @@ class ActiveFault:
             self.state = "ended"
         return True
 
+    def draw_delay(self, actor: str) -> float:
+        """Return the delay of a hit in seconds; a range is drawn from a stream of its own, so that hits stay."""
+        delay = self.settings.delay
+        if not isinstance(delay, tuple):
+            return delay or 0.0
+        low, high = delay
+        return low + (high - low) * self._draw(f"{self.name}\0delay", actor)
+
     @property
     def reason(self) -> str:
         """The text that the affected client or caller gets."""
@@ -115,6 +123,9 @@ class ActiveFault:
             return str(value)
         if name == "body":
             return "other body" if self.place.kind != "call" else "other result"
+        if name == "delay":
+            ends = value if isinstance(value, tuple) else (value,)
+            return f"delay {' to '.join(f'{each:g}' for each in ends)} s"
         if value is True:
             return name
         if isinstance(value, float):

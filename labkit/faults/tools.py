@@ -53,7 +53,7 @@ class FaultTools:
         record of the script run that it belongs to, if any.
         """
         if fault.settings.delay is not None:
-            await self.delay_until(fault, actor, self.clock.now() + fault.settings.delay, run)
+            await self.delay_until(fault, actor, self.clock.now() + fault.draw_delay(actor), run)
 
     async def delay_until(self, fault: ActiveFault, actor: str, when: float, run: int | None = None) -> None:
         """Wait like `delay`, until lab time reaches `when`."""
