@@ -16,7 +16,7 @@ from labkit.core.identifiers import Identifiers
 from labkit.core.journal import Journal
 from labkit.faults.awaited import AwaitedAnswers
 from labkit.faults.calls import CallFaults
-from labkit.faults.delays import Delays
+from labkit.faults.delays import Delays, Held
 from labkit.faults.events import EventFaults
 from labkit.faults.fault import ActiveFault, Origin, State
 from labkit.faults.lanes import Lanes
@@ -267,6 +267,10 @@ class Faults(Component):
         return any(
             each.settings.delay is not None and each.state == "active" for each in self._faults.values()
         )
+
+    def held(self) -> list[Held]:
+        """Return the operations that faults are delaying, and the late events, those that go on first first."""
+        return sorted([*self.delays.held(), *self._lanes.held()], key=lambda each: each.due)
 
     def _make_space(self) -> None:
         """Remove the oldest ended fault where the maximum is reached. Raises LabError if there is none."""

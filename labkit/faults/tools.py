@@ -61,24 +61,24 @@ class FaultTools:
             return
         reached: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         turn = current()
-        held = True
+        waits = True
 
         def resume() -> None:  # the work counts as pending from here on, before its task runs
-            nonlocal held
-            held = False
-            self.delays.end(actor)
+            nonlocal waits
+            waits = False
+            self.delays.end(held)
             self.runs.end(actor, run, turn)
             if not reached.done():
                 reached.set_result(None)
 
         timer = self.clock.call_at(when, resume)
         self.runs.begin(actor, run, turn)
-        self.delays.begin(fault.name, actor)
+        held = self.delays.begin(fault.name, actor, when)
         try:
             with time_limits.paused():
                 await reached
         finally:
             timer.cancel()
-            if held:  # cancelled
-                self.delays.end(actor)
+            if waits:  # cancelled
+                self.delays.end(held)
                 self.runs.end(actor, run, turn)

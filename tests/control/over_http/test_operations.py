@@ -330,3 +330,12 @@ async def test_a_fault_for_a_time(caller: Caller) -> None:
         await caller.result("clock.advance", seconds=seconds)
         states.append((await caller.result("faults.get", name="fault 1"))["state"])
     assert states == ["waiting", "active", "ended"]
+
+
+async def test_draining(caller: Caller) -> None:
+    assert await caller.result("lab.drain") == {"seconds": 0, "waited_for": {}}
+    refused = await caller.post("lab.drain", within=-1)
+    assert (refused.status_code, refused.json()["detail"]) == (
+        400,
+        "within: expected seconds, 0 or more, not -1.0",
+    )
