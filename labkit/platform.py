@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 from labkit.context import Context
 from labkit.core.clock import Clock
 from labkit.core.component import Component
-from labkit.core.errors import LabkitError, SettingsError
+from labkit.core.errors import SettingsError
 from labkit.core.host_time import STEP
 from labkit.core.identifiers import Identifiers
 from labkit.core.tables import metadata
@@ -103,11 +103,7 @@ class Platform:
             except SettingsError as error:
                 found.append(str(error))
         found += self.solutions.problems(settings.solutions)
-        for number, fault in enumerate(settings.faults):
-            try:
-                self.context.faults.add(fault, "settings")
-            except LabkitError as error:
-                found.append(f"faults[{number}]: {error}")
+        found += self.context.faults.problems()
         for solution in self.solutions:
             solution.close()
         return found

@@ -16,9 +16,10 @@ class FaultInfo(Data):
     """A fault, and the number of its hits.
 
     where: the place that it hits (`settings.places`); does, often, whom: its actions, its frequency and its scope, as
-    text; seen: number of requests, calls or events that it could have hit; hits: number that it hit; origin:
-    `settings`, whose faults a reset restores, or `hand`; warnings: sentences about a fault that can hit nothing in the
-    lab as it is, such as one at a misspelt path.
+    text; seen: number of requests, calls or events that it could have hit; hits: number that it hit; state:
+    `waiting` until its period begins, `active`, or `ended` after its period or its last hit; origin: `settings`, whose
+    faults a reset restores, or `hand`; warnings: sentences about a fault that can hit nothing in the lab as it is, such
+    as one at a misspelt path.
     """
 
     name: str
@@ -28,6 +29,7 @@ class FaultInfo(Data):
     whom: str
     seen: int
     hits: int
+    state: Literal["waiting", "active", "ended"]
     origin: Literal["settings", "hand"]
     warnings: tuple[str, ...] = ()
 
@@ -118,6 +120,7 @@ class FaultsControl:
             whom=row.whom,
             seen=row.seen,
             hits=row.hits,
+            state=row.state,
             origin=row.origin,
             warnings=(f"fault {row.name!r} at {row.where!r}: {hint}",) if hint else (),
         )

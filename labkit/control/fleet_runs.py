@@ -207,7 +207,7 @@ class FleetRunsControl:
         """
         context = self._platform.context
         own = play.plan.faults
-        texts = [each.title for each in context.faults if not each.spent]
+        texts = [each.title for each in context.faults if each.state == "active"]
         texts += [] if own is None else list(own.titles)
         play.marks[:] = [Mark(context.clock.now(), "fault", each) for each in texts]
 

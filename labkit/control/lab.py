@@ -1,11 +1,29 @@
-"""Operations on the lab as a whole: settle, restart and reset."""
+"""Operations on the lab as a whole: settle, drain, restart and reset."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+
 from labkit.control.bounds import Seconds
 from labkit.control.clock import number_of
+from labkit.control.data import Data
 from labkit.core.errors import LabError
+from labkit.faults.delays import Held
 from labkit.platform import Platform
+
+SHOWN = 5  # delayed operations that an error names
+
+
+class Drained(Data):
+    """What a drain has waited for.
+
+    seconds: of lab time by which the clock was moved; waited_for: number of operations and events that faults had
+    delayed, by description: `acme, delayed by 'slow'`.
+    """
+
+    seconds: float
+    waited_for: dict[str, int]
 
 
 class LabControl:
@@ -21,6 +39,27 @@ class LabControl:
     async def settle(self) -> None:
         """Return once every request and call is answered or waits as a long poll, and every event is handled."""
         await self._platform.settle()
+
+    async def drain(self, within: Seconds = 3600.0) -> Drained:
+        """Advance a virtual clock until no fault delays an operation or an event, and return what it waited for.
+
+        `settle` waits for none of these. within: most seconds of lab time to advance. Raises LabError with what faults
+        still delay after these, on a running clock, and while the run of a fleet drives the clock.
+        """
+        if number_of(within, "within") < 0:
+            raise LabError(f"within: expected seconds, 0 or more, not {within!r}")
+        clock, faults = self._platform.context.clock, self._platform.context.faults
+        began = clock.now()
+        await clock.advance_to(began)  # settles, or refuses a clock that it cannot move
+        end = clock.after(within)
+        seen: dict[Held, None] = {}
+        while held := faults.held():
+            seen.update(dict.fromkeys(held))
+            if held[0].due > end:
+                await clock.advance_to(end)
+                raise LabError(_still_held(within, faults.held(), end))
+            await clock.advance_to(max(held[0].due, clock.now()))
+        return Drained(seconds=clock.now() - began, waited_for=dict(Counter(each.text for each in seen)))
 
     async def restart(self, down: Seconds = 0.0) -> None:
         """Simulate a power loss and restart the platform: see `Platform.restart`.
@@ -41,3 +80,10 @@ class LabControl:
         with the subscriptions of their settings.
         """
         await self._platform.reset()
+
+
+def _still_held(within: float, held: Sequence[Held], now: float) -> str:
+    """Return the text of an error about what faults delay longer than a drain may last."""
+    shown = [f"{each.text}, for {each.due - now:g} s more" for each in held[:SHOWN]]
+    further = [f"and {len(held) - SHOWN} more"] if len(held) > SHOWN else []
+    return f"within: faults still delay after {within:g} s of lab time: {'; '.join([*shown, *further])}"

@@ -38,7 +38,7 @@ class EventFaults:
                 times.append(times[-1] + (settings.late or 0.0))
             elif settings.late is not None:
                 times = [each + settings.late for each in times]
-            delay += settings.delay or 0.0
+            delay += fault.draw_delay(event.source)
         for number, seconds in enumerate(times):
             given = plain_copy(payload) if number else payload
             self._lanes.add(Arrival(event.source, solution, handler, given, delay), seconds)

@@ -49,6 +49,11 @@ class Fault(Handle):
         """Number of requests, calls or events that the fault could have hit."""
         return self.info.seen
 
+    @property
+    def state(self) -> str:
+        """`waiting` until its period begins (`after`), `active`, or `ended` after its period or its last hit."""
+        return self.info.state
+
     def remove(self) -> None:
         """Remove the fault."""
         self._runtime.run(self._control.remove, self.name)

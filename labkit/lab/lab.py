@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     import pandas
 
     from labkit.control.functions import Service
+    from labkit.control.lab import Drained
     from labkit.fleet.browser import Connections
     from labkit.widgets.lab_dashboard import LabDashboard
 
@@ -275,6 +276,15 @@ class Lab(Handle):
     def settle(self) -> None:
         """Wait until every request is answered or waits as a long poll, and every event is handled."""
         self._runtime.run(self._runtime.control.lab.settle)
+
+    def drain(self, within: float = 3600) -> Drained:
+        """Advance a virtual clock until no fault delays anything: no request, call or event. Return what it waited for.
+
+        `settle()` waits for none of these. The result has `seconds`, of lab time, and `waited_for`, the number of
+        delayed operations by description. within: most seconds of lab time to advance. Raises LabError with what faults
+        still delay after these, and on a running clock, as `clock.advance` does.
+        """
+        return self._runtime.run(self._runtime.control.lab.drain, within)
 
     def restart(self, down: float = 0) -> None:
         """Cut the platform's power and start it again. down: seconds of lab time during which it refuses connections.

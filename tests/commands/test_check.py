@@ -23,7 +23,7 @@ solutions:
   - id: lights
     services: {Interface: {operations: [{name: switch, parameters: {title: lamp, type: object}}]}}
 faults:
-  - {where: POST /provision/activate, product: thermostat, status: 503}
+  - {where: POST /provision/activate, product: thermostat, status: 503, after: 5}
   - {where: GET /x, site: acme.apps.lab.localhost, status: 503}
   - {where: acme.switch, status: 503}
 """

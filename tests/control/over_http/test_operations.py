@@ -321,3 +321,21 @@ async def test_a_query_that_takes_long_is_ended_and_holds_nobody_up(
     assert not query.done()
     assert await query == (400, "database.sql: it was ended after 0.5 s, the limit over HTTP")
     assert (await caller.result("database.sql", query="select 1"))["rows"] == [[1]]
+
+
+async def test_a_fault_for_a_time(caller: Caller) -> None:
+    fault = {"where": "GET /a", "status": 503, "after": 60, "seconds": 30}
+    states = [(await caller.result("faults.add", fault=fault))["state"]]
+    for seconds in (60, 30):
+        await caller.result("clock.advance", seconds=seconds)
+        states.append((await caller.result("faults.get", name="fault 1"))["state"])
+    assert states == ["waiting", "active", "ended"]
+
+
+async def test_draining(caller: Caller) -> None:
+    assert await caller.result("lab.drain") == {"seconds": 0, "waited_for": {}}
+    refused = await caller.post("lab.drain", within=-1)
+    assert (refused.status_code, refused.json()["detail"]) == (
+        400,
+        "within: expected seconds, 0 or more, not -1.0",
+    )
