@@ -18,16 +18,8 @@ from pydantic_core import PydanticSerializationError
 from labkit.control.json_values import without_json
 from labkit.control.over_http.access import LOOPBACK
 from labkit.control.over_http.operations import ControlOperation
-from labkit.control.over_http.problem import ProblemDetails
-from labkit.core import errors
-from labkit.core.errors import (
-    LabError,
-    LabkitError,
-    OwnProcessError,
-    ServiceError,
-    SettingsError,
-    StorageError,
-)
+from labkit.control.over_http.problem import ProblemDetails, raised_error
+from labkit.core.errors import LabError, LabkitError, OwnProcessError, SettingsError
 
 PATIENCE = 10.0  # seconds for a connection; an operation may take any time
 EVENT_ROOM = 64 * 2**20  # longest line of a stream, in bytes
@@ -72,11 +64,24 @@ class ControlClient:
 
     async def follow(self, operation: ControlOperation, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
         """Call a streaming operation and yield its items as they arrive."""
+        async for item in await self.open(operation, *args, **kwargs):
+            yield item
+
+    async def open(self, operation: ControlOperation, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+        """Call a streaming operation, and return its items once it has begun, so that none is missed."""
         body = _encoded(operation, args, kwargs)
         try:
-            async with self._post(operation, body) as answer:
-                if answer.status != 200:
+            answer = await self._post(operation, body)
+            if answer.status != 200:
+                async with answer:
                     raise self._refusal(answer.status, await answer.read())
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise self._unreachable(error) from None
+        return self._items(operation, answer)
+
+    async def _items(self, operation: ControlOperation, answer: aiohttp.ClientResponse) -> AsyncIterator[Any]:
+        try:
+            async with answer:
                 async for line in answer.content:
                     name, _, value = line.partition(b": ")
                     if name == b"data":
@@ -126,13 +131,7 @@ class ControlClient:
                 f"the lab at {self.url} refuses this token: expected the one that its server shows, in token=… or "
                 f"in LABKIT_TOKEN"
             )
-        kind = getattr(errors, problem.error or "", LabError)
-        if kind is StorageError:
-            return StorageError(status, problem.detail)
-        if kind is ServiceError:
-            return ServiceError(status, problem.detail)
-        made: LabkitError = kind(problem.detail)
-        return made
+        return raised_error(problem.error, problem.detail, status)
 
     def _unreachable(self, error: Exception) -> LabError:
         if isinstance(error, aiohttp.ClientConnectorCertificateError):
