@@ -57,7 +57,7 @@ class ClusterPlay:
         self.total = Measures()
         self.marks: list[Mark] = []  # marks that the lab set during the run
         self.rate: float | None = clock.rate  # of lab time; None once it has changed
-        self.written: dict[str, object] = {}  # as in Play; what workers write is not known here
+        self.written: dict[str, object] = {}  # as in Play, without the values
         self.accounts = Accounts()
         self.arrivals = None if plan.arrivals is None else Dial(plan.arrivals)
         self.lag: Callable[[], float | None] = lambda: None  # of handlers since the last call, in lab seconds
@@ -314,6 +314,7 @@ class ClusterPlay:
         self.failures += message.failures
         self.rows += message.rows
         self.accounts.put(message.sent)
+        self.written.update(dict.fromkeys(message.written))
         self.timings.workers += message.cpu
         if message.latency is not None:
             self.timings.latency.merge(Latency.decode(message.latency))

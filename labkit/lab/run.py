@@ -17,7 +17,7 @@ from labkit.fleet.device import Credentials
 from labkit.fleet.fleet_play import FleetPlay
 from labkit.fleet.measures import Latency, Tick, frame
 from labkit.fleet.plan import Failure, Plan
-from labkit.lab.arguments import shown_duration, unknown_resource
+from labkit.lab.arguments import ignored_writes, shown_duration
 from labkit.lab.portal import Task
 from labkit.lab.progress import Progress
 from labkit.lab.runtime import Runtime
@@ -163,8 +163,8 @@ class Run(Handle):
             return
         product = self._plan.product
         known = self._runtime.run(self._runtime.control.products.get, product).settings.resources
-        for alias in written.keys() - known.keys():
-            warn(f"devices wrote what the platform ignores: {unknown_resource(alias, product, known)}")
+        for each in ignored_writes(written, product, known):
+            warn(each)
 
     def stop(self) -> Run:
         """End the run, and return it once all its devices have ended."""
