@@ -56,6 +56,7 @@ async def serve_until_signal(
                 "products": {
                     each.id: platform.context.url(each.domain) for each in platform.devices.products
                 },
+                "resources": {each.id: list(each.settings.resources) for each in platform.devices.products},
                 "solutions": {each.id: platform.context.url(each.domain) for each in platform.solutions},
                 "providers": _providers(platform),
                 **control,

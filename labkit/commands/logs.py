@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import warnings
-from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,10 +59,9 @@ def logs(
 
     async def run() -> None:
         known = operations()
-        async with control_client(target, ca_file) as client, AsyncExitStack() as stack:
+        async with control_client(target, ca_file) as client:
             # The stream begins before the earlier records are read, so that no record is missing between them.
-            stream = client.following(known["journal.follow"], kinds, actor)
-            items = await stack.enter_async_context(stream) if follow else None
+            items = await client.open(known["journal.follow"], kinds, actor) if follow else None
             earlier = await client.call(known["journal.last"], last)
             for entry in earlier:
                 show(entry)

@@ -1,17 +1,23 @@
-"""Operations on the lab as a whole: settle, drain, restart and reset."""
+"""Operations on the lab as a whole: settle, drain, restart, reset, and follow what happens in it."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 
 from labkit.control.bounds import Seconds
 from labkit.control.clock import number_of
 from labkit.control.data import Data
+from labkit.control.following import Followed, Missed
+from labkit.control.journal import Entry, entry
+from labkit.control.mailbox import Mail
 from labkit.core.errors import LabError
+from labkit.core.marks import Mark
+from labkit.core.records import Record
 from labkit.faults.delays import Held
 from labkit.platform import Platform
 
+Happening = Record | Mail | Mark | None  # None: a reset
 SHOWN = 5  # delayed operations that an error names
 
 
@@ -24,6 +30,24 @@ class Drained(Data):
 
     seconds: float
     waited_for: dict[str, int]
+
+
+class LabEvent(Data):
+    """Event of a lab: a complete record of the journal, a mail, a mark of the lab itself, or a reset."""
+
+    record: Entry | None = None
+    mail: Mail | None = None
+    mark: Mark | None = None
+    reset: bool = False
+
+    @classmethod
+    def of(cls, happening: Happening) -> LabEvent:
+        """Return the event of something that happened."""
+        if isinstance(happening, Record):
+            return cls(record=entry(happening))
+        if isinstance(happening, Mark):
+            return cls(mark=happening)
+        return cls(reset=True) if happening is None else cls(mail=happening)
 
 
 class LabControl:
@@ -80,6 +104,26 @@ class LabControl:
         with the subscriptions of their settings.
         """
         await self._platform.reset()
+
+    async def follow(self, records: bool = True) -> AsyncIterator[LabEvent | Missed]:
+        """Return each record, mail, mark and reset from now on. records: whether to return those of the journal.
+
+        A reader that is too slow gets the number of events that it missed.
+        """
+        journal, mailbox = self._platform.context.journal, self._platform.mailbox
+
+        def subscribe(add: Callable[[Happening], object]) -> Callable[[], None]:
+            ends = [mailbox.watch(add), journal.marks.watch(add), journal.watch_clear(lambda: add(None))]
+            if records:
+                ends.append(journal.watch(add, ended=True))
+
+            def stop() -> None:
+                for end in ends:
+                    end()
+
+            return stop
+
+        return Followed(subscribe, LabEvent.of)
 
 
 def _still_held(within: float, held: Sequence[Held], now: float) -> str:

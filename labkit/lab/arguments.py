@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar, get_origin
@@ -84,6 +84,14 @@ def unknown_resource(alias: str, product: str, resources: Iterable[str]) -> str:
     if not known:
         return f"no resource {alias!r} in product {product!r}, it has none: give it resources={{{alias!r}: 'number'}}"
     return f"no resource {alias!r} in product {product!r}, there are: {', '.join(known)}{did_you_mean(alias, known)}"
+
+
+def ignored_writes(written: Iterable[str], product: str, resources: Collection[str]) -> list[str]:
+    """Return a sentence for each alias without a resource that devices of a fleet wrote."""
+    return [
+        f"devices wrote what the platform ignores: {unknown_resource(each, product, resources)}"
+        for each in sorted(set(written).difference(resources))
+    ]
 
 
 def shown_duration(seconds: float) -> str:

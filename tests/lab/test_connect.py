@@ -2,74 +2,33 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from labkit import Lab, LabError, LabWarning, SettingsError
 from labkit.control.over_http.client import ControlClient
 from labkit.core.errors import ArgumentError, OwnProcessError, StorageError, TakenError, UnknownError
-from tests.served import Served
+from tests.lab.served_labs import Serve, connected
 
 pytestmark = pytest.mark.xdist_group("served")
 TOKEN = "a-token-of-a-test-0123456789"
 RESOURCES = {"temperature": "number", "message": "string"}
 
-Serve = Callable[..., dict[str, Any]]
 Errors = list[tuple[type[BaseException], str]]
 
 
 @pytest.fixture
-def serve(tmp_path: Path) -> Iterator[Serve]:
-    """Return a function that starts a server, with control, and returns its ready line."""
-    started: list[Served | subprocess.Popen[str]] = []
-
-    def start(*arguments: str, config: str = "{https_port: 0}", token: str | None = None) -> dict[str, Any]:
-        file = tmp_path / f"lab{len(started)}.yaml"
-        file.write_text(config)
-        command = ["serve", "--config", str(file), "--json", "--log", "none", *arguments]
-        process = Served(*command) if token is None else with_token(token, *command)
-        started.append(process)
-        assert process.stdout is not None
-        ready: dict[str, Any] = json.loads(process.stdout.readline())
-        return {**ready, "process": process}
-
-    yield start
-    for each in started:
-        each.kill()
-        if each.stdout is not None and not each.stdout.closed:
-            each.communicate()
-
-
-@pytest.fixture
-def lab(serve: Serve) -> Iterator[Lab]:
-    with connected(serve("--control", "--seed", "7")) as lab:
-        yield lab
-
-
-def with_token(token: str, *arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "labkit", *arguments],
-        env={**os.environ, "LABKIT_TOKEN": token},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-
-
-def connected(ready: dict[str, Any], ca_file: str | None = None) -> Lab:
-    return Lab.connect(ready["control"]["url"], ready["control"]["token"], ca_file)
+def lab(served_lab: Lab) -> Lab:
+    return served_lab
 
 
 def free_port() -> int:

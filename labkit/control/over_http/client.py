@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import ssl
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -19,17 +18,8 @@ from pydantic_core import PydanticSerializationError
 from labkit.control.json_values import without_json
 from labkit.control.over_http.access import LOOPBACK
 from labkit.control.over_http.operations import ControlOperation
-from labkit.control.over_http.problem import ProblemDetails
-from labkit.core import errors
-from labkit.core.errors import (
-    LabError,
-    LabkitError,
-    OwnProcessError,
-    ServiceError,
-    SettingsError,
-    StorageError,
-    unknown,
-)
+from labkit.control.over_http.problem import ProblemDetails, raised_error
+from labkit.core.errors import LabError, LabkitError, OwnProcessError, SettingsError, unknown
 
 PATIENCE = 10.0  # seconds for a connection; an operation may take any time
 EVENT_ROOM = 64 * 2**20  # longest line of a stream, in bytes
@@ -74,36 +64,35 @@ class ControlClient:
 
     async def follow(self, operation: ControlOperation, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
         """Call a streaming operation and yield its items as they arrive."""
-        async with self.following(operation, *args, **kwargs) as items:
-            async for item in items:
-                yield item
+        async for item in await self.open(operation, *args, **kwargs):
+            yield item
 
-    @asynccontextmanager
-    async def following(
-        self, operation: ControlOperation, *args: Any, **kwargs: Any
-    ) -> AsyncIterator[AsyncIterator[Any]]:
-        """Call a streaming operation; within the block it runs, and the iterator has its items since then."""
+    async def open(self, operation: ControlOperation, *args: Any, **kwargs: Any) -> AsyncGenerator[Any, None]:
+        """Call a streaming operation, and return its items once it has begun, so that none is missed."""
         body = _encoded(operation, args, kwargs)
         try:
             answer = await self._post(operation, body)
+            if answer.status != 200:
+                async with answer:
+                    raise self._refusal(answer.status, await answer.read())
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise self._unreachable(error) from None
-        async with answer:
-            if answer.status != 200:
-                raise self._refusal(answer.status, await answer.read())
-            yield self._items(operation, answer.content)
+        return self._items(operation, answer)
 
-    async def _items(self, operation: ControlOperation, content: aiohttp.StreamReader) -> AsyncIterator[Any]:
-        while True:
-            try:
-                line = await content.readline()
-            except (aiohttp.ClientError, TimeoutError, OSError) as error:
-                raise self._unreachable(error) from None
-            if not line:
-                return
-            name, _, value = line.partition(b": ")
-            if name == b"data":
-                yield operation.decode_result(value)
+    async def _items(
+        self, operation: ControlOperation, answer: aiohttp.ClientResponse
+    ) -> AsyncGenerator[Any, None]:
+        async with answer:
+            while True:
+                try:
+                    line = await answer.content.readline()
+                except (aiohttp.ClientError, TimeoutError, OSError) as error:
+                    raise self._unreachable(error) from None
+                if not line:
+                    return
+                name, _, value = line.partition(b": ")
+                if name == b"data":
+                    yield operation.decode_result(value)
 
     async def close(self) -> None:
         """Close all connections."""
@@ -147,13 +136,7 @@ class ControlClient:
                 f"the lab at {self.url} refuses this token: expected the one that its server shows, in token=… or "
                 f"in LABKIT_TOKEN"
             )
-        kind = getattr(errors, problem.error or "", LabError)
-        if kind is StorageError:
-            return StorageError(status, problem.detail)
-        if kind is ServiceError:
-            return ServiceError(status, problem.detail)
-        made: LabkitError = kind(problem.detail)
-        return made
+        return raised_error(problem.error, problem.detail, status)
 
     def _unreachable(self, error: Exception) -> LabError:
         if isinstance(error, aiohttp.ClientConnectorCertificateError):

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import from_json
 
 from labkit.core import errors
-from labkit.core.errors import LabkitError, StorageError, TakenError, UnknownError
+from labkit.core.errors import LabError, LabkitError, ServiceError, StorageError, TakenError, UnknownError
 from labkit.settings.validation import key_text, listed, mistakes
 
 PROBLEM_JSON = "application/problem+json"
@@ -77,6 +77,16 @@ def problem_of(error: LabkitError) -> ControlProblem:
     status = next((number for kind, number in STATUSES.items() if isinstance(error, kind)), 400)
     public = next((each for each in names if hasattr(errors, each)), "LabkitError")
     return ControlProblem(status, str(error), error=public)
+
+
+def raised_error(name: str | None, text: str, status: int = 500) -> LabkitError:
+    """Return the error that a lab in another process raised. name: of its class, LabError for an unknown one."""
+    kind = getattr(errors, name or "", LabError)
+    if kind in (StorageError, ServiceError):
+        both: LabkitError = kind(status, text)
+        return both
+    made: LabkitError = kind(text)
+    return made
 
 
 def wrong_arguments(error: ValidationError, body: bytes, model: type[BaseModel]) -> ControlProblem:

@@ -6,18 +6,23 @@ import asyncio
 import inspect
 import ipaddress
 from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from labkit.control.addresses import AddressesControl, Listening
 from labkit.control.control import LabOperations, subjects
+from labkit.control.following import Missed
+from labkit.control.functions import FunctionsControl
 from labkit.control.over_http.client import ControlClient
 from labkit.control.over_http.operations import ControlOperation, operations
+from labkit.control.over_http.remote_fleets import RemoteFleetRuns
 from labkit.control.products import ProductChanges, ProductInfo, ProductsControl
 from labkit.control.services import ServicesControl
 from labkit.control.solutions import SolutionInfo, SolutionsControl
 from labkit.control.uploads import read_folder
-from labkit.core.errors import OwnProcessError
+from labkit.core.errors import LabError, OwnProcessError
+from labkit.core.marks import Mark
 from labkit.settings import ProductSettings, SolutionSettings, build
 
 T = TypeVar("T")
@@ -125,8 +130,48 @@ class RemoteSolutions(SolutionsControl):
         return found
 
 
+class RemoteFunctions(FunctionsControl):
+    """Observation of the lab. All other operations accept functions or objects, and are refused."""
+
+    def __init__(self, client: ControlClient) -> None:
+        self._client = client
+
+    async def follow(
+        self,
+        record: Callable[[Any], object],
+        mail: Callable[[Any], object],
+        mark: Callable[[Mark], object],
+        forget: Callable[[], object],
+    ) -> Callable[[], None]:
+        """Call the functions with what happens in the lab: see FunctionsControl.follow. Ends with the connection."""
+        events = await self._client.open(operations()["lab.follow"])
+
+        async def read() -> None:
+            with suppress(LabError):  # the dashboard stands still from then on
+                async for event in events:
+                    if isinstance(event, Missed):
+                        continue
+                    if event.record is not None:
+                        record(event.record)
+                    elif event.mail is not None:
+                        mail(event.mail)
+                    elif event.mark is not None:
+                        mark(event.mark)
+                    elif event.reset:
+                        forget()
+
+        task = asyncio.create_task(read())
+
+        def stop() -> None:
+            task.cancel()
+
+        return stop
+
+
 SPECIAL: Mapping[str, Callable[[ControlClient], Any]] = {
     "addresses": RemoteAddresses,
+    "fleet_runs": RemoteFleetRuns,
+    "functions": RemoteFunctions,
     "products": RemoteProducts,
     "services": RemoteServices,
     "solutions": RemoteSolutions,
