@@ -158,6 +158,7 @@ def test_the_changelog_and_the_citation_name_the_version() -> None:
 
 
 def test_hooks_before_a_commit_run_the_projects_own_tools() -> None:
+    assert "pre-commit" in {Requirement(text).name for text in EXTRAS["lint"]}
     hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())
     [local] = hooks["repos"]
     assert local["repo"] == "local"

@@ -41,6 +41,7 @@ CONFIGURATION: dict[str, Any] = {
     "html_show_copyright": False,
     "html_copy_source": False,
     "html_show_search_summary": False,  # it fetches pages, which browsers refuse for file://
+    "html_search_scorer": str(Path(__file__).with_name("search_order.js")),
     "html_last_updated_fmt": None,
     "highlight_language": "text",
     "smartquotes_action": "qe",  # never dashes, which options of commands begin with

@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote, urlencode, urlsplit
 
 import click
 import pytest
@@ -17,16 +17,33 @@ import pytest
 import labkit
 from labkit.dev.book import NOTEBOOKS
 from labkit.reference import api
-from tests.chromium import browser, needs_chromium
+from tests.chromium import Tab, browser, needs_chromium
 from tests.reference.test_commands import COMMANDS
 
-pytestmark = pytest.mark.xdist_group("chromium")  # one worker builds the book
+pytestmark = [
+    pytest.mark.xdist_group("chromium"),  # one worker builds the book
+    pytest.mark.timeout(600),  # that takes 40 s of one core, and minutes on a busy machine
+]
 LOADED = {"script": "src", "img": "src", "iframe": "src", "link": "href", "source": "src"}
-# The titles of the pages that the search shows, as soon as it has ended.
+# The titles and names of the pages that the search shows, as soon as it has ended.
 FOUND = """new Promise(done => { const look = () => {
-    const found = [...document.querySelectorAll('#search-results ul.search li > a')].map(each => each.textContent)
+    const links = [...document.querySelectorAll('#search-results ul.search li > a')]
+    const found = links.map(each => [each.textContent, each.getAttribute('href').split('.html')[0]])
     document.querySelector('#search-results h2')?.textContent === 'Search Results' ? done(found) : setTimeout(look, 20)
 }; look() })"""
+
+QUESTIONS = """
+lock a device; how do I lock a device?; device lock: lock-a-device
+why was a request refused; see why my request is refused; request 401: see-why-a-request-was-refused
+slow answer of a provider; give a provider a slow answer; slow provider: slow-answer-of-a-provider
+run a fleet on two machines; two machines; fleet machines: run-a-fleet-on-two-machines
+read pushes; read a push; pushes: read-pushes
+keep data over restarts; keep my data after a restart; data file: keep-data-over-restarts
+use my own CA; my own CA; own CA: use-my-own-ca
+add a check; write my own check; new check: write-a-check-of-your-own
+test my script; how do I test a script; test a Lua script: test-my-script
+move the clock from another program; control from another language; clock HTTP: drive-a-lab-from-another-program
+"""  # of a newcomer, and the how-to page that answers
 
 
 @pytest.fixture(scope="session")
@@ -105,12 +122,38 @@ def _leads_somewhere(path: Path, url: str, pages: dict[Path, Links]) -> bool:
 @needs_chromium
 async def test_the_search_works_without_a_server(book: Path, chromium_port: int) -> None:
     async with browser(chromium_port) as tab:
-        await tab.goto(f"{(book / 'search.html').as_uri()}?q=firmware+rollout")
-        found = await tab.evaluate(FOUND)
-        assert "A firmware rollout" in found
-        await tab.goto(f"{(book / 'search.html').as_uri()}?q=nosuchword")
-        assert await tab.evaluate(FOUND) == []
+        assert ["A firmware rollout", "notebooks/23_firmware_rollout"] in await search(
+            tab, book, "firmware rollout"
+        )
+        assert await search(tab, book, "nosuchword") == []
         assert await tab.log_entries() == []
+
+
+async def search(tab: Tab, book: Path, words: str) -> list[list[str]]:
+    """Return the title and the name of each page that the book's search finds, the first one first."""
+    await tab.goto(f"{(book / 'search.html').as_uri()}?{urlencode({'q': words})}")
+    found = await tab.evaluate(FOUND)
+    assert isinstance(found, list)
+    return found
+
+
+@needs_chromium
+@pytest.mark.parametrize("line", QUESTIONS.strip().splitlines(), ids=lambda line: line.split(": ")[1])
+async def test_the_search_answers_a_newcomers_question(book: Path, chromium_port: int, line: str) -> None:
+    """The first words find the page in the first place, other words among the first three."""
+    questions, page = line.split(": ")
+    async with browser(chromium_port) as tab:
+        for number, words in enumerate(questions.split("; ")):
+            found = [name for _, name in await search(tab, book, words)]
+            assert f"how-to/{page}" in found[: 3 if number else 1], f"{words}: {found[:5]}"
+
+
+@needs_chromium
+@pytest.mark.parametrize("name", ["Lab.connect", "labkit.Lab", "wait_for_poll"])
+async def test_the_search_finds_a_full_name_first(book: Path, chromium_port: int, name: str) -> None:
+    async with browser(chromium_port) as tab:
+        (_, page), *_ = await search(tab, book, name)
+        assert page.startswith("reference/python/"), page
 
 
 def _inventory(book: Path) -> Iterator[str]:
