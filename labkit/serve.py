@@ -14,7 +14,8 @@ from typing import Any
 
 import click
 
-from labkit.control.hints import settings_hints
+from labkit.control.faults import FaultsControl
+from labkit.control.hints import handler_hints
 from labkit.core.errors import LabWarning, SettingsError
 from labkit.core.ready_line import host_of
 from labkit.platform import Platform
@@ -61,14 +62,15 @@ async def serve_until_signal(
                 "providers": _providers(platform),
                 **control,
             }
-            _warn(platform)
+            await _warn(platform)
             click.echo(json.dumps(ready) if as_json else _ready_text(platform, ready))
             await ended.wait()
 
 
-def _warn(platform: Platform) -> None:
+async def _warn(platform: Platform) -> None:
     """Warn of handlers and faults that nothing will reach, such as a fault at a misspelt path."""
-    for hint in settings_hints(platform):
+    faults = await FaultsControl(platform).all()
+    for hint in (*handler_hints(platform), *(text for each in faults for text in each.warnings)):
         warnings.warn(hint, LabWarning, stacklevel=1)
 
 

@@ -18,18 +18,22 @@ WRITE = "/onep:v1/stack/alias"
 
 
 def settings_hints(platform: Platform) -> Iterator[str]:
-    """Yield sentences about handlers of solutions' folders and faults of the settings that nothing will reach.
+    """Yield sentences about handlers of solutions' folders and faults of the settings that nothing will reach."""
+    yield from handler_hints(platform)
+    for fault in platform.context.settings.faults:
+        if hint := fault_hint(platform, fault):
+            yield f"fault {fault.where!r}: {hint}"
 
-    Of handlers only those whose service or event has a similar name: a folder may have handlers for services that the
-    lab lacks.
+
+def handler_hints(platform: Platform) -> Iterator[str]:
+    """Yield sentences about handlers of solutions' folders that nothing will reach.
+
+    Only of those whose service or event has a similar name: a folder may have handlers for services that the lab lacks.
     """
     for solution in platform.solutions:
         for each in solution.folder.events:
             if hint := event_hint(platform, solution.id, each.service, each.event, similar=True):
                 yield f"{solution.id}: {each.script.where}: {hint}"
-    for fault in platform.context.settings.faults:
-        if hint := fault_hint(platform, fault):
-            yield f"fault {fault.where!r}: {hint}"
 
 
 def event_hint(platform: Platform, solution: str, service: str, event: str, *, similar: bool = False) -> str:

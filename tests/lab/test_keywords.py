@@ -239,8 +239,8 @@ def keyword_types(model: type) -> dict[str, Any]:
 
 
 def keyword_type(kept: Any) -> Any:
-    """Return the type that a cell may pass where a model stores another: any iterable for a tuple, a mapping for a
-    section, the input type of a validator, and a text for a path.
+    """Return the type that a cell may pass where a model stores another: any iterable for a tuple of any length, a
+    mapping for a section, the input type of a validator, and a text for a path.
     """
     origin, arguments = get_origin(kept), get_args(kept)
     if origin is Annotated:
@@ -248,7 +248,7 @@ def keyword_type(kept: Any) -> Any:
         return keyword_type(next((each for each in inputs if get_origin(each)), arguments[0]))
     if origin in (Union, UnionType):
         return reduce(or_, map(keyword_type, arguments))
-    if origin is tuple:
+    if origin is tuple and arguments[-1] is Ellipsis:
         return Iterable[keyword_type(arguments[0])]  # type: ignore[misc]
     if origin is dict:
         key, value = map(keyword_type, arguments)
