@@ -248,8 +248,11 @@ def keyword_type(kept: Any) -> Any:
         return keyword_type(next((each for each in inputs if get_origin(each)), arguments[0]))
     if origin in (Union, UnionType):
         return reduce(or_, map(keyword_type, arguments))
-    if origin is tuple and arguments[-1] is Ellipsis:
-        return Iterable[keyword_type(arguments[0])]  # type: ignore[misc]
+    if origin is tuple:
+        first, *rest = arguments
+        if rest == [...]:
+            return Iterable[keyword_type(first)]  # type: ignore[misc]
+        return tuple[tuple(map(keyword_type, arguments))]  # type: ignore[misc]
     if origin is dict:
         key, value = map(keyword_type, arguments)
         return Mapping[key, value]  # type: ignore[valid-type]
