@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from labkit.core.errors import LabError, LabkitError
+from labkit.core.errors import LabError
 from labkit.core.events import Event, HandlerOutcome
 from labkit.core.marks import MAX_MARKS, Mark
 from labkit.core.memory import return_freed
@@ -277,6 +277,7 @@ class Restarts:
         self._platform = platform
         self._play = play
         self._tasks: set[asyncio.Task[None]] = set()
+        self._ignore = platform.notice_restarts(self._notice)
         clock, faults = platform.context.clock, play.plan.faults
         self._timers = []
         for each in () if faults is None else faults.restarts:
@@ -288,24 +289,16 @@ class Restarts:
         for timer in self._timers:
             timer.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._ignore()
 
     def _begin(self, fault: Restart, faults: DeviceFaults | None) -> None:
         if faults is not None:
             faults.restarted(fault)
-        self._platform.context.activity.begin()  # lab time does not advance during a restart
-        task = asyncio.get_running_loop().create_task(self._restart(fault.seconds))
+        task = self._platform.begin_restart(fault.seconds)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _restart(self, down: float) -> None:
-        context = self._platform.context
-        try:
-            await self._platform.restart(down)
-            if context.clock.driven and isinstance(self._play, Play):
-                await (
-                    self._play.disconnected()
-                )  # otherwise real time would decide what the devices notice next
-        except LabkitError as error:
-            context.journal.record_error(error)
-        finally:
-            context.activity.end()
+    async def _notice(self) -> None:
+        """Wait until the devices have noticed a restart; otherwise real time would decide what they notice next."""
+        if self._platform.context.clock.driven and isinstance(self._play, Play):
+            await self._play.disconnected()

@@ -67,22 +67,24 @@ class LabControl:
     async def drain(self, within: Seconds = 3600.0) -> Drained:
         """Advance a virtual clock until no fault delays an operation or an event, and return what it waited for.
 
-        `settle` waits for none of these. within: most seconds of lab time to advance. Raises LabError with what faults
-        still delay after these, on a running clock, and while the run of a fleet drives the clock.
+        After a restart, it waits until the platform listens again. `settle` waits for none of these. within: most
+        seconds of lab time to advance. Raises LabError with what faults still delay after these, on a running clock,
+        and while the run of a fleet drives the clock.
         """
         if number_of(within, "within") < 0:
             raise LabError(f"within: expected seconds, 0 or more, not {within!r}")
-        clock, faults = self._platform.context.clock, self._platform.context.faults
+        clock = self._platform.context.clock
         began = clock.now()
         await clock.advance_to(began)  # settles, or refuses a clock that it cannot move
         end = clock.after(within)
         seen: dict[Held, None] = {}
-        while held := faults.held():
+        while held := self._platform.held():
             seen.update(dict.fromkeys(held))
-            if held[0].due > end:
+            due = min(each.due for each in held)
+            if due > end:
                 await clock.advance_to(end)
-                raise LabError(_still_held(within, faults.held(), end))
-            await clock.advance_to(max(held[0].due, clock.now()))
+                raise LabError(_still_held(within, self._platform.held(), end))
+            await clock.advance_to(max(due, clock.now()))
         return Drained(seconds=clock.now() - began, waited_for=dict(Counter(each.text for each in seen)))
 
     async def restart(self, down: Seconds = 0.0) -> None:
@@ -128,6 +130,7 @@ class LabControl:
 
 def _still_held(within: float, held: Sequence[Held], now: float) -> str:
     """Return the text of an error about what faults delay longer than a drain may last."""
-    shown = [f"{each.text}, for {each.due - now:g} s more" for each in held[:SHOWN]]
+    first = sorted(held, key=lambda each: each.due)[:SHOWN]
+    shown = [f"{each.text}, for {each.due - now:g} s more" for each in first]
     further = [f"and {len(held) - SHOWN} more"] if len(held) > SHOWN else []
     return f"within: faults still delay after {within:g} s of lab time: {'; '.join([*shown, *further])}"

@@ -109,8 +109,10 @@ class ActiveFault:
         """Description of the effect: `503`, `cut after`, `delay 30 s`."""
         settings = self.settings
         words = [self._in_words(each) for each in settings.actions]
-        if settings.when == "after" and settings.status is not None:
+        if settings.when == "after" and (settings.status is not None or settings.restart):
             words.append("after the work")
+        if settings.down is not None:
+            words.append(self._in_words("down"))
         if self.changes_given:
             words.append("before the work")
         conditions = [each for each in ("if_given", "if_answer") if getattr(settings, each) is not None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -82,6 +82,7 @@ class Faults(Component):
         self.operations: Callable[[], Mapping[str, Iterable[str]]] = (
             dict  # of all services; set once these are made
         )
+        self.restart: Callable[[float], Awaitable[object]] = _no_platform  # set by the platform
         self._settings = tuple(settings)
         self._marks = journal.marks
         self._identifiers = identifiers
@@ -92,7 +93,9 @@ class Faults(Component):
         self.delays = Delays()
         runs = DelayedRuns(holding)
         self.awaited = AwaitedAnswers(runs)
-        self._tools = FaultTools(clock, journal, runs, self.delays, self.awaited, self._finish)
+        self._tools = FaultTools(
+            clock, journal, runs, self.delays, self.awaited, self._finish, self._cut_power
+        )
         self._faults: dict[str, ActiveFault] = {}
         self._providers: dict[str, ProviderFaults[Any]] = {}
         self._lanes = Lanes(clock, events, self._arrange)
@@ -271,8 +274,11 @@ class Faults(Component):
         )
 
     def held(self) -> list[Held]:
-        """Return the operations that faults are delaying, and the late events, those that go on first first."""
-        return sorted([*self.delays.held(), *self._lanes.held()], key=lambda each: each.due)
+        """Return the operations that faults are delaying, and the late events."""
+        return [*self.delays.held(), *self._lanes.held()]
+
+    def _cut_power(self, down: float) -> Awaitable[object]:
+        return self.restart(down)
 
     def _make_space(self) -> None:
         """Remove the oldest ended fault where the maximum is reached. Raises LabError if there is none."""
@@ -335,6 +341,10 @@ class Faults(Component):
         ):
             events = sorted({each for names in found for each in names - {""}})
             raise UnknownError(unknown(f"event of {service}", event, events))
+
+
+def _no_platform(down: float) -> Awaitable[object]:
+    raise LabError("restart: there is no platform that could lose its power")
 
 
 def _row(fault: ActiveFault) -> FaultRow:

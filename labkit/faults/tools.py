@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from labkit.core import time_limits
@@ -21,7 +21,8 @@ class FaultTools:
     """Dependencies and shared operations of the injection points.
 
     runs: the delayed operations; delays: their counts by actor; awaited: answers that the platform waits for;
-    ended: called once a fault has hit for the last time.
+    ended: called once a fault has hit for the last time; cut_power: begins a restart of the platform with seconds for
+    which it is down, and returns its end.
     """
 
     clock: Clock
@@ -30,6 +31,7 @@ class FaultTools:
     delays: Delays
     awaited: AwaitedAnswers
     ended: Callable[[ActiveFault], object]
+    cut_power: Callable[[float], Awaitable[object]]
 
     def hits(self, fault: ActiveFault, actor: str, cause: int | None) -> bool:
         """Return whether a matching fault hits this time, and record the hit, caused by the record `cause`."""
@@ -45,6 +47,13 @@ class FaultTools:
         if fault.state == "ended":
             self.ended(fault)
         return True
+
+    async def restart(self, fault: ActiveFault) -> None:
+        """Restart the platform, which ends the work that calls this, and return once it is over.
+
+        It returns to work from outside of the platform only, such as a call of a cell.
+        """
+        await asyncio.shield(asyncio.ensure_future(self.cut_power(fault.settings.down or 0.0)))
 
     async def delay(self, fault: ActiveFault, actor: str, run: int | None = None) -> None:
         """Wait for a fault's delay in lab time, if it has one.

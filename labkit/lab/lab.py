@@ -280,9 +280,10 @@ class Lab(Handle):
     def drain(self, within: float = 3600) -> Drained:
         """Advance a virtual clock until no fault delays anything: no request, call or event. Return what it waited for.
 
-        `settle()` waits for none of these. The result has `seconds`, of lab time, and `waited_for`, the number of
-        delayed operations by description. within: most seconds of lab time to advance. Raises LabError with what faults
-        still delay after these, and on a running clock, as `clock.advance` does.
+        After a restart, it waits until the platform listens again; `settle()` waits for none of these. The result has
+        `seconds`, of lab time, and `waited_for`, the number of delayed operations by description. within: most seconds
+        of lab time to advance. Raises LabError with what faults still delay after these, and on a running clock, as
+        `clock.advance` does.
         """
         return self._runtime.run(self._runtime.control.lab.drain, within)
 

@@ -143,6 +143,8 @@ class FaultKeywords(TypedDict, total=False):
     forget: bool | None
     doubled: bool | None
     late: float | None
+    restart: bool | None
+    down: float | None
     when: Literal["before", "after"] | None
     if_status: int | None
     if_given: Mapping[str, str] | None
@@ -231,6 +233,23 @@ class FaultSettings(Model):
         Time | None,
         Role("action", ("event",), excludes=("delay",)),
         Doc("seconds of lab time by which an event, or its duplicate, is late; later events overtake it"),
+    ] = None
+    restart: Annotated[
+        bool,
+        Role(
+            "action",
+            CHANGEABLE,
+            excludes=("cut", "status", "body", "headers", "lost", "forget", "doubled", "late", *FIELDS),
+        ),
+        Doc(
+            "the platform loses its power at that moment and starts again (see `lab.restart`): the request, call or "
+            "event is lost, and so are all others in progress; with `when: after`, once its work is done"
+        ),
+    ] = False
+    down: Annotated[
+        Spent | None,
+        Role("condition", CHANGEABLE),
+        Doc("seconds of lab time for which the platform refuses connections after a `restart`; 0 without it"),
     ] = None
     when: Annotated[
         Literal["before", "after"] | None,
@@ -331,6 +350,10 @@ class FaultSettings(Model):
         for name in ("cut", "lost", "forget"):
             if name in done and self.when is not None:
                 raise ValueError(f"when cannot go with {name}, which implies it")
+        if self.place.kind == "event" and {"restart", "delay"} <= done:
+            raise ValueError("restart cannot go with delay for an event, which is lost with the power")
+        if self.down is not None and not self.restart:
+            raise ValueError("down needs restart, after which the platform is down")
         if self.every is not None and self.chance is not None:
             raise ValueError("every cannot go with chance")
         return self
@@ -375,7 +398,7 @@ class FaultSettings(Model):
             return "before"
         if any(getattr(self, name) is not None for name in ("if_status", "if_answer", *FIELDS)):
             return "after"
-        return "before" if self.status is not None or self.delay is not None else "after"
+        return "before" if self.status is not None or self.delay is not None or self.restart else "after"
 
 
 ROLES = {

@@ -133,6 +133,10 @@ def test_a_platform_without_power_drops_what_was_held(lab: Lab) -> None:
     device(lab).write(message="x")
     lab.restart()
     assert lab.drain().seconds == 0
+    lab.restart(down=30)
+    drained = lab.drain()
+    assert (drained.seconds, drained.waited_for) == (30, {"the platform without power": 1})
+    assert lab.product("thermostat").device("t-1").read("message") == {"message": "x"}
 
 
 class Writes(Behaviour):
