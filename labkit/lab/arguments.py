@@ -158,3 +158,13 @@ def as_list(value: Any) -> list[Any]:
     """Return a list of one or several given values."""
     one = isinstance(value, str | Mapping) or not isinstance(value, Iterable)
     return [value] if one else list(value)
+
+
+def without_control(settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the settings of a lab in this process. Raises SettingsError if they ask for control over HTTP."""
+    if settings.get("control") not in (None, False):
+        raise SettingsError(
+            "control: a Lab in this process has no control over HTTP; start `labkit serve --control` and use "
+            "Lab.connect(url, token)"
+        )
+    return settings

@@ -16,7 +16,7 @@ from labkit.core.extras import needs
 from labkit.core.handle import Handle
 from labkit.core.keywords import shows_keywords
 from labkit.fleet.flow import LabAddress
-from labkit.lab.arguments import as_list, build_settings, given_settings
+from labkit.lab.arguments import as_list, build_settings, given_settings, without_control
 from labkit.lab.browser import Browser
 from labkit.lab.ca_file import CaFile
 from labkit.lab.clock import LabClock
@@ -81,10 +81,11 @@ class Lab(Handle):
         seed: makes identifiers and the journal repeat exactly; the clock is then virtual unless `speed` is given.
         config: a lab.yaml to load, or its settings. speed: seconds of lab time per real second, 0 for a virtual clock.
         start: lab time at the start (datetime, Unix seconds or `2026-03-01`). All other arguments are the settings of
-        lab.yaml and override those of `config`. Raises SettingsError for a wrong setting.
+        lab.yaml and override those of `config`; its `control` is for `labkit serve`. Raises SettingsError for a wrong
+        setting.
         """
         _check(seed, speed)
-        named = _settings(config, given_settings(LabSettings, "Lab", settings, OWN))
+        named = _settings(config, given_settings(LabSettings, "Lab", without_control(settings), OWN))
         self._hold(Runtime(partial(Control.start, named, seed=seed, speed=speed, start=start)))
         for solution in self._runtime.run(self._runtime.control.solutions.all):
             warn_of(solution)

@@ -21,6 +21,7 @@ from tests.lab.served_labs import Serve, connected
 
 pytestmark = pytest.mark.xdist_group("served")
 TOKEN = "a-token-of-a-test-0123456789"
+PICTURE = bytes(range(256))
 RESOURCES = {"temperature": "number", "message": "string"}
 
 Errors = list[tuple[type[BaseException], str]]
@@ -170,9 +171,49 @@ def test_a_folder_is_sent_and_sent_again(lab: Lab, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"link.lua leads out of the solution folder"):
         acme.reload()
     (tmp_path / "acme" / "link.lua").unlink()
-    (tmp_path / "acme" / "picture").write_bytes(b"\xff")
-    with pytest.raises(SettingsError, match="no text"):
+
+
+def test_a_folder_may_have_files_that_are_no_text(lab: Lab, tmp_path: Path) -> None:
+    picture = tmp_path / "acme" / "assets" / "logo.png"
+    picture.parent.mkdir(parents=True)
+    picture.write_bytes(PICTURE)
+    (tmp_path / "acme" / "assets" / "a.txt").write_bytes(b"a\r\n\xc3\xa9")
+    acme = lab.solution("acme", path=tmp_path / "acme")
+    assert acme.get("/logo.png").content == PICTURE
+    assert acme.get("/a.txt").content == b"a\r\n\xc3\xa9"
+    picture.write_bytes(PICTURE[::-1])
+    assert acme.reload().get("/logo.png").content == PICTURE[::-1]
+    with picture.open("wb") as file:
+        file.truncate(2**24 + 1)
+    with pytest.raises(
+        SettingsError, match=r"logo.png: a lab in another process takes files of at most 16 MiB"
+    ):
         acme.reload()
+
+
+def test_content_files_are_sent(lab: Lab, tmp_path: Path) -> None:
+    """Files of this disk, which the lab's process need not see, as in a lab of this process."""
+    file = tmp_path / "fw-1.bin"
+    file.write_bytes(PICTURE)
+    content: list[dict[str, Any]] = [
+        {"file": file},
+        {"file": file, "id": "other", "type": "text/x", "description": "é"},
+    ]
+    thermostat = lab.product("thermostat", content=content)
+    device = thermostat.device("t-1").activate()
+    assert sorted(device.content()) == ["fw-1.bin", "other"]
+    assert device.download("fw-1.bin") == device.download("other") == PICTURE
+    assert [each.type for each in thermostat.settings.content] == ["application/octet-stream", "text/x"]
+    file.write_bytes(b"edited")
+    assert lab.product("thermostat", content=content) is thermostat
+    assert device.download("other") == PICTURE
+    with pytest.raises(TakenError, match="content"):
+        lab.product("thermostat", content=content[:1])
+    lab.product("thermostat", content=content, replace=True)
+    assert device.download("other") == b"edited"
+    with pytest.raises(SettingsError, match=r"product 'lamp': .*nothing: No such file"):
+        lab.product("lamp", content=[{"file": tmp_path / "nothing"}])
+    assert lab.product("lamp").settings.content == ()
 
 
 def test_a_token_and_a_url_are_needed(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,6 +30,8 @@ solutions:
 CELLS = [
     # a lab
     ("Lab(sed=3)", "Lab: sed: no such setting", "did you mean seed?"),
+    ("Lab(control=True)", "control: a Lab in this process has no control", "labkit serve --control"),
+    ("Lab(control={'port': 0})", "control: a Lab in this process has no control", "Lab.connect(url, token)"),
     ("Lab(seed='3')", "seed: expected a whole number", "not '3'"),
     ("Lab('lab.yaml')", "seed: expected a whole number", "use Lab(config='lab.yaml')"),
     (
