@@ -50,6 +50,7 @@ async def serve_until_signal(
                 except OSError as error:
                     raise SettingsError(f"--ca-file: {ca_file}: {error.strerror}") from error
             ready = {
+                "host": platform.context.address.host,
                 "https_port": platform.context.address.https_port,
                 "http_port": platform.context.address.http_port,
                 "proxy": platform.context.address.proxy,

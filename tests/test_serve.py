@@ -107,7 +107,7 @@ def test_serve_reports_when_it_is_ready_and_ends_cleanly(tmp_path: Path, name: s
         }
         ports = {"https_port", "http_port", "proxy"}
         assert ready["resources"] == {"thermostat": ["message", "n"]}
-        assert set(ready) == {*ports, "ca_file", "products", "resources", "solutions", "providers"}
+        assert set(ready) == {*ports, "host", "ca_file", "products", "resources", "solutions", "providers"}
         assert isinstance(ready["http_port"], int)
         process.send_signal(name)
         assert process.communicate() == ("", "")
@@ -278,6 +278,18 @@ def test_a_terminal_adds_faults_and_settings_to_the_file_of_the_checks() -> None
     finally:
         process.kill()
         process.communicate()
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="127.0.0.2 needs a set-up there")
+def test_a_fleet_finds_a_lab_that_listens_on_another_address(tmp_path: Path) -> None:
+    config = folder(tmp_path)
+    config.write_text(config.read_text().replace("n: number", "temperature: number"))
+    with serving(config, "--set", "host=127.0.0.2") as (_, ready):
+        assert ready["host"] == "127.0.0.2"
+        arguments = ["fleet", "--target", json.dumps(ready), "--product", "thermostat"]
+        run = CliRunner().invoke(main, [*arguments, "--devices", "1", "--seconds", "0.1"])
+        assert run.exit_code == 0, run.output
+        assert "errors: none" in run.output
 
 
 def test_a_fault_at_a_misspelt_path_is_a_warning() -> None:
