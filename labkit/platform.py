@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from contextvars import Context as OwnContext
 from datetime import timedelta
 from types import TracebackType
 from typing import Self, TypeVar
@@ -23,6 +25,7 @@ from labkit.devices.devices import Devices
 from labkit.devices.products import PlatformProduct
 from labkit.edge.listener import Edge
 from labkit.edge.proxy import Proxy
+from labkit.faults.delays import Held
 from labkit.http.address import ServerAddress
 from labkit.http.outbound import OutboundClient
 from labkit.providers.mail import Mailbox
@@ -64,6 +67,9 @@ class Platform:
             mailbox=self.mailbox,
         )
         outbound.faults = self.context.faults
+        self.context.faults.restart = self.cut_power
+        self._restarting: asyncio.Task[None] | None = None
+        self._noticing: tuple[Callable[[], Awaitable[object]], ...] = ()
         self.devices = Devices(self.context)
         self.context.events.declare(EVENTS)
         self._providers = tuple(provider(self.context) for provider in PROVIDERS)
@@ -103,11 +109,7 @@ class Platform:
             except SettingsError as error:
                 found.append(str(error))
         found += self.solutions.problems(settings.solutions)
-        for number, fault in enumerate(settings.faults):
-            try:
-                self.context.faults.add(fault, "settings")
-            except LabkitError as error:
-                found.append(f"faults[{number}]: {error}")
+        found += self.context.faults.problems()
         for solution in self.solutions:
             solution.close()
         return found
@@ -132,6 +134,7 @@ class Platform:
 
     async def stop(self) -> None:
         """Close every connection, then stop everything else. Acknowledged data is stored."""
+        await self._wait_for_restart()
         await self._running.aclose()
 
     async def __aenter__(self) -> Self:
@@ -177,6 +180,7 @@ class Platform:
         memory the database stays too. The clock, the providers, mails, handsets, faults and the journal are
         outside of the platform and stay.
         """
+        await self._wait_for_restart()
         context = self.context
         detail = {"down": down, "connections": len(self.edge), "held": len(context.holding)}
         context.journal.record("restart", "platform", "lost its power", detail=detail)
@@ -187,6 +191,51 @@ class Platform:
             for component in self._components:
                 await component.recover()
             self.edge.listen_in(down)
+            for notice in self._noticing:
+                await notice()
+
+    def begin_restart(self, down: float = 0.0) -> asyncio.Task[None]:
+        """Begin a restart in a task of its own, and return it. down: as in `restart`.
+
+        While such a restart is under way, it is returned and no other begins. An error is recorded in the journal.
+        """
+        if self._restarting is None or self._restarting.done():
+            self.context.activity.begin()  # lab time does not advance before it
+            restarting = self._restart(down)
+            self._restarting = asyncio.get_running_loop().create_task(restarting, context=OwnContext())
+        return self._restarting
+
+    def cut_power(self, down: float = 0.0) -> asyncio.Task[None]:
+        """Begin a restart of `down` seconds within work of the platform, which it ends: no handler goes on."""
+        self.context.events.cancel_handlers()
+        return self.begin_restart(down)
+
+    async def _restart(self, down: float) -> None:
+        try:
+            await self.restart(down)
+        except LabkitError as error:
+            self.context.journal.record_error(error)
+        finally:
+            self.context.activity.end()
+
+    async def _wait_for_restart(self) -> None:
+        """Return once no restart that `begin_restart` began is under way, except in that restart itself."""
+        if self._restarting not in (None, asyncio.current_task()):
+            await asyncio.wait([self._restarting])
+
+    def held(self) -> list[Held]:
+        """Return what only lab time ends: delays of faults, late events, and the time without power after a restart."""
+        held, down_until = self.context.faults.held(), self.edge.down_until
+        return held if down_until is None else [Held("the platform without power", down_until), *held]
+
+    def notice_restarts(self, notice: Callable[[], Awaitable[object]]) -> Callable[[], None]:
+        """Await `notice()` at the end of each restart, before lab time moves; the returned function ends that."""
+        self._noticing += (notice,)
+
+        def stop() -> None:
+            self._noticing = tuple(each for each in self._noticing if each is not notice)
+
+        return stop
 
     async def reset(self) -> None:
         """Clear all devices, data, users, mails, handsets, histories of providers, and the journal.

@@ -14,7 +14,8 @@ from typing import Any
 
 import click
 
-from labkit.control.hints import fault_hint
+from labkit.control.faults import FaultsControl
+from labkit.control.hints import handler_hints
 from labkit.core.errors import LabWarning, SettingsError
 from labkit.core.ready_line import host_of
 from labkit.platform import Platform
@@ -56,20 +57,21 @@ async def serve_until_signal(
                 "products": {
                     each.id: platform.context.url(each.domain) for each in platform.devices.products
                 },
+                "resources": {each.id: list(each.settings.resources) for each in platform.devices.products},
                 "solutions": {each.id: platform.context.url(each.domain) for each in platform.solutions},
                 "providers": _providers(platform),
                 **control,
             }
-            _warn_of_faults(platform)
+            await _warn(platform)
             click.echo(json.dumps(ready) if as_json else _ready_text(platform, ready))
             await ended.wait()
 
 
-def _warn_of_faults(platform: Platform) -> None:
-    """Warn of the faults of lab.yaml and of the terminal that can hit nothing, such as one at a misspelt path."""
-    for fault in platform.context.settings.faults:
-        if hint := fault_hint(platform, fault):
-            warnings.warn(f"fault {fault.where!r}: {hint}", LabWarning, stacklevel=1)
+async def _warn(platform: Platform) -> None:
+    """Warn of handlers and faults that nothing will reach, such as a fault at a misspelt path."""
+    faults = await FaultsControl(platform).all()
+    for hint in (*handler_hints(platform), *(text for each in faults for text in each.warnings)):
+        warnings.warn(hint, LabWarning, stacklevel=1)
 
 
 @asynccontextmanager

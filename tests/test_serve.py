@@ -106,7 +106,8 @@ def test_serve_reports_when_it_is_ready_and_ends_cleanly(tmp_path: Path, name: s
             "messaging": f"https://messaging.lab.localhost:{ready['https_port']}",
         }
         ports = {"https_port", "http_port", "proxy"}
-        assert set(ready) == {*ports, "ca_file", "products", "solutions", "providers"}
+        assert ready["resources"] == {"thermostat": ["message", "n"]}
+        assert set(ready) == {*ports, "ca_file", "products", "resources", "solutions", "providers"}
         assert isinstance(ready["http_port"], int)
         process.send_signal(name)
         assert process.communicate() == ("", "")
@@ -288,7 +289,7 @@ def test_a_fault_at_a_misspelt_path_is_a_warning() -> None:
     finally:
         process.terminate()
         _, said = process.communicate()
-    warned = "fault 'POST /provision/activat': no request has the path '/provision/activat'"
+    warned = "fault 'fault 1' at 'POST /provision/activat': no request has the path '/provision/activat'"
     assert f"labkit: warning: {warned}; did you mean /provision/activate?\n" in said
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from labkit.commands.control_target import control_client, control_options
-from labkit.core.errors import LabError, unknown
+from labkit.core.errors import LabError, LabWarning, unknown
 
 if TYPE_CHECKING:
     from labkit.control.over_http.operations import ControlOperation
@@ -24,8 +26,7 @@ class CallCommand(click.Command):
         from labkit.control.over_http.operations import operations
 
         with formatter.section("Operations"):
-            known = [each for each in operations().values() if not each.streams]
-            formatter.write_dl([(each.key, each.doc.partition("\n\n")[0]) for each in known])
+            formatter.write_dl(_described(operations().values()))
 
 
 @click.command(cls=CallCommand, short_help="Call an operation of a lab that serves control.")
@@ -33,24 +34,47 @@ class CallCommand(click.Command):
 @click.argument("arguments", nargs=-1, metavar="[NAME=VALUE]...")
 @control_options
 def call(operation: str, arguments: tuple[str, ...], target: str | None, ca_file: Path | None) -> None:
-    """Call an operation and print its result as JSON.
+    """Call an operation and print its result as JSON. With a SUBJECT alone, list its operations.
 
     A VALUE is JSON or plain text: seconds=30, id=thermostat, settings='{"id": "thermostat"}'; @FILE is the content of a
-    file.
+    file. `labkit docs SUBJECT.OPERATION` lists the arguments of an operation.
     """
     from labkit.control.over_http.client import arguments_of
     from labkit.control.over_http.operations import operations
 
+    if "." not in operation and (listed := _operations_of(operation, operations())):
+        if arguments:
+            meant = get_close_matches(f"{operation}.{arguments[0]}", [key for key, _ in listed], n=1)
+            similar = f"; did you mean {meant[0]}?" if meant else ""
+            raise LabError(f"expected SUBJECT.OPERATION, not {operation!r}{similar}")
+        formatter = click.HelpFormatter()
+        formatter.write_dl(listed)
+        click.echo(formatter.getvalue(), nl=False)
+        return
     found = _find(operation, operations())
     if found.streams:
-        raise LabError(f"{operation} is a stream; `labkit logs --follow` shows the journal's")
+        raise LabError(
+            f"{operation} is a stream, which HTTP alone offers; `labkit logs -f` shows the journal's"
+        )
     body = arguments_of(found, dict(map(_pair, arguments)))
 
     async def run() -> bytes:
         async with control_client(target, ca_file) as client:
             return await client.post(found, body)
 
-    click.echo(json.dumps(json.loads(asyncio.run(run())), indent=2, ensure_ascii=False))
+    result = json.loads(asyncio.run(run()))
+    for text in result.get("warnings", ()) if isinstance(result, dict) else ():
+        warnings.warn(text, LabWarning, stacklevel=1)
+    click.echo(json.dumps(result, indent=2, ensure_ascii=False))
+
+
+def _operations_of(subject: str, known: Mapping[str, ControlOperation]) -> list[tuple[str, str]]:
+    """Return the operations of a subject with their descriptions; empty where there is no such subject."""
+    return _described(each for each in known.values() if each.subject == subject)
+
+
+def _described(known: Iterable[ControlOperation]) -> list[tuple[str, str]]:
+    return [(each.key, each.doc.partition("\n\n")[0]) for each in known if not each.streams]
 
 
 def _find(key: str, known: Mapping[str, ControlOperation]) -> ControlOperation:
@@ -72,5 +96,5 @@ def _pair(argument: str) -> tuple[str, str]:
         try:
             value = Path(value[1:]).read_text()
         except (OSError, UnicodeDecodeError) as error:
-            raise LabError(f"{name}: {value[1:]}: {error}") from None
+            raise LabError(f"{name}: {value[1:]}: {getattr(error, 'strerror', None) or error}") from None
     return name, value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import warnings
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from labkit.commands.control_target import control_client, control_options
+from labkit.core.errors import LabWarning, unknown
 from labkit.core.record_lines import one_line, record_line
+from labkit.core.records import KINDS
 
 if TYPE_CHECKING:
     from labkit.control.journal import Entry
@@ -23,7 +26,7 @@ LONGEST = 1000  # characters of a line
 @click.command(short_help="Print the journal of a lab that serves control.")
 @click.option("--follow", "-f", is_flag=True, help="Print each record from now on, until Ctrl-C.")
 @click.option(
-    "--kind", "kinds", multiple=True, help="Only records of this kind: request, call, log, mail; repeatable."
+    "--kind", "kinds", multiple=True, help=f"Only records of this kind: {', '.join(KINDS)}; repeatable."
 )
 @click.option("--actor", help="Only records of this solution, service or product/identity.")
 @click.option(
@@ -57,12 +60,19 @@ def logs(
     async def run() -> None:
         known = operations()
         async with control_client(target, ca_file) as client:
-            for entry in await client.call(known["journal.last"], last):
+            # The stream begins before the earlier records are read, so that no record is missing between them.
+            items = await client.open(known["journal.follow"], kinds, actor) if follow else None
+            earlier = await client.call(known["journal.last"], last)
+            for entry in earlier:
                 show(entry)
-            if follow:
-                async for item in client.follow(known["journal.follow"], kinds, actor):
-                    show(item)
+            if items is not None:
+                async for item in items:
+                    if item not in earlier:
+                        show(item)
 
+    for each in kinds:
+        if each not in KINDS:
+            warnings.warn(unknown("kind of record", each, KINDS), LabWarning, stacklevel=1)
     asyncio.run(run())
 
 

@@ -14,7 +14,7 @@ MAX_TIME = 1e12  # seconds; lab time ends earlier
 Id = Annotated[str, Field(max_length=256)]  # of a product, a solution, a device, a name of anything
 Line = Annotated[str, Field(max_length=4096)]
 Script = Annotated[str, Field(max_length=2**20)]  # a program, or a query
-Content = Annotated[bytes, Field(max_length=48 * 2**20)]  # 64 MiB in base64
+Content = Annotated[bytes, Field(max_length=47 * 2**20)]  # 63 MiB in base64: a body has 64
 Count = Annotated[int, Field(ge=0, le=1_000_000)]
 Number = Annotated[int, Field(ge=0, le=2**53 - 1)]  # of a record
 Seconds = Annotated[float, Field(ge=-MAX_TIME, le=MAX_TIME, allow_inf_nan=False)]

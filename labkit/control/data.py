@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping
 from itertools import islice
+from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict
@@ -66,7 +67,9 @@ def _as_given(value: object) -> object:
         return value.model_dump(exclude_defaults=True)
     if isinstance(value, Mapping):
         return {key: _as_given(each) for key, each in value.items()}
-    return [_as_given(each) for each in value] if isinstance(value, list | tuple) else value
+    if isinstance(value, list | tuple):
+        return [_as_given(each) for each in value]
+    return str(value) if isinstance(value, Path) else value
 
 
 def copied(value: Any) -> Any:

@@ -16,8 +16,10 @@ class FaultInfo(Data):
     """A fault, and the number of its hits.
 
     where: the place that it hits (`settings.places`); does, often, whom: its actions, its frequency and its scope, as
-    text; seen: number of requests, calls or events that it could have hit; hits: number that it hit; origin:
-    `settings`, whose faults a reset restores, or `hand`.
+    text; seen: number of requests, calls or events that it could have hit; hits: number that it hit; state:
+    `waiting` until its period begins, `active`, or `ended` after its period or its last hit; origin: `settings`, whose
+    faults a reset restores, or `hand`; warnings: sentences about a fault that can hit nothing in the lab as it is, such
+    as one at a misspelt path.
     """
 
     name: str
@@ -27,7 +29,9 @@ class FaultInfo(Data):
     whom: str
     seen: int
     hits: int
+    state: Literal["waiting", "active", "ended"]
     origin: Literal["settings", "hand"]
+    warnings: tuple[str, ...] = ()
 
 
 class FaultsControl:
@@ -41,19 +45,18 @@ class FaultsControl:
 
     async def all(self) -> list[FaultInfo]:
         """Return all faults, in the order in which they were added."""
-        return [_info(each) for each in self._faults.rows()]
+        return [self._info(each) for each in self._faults.rows()]
 
     async def add(self, fault: FaultSettings) -> FaultInfo:
-        """Add a fault. Raises LabError for a name in use, and for an unknown place, product or solution."""
-        return _info(self._faults.row(self._faults.add(fault).name))
+        """Add a fault. Raises LabError for a name in use, and for an unknown place, product or solution.
 
-    async def hint(self, fault: FaultSettings) -> str:
-        """Return a sentence about a fault that can hit nothing, such as one at a misspelt path; empty for another."""
-        return fault_hint(self._platform, fault)
+        The result's `warnings` name a fault that can hit nothing, since what it needs may be added later.
+        """
+        return self._info(self._faults.row(self._faults.add(fault).name))
 
     async def get(self, name: Id) -> FaultInfo:
         """Return the fault with this name. Raises UnknownError, listing the existing names, if there is none."""
-        return _info(self._faults.row(name))
+        return self._info(self._faults.row(name))
 
     async def remove(self, name: Id) -> None:
         """Remove a fault. Raises UnknownError, listing the existing names, if there is none."""
@@ -107,15 +110,17 @@ class FaultsControl:
         product, slash, _ = actor.partition("/")
         return bool(slash) and product in self._products
 
-
-def _info(row: FaultRow) -> FaultInfo:
-    return FaultInfo(
-        name=row.name,
-        where=row.where,
-        does=row.does,
-        often=row.often,
-        whom=row.whom,
-        seen=row.seen,
-        hits=row.hits,
-        origin=row.origin,
-    )
+    def _info(self, row: FaultRow) -> FaultInfo:
+        hint = "" if row.seen else fault_hint(self._platform, row.settings)
+        return FaultInfo(
+            name=row.name,
+            where=row.where,
+            does=row.does,
+            often=row.often,
+            whom=row.whom,
+            seen=row.seen,
+            hits=row.hits,
+            state=row.state,
+            origin=row.origin,
+            warnings=(f"fault {row.name!r} at {row.where!r}: {hint}",) if hint else (),
+        )

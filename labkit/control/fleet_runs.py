@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from labkit.core.errors import LabError, LabkitError
+from labkit.core.errors import LabError
 from labkit.core.events import Event, HandlerOutcome
 from labkit.core.marks import MAX_MARKS, Mark
 from labkit.core.memory import return_freed
@@ -17,6 +17,7 @@ from labkit.fleet.accounts import ALIAS
 from labkit.fleet.cluster import ClusterPlay
 from labkit.fleet.connection import DeviceServer, MemoryServer
 from labkit.fleet.descriptors import provide
+from labkit.fleet.fleet_play import FleetPlay
 from labkit.fleet.live import Live
 from labkit.fleet.pace import Pace
 from labkit.fleet.plan import DeviceFaults, Plan, Restart
@@ -40,7 +41,7 @@ class FleetRunsControl:
         self._returned: dict[str, dict[Key, Callable[[str, object], object]]] = {}
         self._received: dict[str, dict[str, Callable[[str, object], object]]] = {}
 
-    async def prepare(self, plan: Plan) -> Play:
+    async def prepare(self, plan: Plan) -> FleetPlay:
         """Prepare a run of a fleet in this process: on a virtual clock one device at a time, else concurrently.
 
         Raises LabError if the system allows too few open files for the connections of live devices.
@@ -51,7 +52,7 @@ class FleetRunsControl:
 
     async def prepare_on_cluster(
         self, plan: Plan, client: Any, shares: int, close: Callable[[], object]
-    ) -> ClusterPlay:
+    ) -> FleetPlay:
         """Prepare a run of a fleet on the workers of a dask cluster.
 
         client: dask client of the cluster; shares: number of parts into which the fleet is divided; close: called at
@@ -59,7 +60,7 @@ class FleetRunsControl:
         """
         return ClusterPlay(plan, self._platform.context.clock, client, shares, close)
 
-    async def watch_received(self, play: Play | ClusterPlay) -> None:
+    async def watch_received(self, play: FleetPlay) -> None:
         """Report each number that an added handler receives from devices of a run to the run's accounts.
 
         Replaces the reports to earlier runs of the same devices. The handler belongs to an extra solution,
@@ -79,7 +80,7 @@ class FleetRunsControl:
 
         self._platform.solutions.get(id).on("device", "datapoint", datapoint)
 
-    async def watch_returned(self, solution: str, play: Play | ClusterPlay) -> bool:
+    async def watch_returned(self, solution: str, play: FleetPlay) -> bool:
         """Report each number that the solution's own handler of datapoints returns to the accounts of a run.
 
         Returns False, and does nothing, if the solution has a route GET /accounts, or no such handler.
@@ -117,7 +118,7 @@ class FleetRunsControl:
             )
         return True
 
-    async def refresh(self, play: Play | ClusterPlay) -> None:
+    async def refresh(self, play: FleetPlay) -> None:
         """Compare the accounts of a run with the stored datapoints: which numbers of its devices are stored now."""
         product, database = play.plan.product, self._platform.context.database
         for identity, epochs in play.accounts.senders().items():
@@ -125,7 +126,7 @@ class FleetRunsControl:
             play.accounts.take_stock(identity, epochs, found)
             await asyncio.sleep(0)  # a large fleet has many
 
-    def _watch_stored(self, play: Play | ClusterPlay) -> Callable[[], None]:
+    def _watch_stored(self, play: FleetPlay) -> Callable[[], None]:
         """Report each number that the platform stores to the accounts of a run. Returns a function that ends this."""
         product, identities = play.plan.product, {member.identity for member in play.plan.members}
 
@@ -137,43 +138,43 @@ class FleetRunsControl:
 
         return self._platform.devices.state.watch(stored)
 
-    async def run(self, play: Play | ClusterPlay, seconds: float | None, counted: bool = False) -> None:
+    async def run(self, play: FleetPlay, seconds: float | None, counted: bool = False) -> None:
         """Run the devices of a fleet for `seconds` of lab time; None: until `stop`.
 
         counted: whether to keep accounts of the numbers that the platform stores. On a virtual clock the run alone
         advances the time. Raises LabError there without `seconds`, and while another run is in progress.
         """
         if not counted:
-            await self._run(play, seconds)
+            await self._run(own(play), seconds)
             return
         stop_watching = self._watch_stored(play)
         try:
-            await self._run(play, seconds)
+            await self._run(own(play), seconds)
             await self._platform.settle()  # acknowledged numbers are still in transit to handlers
         finally:
             stop_watching()
         await self.refresh(play)
 
-    async def stop(self, play: Play | ClusterPlay) -> None:
+    async def stop(self, play: FleetPlay) -> None:
         """Have a run end as soon as its devices allow it."""
-        play.stop()
+        own(play).stop()
 
-    async def close(self, play: Play | ClusterPlay) -> None:
+    async def close(self, play: FleetPlay) -> None:
         """End a run whose lab is closed, and return once it has ended."""
-        play.stop()
-        await play.finished()
+        own(play).stop()
+        await own(play).finished()
 
-    async def pause(self, play: Play | ClusterPlay) -> None:
+    async def pause(self, play: FleetPlay) -> None:
         """Pause all devices of a run."""
-        play.pause()
+        own(play).pause()
 
-    async def resume(self, play: Play | ClusterPlay) -> None:
+    async def resume(self, play: FleetPlay) -> None:
         """Resume all devices of a run."""
-        play.resume()
+        own(play).resume()
 
-    async def scale_arrivals(self, play: Play | ClusterPlay, factor: float) -> None:
+    async def scale_arrivals(self, play: FleetPlay, factor: float) -> None:
         """Multiply a run's original arrival rate by `factor`: see `Play.scale_arrivals`."""
-        play.scale_arrivals(factor)
+        own(play).scale_arrivals(factor)
 
     async def _run(self, play: Play | ClusterPlay, seconds: float | None) -> None:
         clock = self._platform.context.clock
@@ -207,7 +208,7 @@ class FleetRunsControl:
         """
         context = self._platform.context
         own = play.plan.faults
-        texts = [each.title for each in context.faults if not each.spent]
+        texts = [each.title for each in context.faults if each.state == "active"]
         texts += [] if own is None else list(own.titles)
         play.marks[:] = [Mark(context.clock.now(), "fault", each) for each in texts]
 
@@ -236,6 +237,12 @@ class FleetRunsControl:
         if context.clock.rate:
             return Live(context.clock)
         return Simulated(context.clock, context.holding, context.activity, seed)
+
+
+def own(play: FleetPlay) -> Play | ClusterPlay:
+    """Return a run that this process controls."""
+    assert isinstance(play, Play | ClusterPlay)
+    return play
 
 
 class HandlerLag:
@@ -270,6 +277,7 @@ class Restarts:
         self._platform = platform
         self._play = play
         self._tasks: set[asyncio.Task[None]] = set()
+        self._ignore = platform.notice_restarts(self._notice)
         clock, faults = platform.context.clock, play.plan.faults
         self._timers = []
         for each in () if faults is None else faults.restarts:
@@ -281,24 +289,16 @@ class Restarts:
         for timer in self._timers:
             timer.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._ignore()
 
     def _begin(self, fault: Restart, faults: DeviceFaults | None) -> None:
         if faults is not None:
             faults.restarted(fault)
-        self._platform.context.activity.begin()  # lab time does not advance during a restart
-        task = asyncio.get_running_loop().create_task(self._restart(fault.seconds))
+        task = self._platform.begin_restart(fault.seconds)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _restart(self, down: float) -> None:
-        context = self._platform.context
-        try:
-            await self._platform.restart(down)
-            if context.clock.driven and isinstance(self._play, Play):
-                await (
-                    self._play.disconnected()
-                )  # otherwise real time would decide what the devices notice next
-        except LabkitError as error:
-            context.journal.record_error(error)
-        finally:
-            context.activity.end()
+    async def _notice(self) -> None:
+        """Wait until the devices have noticed a restart; otherwise real time would decide what they notice next."""
+        if self._platform.context.clock.driven and isinstance(self._play, Play):
+            await self._play.disconnected()

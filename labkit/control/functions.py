@@ -9,6 +9,7 @@ import inspect
 from collections.abc import Callable, Mapping
 
 from labkit.control.services import OperationInfo, described
+from labkit.control.solutions import HandlerInfo, handler_info
 from labkit.core.errors import LabError, SettingsError
 from labkit.core.marks import Mark
 from labkit.core.records import Record
@@ -41,10 +42,11 @@ class FunctionsControl:
 
     async def on(
         self, solution: str, service: str, event: str, function: Callable[..., object], replace: bool = False
-    ) -> None:
+    ) -> HandlerInfo:
         """Handle an event of a solution with a function (Solution.on)."""
         _check(function)
         self._platform.solutions.get(solution).on(service, event, function, replace=replace)
+        return handler_info(self._platform, solution, service, event)
 
     async def service(
         self, service: object, functions: Mapping[str, Callable[..., object]]

@@ -17,8 +17,30 @@ from labkit.solutions.events import ANY_PRODUCT, DEVICE, DEVICE_DATA
 WRITE = "/onep:v1/stack/alias"
 
 
-def event_hint(platform: Platform, solution: str, service: str, event: str) -> str:
-    """Return a sentence about an event that nothing emits to this solution; empty where something may."""
+def settings_hints(platform: Platform) -> Iterator[str]:
+    """Yield sentences about handlers of solutions' folders and faults of the settings that nothing will reach."""
+    yield from handler_hints(platform)
+    for fault in platform.context.settings.faults:
+        if hint := fault_hint(platform, fault):
+            yield f"fault {fault.where!r}: {hint}"
+
+
+def handler_hints(platform: Platform) -> Iterator[str]:
+    """Yield sentences about handlers of solutions' folders that nothing will reach.
+
+    Only of those whose service or event has a similar name: a folder may have handlers for services that the lab lacks.
+    """
+    for solution in platform.solutions:
+        for each in solution.folder.events:
+            if hint := event_hint(platform, solution.id, each.service, each.event, similar=True):
+                yield f"{solution.id}: {each.script.where}: {hint}"
+
+
+def event_hint(platform: Platform, solution: str, service: str, event: str, *, similar: bool = False) -> str:
+    """Return a sentence about an event that nothing emits to this solution; empty where something may.
+
+    similar: whether to return the sentence only if an existing name is similar.
+    """
     kinds: dict[str, set[str]] = {}
     for each in platform.context.events.kinds():
         kinds.setdefault(each.service.lower(), set()).update({each.event.lower(), each.type.lower()} - {""})
@@ -33,11 +55,17 @@ def event_hint(platform: Platform, solution: str, service: str, event: str) -> s
     if service not in kinds:
         if service in others:
             return ""
-        there = did_you_mean(service, {*kinds, *others}) or f"; there are: {', '.join(emitting)}"
+        there = did_you_mean(service, {*kinds, *others})
+        if similar and not there:
+            return ""
+        there = there or f"; there are: {', '.join(emitting)}"
         return f"nothing emits events of {service!r} yet, so that this handler does not run{there}"
     if ANY in kinds[service] or event in kinds[service]:
         return ""
-    there = did_you_mean(event, kinds[service]) or f"; there are: {', '.join(sorted(kinds[service]))}"
+    there = did_you_mean(event, kinds[service])
+    if similar and not there:
+        return ""
+    there = there or f"; there are: {', '.join(sorted(kinds[service]))}"
     return f"{service} has no event {event!r}, so that this handler does not run{there}"
 
 

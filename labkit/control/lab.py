@@ -1,11 +1,53 @@
-"""Operations on the lab as a whole: settle, restart and reset."""
+"""Operations on the lab as a whole: settle, drain, restart, reset, and follow what happens in it."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Sequence
+
 from labkit.control.bounds import Seconds
 from labkit.control.clock import number_of
+from labkit.control.data import Data
+from labkit.control.following import Followed, Missed
+from labkit.control.journal import Entry, entry
+from labkit.control.mailbox import Mail
 from labkit.core.errors import LabError
+from labkit.core.marks import Mark
+from labkit.core.records import Record
+from labkit.faults.delays import Held
 from labkit.platform import Platform
+
+Happening = Record | Mail | Mark | None  # None: a reset
+SHOWN = 5  # delayed operations that an error names
+
+
+class Drained(Data):
+    """What a drain has waited for.
+
+    seconds: of lab time by which the clock was moved; waited_for: number of operations and events that faults had
+    delayed, by description: `acme, delayed by 'slow'`.
+    """
+
+    seconds: float
+    waited_for: dict[str, int]
+
+
+class LabEvent(Data):
+    """Event of a lab: a complete record of the journal, a mail, a mark of the lab itself, or a reset."""
+
+    record: Entry | None = None
+    mail: Mail | None = None
+    mark: Mark | None = None
+    reset: bool = False
+
+    @classmethod
+    def of(cls, happening: Happening) -> LabEvent:
+        """Return the event of something that happened."""
+        if isinstance(happening, Record):
+            return cls(record=entry(happening))
+        if isinstance(happening, Mark):
+            return cls(mark=happening)
+        return cls(reset=True) if happening is None else cls(mail=happening)
 
 
 class LabControl:
@@ -21,6 +63,29 @@ class LabControl:
     async def settle(self) -> None:
         """Return once every request and call is answered or waits as a long poll, and every event is handled."""
         await self._platform.settle()
+
+    async def drain(self, within: Seconds = 3600.0) -> Drained:
+        """Advance a virtual clock until no fault delays an operation or an event, and return what it waited for.
+
+        After a restart, it waits until the platform listens again. `settle` waits for none of these. within: most
+        seconds of lab time to advance. Raises LabError with what faults still delay after these, on a running clock,
+        and while the run of a fleet drives the clock.
+        """
+        if number_of(within, "within") < 0:
+            raise LabError(f"within: expected seconds, 0 or more, not {within!r}")
+        clock = self._platform.context.clock
+        began = clock.now()
+        await clock.advance_to(began)  # settles, or refuses a clock that it cannot move
+        end = clock.after(within)
+        seen: dict[Held, None] = {}
+        while held := self._platform.held():
+            seen.update(dict.fromkeys(held))
+            due = min(each.due for each in held)
+            if due > end:
+                await clock.advance_to(end)
+                raise LabError(_still_held(within, self._platform.held(), end))
+            await clock.advance_to(max(due, clock.now()))
+        return Drained(seconds=clock.now() - began, waited_for=dict(Counter(each.text for each in seen)))
 
     async def restart(self, down: Seconds = 0.0) -> None:
         """Simulate a power loss and restart the platform: see `Platform.restart`.
@@ -41,3 +106,31 @@ class LabControl:
         with the subscriptions of their settings.
         """
         await self._platform.reset()
+
+    async def follow(self, records: bool = True) -> AsyncIterator[LabEvent | Missed]:
+        """Return each record, mail, mark and reset from now on. records: whether to return those of the journal.
+
+        A reader that is too slow gets the number of events that it missed.
+        """
+        journal, mailbox = self._platform.context.journal, self._platform.mailbox
+
+        def subscribe(add: Callable[[Happening], object]) -> Callable[[], None]:
+            ends = [mailbox.watch(add), journal.marks.watch(add), journal.watch_clear(lambda: add(None))]
+            if records:
+                ends.append(journal.watch(add, ended=True))
+
+            def stop() -> None:
+                for end in ends:
+                    end()
+
+            return stop
+
+        return Followed(subscribe, LabEvent.of)
+
+
+def _still_held(within: float, held: Sequence[Held], now: float) -> str:
+    """Return the text of an error about what faults delay longer than a drain may last."""
+    first = sorted(held, key=lambda each: each.due)[:SHOWN]
+    shown = [f"{each.text}, for {each.due - now:g} s more" for each in first]
+    further = [f"and {len(held) - SHOWN} more"] if len(held) > SHOWN else []
+    return f"within: faults still delay after {within:g} s of lab time: {'; '.join([*shown, *further])}"

@@ -83,7 +83,7 @@ class PlayInterval(Data):
 
     time: lab time at its end; devices: number by state; requests: number that ended; errors: number by kind; latency:
     pairs of microseconds of lab time, the lower bound of a bucket, and a count; lag: longest wait of an event for its
-    handler; rows: of the requests since the interval before, if the run keeps them.
+    handler; rows: of the requests since the interval before, if the run keeps them; failures, marks: since then.
     """
 
     time: float
@@ -93,9 +93,17 @@ class PlayInterval(Data):
     latency: list[tuple[int, int]]
     lag: float | None
     rows: list[RequestRow]
+    failures: list[Failure]
+    marks: list[Mark]
 
     @classmethod
-    def of(cls, tick: Tick, rows: Sequence[RequestRow]) -> PlayInterval:
+    def of(
+        cls,
+        tick: Tick,
+        rows: Sequence[RequestRow] = (),
+        failures: Sequence[Failure] = (),
+        marks: Sequence[Mark] = (),
+    ) -> PlayInterval:
         """Return the data of a tick."""
         return cls(
             time=tick.time,
@@ -105,6 +113,8 @@ class PlayInterval(Data):
             latency=tick.latency.pairs(),
             lag=tick.lag,
             rows=list(rows),
+            failures=list(failures),
+            marks=list(marks),
         )
 
     def tick(self) -> Tick:
@@ -166,8 +176,9 @@ def described_behaviour(behaviour: Behaviour) -> DescribedBehaviour:
     name = kind.__name__.lower()
     if BEHAVIOURS.get(name) is not kind:
         raise OwnProcessError(
-            f"{kind.__name__}: on a virtual clock the devices run in the lab's own process, and so does a behaviour of "
-            f"your own: make the lab here with Lab(…), or take one of labkit's, such as Thermostat"
+            f"{kind.__name__}: a behaviour of your own needs the lab's own process: on a virtual clock the devices of "
+            f"a lab elsewhere run there, where your class is missing. Make the lab here with Lab(…), or use one of "
+            f"labkit's behaviours, such as Thermostat"
         )
     if name == "replay":
         raise OwnProcessError("Replay: its table needs the lab's own process: make the lab here with Lab(…)")

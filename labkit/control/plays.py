@@ -148,7 +148,7 @@ class PlaysControl:
                 every=every,
                 faults=injected.begin(),
             )
-            play = await self._runs.prepare(plan)
+            play = await self._prepare(plan)
             play.on_tick(lambda tick: self._report(product, tick))
             await self._runs.run(play, seconds)
         finally:
@@ -206,7 +206,7 @@ class PlaysControl:
             faults=device_faults(seed, made, faults).begin(),
             transport=transport,
         )
-        play = await self._runs.prepare(plan)
+        play = await self._prepare(plan)
         if accounts is True:
             await self._runs.watch_received(play)
         elif accounts:
@@ -257,6 +257,11 @@ class PlaysControl:
     async def returns_numbers(self, solution: Id, product: Id) -> bool:
         """Return whether accounts follow what a solution's handler of datapoints returns, not its GET /accounts."""
         return self._runs.returns_numbers(solution, product)
+
+    async def _prepare(self, plan: Plan) -> Play:
+        play = await self._runs.prepare(plan)
+        assert isinstance(play, Play)  # described devices run in this process
+        return play
 
     def _report(self, product: str, tick: Tick) -> None:
         if self._watchers:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Annotated, Any
 
 from labkit.control.bounds import Id
 from labkit.control.changes import SomeOf
 from labkit.control.data import Data, differences
+from labkit.control.uploads import ContentUploads, Uploads
 from labkit.core.errors import SettingsError, TakenError
 from labkit.devices.products import PlatformProduct
 from labkit.platform import Platform
@@ -30,6 +32,7 @@ class ProductsControl:
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
+        self._uploads = Uploads()
 
     async def all(self) -> list[ProductInfo]:
         """Return all products."""
@@ -43,16 +46,23 @@ class ProductsControl:
         """As `get`; None where there is none."""
         return await self.get(id) if id in self._platform.devices.products else None
 
-    async def add(self, settings: ProductSettings) -> ProductInfo:
-        """Add a product. Raises SettingsError if the id or the domain is in use, or a content file cannot be read."""
-        return self._info(await self._platform.add_product(settings))
+    async def add(self, settings: ProductSettings, content: ContentUploads | None = None) -> ProductInfo:
+        """Add a product.
 
-    async def ensure(self, settings: ProductSettings, replace: bool = False) -> ProductInfo:
+        content: its content with the data, instead of files that the settings name. Raises SettingsError if the id or
+        the domain is in use, or a content file cannot be read.
+        """
+        return self._info(await self._platform.add_product(await self._stored(settings, content)))
+
+    async def ensure(
+        self, settings: ProductSettings, replace: bool = False, content: ContentUploads | None = None
+    ) -> ProductInfo:
         """Add a product, or return the existing one if it has the same settings.
 
         replace: replace an existing product that has other settings. Without it, raises TakenError that lists the
-        differences and says how to change them.
+        differences and says how to change them. content: see `add`.
         """
+        settings = await self._stored(settings, content)
         if settings.id not in self._platform.devices.products:
             return await self.add(settings)
         if replace:
@@ -70,11 +80,12 @@ class ProductsControl:
         product.change(**values)
         return self._info(product)
 
-    async def replace(self, settings: ProductSettings) -> ProductInfo:
+    async def replace(self, settings: ProductSettings, content: ContentUploads | None = None) -> ProductInfo:
         """Replace all settings of an existing product. Its devices and their data stay.
 
-        Raises SettingsError for another domain, and if a content file cannot be read.
+        content: see `add`. Raises SettingsError for another domain, and if a content file cannot be read.
         """
+        settings = await self._stored(settings, content)
         product = self._platform.devices.products.get(settings.id)
         domain = settings.domain or f"{settings.id}.m2.{self._platform.context.settings.domain}"
         if domain != product.domain:
@@ -82,6 +93,13 @@ class ProductsControl:
         await self._platform.devices.fill(settings)
         product.settings = settings
         return self._info(product)
+
+    async def _stored(self, settings: ProductSettings, content: ContentUploads | None) -> ProductSettings:
+        """Return the settings with the files in which the content is stored, if it is given."""
+        if content is None:
+            return settings
+        stored = await asyncio.to_thread(self._uploads.store_content, settings.id, content)
+        return settings.model_copy(update={"content": stored})
 
     def _info(self, product: PlatformProduct) -> ProductInfo:
         return ProductInfo(

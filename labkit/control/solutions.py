@@ -38,6 +38,14 @@ class RouteInfo(Data):
     where: str
 
 
+class HandlerInfo(Data):
+    """An event handler that was added. warnings: sentences about an event that nothing in the lab emits."""
+
+    service: str
+    event: str
+    warnings: tuple[str, ...] = ()
+
+
 class LogLine(Data):
     """A line of a solution's log: a printed line, a warning, or a run of a handler.
 
@@ -121,14 +129,10 @@ class SolutionsControl:
         solution = self._platform.solutions.get(id)
         solution.route(method, path, lua=lua, content_type=content_type, replace=replace)
 
-    async def on(self, id: Id, service: Id, event: Id, lua: Script, replace: bool = False) -> None:
+    async def on(self, id: Id, service: Id, event: Id, lua: Script, replace: bool = False) -> HandlerInfo:
         """Handle an event with a Lua script: see `Solution.on`."""
         self._platform.solutions.get(id).on(service, event, lua=lua, replace=replace)
-
-    async def event_hint(self, id: Id, service: Id, event: Id) -> str:
-        """Return a sentence about an event that nothing emits to this solution; empty where something may."""
-        self._platform.solutions.get(id)
-        return event_hint(self._platform, id, service, event)
+        return handler_info(self._platform, id, service, event)
 
     async def routes(self, id: Id) -> list[RouteInfo]:
         """Return the routes of a solution, sorted by path and method."""
@@ -193,3 +197,10 @@ def _line(record: Record, runs: Mapping[int, str]) -> LogLine:
     return LogLine(
         sequence=record.sequence, time=record.time, level=level, run=run, status=record.status, text=text
     )
+
+
+def handler_info(platform: Platform, solution: str, service: str, event: str) -> HandlerInfo:
+    """Return the description of a solution's handler of an event."""
+    hint = event_hint(platform, solution, service, event)
+    warnings = (f"solution {solution!r}: {hint}",) if hint else ()
+    return HandlerInfo(service=service, event=event, warnings=warnings)

@@ -109,7 +109,7 @@ class PlayStream(AsyncIterator[PlayEvent]):
         self._started = started
         self._close = close
         self._begun = self._ended = False
-        self._ticks = self._rows = 0
+        self._ticks = self._rows = self._failures = self._marks = 0
 
     async def __anext__(self) -> PlayEvent:
         started, play = self._started, self._started.play
@@ -119,16 +119,26 @@ class PlayStream(AsyncIterator[PlayEvent]):
                 self._begun = True
                 return PlayBegun(run=started.id, time=play.began)
             if self._ticks < len(play.ticks):
-                rows = play.rows[self._rows :]
-                self._rows += len(rows)
-                self._ticks += 1
-                return PlayInterval.of(play.ticks[self._ticks - 1], rows)
+                return self._interval()
             if self._ended:
                 raise StopAsyncIteration
             if started.over:
                 self._ended = True
                 return started.state()
             await changed.wait()
+
+    def _interval(self) -> PlayInterval:
+        play = self._started.play
+        rows, failures, marks = (
+            play.rows[self._rows :],
+            play.failures[self._failures :],
+            play.marks[self._marks :],
+        )
+        self._rows += len(rows)
+        self._failures += len(failures)
+        self._marks += len(marks)
+        self._ticks += 1
+        return PlayInterval.of(play.ticks[self._ticks - 1], rows, failures, marks)
 
     async def aclose(self) -> None:
         """End the stream."""

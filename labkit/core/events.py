@@ -246,11 +246,16 @@ class Events(Component):
             self._holding.end(source)  # the work counts as pending from here on, before its task runs
             waiting[0].set_result(None)
 
+    def cancel_handlers(self) -> None:
+        """Cancel the running handlers, and those that have not begun: `stop` has to follow."""
+        for task in self._tasks.values():
+            if not task.cancelling():
+                task.cancel()
+
     async def stop(self) -> None:
         """Drop the queued events and cancel the running handlers."""
         tasks = list(self._tasks.values())
-        for task in tasks:
-            task.cancel()
+        self.cancel_handlers()
         await asyncio.gather(*tasks, return_exceptions=True)
         for key in list(self._lanes):  # of tasks that were cancelled before they began
             self._drop(key)

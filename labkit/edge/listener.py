@@ -111,6 +111,11 @@ class Edge(Component):
     async def resume(self) -> None:
         await self.start()
 
+    @property
+    def down_until(self) -> float | None:
+        """Lab time at which it listens again after a crash; None while it listens."""
+        return None if self._listening is None else self._listening.when
+
     def __len__(self) -> int:
         """Return the number of open connections."""
         return 0 if self._server is None else len(self._server)

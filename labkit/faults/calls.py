@@ -59,6 +59,9 @@ class CallFaults:
             if not _concerns(fault, call) or not self._tools.hits(fault, call.solution, call.cause):
                 continue
             await self._tools.delay(fault, call.solution, call.cause)
+            if fault.settings.restart:
+                await self._tools.restart(fault)
+                raise _restarted(fault)
             if fault.settings.status is not None:
                 raise _error(fault)
             if fault.settings.body is not None:
@@ -85,7 +88,11 @@ class CallFaults:
             if not self._tools.hits(fault, call.solution, call.cause):
                 continue
             await self._tools.delay(fault, call.solution, call.cause)
-            if settings.status is not None:
+            if settings.restart:
+                await self._tools.restart(fault)
+                error = _restarted(fault)
+                result, status = error_object(error), error.status
+            elif settings.status is not None:
                 result, status = error_object(_error(fault)), settings.status
             elif settings.body is not None:
                 result, status = plain_copy(settings.body), 200
@@ -100,6 +107,11 @@ def _concerns(fault: ActiveFault, call: ServiceCall) -> bool:
         and fault.is_for(solution=call.solution)
         and fault.if_given.are_met_by(call.parameters)
     )
+
+
+def _restarted(fault: ActiveFault) -> ServiceError:
+    """Return the error of a call from outside of the platform, which its restart has not ended."""
+    return ServiceError(503, f"the platform lost its power: {fault.reason}")
 
 
 def _error(fault: ActiveFault) -> ServiceError:

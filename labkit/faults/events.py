@@ -23,7 +23,7 @@ class EventFaults:
         self._lanes = lanes
 
     def deliver(self, event: Event, solution: str, handler: Handler) -> None:
-        """Queue an event for a handler as the faults change, delay, double or drop it."""
+        """Queue an event for a handler as the faults change, delay, double or drop it; or cut the power instead."""
         payload: Any = event.payload()
         times = [0.0]  # when it arrives, in seconds from now; each once
         delay = 0.0
@@ -32,13 +32,15 @@ class EventFaults:
             if not hit:
                 continue
             settings, payload = fault.settings, changed
-            if settings.lost:
+            if settings.restart:
+                self._tools.cut_power(settings.down or 0.0)
+            if settings.lost or settings.restart:
                 return
             if settings.doubled:
                 times.append(times[-1] + (settings.late or 0.0))
             elif settings.late is not None:
                 times = [each + settings.late for each in times]
-            delay += settings.delay or 0.0
+            delay += fault.draw_delay(event.source)
         for number, seconds in enumerate(times):
             given = plain_copy(payload) if number else payload
             self._lanes.add(Arrival(event.source, solution, handler, given, delay), seconds)

@@ -12,10 +12,15 @@ from labkit.settings import FaultSettings
 
 Draw = Callable[[str, str], float]  # name of a fault and actor → a number from 0 to 1, the actor's next draw
 Origin = Literal["settings", "hand"]
+State = Literal["waiting", "active", "ended"]
 
 
 class ActiveFault:
-    """One fault. seen: number of operations that it could have hit; hits: number that it hit."""
+    """One fault.
+
+    state: waiting until its period begins, ended once that is over or it has hit as often as its `first` allows; seen:
+    number of operations that it could have hit; hits: number that it hit.
+    """
 
     def __init__(self, name: str, settings: FaultSettings, origin: Origin, draw: Draw) -> None:
         self.name = name
@@ -26,6 +31,7 @@ class ActiveFault:
         self.changes = Changes(settings.drop, settings.replace, settings.put, settings.edit)
         self.if_given = Conditions(settings.if_given)
         self.if_answer = Conditions(settings.if_answer)
+        self.state: State = "active" if settings.after is None else "waiting"
         self.seen = 0
         self.hits = 0
         self._draw = draw
@@ -65,15 +71,10 @@ class ActiveFault:
         """Whether the fault changes the request or the parameters of a call."""
         return self.phase == "before" and bool(self.changes)
 
-    @property
-    def spent(self) -> bool:
-        """Whether the fault has hit as often as its `first` allows."""
-        return self.settings.first is not None and self.hits >= self.settings.first
-
     def is_due(self, actor: str) -> bool:
         """Return whether the fault hits this time, and update its counters."""
         settings = self.settings
-        if self.spent:
+        if self.state != "active":
             return False
         self.seen += 1
         if settings.every is not None and self.seen % settings.every:
@@ -81,7 +82,17 @@ class ActiveFault:
         if settings.chance is not None and self._draw(self.name, actor) >= settings.chance:
             return False
         self.hits += 1
+        if self.hits == settings.first:
+            self.state = "ended"
         return True
+
+    def draw_delay(self, actor: str) -> float:
+        """Return the delay of a hit in seconds; a range is drawn from a stream of its own, so that hits stay."""
+        delay = self.settings.delay
+        if not isinstance(delay, tuple):
+            return delay or 0.0
+        low, high = delay
+        return low + (high - low) * self._draw(f"{self.name}\0delay", actor)
 
     @property
     def reason(self) -> str:
@@ -98,8 +109,10 @@ class ActiveFault:
         """Description of the effect: `503`, `cut after`, `delay 30 s`."""
         settings = self.settings
         words = [self._in_words(each) for each in settings.actions]
-        if settings.when == "after" and settings.status is not None:
+        if settings.when == "after" and (settings.status is not None or settings.restart):
             words.append("after the work")
+        if settings.down is not None:
+            words.append(self._in_words("down"))
         if self.changes_given:
             words.append("before the work")
         conditions = [each for each in ("if_given", "if_answer") if getattr(settings, each) is not None]
@@ -112,6 +125,9 @@ class ActiveFault:
             return str(value)
         if name == "body":
             return "other body" if self.place.kind != "call" else "other result"
+        if name == "delay":
+            ends = value if isinstance(value, tuple) else (value,)
+            return f"delay {' to '.join(f'{each:g}' for each in ends)} s"
         if value is True:
             return name
         if isinstance(value, float):
@@ -120,9 +136,14 @@ class ActiveFault:
 
     @property
     def often(self) -> str:
-        """Description of the frequency: `first 2`, `every 10`, `chance 0.1, first 3`, `always`."""
+        """Description of the frequency: `first 2`, `chance 0.1, first 3`, `after 60 s, for 10 s`, `always`."""
         settings = self.settings
         words = [
+            f"{word} {value:g} s"
+            for word, value in (("after", settings.after), ("for", settings.seconds))
+            if value is not None
+        ]
+        words += [
             f"{name} {value:g}"
             for name, value in (
                 ("chance", settings.chance),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -16,12 +16,13 @@ from labkit.core.identifiers import Identifiers
 from labkit.core.journal import Journal
 from labkit.faults.awaited import AwaitedAnswers
 from labkit.faults.calls import CallFaults
-from labkit.faults.delays import Delays
+from labkit.faults.delays import Delays, Held
 from labkit.faults.events import EventFaults
-from labkit.faults.fault import ActiveFault, Origin
+from labkit.faults.fault import ActiveFault, Origin, State
 from labkit.faults.lanes import Lanes
 from labkit.faults.outgoing import OutgoingFaults
 from labkit.faults.patterns import ANY, Pattern
+from labkit.faults.periods import Periods
 from labkit.faults.provider_faults import ProviderFaults, find_provider_fault
 from labkit.faults.requests import IncomingFaults
 from labkit.faults.runs import DelayedRuns
@@ -37,7 +38,11 @@ S = TypeVar("S", bound=str)
 
 @dataclass(frozen=True, slots=True)
 class FaultRow:
-    """One fault as a row of a table. origin: `settings` (a reset restores it) or `hand`."""
+    """One fault as a row of a table.
+
+    state: `waiting`, `active` or `ended`; origin: `settings` (a reset restores it) or `hand`; settings: as it was
+    added.
+    """
 
     name: str
     where: str
@@ -46,7 +51,9 @@ class FaultRow:
     whom: str
     seen: int
     hits: int
+    state: State
     origin: Origin
+    settings: FaultSettings
 
 
 class Faults(Component):
@@ -75,6 +82,7 @@ class Faults(Component):
         self.operations: Callable[[], Mapping[str, Iterable[str]]] = (
             dict  # of all services; set once these are made
         )
+        self.restart: Callable[[float], Awaitable[object]] = _no_platform  # set by the platform
         self._settings = tuple(settings)
         self._marks = journal.marks
         self._identifiers = identifiers
@@ -85,10 +93,13 @@ class Faults(Component):
         self.delays = Delays()
         runs = DelayedRuns(holding)
         self.awaited = AwaitedAnswers(runs)
-        self._tools = FaultTools(clock, journal, runs, self.delays, self.awaited, self._arrange)
+        self._tools = FaultTools(
+            clock, journal, runs, self.delays, self.awaited, self._finish, self._cut_power
+        )
         self._faults: dict[str, ActiveFault] = {}
         self._providers: dict[str, ProviderFaults[Any]] = {}
         self._lanes = Lanes(clock, events, self._arrange)
+        self._periods = Periods(clock, self._begin, self._finish)
 
     def __iter__(self) -> Iterator[ActiveFault]:
         return iter(tuple(self._faults.values()))
@@ -122,6 +133,9 @@ class Faults(Component):
         try:
             self._add_all(chosen, self._settings)
         except SettingsError:
+            for each in self:
+                if before.get(each.name) is not each:
+                    self._periods.stop(each)
             self._faults = before
             self._arrange()
             raise
@@ -142,6 +156,7 @@ class Faults(Component):
         self._forget()
 
     def _forget(self) -> None:
+        self._periods.clear()
         self._faults.clear()
         self._lanes.clear()
         self._arrange()
@@ -152,16 +167,30 @@ class Faults(Component):
         Raises TakenError for a duplicate name, UnknownError for an unknown place, product or solution, and LabError
         for more than MAX_FAULTS faults.
         """
+        fault = self._insert(settings, origin)
+        self._periods.start(fault)
+        self._arrange()
+        if origin == "hand" and fault.state == "active":
+            self._marks.add("fault", fault.title)
+        return fault
+
+    def _insert(self, settings: FaultSettings, origin: Origin) -> ActiveFault:
+        """Check a fault and list it, not in use yet."""
         self._check(settings)
         self._make_space()
         name = settings.name or self._free_name()
         if name in self._faults:
             raise TakenError(f"fault {name!r} is there already; remove it first: lab.faults.remove({name!r})")
         fault = self._faults[name] = ActiveFault(name, settings, origin, self._draw)
-        self._arrange()
-        if origin == "hand":
-            self._marks.add("fault", fault.title)
         return fault
+
+    def problems(self) -> Iterator[str]:
+        """Yield what is wrong with each invalid fault of the settings; for a lab that is never started."""
+        for number, each in enumerate(self._settings):
+            try:
+                self._insert(each, "settings")
+            except LabkitError as error:
+                yield f"faults[{number}]: {error}"
 
     def remove(self, name: str) -> None:
         """Remove a fault. Raises UnknownError, listing the existing names, if there is none of this name."""
@@ -177,10 +206,23 @@ class Faults(Component):
         self._end(ended)
 
     def _end(self, faults: Iterable[ActiveFault]) -> None:
-        """Mark the end of faults in the journal, except of faults that have ended before."""
+        """Mark the end of faults that were removed, except of faults that had not begun or had ended before."""
         for each in faults:
-            if not each.spent:
+            self._periods.stop(each)
+            if each.state == "active":
                 self._marks.add("fault", f"{each.title} ends")
+            each.state = "ended"  # a request that another fault delays may still come to it
+
+    def _begin(self, fault: ActiveFault) -> None:
+        """Use a fault whose period has begun."""
+        self._marks.add("fault", fault.title)
+        self._arrange()
+
+    def _finish(self, fault: ActiveFault) -> None:
+        """Stop using a fault that hits no more; it stays in the list with its counts."""
+        self._periods.stop(fault)
+        self._marks.add("fault", f"{fault.title} ends")
+        self._arrange()
 
     def rows(self) -> list[FaultRow]:
         """Return all faults as rows, in the order in which they were added."""
@@ -200,19 +242,18 @@ class Faults(Component):
 
         def remove(faults: list[ActiveFault]) -> None:
             for each in faults:
+                self._periods.stop(each)
                 del self._faults[each.name]
 
         made = ProviderFaults[S](name, known, self._tools, self.add, lambda: list(self), remove)
         self._providers[name] = made
         return made
 
-    def _arrange(self, spent: ActiveFault | None = None) -> None:
+    def _arrange(self) -> None:
         """Give each injection point its active faults."""
-        if spent is not None:
-            self._marks.add("fault", f"{spent.title} ends")
 
         def active(kind: str) -> tuple[ActiveFault, ...]:
-            return tuple(each for each in self._faults.values() if each.place.kind == kind and not each.spent)
+            return tuple(each for each in self if each.place.kind == kind and each.state == "active")
 
         requests, calls, outgoing, events = map(active, ("request", "call", "outgoing", "event"))
         self.requests = IncomingFaults(requests, self._tools) if requests else None
@@ -228,16 +269,25 @@ class Faults(Component):
     @property
     def delay(self) -> bool:
         """Whether any active fault delays operations for lab time."""
-        return any(each.settings.delay is not None and not each.spent for each in self._faults.values())
+        return any(
+            each.settings.delay is not None and each.state == "active" for each in self._faults.values()
+        )
+
+    def held(self) -> list[Held]:
+        """Return the operations that faults are delaying, and the late events."""
+        return [*self.delays.held(), *self._lanes.held()]
+
+    def _cut_power(self, down: float) -> Awaitable[object]:
+        return self.restart(down)
 
     def _make_space(self) -> None:
-        """Remove the oldest spent fault where the maximum is reached. Raises LabError if there is none."""
+        """Remove the oldest ended fault where the maximum is reached. Raises LabError if there is none."""
         if len(self._faults) < MAX_FAULTS:
             return
-        spent = next((each.name for each in self._faults.values() if each.spent), None)
-        if spent is None:
+        ended = next((each.name for each in self if each.state == "ended"), None)
+        if ended is None:
             raise LabError(f"expected at most {MAX_FAULTS} faults; remove some: lab.faults.clear()")
-        del self._faults[spent]
+        del self._faults[ended]
 
     def _free_name(self) -> str:
         number = len(self._faults) + 1
@@ -293,8 +343,20 @@ class Faults(Component):
             raise UnknownError(unknown(f"event of {service}", event, events))
 
 
+def _no_platform(down: float) -> Awaitable[object]:
+    raise LabError("restart: there is no platform that could lose its power")
+
+
 def _row(fault: ActiveFault) -> FaultRow:
-    where = fault.settings.where
     return FaultRow(
-        fault.name, where, fault.does, fault.often, fault.whom, fault.seen, fault.hits, fault.origin
+        fault.name,
+        fault.settings.where,
+        fault.does,
+        fault.often,
+        fault.whom,
+        fault.seen,
+        fault.hits,
+        fault.state,
+        fault.origin,
+        fault.settings,
     )

@@ -13,6 +13,7 @@ from typing import Any
 
 from labkit.core.clock import Clock, Timer
 from labkit.core.events import Events, Handler
+from labkit.faults.delays import Held
 
 MAX_WAITING = 10_000  # events waiting at one time; further events are delivered without delay
 
@@ -39,7 +40,7 @@ class Lanes:
         self._clock = clock
         self._events = events
         self._changed = changed
-        self._timers: set[Timer] = set()
+        self._timers: dict[Timer, Held] = {}
         self._closed: dict[tuple[str, str], deque[Arrival]] = {}
         self._count = 0
 
@@ -57,7 +58,7 @@ class Lanes:
         """Queue an event after `seconds` of lab time, and after earlier events of a blocked lane."""
         if seconds:
             self._count += 1
-            self._after(seconds, lambda: self._arrive(arrival))
+            self._after(seconds, arrival, lambda: self._arrive(arrival))
             return
         lane = self._closed.get((arrival.source, arrival.receiver))
         if lane is not None and not self.is_full:
@@ -71,10 +72,14 @@ class Lanes:
             self._free((arrival.source, arrival.receiver))
         self._begin(arrival)
 
+    def held(self) -> list[Held]:
+        """Return the late events, and the first event of each blocked lane, which those behind it wait for."""
+        return list(self._timers.values())
+
     def clear(self) -> None:
         """Drop the waiting events."""
         while self._timers:
-            self._timers.pop().cancel()
+            self._timers.popitem()[0].cancel()
         self._closed.clear()
         self._count = 0
 
@@ -93,7 +98,7 @@ class Lanes:
         if first:
             self._changed()
         self._count += 1
-        self._after(arrival.delay, lambda: self._open(key, lane, arrival))
+        self._after(arrival.delay, arrival, lambda: self._open(key, lane, arrival))
 
     def _open(self, key: tuple[str, str], lane: deque[Arrival], arrival: Arrival) -> None:
         """End the delay of an event: queue it, and the events behind it up to the next delayed event."""
@@ -115,13 +120,13 @@ class Lanes:
         if not self._closed:
             self._changed()
 
-    def _after(self, seconds: float, then: Callable[[], object]) -> None:
+    def _after(self, seconds: float, arrival: Arrival, then: Callable[[], object]) -> None:
         def fire() -> None:
-            self._timers.discard(timer)
+            del self._timers[timer]
             then()
 
         timer = self._clock.call_at(self._clock.now() + seconds, fire)
-        self._timers.add(timer)
+        self._timers[timer] = Held(f"event of {arrival.source} for {arrival.receiver}", timer.when)
 
     def _queue(self, arrival: Arrival) -> None:
         self._events.queue(arrival.source, arrival.receiver, arrival.handler, arrival.payload)

@@ -46,8 +46,7 @@ class OutgoingFaults:
                     asked = changed
             elif fault.phase == "before" and self._tools.hits(fault, actor, cause):
                 await self._tools.delay(fault, actor, cause)
-                if fault.settings.cut is not None:
-                    raise OSError(f"{portless.partition('?')[0]} cannot be reached: {fault.reason}")
+                await self._end(fault, f"{portless.partition('?')[0]} cannot be reached")
                 if fault.settings.status is not None or fault.settings.body is not None:
                     return _answer(fault, 200, "")
         if (asked.path, asked.query) != (parts.path, parts.query):
@@ -58,10 +57,16 @@ class OutgoingFaults:
                 if not self._tools.hits(fault, actor, cause):
                     continue
                 await self._tools.delay(fault, actor, cause)
-                if fault.settings.cut is not None:
-                    raise OSError(f"{portless.partition('?')[0]} gave no answer: {fault.reason}")
+                await self._end(fault, f"{portless.partition('?')[0]} gave no answer")
                 answer = _answer(fault, answer[0], changed_text)
         return answer
+
+    async def _end(self, fault: ActiveFault, text: str) -> None:
+        """Restart the platform if the fault does, and raise OSError, beginning with `text`, if it ends the request."""
+        if fault.settings.restart:
+            await self._tools.restart(fault)
+        if fault.settings.restart or fault.settings.cut is not None:
+            raise OSError(f"{text}: {fault.reason}")
 
 
 def _changed(fault: ActiveFault, answer: Answer) -> str | None:

@@ -60,7 +60,7 @@ class ProviderFaults(Generic[S]):
         self._add(FaultSettings(where=f"provider {self.provider} {hit}", does=found, first=1))
 
     def take(self, *steps: S, actor: str = "", cause: int | None = None) -> str | None:
-        """Return the name of the oldest fault that hits one of these steps now, and count the hit.
+        """Return the name of the oldest active fault that hits one of these steps, and count the hit.
 
         actor, cause: those of the journal's record that it hits.
         """
@@ -79,7 +79,7 @@ class ProviderFaults(Generic[S]):
         self._remove([each for each in self._faults() if self._is_own(each)])
 
     def _own(self) -> list[ActiveFault]:
-        return [each for each in self._faults() if self._is_own(each) and not each.spent]
+        return [each for each in self._faults() if self._is_own(each) and each.state != "ended"]
 
     def _is_own(self, fault: ActiveFault) -> bool:
         return fault.place.kind == "provider" and fault.place.first == self.provider

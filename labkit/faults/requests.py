@@ -77,7 +77,9 @@ class IncomingFaults:
             await self._delay(fault, exchange, record.actor)
             if fault.settings.forget:
                 await exchange.forget_credentials()
-            if fault.settings.cut is not None:
+            if fault.settings.restart:
+                await self._tools.restart(fault)
+            if fault.settings.restart or fault.settings.cut is not None:
                 raise ConnectionCut(fault.reason)
             if fault.settings.status is not None or fault.settings.body is not None:
                 exchange.answered = True
@@ -98,6 +100,9 @@ class IncomingFaults:
             if change is None or not self._tools.hits(fault, record.actor, record.sequence):
                 continue
             await self._delay(fault, exchange, record.actor)
+            if fault.settings.restart:
+                await self._tools.restart(fault)
+                raise ConnectionCut(fault.reason)
             changed = change()
             if changed is None:
                 raise ConnectionCut(fault.reason)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from labkit.core import time_limits
@@ -21,7 +21,8 @@ class FaultTools:
     """Dependencies and shared operations of the injection points.
 
     runs: the delayed operations; delays: their counts by actor; awaited: answers that the platform waits for;
-    spent: called once a fault has hit for the last time.
+    ended: called once a fault has hit for the last time; cut_power: begins a restart of the platform with seconds for
+    which it is down, and returns its end.
     """
 
     clock: Clock
@@ -29,7 +30,8 @@ class FaultTools:
     runs: DelayedRuns
     delays: Delays
     awaited: AwaitedAnswers
-    spent: Callable[[ActiveFault], object]
+    ended: Callable[[ActiveFault], object]
+    cut_power: Callable[[float], Awaitable[object]]
 
     def hits(self, fault: ActiveFault, actor: str, cause: int | None) -> bool:
         """Return whether a matching fault hits this time, and record the hit, caused by the record `cause`."""
@@ -42,9 +44,16 @@ class FaultTools:
             cause=cause,
             detail={"fault": fault.name, "where": fault.settings.where, "hit": fault.hits},
         )
-        if fault.spent:
-            self.spent(fault)
+        if fault.state == "ended":
+            self.ended(fault)
         return True
+
+    async def restart(self, fault: ActiveFault) -> None:
+        """Restart the platform, which ends the work that calls this, and return once it is over.
+
+        It returns to work from outside of the platform only, such as a call of a cell.
+        """
+        await asyncio.shield(asyncio.ensure_future(self.cut_power(fault.settings.down or 0.0)))
 
     async def delay(self, fault: ActiveFault, actor: str, run: int | None = None) -> None:
         """Wait for a fault's delay in lab time, if it has one.
@@ -53,7 +62,7 @@ class FaultTools:
         record of the script run that it belongs to, if any.
         """
         if fault.settings.delay is not None:
-            await self.delay_until(fault, actor, self.clock.now() + fault.settings.delay, run)
+            await self.delay_until(fault, actor, self.clock.now() + fault.draw_delay(actor), run)
 
     async def delay_until(self, fault: ActiveFault, actor: str, when: float, run: int | None = None) -> None:
         """Wait like `delay`, until lab time reaches `when`."""
@@ -61,24 +70,24 @@ class FaultTools:
             return
         reached: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         turn = current()
-        held = True
+        waits = True
 
         def resume() -> None:  # the work counts as pending from here on, before its task runs
-            nonlocal held
-            held = False
-            self.delays.end(actor)
+            nonlocal waits
+            waits = False
+            self.delays.end(held)
             self.runs.end(actor, run, turn)
             if not reached.done():
                 reached.set_result(None)
 
         timer = self.clock.call_at(when, resume)
         self.runs.begin(actor, run, turn)
-        self.delays.begin(fault.name, actor)
+        held = self.delays.begin(fault.name, actor, when)
         try:
             with time_limits.paused():
                 await reached
         finally:
             timer.cancel()
-            if held:  # cancelled
-                self.delays.end(actor)
+            if waits:  # cancelled
+                self.delays.end(held)
                 self.runs.end(actor, run, turn)

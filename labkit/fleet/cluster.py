@@ -57,14 +57,14 @@ class ClusterPlay:
         self.total = Measures()
         self.marks: list[Mark] = []  # marks that the lab set during the run
         self.rate: float | None = clock.rate  # of lab time; None once it has changed
-        self.written: dict[str, object] = {}  # as in Play; what workers write is not known here
+        self.written: dict[str, object] = {}  # as in Play, without the values
         self.accounts = Accounts()
         self.arrivals = None if plan.arrivals is None else Dial(plan.arrivals)
         self.lag: Callable[[], float | None] = lambda: None  # of handlers since the last call, in lab seconds
         self.timings = WorkerTimings()
         self.began = clock.now()
         self.until: float | None = None
-        self._clock = clock
+        self.clock = clock
         self._client = client
         self._close = close
         self._topic = f"labkit-fleet-{fresh_seed():08x}"
@@ -100,7 +100,7 @@ class ClusterPlay:
 
         Raises LabError if a shard cannot be run, or if there is no worker for a minute.
         """
-        self.began, self.until, self.timings = self._clock.now(), until, WorkerTimings()
+        self.began, self.until, self.timings = self.clock.now(), until, WorkerTimings()
         self._intervals = Intervals(self.began, self.plan.every)
         loop = asyncio.get_running_loop()
 
@@ -176,7 +176,7 @@ class ClusterPlay:
         waited = time.monotonic()  # since when it has been waiting for a worker, or for the shards to end
         while not all(shard.done for shard in self._shards):
             alive = await self._check_workers()
-            over = self._stopped or (self.until is not None and self._clock.now() >= self.until)
+            over = self._stopped or (self.until is not None and self.clock.now() >= self.until)
             orphans = [shard for shard in self._shards if shard.worker is None and not shard.done]
             if over:
                 for shard in orphans:
@@ -237,7 +237,7 @@ class ClusterPlay:
             if known and not members[-1].over:
                 self.accounts.broken(member.identity, known)
         unfinished = sum(not member.over for member in members)
-        shard.death = Death(self._clock.now(), shard.worker, shard.pid, unfinished)
+        shard.death = Death(self.clock.now(), shard.worker, shard.pid, unfinished)
         self.deaths.append(shard.death)
         shard.plan = replace(shard.plan, members=tuple(members))
         shard.worker, shard.states = None, Counter(member.state for member in members)
@@ -255,7 +255,7 @@ class ClusterPlay:
 
     async def _start(self, shard: ShardRecord, worker: str) -> None:
         shard.attempt += 1
-        shard.last = self._clock.now()
+        shard.last = self.clock.now()
         plan = shard.plan
         if plan.devices is not None:
             portion = Portion(plan.devices, shard.number, len(self._shards))
@@ -263,7 +263,7 @@ class ClusterPlay:
         if plan.arrivals is not None:
             plan = replace(plan, arrivals=Delayed(plan.arrivals, shard.last - self.began))
         payload = pickle_shard(
-            ShardTask(self._topic, shard.number, shard.attempt, plan, self.until, self._clock.reading())
+            ShardTask(self._topic, shard.number, shard.attempt, plan, self.until, self.clock.reading())
         )
         shard.worker, shard.states = worker, Counter(member.state for member in plan.members)
         try:
@@ -314,6 +314,7 @@ class ClusterPlay:
         self.failures += message.failures
         self.rows += message.rows
         self.accounts.put(message.sent)
+        self.written.update(dict.fromkeys(message.written))
         self.timings.workers += message.cpu
         if message.latency is not None:
             self.timings.latency.merge(Latency.decode(message.latency))
@@ -349,7 +350,7 @@ class ClusterPlay:
             self._emit(when, self._intervals.take())
 
     def _emit_rest(self) -> None:
-        now = self._clock.now()
+        now = self.clock.now()
         for when, measures in self._intervals.rest(now if self.until is None else min(self.until, now)):
             self._emit(when, measures)
 
@@ -360,14 +361,14 @@ class ClusterPlay:
         devices = {state: count for state, count in states.items() if count}
         tick = measures.tick(when, devices, self.lag())
         self.ticks.append(tick)
-        if self.rate != self._clock.rate:
+        if self.rate != self.clock.rate:
             self.rate = None
         for callback in tuple(self._subscribers):
             callback(tick)
 
     def _report_interval(self) -> float:
         """Return the lab seconds between two reports of a worker."""
-        return min(self.plan.every, REPORT_INTERVAL * self._clock.rate)
+        return min(self.plan.every, REPORT_INTERVAL * self.clock.rate)
 
 
 class WorkerTimings(Timings):

@@ -10,7 +10,7 @@ from functools import partial
 from typing import NamedTuple
 
 from labkit.core.certificates import KeyPair
-from labkit.core.clock import Timer
+from labkit.core.clock import Clock, Timer
 from labkit.core.errors import LabError, UnknownError
 from labkit.core.marks import Mark
 from labkit.fleet.accounts import Accounts
@@ -82,6 +82,11 @@ class Play:
         self._subscribers: list[Callable[[Tick], object]] = []
         self._timers: list[Timer] = []
         self._online = 0
+
+    @property
+    def clock(self) -> Clock:
+        """Clock of the devices."""
+        return self.pace.clock
 
     def on_tick(self, callback: Callable[[Tick], object]) -> None:
         """Call `callback` with each tick, on the event loop of the devices."""

@@ -27,10 +27,11 @@ HTTPS_PORT = 443
 
 
 class RemoteProduct(NamedTuple):
-    """Product of a remote platform. domain: of the product."""
+    """Product of a remote platform. domain: of the product; resources: its aliases, None if they are not known."""
 
     address: LabAddress
     domain: str
+    resources: Sequence[str] | None = None
 
 
 def remote_product(target: str, product: str, ca_file: Path | None) -> RemoteProduct:
@@ -52,9 +53,9 @@ def remote_product(target: str, product: str, ca_file: Path | None) -> RemotePro
             raise SettingsError(f"--product: the target has no {product!r}, there are: {known}")
         pem = _certificate(ca_file or Path(ready["ca_file"]), "--ca-file" if ca_file else "--target: ca_file")
         host, port = ready.get("host", "127.0.0.1"), int(ready["https_port"])
-        return RemoteProduct(
-            LabAddress(host, port, pem), _from_url(products[product], host, pem, product).domain
-        )
+        domain = _from_url(products[product], host, pem, product).domain
+        resources = ready.get("resources", {}).get(product)
+        return RemoteProduct(LabAddress(host, port, pem), domain, resources)
     except (ValueError, TypeError, AttributeError) as error:
         raise SettingsError(f"--target: cannot be read: {error}") from None
     except KeyError as error:
@@ -96,7 +97,11 @@ def _text(path: Path, name: str) -> str:
 
 async def provisioned(remote: RemoteProduct, auth: str, members: Sequence[Member]) -> list[Member]:
     """Activate all devices and return them with their credentials. Raises LabError if one cannot be activated."""
-    server, gate, secrets = DeviceServer(*remote), asyncio.Semaphore(AT_ONCE), Identifiers()
+    server, gate, secrets = (
+        DeviceServer(remote.address, remote.domain),
+        asyncio.Semaphore(AT_ONCE),
+        Identifiers(),
+    )
 
     async def provision(member: Member) -> Member:
         connection = DeviceConnection(server)

@@ -57,7 +57,8 @@ class Message:
     """Report of a worker on its shard since the previous report.
 
     shown: state, epoch and notes of the devices that changed; sent: as Accounts.take; faults: as DeviceFaults.take;
-    cpu: seconds; error: why the shard ended; final: whether this is the last report.
+    written: aliases that devices wrote for the first time; cpu: seconds; error: why the
+    shard ended; final: whether this is the last report.
     """
 
     shard: int
@@ -69,6 +70,7 @@ class Message:
     shown: dict[int, dict[str, object]] = field(default_factory=dict)
     faults: Mapping[FaultKey, tuple[int, int]] = field(default_factory=dict)
     credentials: dict[int, Credentials] = field(default_factory=dict)
+    written: frozenset[str] = frozenset()
     cpu: float = 0.0
     latency: bytes | None = None  # of answers, in real time; in the final report
     error: str | None = None
@@ -114,6 +116,7 @@ class ShardReport:
         self._shown: dict[int, dict[str, object]] = {}
         self._failures = 0
         self._rows = 0
+        self._written: set[str] = set()
         self._cpu = time.process_time()
         play.on_tick(self._tick)
 
@@ -143,6 +146,8 @@ class ShardReport:
         message.rows = play.rows[:]
         play.rows.clear()
         message.sent = play.accounts.take()
+        message.written = frozenset(play.written.keys() - self._written)
+        self._written |= message.written
         if play.plan.faults is not None:
             message.faults = play.plan.faults.take()
         cpu = time.process_time()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar, get_origin
@@ -86,6 +86,14 @@ def unknown_resource(alias: str, product: str, resources: Iterable[str]) -> str:
     return f"no resource {alias!r} in product {product!r}, there are: {', '.join(known)}{did_you_mean(alias, known)}"
 
 
+def ignored_writes(written: Iterable[str], product: str, resources: Collection[str]) -> list[str]:
+    """Return a sentence for each alias without a resource that devices of a fleet wrote."""
+    return [
+        f"devices wrote what the platform ignores: {unknown_resource(each, product, resources)}"
+        for each in sorted(set(written).difference(resources))
+    ]
+
+
 def shown_duration(seconds: float) -> str:
     """Return a number of seconds as text: `1 d 2 h`."""
     days, rest = divmod(round(seconds), 86400)
@@ -150,3 +158,13 @@ def as_list(value: Any) -> list[Any]:
     """Return a list of one or several given values."""
     one = isinstance(value, str | Mapping) or not isinstance(value, Iterable)
     return [value] if one else list(value)
+
+
+def without_control(settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the settings of a lab in this process. Raises SettingsError if they ask for control over HTTP."""
+    if settings.get("control") not in (None, False):
+        raise SettingsError(
+            "control: a Lab in this process has no control over HTTP; start `labkit serve --control` and use "
+            "Lab.connect(url, token)"
+        )
+    return settings

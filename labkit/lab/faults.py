@@ -16,7 +16,14 @@ from labkit.settings import FaultKeywords, FaultSettings
 if TYPE_CHECKING:
     import pandas
 
+
 SHOWN = ("name", "where", "does", "often", "whom", "seen", "hits")
+
+
+def warn_of_fault(info: FaultInfo) -> None:
+    """Warn, at the caller's line, of a fault that can hit nothing."""
+    for text in info.warnings:
+        warn(text)
 
 
 class Fault(Handle):
@@ -41,6 +48,11 @@ class Fault(Handle):
     def seen(self) -> int:
         """Number of requests, calls or events that the fault could have hit."""
         return self.info.seen
+
+    @property
+    def state(self) -> str:
+        """`waiting` until its period begins (`after`), `active`, or `ended` after its period or its last hit."""
+        return self.info.state
 
     def remove(self) -> None:
         """Remove the fault."""
@@ -80,10 +92,9 @@ class LabFaults(Handle):
         """
         named = given_settings(FaultSettings, "fault", settings)
         fault = build_settings(FaultSettings, f"fault at {where!r}", {"where": where, **named})
-        added = Fault(self._runtime, self._runtime.run(self._control.add, fault).name)
-        if hint := self._runtime.run(self._control.hint, fault):
-            warn(f"fault {added.name!r} at {where!r}: {hint}")
-        return added
+        info = self._runtime.run(self._control.add, fault)
+        warn_of_fault(info)
+        return Fault(self._runtime, info.name)
 
     def get(self, name: str) -> Fault:
         """Return the fault with this name. Raises UnknownError, listing the existing names, if there is none."""

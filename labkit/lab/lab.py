@@ -16,13 +16,13 @@ from labkit.core.extras import needs
 from labkit.core.handle import Handle
 from labkit.core.keywords import shows_keywords
 from labkit.fleet.flow import LabAddress
-from labkit.lab.arguments import as_list, build_settings, given_settings
+from labkit.lab.arguments import as_list, build_settings, given_settings, without_control
 from labkit.lab.browser import Browser
 from labkit.lab.ca_file import CaFile
 from labkit.lab.clock import LabClock
 from labkit.lab.connecting import control_access
 from labkit.lab.delays import PendingCall
-from labkit.lab.faults import LabFaults
+from labkit.lab.faults import LabFaults, warn_of_fault
 from labkit.lab.handsets import LabHandsets
 from labkit.lab.journal import LabJournal
 from labkit.lab.mailbox import LabMailbox
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     import pandas
 
     from labkit.control.functions import Service
+    from labkit.control.lab import Drained
     from labkit.fleet.browser import Connections
     from labkit.widgets.lab_dashboard import LabDashboard
 
@@ -80,13 +81,16 @@ class Lab(Handle):
         seed: makes identifiers and the journal repeat exactly; the clock is then virtual unless `speed` is given.
         config: a lab.yaml to load, or its settings. speed: seconds of lab time per real second, 0 for a virtual clock.
         start: lab time at the start (datetime, Unix seconds or `2026-03-01`). All other arguments are the settings of
-        lab.yaml and override those of `config`. Raises SettingsError for a wrong setting.
+        lab.yaml and override those of `config`; its `control` is for `labkit serve`. Raises SettingsError for a wrong
+        setting.
         """
         _check(seed, speed)
-        named = _settings(config, given_settings(LabSettings, "Lab", settings, OWN))
+        named = _settings(config, given_settings(LabSettings, "Lab", without_control(settings), OWN))
         self._hold(Runtime(partial(Control.start, named, seed=seed, speed=speed, start=start)))
         for solution in self._runtime.run(self._runtime.control.solutions.all):
             warn_of(solution)
+        for fault in self._runtime.run(self._runtime.control.faults.all) if named.faults else ():
+            warn_of_fault(fault)
 
     @classmethod
     def connect(
@@ -273,6 +277,16 @@ class Lab(Handle):
     def settle(self) -> None:
         """Wait until every request is answered or waits as a long poll, and every event is handled."""
         self._runtime.run(self._runtime.control.lab.settle)
+
+    def drain(self, within: float = 3600) -> Drained:
+        """Advance a virtual clock until no fault delays anything: no request, call or event. Return what it waited for.
+
+        After a restart, it waits until the platform listens again; `settle()` waits for none of these. The result has
+        `seconds`, of lab time, and `waited_for`, the number of delayed operations by description. within: most seconds
+        of lab time to advance. Raises LabError with what faults still delay after these, and on a running clock, as
+        `clock.advance` does.
+        """
+        return self._runtime.run(self._runtime.control.lab.drain, within)
 
     def restart(self, down: float = 0) -> None:
         """Cut the platform's power and start it again. down: seconds of lab time during which it refuses connections.

@@ -14,10 +14,10 @@ from labkit.fleet.accounts import Accounts, route_deliveries
 from labkit.fleet.cluster import ClusterPlay
 from labkit.fleet.cluster_client import addresses
 from labkit.fleet.device import Credentials
+from labkit.fleet.fleet_play import FleetPlay
 from labkit.fleet.measures import Latency, Tick, frame
 from labkit.fleet.plan import Failure, Plan
-from labkit.fleet.play import Play
-from labkit.lab.arguments import shown_duration, unknown_resource
+from labkit.lab.arguments import ignored_writes, shown_duration
 from labkit.lab.portal import Task
 from labkit.lab.progress import Progress
 from labkit.lab.runtime import Runtime
@@ -78,7 +78,7 @@ class Run(Handle):
         self._route = accounts
         return f"as GET /accounts of {accounts.id!r} answers"
 
-    def _prepared(self, spread: Spread | None) -> Play | ClusterPlay:
+    def _prepared(self, spread: Spread | None) -> FleetPlay:
         run, control = self._runtime.run, self._runtime.control.fleet_runs
         if spread is None:
             return run(control.prepare, self._plan)
@@ -163,8 +163,8 @@ class Run(Handle):
             return
         product = self._plan.product
         known = self._runtime.run(self._runtime.control.products.get, product).settings.resources
-        for alias in written.keys() - known.keys():
-            warn(f"devices wrote what the platform ignores: {unknown_resource(alias, product, known)}")
+        for each in ignored_writes(written, product, known):
+            warn(each)
 
     def stop(self) -> Run:
         """End the run, and return it once all its devices have ended."""
@@ -285,7 +285,7 @@ class Run(Handle):
         A worker that died has a further row, with the lab time of its death. Raises LabError for a run in the lab's
         own process.
         """
-        if isinstance(self._play, Play):
+        if not isinstance(self._play, ClusterPlay):
             raise LabError("this run has no workers: run(…, workers=4) has")
         return workers_frame(self._play.workers())
 
@@ -379,7 +379,7 @@ class Run(Handle):
 class RunCloser:
     """Closes a run when its lab is closed."""
 
-    def __init__(self, control: FleetRunsControl, play: Play | ClusterPlay) -> None:
+    def __init__(self, control: FleetRunsControl, play: FleetPlay) -> None:
         self._control = control
         self._play = play
 

@@ -103,14 +103,14 @@ class Solution(SiteClient):
         in the lab emits.
         """
         if lua is not None:
-            self._runtime.run(self._control.on, self.id, service, event, lua, replace)
+            info = self._runtime.run(self._control.on, self.id, service, event, lua, replace)
         elif function is None:
             return lambda handler: self.on(service, event, handler, replace=replace)
         else:
             functions = self._runtime.control.functions
-            self._runtime.run(functions.on, self.id, service, event, function, replace)
-        if hint := self._runtime.run(self._control.event_hint, self.id, service, event):
-            warn(f"solution {self.id!r}: {hint}")
+            info = self._runtime.run(functions.on, self.id, service, event, function, replace)
+        for text in info.warnings:
+            warn(text)
         return function
 
     def call(self, service: str, operation: str, parameters: object = None) -> Any:

@@ -13,6 +13,7 @@ from typing import Any, get_args
 
 from labkit.core.chance import fresh_seed
 from labkit.core.errors import LabError, UnknownError
+from labkit.core.handle import warn
 from labkit.fleet.behaviour import Behaviour
 from labkit.fleet.behaviours import BEHAVIOURS
 from labkit.fleet.device import Credentials
@@ -23,6 +24,7 @@ from labkit.fleet.play import Play
 from labkit.fleet.rates import rate_of
 from labkit.fleet.remote import provisioned, remote_product, run_remote
 from labkit.fleet.shapes import Shape
+from labkit.lab.arguments import ignored_writes
 from labkit.lab.lab import Lab
 from labkit.lab.outcome import FailedDevice, FleetOptions, Outcome, Watch
 from labkit.lab.portal import Portal
@@ -208,14 +210,18 @@ def run_against_target(
 
     async def live() -> None:
         held = await provisioned(there, auth, members)
+        address, domain = there.address, there.domain
         every = interval(order.seconds)
-        plan = Plan(order.product, *there, auth, seed, tuple(held), every, arrivals=order.arrivals)
+        plan = Plan(order.product, address, domain, auth, seed, tuple(held), every, arrivals=order.arrivals)
         with watched:
             await run_remote(plan, order.seconds, watched.watch)
 
     interrupted = _interrupted(live, watched)
     play = watched.play
     assert play is not None
+    if there.resources is not None:
+        for each in ignored_writes(play.written, order.product, there.resources):
+            warn(each)
     total = play.total
     lasted = (play.ticks[-1].time - play.began) if play.ticks else 0.0
     return Outcome(

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
+from labkit.control.faults import FaultsControl
 from labkit.control.products import ProductsControl
 from labkit.control.providers import ProvidersControl
 from labkit.core.errors import LabkitError
@@ -27,6 +28,7 @@ class RunningSettings:
         self._platform = platform
         self._products = ProductsControl(platform)
         self._providers = ProvidersControl(platform)
+        self._faults = FaultsControl(platform)
         self.settings = platform.context.settings
 
     async def change(self, new: LabSettings, notes: Notes) -> None:
@@ -45,7 +47,7 @@ class RunningSettings:
         solutions = await self._remove_solutions(solutions, new.solutions, notes)
         self.settings = self.settings.model_copy(update={"products": products, "solutions": solutions})
         await self._change_social(new.providers.social, notes)
-        self._change_faults(new, notes)
+        await self._change_faults(new, notes)
         for key in differing(self.settings, new):
             if key.partition(".")[0] not in CHANGEABLE:
                 notes.restart(key)
@@ -119,7 +121,7 @@ class RunningSettings:
         providers = self.settings.providers.model_copy(update={"social": social})
         self.settings = self.settings.model_copy(update={"providers": providers})
 
-    def _change_faults(self, new: LabSettings, notes: Notes) -> None:
+    async def _change_faults(self, new: LabSettings, notes: Notes) -> None:
         if new.faults == self.settings.faults:
             return
         try:
@@ -128,7 +130,9 @@ class RunningSettings:
             notes.problems["faults"] = f"{error}; the old ones stay"
         else:
             self.settings = self.settings.model_copy(update={"faults": new.faults})
-            notes.done["faults"] = f"there are {len(new.faults)} in lab.yaml now"
+            added = [each for each in await self._faults.all() if each.origin == "settings"]
+            warnings = [text for each in added for text in each.warnings]
+            notes.done["faults"] = "; ".join([f"there are {len(new.faults)} in lab.yaml now", *warnings])
 
 
 def _taken_over(before: BaseModel, new: BaseModel) -> str:

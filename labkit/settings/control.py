@@ -10,9 +10,13 @@ from labkit.settings.values import Model, Port
 
 
 class ControlSettings(Model):
-    """Listener for control over HTTP. Without a host it is plain HTTP on 127.0.0.1, with one TLS by the lab's CA.
+    """Listener of `labkit serve` for control over HTTP: plain on 127.0.0.1 without a host, else TLS by the lab's CA.
 
     host: IP address or name at which it listens, and by which clients know it; port: its port; 0 is any free one.
+
+    A request is refused (403) unless its Host is that host, localhost, 127.0.0.1 or ::1: so no web page reaches the lab
+    by a name of its own. 0.0.0.0 and :: listen at all addresses of the machine, or of a container; clients do not know
+    it by them, so that only the loopback names remain. For clients on other machines, set the name that they use.
     """
 
     host: str | None = None

@@ -7,7 +7,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self, TypedDict
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from labkit.core.keywords import Doc
 from labkit.settings.edits import parse_edit
@@ -55,6 +64,23 @@ def _edit(value: Any) -> Any:
     return _json(value)
 
 
+def _two(value: Any) -> Any:
+    if len(value) == 2:
+        return value
+    raise ValueError(f"expected a number, or two as in [0.1, 2], not {len(value)}")
+
+
+def _in_order(ends: tuple[float, float]) -> tuple[float, float]:
+    if ends[0] < ends[1]:
+        return ends
+    raise ValueError(f"expected a smaller number before a larger one, not {ends[0]:g} and {ends[1]:g}")
+
+
+def _span(value: Any) -> str:
+    """Return the tag of a value of `Span`: an own error for each form is clearer than one for both."""
+    return "range" if isinstance(value, list | tuple) else "number"
+
+
 def _header(name: str) -> str:
     if not HEADER.fullmatch(name) or name.lower() in FRAMING:
         raise ValueError(f"expected a header name that does not set the framing, not {name!r}")
@@ -75,6 +101,13 @@ Names = Annotated[
 ]
 Status = Annotated[int, Field(strict=True, ge=200, le=599)]
 Time = Annotated[float, Field(strict=True, gt=0, le=MAX_TIME, allow_inf_nan=False)]
+Spent = Annotated[float, Field(strict=True, ge=0, le=MAX_TIME, allow_inf_nan=False)]
+Range = Annotated[
+    tuple[Spent, Spent],
+    BeforeValidator(_two, json_schema_input_type=tuple[Spent, Spent]),
+    AfterValidator(_in_order),
+]
+Span = Annotated[Annotated[Time, Tag("number")] | Annotated[Range, Tag("range")], Discriminator(_span)]
 Count = Annotated[int, Field(strict=True, ge=1, le=MAX_COUNT)]
 Fields = Annotated[dict[Name, Any], Field(min_length=1, max_length=MAX_VALUES), AfterValidator(_json)]
 Edits = Annotated[
@@ -97,7 +130,7 @@ class FaultKeywords(TypedDict, total=False):
 
     name: str | None
     does: str | None
-    delay: float | None
+    delay: float | tuple[float, float] | None
     cut: Literal["before", "inside", "after"] | None
     status: int | None
     body: Any
@@ -110,6 +143,8 @@ class FaultKeywords(TypedDict, total=False):
     forget: bool | None
     doubled: bool | None
     late: float | None
+    restart: bool | None
+    down: float | None
     when: Literal["before", "after"] | None
     if_status: int | None
     if_given: Mapping[str, str] | None
@@ -121,6 +156,8 @@ class FaultKeywords(TypedDict, total=False):
     first: int | None
     every: int | None
     chance: float | None
+    after: float | None
+    seconds: float | None
 
 
 class FaultSettings(Model):
@@ -143,9 +180,12 @@ class FaultSettings(Model):
         Doc("name of a provider's fault, such as `slow`"),
     ] = None
     delay: Annotated[
-        Time | None,
+        Span | None,
         Role("action", CHANGEABLE),
-        Doc("delay in seconds of lab time; events behind a delayed one wait, too"),
+        Doc(
+            "delay in seconds of lab time; `[0.1, 2]` draws each between two numbers, from the lab's seed; events "
+            "behind a delayed one wait, too"
+        ),
     ] = None
     cut: Annotated[
         Literal["before", "inside", "after"] | None,
@@ -194,6 +234,23 @@ class FaultSettings(Model):
         Role("action", ("event",), excludes=("delay",)),
         Doc("seconds of lab time by which an event, or its duplicate, is late; later events overtake it"),
     ] = None
+    restart: Annotated[
+        bool,
+        Role(
+            "action",
+            CHANGEABLE,
+            excludes=("cut", "status", "body", "headers", "lost", "forget", "doubled", "late", *FIELDS),
+        ),
+        Doc(
+            "the platform loses its power at that moment and starts again (see `lab.restart`): the request, call or "
+            "event is lost, and so are all others in progress; with `when: after`, once its work is done"
+        ),
+    ] = False
+    down: Annotated[
+        Spent | None,
+        Role("condition", CHANGEABLE),
+        Doc("seconds of lab time for which the platform refuses connections after a `restart`; 0 without it"),
+    ] = None
     when: Annotated[
         Literal["before", "after"] | None,
         Role("condition", ANSWERED),
@@ -234,6 +291,16 @@ class FaultSettings(Model):
     chance: Annotated[
         Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None,
         Doc("probability of a hit, above 0 and up to 1, from the lab's seed"),
+    ] = None
+    after: Annotated[
+        Time | None,
+        Doc(
+            "seconds of lab time after which it begins, from when it is added: that of lab.yaml from the start"
+        ),
+    ] = None
+    seconds: Annotated[
+        Time | None,
+        Doc("seconds of lab time after which it ends, from when it begins; what it delays then goes on"),
     ] = None
 
     @field_validator(*FIELDS)
@@ -283,6 +350,10 @@ class FaultSettings(Model):
         for name in ("cut", "lost", "forget"):
             if name in done and self.when is not None:
                 raise ValueError(f"when cannot go with {name}, which implies it")
+        if self.place.kind == "event" and {"restart", "delay"} <= done:
+            raise ValueError("restart cannot go with delay for an event, which is lost with the power")
+        if self.down is not None and not self.restart:
+            raise ValueError("down needs restart, after which the platform is down")
         if self.every is not None and self.chance is not None:
             raise ValueError("every cannot go with chance")
         return self
@@ -327,7 +398,7 @@ class FaultSettings(Model):
             return "before"
         if any(getattr(self, name) is not None for name in ("if_status", "if_answer", *FIELDS)):
             return "after"
-        return "before" if self.status is not None or self.delay is not None else "after"
+        return "before" if self.status is not None or self.delay is not None or self.restart else "after"
 
 
 ROLES = {

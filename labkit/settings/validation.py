@@ -38,8 +38,13 @@ def build(model: type[S], values: object, where: str = "", lines: dict[str, int]
         ]
     # Raised outside of the except clause: the garbage collector cannot see the references of pydantic's error, and
     # would never free it as the context of this one.
+    raise SettingsError(listed(told), told)
+
+
+def listed(told: Sequence[str]) -> str:
+    """Return sentences about invalid keys as one text, at most MOST_TOLD of them."""
     more = len(told) - MOST_TOLD
-    raise SettingsError("; ".join(told[:MOST_TOLD]) + (f"; and {more} more" if more > 0 else ""), told)
+    return "; ".join(told[:MOST_TOLD]) + (f"; and {more} more" if more > 0 else "")
 
 
 def mistakes(

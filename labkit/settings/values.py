@@ -6,8 +6,10 @@ import re
 import sys
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -24,7 +26,9 @@ HOST = re.compile(rf"{LABEL.pattern}(\.{LABEL.pattern})*")
 ALIAS = re.compile(r"[A-Za-z0-9_.$-]{1,64}")
 SERVICE = re.compile(r"[A-Z][A-Za-z0-9_]{0,63}")
 HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # RFC 9110 5.6.2
-WEB_URL = re.compile(r"https?://[^\s/?#\\@]+([/?][^\s#\\]*)?")  # no fragment (RFC 6749 3.1.2)
+WEB_URL = re.compile(
+    r"https?://(\[[0-9A-Fa-f:.]+\]|[^\s/?#\\@\[\]:]+)(:[0-9]{1,5})?([/?][^\s#\\]*)?"
+)  # no fragment (RFC 6749 3.1.2)
 TEXT = re.compile(r"[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]{0,98}[^\s\x00-\x1f\x7f])?")
 
 MAX_NAME = 256  # characters of names that have no form of their own
@@ -62,6 +66,15 @@ def _secret(secret: SecretStr, info: SerializationInfo) -> str:
     return secret.get_secret_value() if info.context is REVEAL else str(secret)
 
 
+def _with_readable_host(url: str) -> str:
+    """Return a URL. Raises ValueError for a host or a port that no URL can have, which the pattern lets pass."""
+    try:
+        _ = urlsplit(url).port
+    except ValueError as error:
+        raise ValueError(f"expected an http or https URL without a fragment, not {url!r}: {error}") from None
+    return url
+
+
 REVEAL = {"secrets": "revealed"}  # context of a dump to JSON for a lab in another process: it shows secrets
 
 Secret = Annotated[SecretStr, PlainSerializer(_secret, when_used="json")]
@@ -72,7 +85,11 @@ ServiceName = Annotated[
     str, _Matches(SERVICE, "a capital letter, then letters, digits or '_', at most 64 in all")
 ]
 HeaderName = Annotated[str, _Matches(HEADER, "the name of a header", MAX_NAME)]
-WebUrl = Annotated[str, _Matches(WEB_URL, "an http or https URL without a fragment", MAX_LINE)]
+WebUrl = Annotated[
+    str,
+    _Matches(WEB_URL, "an http or https URL without a fragment", MAX_LINE),
+    AfterValidator(_with_readable_host),
+]
 Text = Annotated[str, _Matches(TEXT, "1 to 100 characters on one line, without spaces around")]
 Port = Annotated[int, Field(strict=True, ge=0, le=65535)]
 Number = Annotated[float, Field(strict=True, ge=-MAX_NUMBER, le=MAX_NUMBER, allow_inf_nan=False)]

@@ -38,7 +38,7 @@ def run(ready: dict[str, Any], *arguments: str) -> Result:
 def called(ready: dict[str, Any], *arguments: str) -> Any:
     result = run(ready, "call", *arguments)
     assert result.exit_code == 0, result.output
-    return json.loads(result.output)
+    return json.loads(result.stdout)
 
 
 def refused(ready: dict[str, Any], *arguments: str) -> str:
@@ -70,16 +70,49 @@ def test_mistakes_are_one_line(ready: dict[str, Any]) -> None:
     assert refused(ready, "call", "products.get") == "labkit: products.get needs id=…\n"
     assert refused(ready, "call", "clock.advance", "hours") == "labkit: hours: expected NAME=VALUE\n"
     assert refused(ready, "call", "clock.advance", "hour=1") == (
-        "labkit: clock.advance has no argument 'hour', there are: seconds, minutes, hours, days\n"
+        "labkit: clock.advance: no argument 'hour', there are: seconds, minutes, hours, days; did you mean hours?\n"
     )
     assert (
         refused(ready, "call", "clock.advance", "hours=x")
         == "labkit: hours: expected a valid number, not a text\n"
     )
+    assert refused(ready, "call", "clock", "state") == (
+        "labkit: expected SUBJECT.OPERATION, not 'clock'; did you mean clock.state?\n"
+    )
     without = {name: each for name, each in ready.items() if name != "control"}
     assert refused(without, "call", "clock.state") == (
         "labkit: --target: this lab has no control; serve it with --control\n"
     )
+
+
+def test_a_wrong_object_is_refused_with_its_keys(ready: dict[str, Any], tmp_path: Path) -> None:
+    fault = '{"where": "GET /timestamp", "stauts": 503}'
+    assert refused(ready, "call", "faults.add", f"fault={fault}") == (
+        "labkit: fault.stauts: unknown key; did you mean status?\n"
+    )
+    settings = '{"id": "x", "auht": "token", "self_registration": 5}'
+    assert refused(ready, "call", "products.add", f"settings={settings}") == (
+        "labkit: settings.self_registration: expected a valid boolean, not 5; "
+        "settings.auht: unknown key; did you mean auth?\n"
+    )
+    assert refused(ready, "call", "products.add", 'settings={"id": ').startswith(
+        "labkit: settings: expected JSON: Expecting value: line 1"
+    )
+    missing = tmp_path / "missing.json"
+    assert refused(ready, "call", "products.add", f"settings=@{missing}") == (
+        f"labkit: settings: {missing}: No such file or directory\n"
+    )
+
+
+def test_warnings_of_a_result_are_lines_on_stderr(ready: dict[str, Any]) -> None:
+    fault = json.dumps({"name": "misspelt", "where": "POST /provision/activat", "status": 503})
+    result = run(ready, "call", "faults.add", f"fault={fault}")
+    assert result.exit_code == 0
+    [warning] = json.loads(result.stdout)["warnings"]
+    assert warning.startswith("fault 'misspelt' at 'POST /provision/activat': no request has the path")
+    assert result.stderr == f"labkit: warning: {warning}\n"
+    assert called(ready, "faults.get", "name=misspelt")["warnings"] == [warning]
+    called(ready, "faults.remove", "name=misspelt")
 
 
 def test_the_environment_selects_a_lab(ready: dict[str, Any]) -> None:
@@ -125,6 +158,38 @@ def test_logs_prints_records_of_kinds_and_actors(ready: dict[str, Any]) -> None:
     assert (entry["kind"], entry["detail"]["parameters"]["key"]) == ("call", "b")
 
 
+def test_an_unknown_kind_of_record_is_a_warning(ready: dict[str, Any]) -> None:
+    result = run(ready, "logs", "--kind", "reqest")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "no kind of record 'reqest'" in result.stderr
+    assert "did you mean request?" in result.stderr
+
+
+def test_a_server_that_ends_is_one_line(ready: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "lab.yaml").write_text("{https_port: 0, control: true}")
+    server = Served("serve", "--config", str(tmp_path / "lab.yaml"), "--seed", "7", "--json")
+    target = server.stdout.readline()
+    url = json.loads(target)["control"]["url"]
+    reader = Served("logs", "--follow", "--last", "1", "--target", target)
+    parameters = json.dumps({"id": "acme"})
+    said = ""
+    while not said:  # it may not follow yet
+        assert run(json.loads(target), "call", "solutions.ensure", f"settings={parameters}").exit_code == 0
+        assert run(json.loads(target), "call", "lab.restart").exit_code == 0
+        said = readable(reader)
+    server.kill()
+    server.communicate()
+    _, errors = reader.communicate()
+    assert (reader.returncode, errors) == (
+        1,
+        f"labkit: the lab at {url} has ended, or the connection to it\n",
+    )
+    for command in (["call", "clock.state"], ["logs"], ["logs", "-f"]):
+        line = refused(json.loads(target), *command)
+        assert line.startswith(f"labkit: the lab at {url} cannot be reached: ")
+        assert line.count("\n") == 1
+
+
 def test_logs_follows_until_it_is_interrupted(ready: dict[str, Any]) -> None:
     process = Served("logs", "--follow", "--kind", "call", "--last", "0", "--target", json.dumps(ready))
     try:
@@ -159,3 +224,10 @@ def test_the_help_of_call_lists_the_operations() -> None:
     said = CliRunner().invoke(main, ["call", "--help"]).output
     assert "products.ensure" in said
     assert "journal.follow" not in said
+
+
+def test_a_subject_lists_its_operations() -> None:
+    said = CliRunner().invoke(main, ["call", "clock"])
+    assert said.exit_code == 0
+    listed = [line.split()[0] for line in said.stdout.splitlines() if line[:1] != " "]
+    assert listed == ["clock.advance", "clock.advance_to", "clock.freeze", "clock.run", "clock.state"]

@@ -23,7 +23,7 @@ solutions:
   - id: lights
     services: {Interface: {operations: [{name: switch, parameters: {title: lamp, type: object}}]}}
 faults:
-  - {where: POST /provision/activate, product: thermostat, status: 503}
+  - {where: POST /provision/activate, product: thermostat, status: 503, after: 5}
   - {where: GET /x, site: acme.apps.lab.localhost, status: 503}
   - {where: acme.switch, status: 503}
 """
@@ -94,6 +94,32 @@ def test_problems_of_every_section_are_lines(file: Path) -> None:
     ]
     assert lines[1] == "product 'lamp': domain thermostat.m2.lab.localhost is taken by product 'thermostat'"
     assert "endpoints/b.lua:1: " in lines[2]
+
+
+def test_handlers_and_faults_that_nothing_reaches_are_lines(file: Path) -> None:
+    services = file.parent / "acme" / "services"
+    (services / "device.lua").write_text(
+        "--#EVENT device datapont\nprint(event)\n--#EVENT devise datapoint\n"
+    )
+    (services / "twilio_sms.lua").write_text("return 'of a service that may be added later'")
+    (services / "webservice_anything.lua").write_text("return 'of a service with events of any name'")
+    file.write_text(file.read_text().replace("POST /provision/activate", "POST /provision/activat"))
+    result = checked(file)
+    assert result.exit_code == 1
+    assert result.output.splitlines() == [
+        (
+            "acme: services/device.lua:1: device has no event 'datapont', so that this handler does not run;"
+            " did you mean datapoint?"
+        ),
+        (
+            "acme: services/device.lua:3: nothing emits events of 'devise' yet, so that this handler does not run;"
+            " did you mean device?"
+        ),
+        (
+            "fault 'POST /provision/activat': no request has the path '/provision/activat';"
+            " did you mean /provision/activate?"
+        ),
+    ]
 
 
 def test_a_subscription_is_checked_with_its_publisher_in_any_order(file: Path) -> None:

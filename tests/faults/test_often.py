@@ -37,8 +37,9 @@ def test_first_and_every(first: int | None, every: int | None, count: int) -> No
     expected = [number for number in range(1, count + 1) if number % (every or 1) == 0][:first]
     assert hits == expected
     assert made.hits == len(expected)
-    assert made.spent == (first is not None and len(expected) == first)
-    assert made.seen == (expected[-1] if made.spent else count)
+    ended = first is not None and len(expected) == first
+    assert made.state == ("ended" if ended else "active")
+    assert made.seen == (expected[-1] if ended else count)
 
 
 @given(st.floats(0.01, 1), ACTORS, st.randoms(use_true_random=False))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from click.testing import CliRunner, Result
 
 from labkit import Lab
@@ -288,6 +289,25 @@ class TestElsewhere:
         )  # other devices, with other names
         assert again.exit_code == 0, again.output
         assert len(lab.product(product).devices()) == 6
+
+    def test_aliases_without_a_resource_are_named(self, ready: dict[str, Any], tmp_path: Path) -> None:
+        known = {**ready, "resources": {"thermostat": ["temperature"]}}
+        config = tmp_path / "lab.yaml"
+        config.write_text(
+            yaml.safe_dump({"products": [{"id": "thermostat", "resources": {"temperature": "number"}}]})
+        )
+        options = ("--devices", 1, "--seconds", 0.3, "-p", "every=0.1", "-p", "alias=temprature")
+        said = "no resource 'temprature' in product 'thermostat', there are: temperature; did you mean temperature?"
+        here = ("--config", config)
+        for where in (("--target", json.dumps(known)), here, (*here, "--workers", 1, "--speed", 1)):
+            result = fleet(*where, *options)
+            assert result.stderr == f"labkit: warning: devices wrote what the platform ignores: {said}\n", (
+                where
+            )
+        unknown = fleet(
+            "--target", json.dumps(ready), *options
+        )  # an older server, of whose resources nothing is known
+        assert unknown.stderr == ""
 
     def test_a_url_and_the_file_of_its_ca_suffice(self, lab: Lab, ready: dict[str, Any]) -> None:
         url, ca_file = ready["products"]["thermostat"], ready["ca_file"]

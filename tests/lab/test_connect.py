@@ -2,73 +2,35 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from labkit import Lab, LabError, SettingsError
+from labkit import Lab, LabError, LabWarning, SettingsError
 from labkit.control.over_http.client import ControlClient
 from labkit.core.errors import ArgumentError, OwnProcessError, StorageError, TakenError, UnknownError
-from tests.served import Served
+from tests.lab.served_labs import Serve, connected
 
 pytestmark = pytest.mark.xdist_group("served")
 TOKEN = "a-token-of-a-test-0123456789"
+PICTURE = bytes(range(256))
 RESOURCES = {"temperature": "number", "message": "string"}
 
-Serve = Callable[..., dict[str, Any]]
 Errors = list[tuple[type[BaseException], str]]
 
 
 @pytest.fixture
-def serve(tmp_path: Path) -> Iterator[Serve]:
-    """Return a function that starts a server, with control, and returns its ready line."""
-    started: list[Served | subprocess.Popen[str]] = []
-
-    def start(*arguments: str, config: str = "{https_port: 0}", token: str | None = None) -> dict[str, Any]:
-        file = tmp_path / f"lab{len(started)}.yaml"
-        file.write_text(config)
-        command = ["serve", "--config", str(file), "--json", "--log", "none", *arguments]
-        process = Served(*command) if token is None else with_token(token, *command)
-        started.append(process)
-        assert process.stdout is not None
-        ready: dict[str, Any] = json.loads(process.stdout.readline())
-        return {**ready, "process": process}
-
-    yield start
-    for each in started:
-        each.kill()
-        if each.stdout is not None and not each.stdout.closed:
-            each.communicate()
-
-
-@pytest.fixture
-def lab(serve: Serve) -> Iterator[Lab]:
-    with connected(serve("--control", "--seed", "7")) as lab:
-        yield lab
-
-
-def with_token(token: str, *arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "labkit", *arguments],
-        env={**os.environ, "LABKIT_TOKEN": token},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-
-
-def connected(ready: dict[str, Any], ca_file: str | None = None) -> Lab:
-    return Lab.connect(ready["control"]["url"], ready["control"]["token"], ca_file)
+def lab(served_lab: Lab) -> Lab:
+    return served_lab
 
 
 def free_port() -> int:
@@ -156,6 +118,23 @@ def test_errors_are_those_of_a_lab_in_this_process(lab: Lab) -> None:
     assert {kind for kind, _ in expected} >= {LabError, SettingsError, TakenError, UnknownError}
 
 
+def test_warnings_are_those_of_a_lab_in_this_process(lab: Lab) -> None:
+    def warned(lab: Lab) -> list[tuple[str, str]]:
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always", LabWarning)
+            lab.faults.add("POST /onep:v1/stak/alias", status=503)
+            lab.faults.add("POST /onep:v1/stack/alias", replace={"a": 1}, name="of a body")
+            lab.faults.add("POST /onep:v1/stack/alias", status=503)
+            lab.solution("acme").on("device", "datapoints", lua="")
+        return [(str(each.message), each.filename) for each in seen if each.category is LabWarning]
+
+    with Lab(seed=7) as own:
+        expected = warned(own)
+    assert warned(lab) == expected
+    assert len(expected) == 3
+    assert {file for _, file in expected} == {__file__}
+
+
 def test_values_beyond_the_bounds_of_an_argument_are_refused(lab: Lab) -> None:
     with pytest.raises(LabError, match="rate: "):
         lab.clock.run(-1)
@@ -193,9 +172,49 @@ def test_a_folder_is_sent_and_sent_again(lab: Lab, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"link.lua leads out of the solution folder"):
         acme.reload()
     (tmp_path / "acme" / "link.lua").unlink()
-    (tmp_path / "acme" / "picture").write_bytes(b"\xff")
-    with pytest.raises(SettingsError, match="no text"):
+
+
+def test_a_folder_may_have_files_that_are_no_text(lab: Lab, tmp_path: Path) -> None:
+    picture = tmp_path / "acme" / "assets" / "logo.png"
+    picture.parent.mkdir(parents=True)
+    picture.write_bytes(PICTURE)
+    (tmp_path / "acme" / "assets" / "a.txt").write_bytes(b"a\r\n\xc3\xa9")
+    acme = lab.solution("acme", path=tmp_path / "acme")
+    assert acme.get("/logo.png").content == PICTURE
+    assert acme.get("/a.txt").content == b"a\r\n\xc3\xa9"
+    picture.write_bytes(PICTURE[::-1])
+    assert acme.reload().get("/logo.png").content == PICTURE[::-1]
+    with picture.open("wb") as file:
+        file.truncate(2**24 + 1)
+    with pytest.raises(
+        SettingsError, match=r"logo.png: a lab in another process takes files of at most 16 MiB"
+    ):
         acme.reload()
+
+
+def test_content_files_are_sent(lab: Lab, tmp_path: Path) -> None:
+    """Files of this disk, which the lab's process need not see, as in a lab of this process."""
+    file = tmp_path / "fw-1.bin"
+    file.write_bytes(PICTURE)
+    content: list[dict[str, Any]] = [
+        {"file": file},
+        {"file": file, "id": "other", "type": "text/x", "description": "é"},
+    ]
+    thermostat = lab.product("thermostat", content=content)
+    device = thermostat.device("t-1").activate()
+    assert sorted(device.content()) == ["fw-1.bin", "other"]
+    assert device.download("fw-1.bin") == device.download("other") == PICTURE
+    assert [each.type for each in thermostat.settings.content] == ["application/octet-stream", "text/x"]
+    file.write_bytes(b"edited")
+    assert lab.product("thermostat", content=content) is thermostat
+    assert device.download("other") == PICTURE
+    with pytest.raises(TakenError, match="content"):
+        lab.product("thermostat", content=content[:1])
+    lab.product("thermostat", content=content, replace=True)
+    assert device.download("other") == b"edited"
+    with pytest.raises(SettingsError, match=r"product 'lamp': .*nothing: No such file"):
+        lab.product("lamp", content=[{"file": tmp_path / "nothing"}])
+    assert lab.product("lamp").settings.content == ()
 
 
 def test_a_token_and_a_url_are_needed(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,6 +30,8 @@ solutions:
 CELLS = [
     # a lab
     ("Lab(sed=3)", "Lab: sed: no such setting", "did you mean seed?"),
+    ("Lab(control=True)", "control: a Lab in this process has no control", "labkit serve --control"),
+    ("Lab(control={'port': 0})", "control: a Lab in this process has no control", "Lab.connect(url, token)"),
     ("Lab(seed='3')", "seed: expected a whole number", "not '3'"),
     ("Lab('lab.yaml')", "seed: expected a whole number", "use Lab(config='lab.yaml')"),
     (
@@ -318,6 +320,13 @@ def test_handlers_and_faults_that_something_reaches_give_no_warning(names: dict[
         s.route("GET", "/rooms/{room}/lamps", lua="")
         for where in (f"POST {ALIAS}", "GET /rooms/*", "GET /rooms/hall/lamps", "* /*", "GET /quite/another"):
             lab.faults.add(where, status=503)
+
+
+def test_a_fault_of_lab_yaml_that_can_hit_nothing_is_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "lab.yaml").write_text("faults: [{where: GET /timestam, status: 503}]\nhttps_port: 0\n")
+    with pytest.warns(LabWarning, match=r"no request has the path '/timestam'; did you mean") as seen:
+        Lab(config=tmp_path / "lab.yaml").close()
+    assert [Path(each.filename) for each in seen] == [Path(__file__)]
 
 
 def test_a_fleet_warns_once_of_an_alias(names: dict[str, Any]) -> None:

@@ -81,6 +81,15 @@ async def test_faults_are_those_of_the_edited_file_and_others_keep_their_counts(
         assert {each.name for each in await faults.all()} == {"new", "refused"}
 
 
+async def test_a_fault_at_a_misspelt_path_is_a_warning(tmp_path: Path) -> None:
+    async with edited_lab(tmp_path, LAB_YAML + MORE) as lab:
+        lab.edit("faults:\n", "faults:\n  - {where: GET /timestam, name: new, status: 502}\n")
+        assert await lab.said() == (
+            "faults: there are 2 in lab.yaml now; fault 'new' at 'GET /timestam': no request has the path "
+            "'/timestam'; did you mean /timestamp?"
+        )
+
+
 async def test_people_of_a_provider_are_added_and_anything_else_needs_a_restart(tmp_path: Path) -> None:
     async with edited_lab(tmp_path, LAB_YAML + MORE) as lab:
         lab.edit("people: [", "people: [{id: p-2, name: Bob}, ")

@@ -81,7 +81,16 @@ def test_sids_differ(accounts: list[dict[str, Any]]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("outside", "expected"), [("ftp://x", "an http or https URL"), ("https://x/#y", "without a fragment")]
+    ("outside", "expected"),
+    [
+        ("ftp://x", "an http or https URL"),
+        ("https://x/#y", "without a fragment"),
+        ("https://]x", "an http or https URL"),
+        ("https://[::z]", "an http or https URL"),
+        ("https://[1:2]/", "does not appear to be an IPv4 or IPv6 address"),
+        ("https://x:65536", "Port out of range"),
+        ("https://\u2100/", "invalid characters under NFKC"),
+    ],
 )
 def test_the_external_provider_is_a_url(outside: str, expected: str) -> None:
     with pytest.raises(SettingsError, match=rf"^providers\.messaging\.outside: .*{expected}"):

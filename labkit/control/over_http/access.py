@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import ipaddress
 import os
 import re
 import secrets
@@ -30,18 +31,37 @@ def new_token(environment: Mapping[str, str] = os.environ) -> str:
     return given
 
 
+def is_wildcard(host: str) -> bool:
+    """Return whether a host is an address that stands for all addresses of the machine: 0.0.0.0 or ::."""
+    try:
+        return ipaddress.ip_address(host).is_unspecified
+    except ValueError:
+        return False
+
+
+def _host_key(host: str) -> str:
+    """Return a host in the form in which two of them are compared: an address may be written in several ways."""
+    try:
+        return str(ipaddress.ip_address(host))
+    except ValueError:
+        return host.lower()
+
+
 class Access:
-    """Check of the Host, the Origin and the token of each request. name: a host that is served beside loopback."""
+    """Check of the Host, the Origin and the token of each request.
+
+    name: a host that is served beside loopback; an address that stands for all addresses is none.
+    """
 
     def __init__(self, token: str, name: str | None = None) -> None:
         self._token = token.encode()
-        self._names = LOOPBACK if name is None else LOOPBACK | {name.lower()}
+        self._names = LOOPBACK if name is None or is_wildcard(name) else LOOPBACK | {_host_key(name)}
 
     def check_sender(self, request: web.BaseRequest) -> None:
         """Raise ControlProblem (403) for a Host that is not the lab's own, and for a request that a web page sends."""
         hosts = request.headers.getall(hdrs.HOST, [])
         named = _HOST.fullmatch(hosts[0]) if len(hosts) == 1 else None
-        if named is None or (named["ip6"] or named["name"]).lower() not in self._names:
+        if named is None or _host_key(named["ip6"] or named["name"]) not in self._names:
             raise ControlProblem(403, f"Host: expected one of {', '.join(sorted(self._names))}")
         if hdrs.ORIGIN in request.headers:
             raise ControlProblem(403, "Origin: web pages may not control a lab")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -18,16 +18,8 @@ from pydantic_core import PydanticSerializationError
 from labkit.control.json_values import without_json
 from labkit.control.over_http.access import LOOPBACK
 from labkit.control.over_http.operations import ControlOperation
-from labkit.control.over_http.problem import ProblemDetails
-from labkit.core import errors
-from labkit.core.errors import (
-    LabError,
-    LabkitError,
-    OwnProcessError,
-    ServiceError,
-    SettingsError,
-    StorageError,
-)
+from labkit.control.over_http.problem import ProblemDetails, raised_error
+from labkit.core.errors import LabError, LabkitError, OwnProcessError, SettingsError, unknown
 
 PATIENCE = 10.0  # seconds for a connection; an operation may take any time
 EVENT_ROOM = 64 * 2**20  # longest line of a stream, in bytes
@@ -72,17 +64,35 @@ class ControlClient:
 
     async def follow(self, operation: ControlOperation, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
         """Call a streaming operation and yield its items as they arrive."""
+        async for item in await self.open(operation, *args, **kwargs):
+            yield item
+
+    async def open(self, operation: ControlOperation, *args: Any, **kwargs: Any) -> AsyncGenerator[Any, None]:
+        """Call a streaming operation, and return its items once it has begun, so that none is missed."""
         body = _encoded(operation, args, kwargs)
         try:
-            async with self._post(operation, body) as answer:
-                if answer.status != 200:
+            answer = await self._post(operation, body)
+            if answer.status != 200:
+                async with answer:
                     raise self._refusal(answer.status, await answer.read())
-                async for line in answer.content:
-                    name, _, value = line.partition(b": ")
-                    if name == b"data":
-                        yield operation.decode_result(value)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise self._unreachable(error) from None
+        return self._items(operation, answer)
+
+    async def _items(
+        self, operation: ControlOperation, answer: aiohttp.ClientResponse
+    ) -> AsyncGenerator[Any, None]:
+        async with answer:
+            while True:
+                try:
+                    line = await answer.content.readline()
+                except (aiohttp.ClientError, TimeoutError, OSError) as error:
+                    raise self._unreachable(error) from None
+                if not line:
+                    return
+                name, _, value = line.partition(b": ")
+                if name == b"data":
+                    yield operation.decode_result(value)
 
     async def close(self) -> None:
         """Close all connections."""
@@ -126,19 +136,15 @@ class ControlClient:
                 f"the lab at {self.url} refuses this token: expected the one that its server shows, in token=… or "
                 f"in LABKIT_TOKEN"
             )
-        kind = getattr(errors, problem.error or "", LabError)
-        if kind is StorageError:
-            return StorageError(status, problem.detail)
-        if kind is ServiceError:
-            return ServiceError(status, problem.detail)
-        made: LabkitError = kind(problem.detail)
-        return made
+        return raised_error(problem.error, problem.detail, status)
 
     def _unreachable(self, error: Exception) -> LabError:
         if isinstance(error, aiohttp.ClientConnectorCertificateError):
             return LabError(
                 f"the certificate of {self.url} is not trusted: pass ca_file=…, the file that its server shows"
             )
+        if isinstance(error, aiohttp.ClientPayloadError):
+            return LabError(f"the lab at {self.url} has ended, or the connection to it")
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         return LabError(f"the lab at {self.url} cannot be reached: {reason}")
 
@@ -164,15 +170,18 @@ def arguments_of(operation: ControlOperation, texts: dict[str, str]) -> bytes:
     Raises LabError for arguments that the operation does not have, or that have a wrong value.
     """
     named = operation.arguments.model_fields
-    if unknown := [each for each in texts if each not in named]:
-        known = ", ".join(named) or "none"
-        raise LabError(f"{operation.key} has no argument {unknown[0]!r}, there are: {known}")
+    for name in texts:
+        if name not in named:
+            raise LabError(f"{operation.key}: {unknown('argument', name, named)}")
     if missing := [name for name, each in named.items() if each.is_required() and name not in texts]:
         raise LabError(f"{operation.key} needs {', '.join(f'{each}=…' for each in missing)}")
     read = {name: _json(text) for name, text in texts.items()}
-    for name in read:  # an id of digits, or a text in quotes
+    for name, text in texts.items():  # an id of digits, or a text in quotes
         if _wrong(operation, read, name):
-            read[name] = texts[name]
+            if not _wrong(operation, {**read, name: text}, name):
+                read[name] = text
+            elif isinstance(read[name], str) and text[:1] in ("{", "["):
+                raise LabError(f"{name}: expected JSON: {_json_error(text)}")
     return json.dumps(read).encode()
 
 
@@ -181,6 +190,14 @@ def _json(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         return text
+
+
+def _json_error(text: str) -> str:
+    try:
+        json.loads(text)
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def _wrong(operation: ControlOperation, arguments: dict[str, Any], name: str) -> bool:

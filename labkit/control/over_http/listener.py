@@ -12,7 +12,7 @@ from pathlib import Path
 from aiohttp import web
 
 from labkit.control.control import Control
-from labkit.control.over_http.access import LOOPBACK, Access, new_token
+from labkit.control.over_http.access import LOOPBACK, Access, is_wildcard, new_token
 from labkit.control.over_http.server import ControlServer
 from labkit.core.errors import SettingsError
 from labkit.platform import Platform
@@ -49,13 +49,18 @@ async def control_listener(
     await runner.setup()
     try:
         await web.SockSite(runner, listening, ssl_context=tls, backlog=BACKLOG).start()
-        host = settings.host or "127.0.0.1"
-        shown = f"[{host}]" if ":" in host else host
-        port = listening.getsockname()[1]
-        yield ControlAddress(f"{'http' if tls is None else 'https'}://{shown}:{port}", token)
+        scheme, port = "http" if tls is None else "https", listening.getsockname()[1]
+        yield ControlAddress(f"{scheme}://{_shown_host(settings.host)}:{port}", token)
     finally:
         await runner.cleanup()
         listening.close()
+
+
+def _shown_host(host: str | None) -> str:
+    """Return the host of the URL by which a client on this machine reaches the listener."""
+    if host is None or is_wildcard(host):
+        return "[::1]" if host and ":" in host else "127.0.0.1"
+    return f"[{host}]" if ":" in host else host
 
 
 async def _bound(settings: ControlSettings) -> socket.socket:

@@ -9,7 +9,8 @@ from importlib.metadata import version
 from typing import Any, Literal
 
 from pydantic import TypeAdapter
-from pydantic.json_schema import GenerateJsonSchema
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
 
 from labkit.control.over_http.operations import ControlOperation, operations
 from labkit.control.over_http.problem import PROBLEM_JSON, ProblemDetails
@@ -45,6 +46,26 @@ PREFER = {
 }
 
 Mode = Literal["validation", "serialization"]
+# RFC 4648, section 4; bits of the last letter that are beyond the last byte are zero
+BASE64 = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$"
+
+
+class ControlJsonSchema(GenerateJsonSchema):
+    """JSON Schemas that say what requests are checked for, where pydantic's say less."""
+
+    def bytes_schema(self, schema: core_schema.BytesSchema) -> JsonSchemaValue:
+        """Return the schema of bytes: base64, with limits of its letters."""
+        made: JsonSchemaValue = {"type": "string", "contentEncoding": "base64", "pattern": BASE64}
+        limits = {"minLength": schema.get("min_length"), "maxLength": schema.get("max_length")}
+        return {**made, **{key: 4 * -(-count // 3) for key, count in limits.items() if count is not None}}
+
+    def dict_schema(self, schema: core_schema.DictSchema) -> JsonSchemaValue:
+        """Return the schema of an object. Its keys match a pattern, in words that makers of clients know as well."""
+        made = super().dict_schema(schema)
+        if "patternProperties" in made:
+            [(pattern, inner)] = made.pop("patternProperties").items()
+            made |= {"propertyNames": {"pattern": pattern}, "additionalProperties": inner}
+        return made
 
 
 @cache
@@ -115,12 +136,10 @@ def _schemas() -> tuple[Mapping[tuple[str, Mode], Any], Mapping[str, Any]]:
     for each in operations().values():
         inputs.append((each.key, "validation", TypeAdapter(each.arguments)))
         inputs.append((each.key, "serialization", each.result))
-    made, rest = TypeAdapter.json_schemas(inputs, ref_template=REF, schema_generator=GenerateJsonSchema)
+    made, rest = TypeAdapter.json_schemas(inputs, ref_template=REF, schema_generator=ControlJsonSchema)
     components = rest.get("$defs", {})
-    for (
-        name,
-        each,
-    ) in components.items():  # two forms of a model have one title, of which clients make one name
+    # two forms of a model have one title, of which clients make one name
+    for name, each in components.items():
         each["title"] = name.replace("-", " ")
     return made, components
 

@@ -24,6 +24,7 @@ from labkit.settings import REVEAL
 WAIT = "wait_"  # beginning of the names of operations that wait for something that somebody else does
 LARGE = 64 * 1024  # bytes of arguments that are worth a thread of their own
 SEVERAL = 500  # items of a result that is worth a thread of its own
+PART = 2**20  # characters of a text that are encoded at once
 
 ARGUMENTS = ConfigDict(extra="forbid", strict=True, ser_json_bytes="base64", val_json_bytes="base64")
 
@@ -107,18 +108,20 @@ class ControlOperation:
 
     async def encode_result(self, result: Any) -> bytes:
         """Return the JSON of a result; a large one is made in a thread, so that nothing waits for it."""
-        if isinstance(
-            result, Table
-        ):  # a Python function encodes each of its values, and lets other threads run
+        if isinstance(result, Table):
+            # a Python function encodes each of its values, and lets other threads run
             return await asyncio.to_thread(self.result.dump_json, result)
         if isinstance(result, list) and len(result) > SEVERAL:
-            return await asyncio.to_thread(self._dump_parts, result)
+            return await asyncio.to_thread(self._dump_parts, result, SEVERAL, b",")
+        if isinstance(result, str) and len(result) > PART:
+            return await asyncio.to_thread(self._dump_parts, result, PART, b"")
         return self.result.dump_json(result)
 
-    def _dump_parts(self, items: list[Any]) -> bytes:
-        """Return the JSON of a list, made in parts, since no other thread runs while one is made."""
-        parts = (items[begin : begin + SEVERAL] for begin in range(0, len(items), SEVERAL))
-        return b"[" + b",".join(self.result.dump_json(each)[1:-1] for each in parts) + b"]"
+    def _dump_parts(self, result: list[Any] | str, length: int, between: bytes) -> bytes:
+        """Return the JSON of a list or a text, made in parts, since no other thread runs while one is made."""
+        parts = (result[begin : begin + length] for begin in range(0, len(result), length))
+        made = between.join(self.result.dump_json(each)[1:-1] for each in parts)
+        return b'"%b"' % made if isinstance(result, str) else b"[%b]" % made
 
     def decode_result(self, body: bytes) -> Any:
         """Return the result in an answer."""

@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import from_json
 
 from labkit.core import errors
-from labkit.core.errors import LabkitError, StorageError, TakenError, UnknownError
-from labkit.settings.validation import key_text, mistakes
+from labkit.core.errors import LabError, LabkitError, ServiceError, StorageError, TakenError, UnknownError
+from labkit.settings.validation import key_text, listed, mistakes
 
 PROBLEM_JSON = "application/problem+json"
 MAX_ERRORS = 20  # wrong arguments that one answer names
@@ -79,6 +79,16 @@ def problem_of(error: LabkitError) -> ControlProblem:
     return ControlProblem(status, str(error), error=public)
 
 
+def raised_error(name: str | None, text: str, status: int = 500) -> LabkitError:
+    """Return the error that a lab in another process raised. name: of its class, LabError for an unknown one."""
+    kind = getattr(errors, name or "", LabError)
+    if kind in (StorageError, ServiceError):
+        both: LabkitError = kind(status, text)
+        return both
+    made: LabkitError = kind(text)
+    return made
+
+
 def wrong_arguments(error: ValidationError, body: bytes, model: type[BaseModel]) -> ControlProblem:
     """Return the refusal of a body that is not JSON, or of arguments that are not what the model describes."""
     try:
@@ -89,7 +99,7 @@ def wrong_arguments(error: ValidationError, body: bytes, model: type[BaseModel])
         return ControlProblem(422, "the body: expected an object with the arguments by name")
     found = mistakes(error, values, model, shown=True)
     wrong = [WrongArgument(where=list(path), message=_of_argument(path, text)) for path, text in found]
-    detail = f"{key_text(found[0][0])}: {wrong[0].message}"
+    detail = listed([f"{key_text(path)}: {_of_argument(path, text)}" for path, text in found])
     return ControlProblem(422, detail, arguments=wrong[:MAX_ERRORS])
 
 

@@ -6,20 +6,26 @@ import asyncio
 import inspect
 import ipaddress
 from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from labkit.control.addresses import AddressesControl, Listening
 from labkit.control.control import LabOperations, subjects
+from labkit.control.following import Missed
+from labkit.control.functions import FunctionsControl
 from labkit.control.over_http.client import ControlClient
 from labkit.control.over_http.operations import ControlOperation, operations
+from labkit.control.over_http.remote_fleets import RemoteFleetRuns
 from labkit.control.products import ProductChanges, ProductInfo, ProductsControl
 from labkit.control.services import ServicesControl
 from labkit.control.solutions import SolutionInfo, SolutionsControl
-from labkit.control.uploads import read_folder
-from labkit.core.errors import OwnProcessError
+from labkit.control.uploads import ContentUploads, SolutionFiles, read_content, read_folder
+from labkit.core.errors import LabError, OwnProcessError
+from labkit.core.marks import Mark
 from labkit.settings import ProductSettings, SolutionSettings, build
 
+M = TypeVar("M", ProductSettings, SolutionSettings)
 T = TypeVar("T")
 
 
@@ -63,10 +69,36 @@ class RemoteAddresses(AddressesControl):
 
 
 class RemoteProducts(ProductsControl):
-    """Operations on products; changed settings are checked here, so that errors are those of a lab in this process."""
+    """Operations on products; their content files are read in this process and sent.
+
+    Changed settings are checked here, so that errors are those of a lab in this process.
+    """
 
     def __init__(self, client: ControlClient) -> None:
         self._client = client
+
+    async def add(self, settings: ProductSettings, content: ContentUploads | None = None) -> ProductInfo:
+        """Add a product with its content."""
+        return await self._send("products.add", settings, content)
+
+    async def ensure(
+        self, settings: ProductSettings, replace: bool = False, content: ContentUploads | None = None
+    ) -> ProductInfo:
+        """Add a product with its content, or return the existing one if it has the same settings."""
+        return await self._send("products.ensure", settings, content, replace=replace)
+
+    async def replace(self, settings: ProductSettings, content: ContentUploads | None = None) -> ProductInfo:
+        """Replace all settings of an existing product, and its content."""
+        return await self._send("products.replace", settings, content)
+
+    async def _send(
+        self, key: str, settings: ProductSettings, content: ContentUploads | None, **others: Any
+    ) -> ProductInfo:
+        if settings.content and content is None:
+            content = await asyncio.to_thread(read_content, settings.id, settings.content)
+            settings = _without(settings, "content")
+        found: ProductInfo = await self._client.call(operations()[key], settings, content=content, **others)
+        return found
 
     async def change(self, id: str, values: ProductChanges) -> ProductInfo:
         """Change settings of a product. Raises SettingsError, and changes nothing, if one is wrong."""
@@ -89,23 +121,23 @@ class RemoteServices(ServicesControl):
 
 
 class RemoteSolutions(SolutionsControl):
-    """Operations on solutions. Their folders are read in this process and sent as texts."""
+    """Operations on solutions. Their folders are read in this process and sent."""
 
     def __init__(self, client: ControlClient) -> None:
         self._client = client
         self._folders: dict[str, tuple[Path, ...]] = {}  # of solutions that were added from here, by id
 
-    async def add(self, settings: SolutionSettings, files: Mapping[str, str] | None = None) -> SolutionInfo:
+    async def add(self, settings: SolutionSettings, files: SolutionFiles | None = None) -> SolutionInfo:
         """Add a solution with the files of its folder."""
         return await self._send("solutions.add", settings, files)
 
     async def ensure(
-        self, settings: SolutionSettings, replace: bool = False, files: Mapping[str, str] | None = None
+        self, settings: SolutionSettings, replace: bool = False, files: SolutionFiles | None = None
     ) -> SolutionInfo:
         """Add a solution with the files of its folder, or return the existing one if it has the same settings."""
         return await self._send("solutions.ensure", settings, files, replace=replace)
 
-    async def reload(self, id: str, files: Mapping[str, str] | None = None) -> SolutionInfo:
+    async def reload(self, id: str, files: SolutionFiles | None = None) -> SolutionInfo:
         """Send the files of a solution's folder again, if it was added from here; else the lab reads its own."""
         if files is None and id in self._folders:
             files = await asyncio.to_thread(read_folder, self._folders[id])
@@ -113,29 +145,70 @@ class RemoteSolutions(SolutionsControl):
         return found
 
     async def _send(
-        self, key: str, settings: SolutionSettings, files: Mapping[str, str] | None, **others: Any
+        self, key: str, settings: SolutionSettings, files: SolutionFiles | None, **others: Any
     ) -> SolutionInfo:
         paths = settings.path
         if paths and files is None:
             files = await asyncio.to_thread(read_folder, paths)
-            settings = _without_path(settings)
+            settings = _without(settings, "path")
         found: SolutionInfo = await self._client.call(operations()[key], settings, files=files, **others)
         if paths:
             self._folders[settings.id] = paths
         return found
 
 
+class RemoteFunctions(FunctionsControl):
+    """Observation of the lab. All other operations accept functions or objects, and are refused."""
+
+    def __init__(self, client: ControlClient) -> None:
+        self._client = client
+
+    async def follow(
+        self,
+        record: Callable[[Any], object],
+        mail: Callable[[Any], object],
+        mark: Callable[[Mark], object],
+        forget: Callable[[], object],
+    ) -> Callable[[], None]:
+        """Call the functions with what happens in the lab: see FunctionsControl.follow. Ends with the connection."""
+        events = await self._client.open(operations()["lab.follow"])
+
+        async def read() -> None:
+            with suppress(LabError):  # the dashboard stands still from then on
+                async for event in events:
+                    if isinstance(event, Missed):
+                        continue
+                    if event.record is not None:
+                        record(event.record)
+                    elif event.mail is not None:
+                        mail(event.mail)
+                    elif event.mark is not None:
+                        mark(event.mark)
+                    elif event.reset:
+                        forget()
+
+        task = asyncio.create_task(read())
+
+        def stop() -> None:
+            task.cancel()
+
+        return stop
+
+
 SPECIAL: Mapping[str, Callable[[ControlClient], Any]] = {
     "addresses": RemoteAddresses,
+    "fleet_runs": RemoteFleetRuns,
+    "functions": RemoteFunctions,
     "products": RemoteProducts,
     "services": RemoteServices,
     "solutions": RemoteSolutions,
 }
 
 
-def _without_path(settings: SolutionSettings) -> SolutionSettings:
-    return SolutionSettings(
-        **{name: getattr(settings, name) for name in settings.model_fields_set if name != "path"}
+def _without(settings: M, name: str) -> M:
+    """Return settings without one of them, which is given in another way."""
+    return type(settings)(
+        **{each: getattr(settings, each) for each in settings.model_fields_set if each != name}
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import json
+from collections.abc import AsyncIterator, Iterator
 
 import httpx
 import pytest
@@ -11,6 +12,9 @@ from labkit.control.over_http.listener import ControlAddress, control_listener
 from labkit.platform import Platform
 from labkit.settings import ControlSettings, LabSettings
 from tests.control.over_http.caller import Caller
+from tests.served import Served
+
+SERVED = ("https_port=0", "products=[{id: a, resources: {t: number}}]", "solutions=[{id: a}]")
 
 
 @pytest.fixture
@@ -30,3 +34,15 @@ async def caller(address: ControlAddress) -> AsyncIterator[Caller]:
     headers = {"Authorization": f"Bearer {address.token}"}
     async with httpx.AsyncClient(base_url=address.url, headers=headers, timeout=30) as client:
         yield Caller(client)
+
+
+@pytest.fixture
+def served_control() -> Iterator[dict[str, str]]:
+    """URL and token of the control of a `labkit serve` with a product `a` and a solution `a`, on a virtual clock."""
+    overlay = [text for each in SERVED for text in ("--set", each)]
+    process = Served("serve", *overlay, "--seed", "7", "--control", "--json", "--log", "none")
+    try:
+        yield json.loads(process.stdout.readline())["control"]
+    finally:
+        process.kill()
+        process.communicate()

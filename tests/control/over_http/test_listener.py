@@ -14,6 +14,7 @@ from labkit.control.over_http.operations import operations
 from labkit.core.errors import LabError, SettingsError, TakenError, UnknownError
 from labkit.platform import Platform
 from labkit.settings import ControlSettings, LabSettings, ProductSettings, build
+from tests.cases import cases
 
 
 async def test_a_host_of_its_own_has_tls_by_the_labs_ca(platform: Platform) -> None:
@@ -36,6 +37,34 @@ async def test_a_named_host_may_be_used_by_its_name(platform: Platform) -> None:
             assert (await client.get(f"{address.url}/health")).status_code == 200
             other = await client.get(f"{address.url}/health", headers={"Host": "127.0.0.4"})
             assert other.status_code == 403
+
+
+@cases(
+    ("host", "url"),
+    [("0.0.0.0", "https://127.0.0.1:"), *([("::", "https://[::1]:")] if socket.has_dualstack_ipv6() else [])],
+)
+async def test_a_wildcard_address_is_known_by_the_loopback_names_alone(
+    platform: Platform, host: str, url: str
+) -> None:
+    async with control_listener(platform, ControlSettings(host=host)) as address:
+        assert address.url.startswith(url)
+        context = ssl.create_default_context(cadata=platform.context.address.ca_pem)
+        async with httpx.AsyncClient(verify=context, base_url=address.url) as client:
+            statuses = {
+                name: (await client.get("/health", headers={"Host": name})).status_code
+                for name in (
+                    "localhost",
+                    "127.0.0.1:1",
+                    "[::1]",
+                    "[0:0::1]",
+                    "0.0.0.0",
+                    "[::]",
+                    "127.0.0.2",
+                    "lab",
+                )
+            }
+        assert [name for name, status in statuses.items() if status == 200] == [*statuses][:4]
+        assert set(statuses.values()) == {200, 403}
 
 
 async def test_without_a_host_only_this_machine_reaches_it(platform: Platform) -> None:

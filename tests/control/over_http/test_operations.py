@@ -71,6 +71,33 @@ async def test_no_file_of_a_solution_leaves_its_folder(caller: Caller) -> None:
     ] == 400
 
 
+async def test_files_that_are_no_text_come_as_base64(caller: Caller) -> None:
+    data = bytes(range(248, 256))
+    text = base64.b64encode(data).decode()
+    assert set("+/") & set(text)
+    files = {"assets/a.bin": {"$bytes": text}, "assets/b.txt": "é"}
+    await caller.result("solutions.ensure", settings={"id": "acme"}, files=files)
+    for wrong in ({"$bytes": "@"}, {"$bytes": text, "more": 1}, {}, 1):
+        answer = await caller.post("solutions.reload", id="acme", files={"assets/a.bin": wrong})
+        assert (answer.status_code, answer.json()["arguments"][0]["where"][:2]) == (
+            422,
+            ["files", "assets/a.bin"],
+        )
+    content = [{"file": "fw.bin", "data": text}, {"file": "fw.bin", "id": "b", "type": "text/x", "data": ""}]
+    await caller.result("products.ensure", settings={"id": "t"}, content=content)
+    listed = await caller.result("content.all", product="t")
+    assert [(each["id"], each["type"], each["size"]) for each in listed] == [
+        ("b", "text/x", 0),
+        ("fw.bin", "application/octet-stream", 8),
+    ]
+    for name in ("../fw.bin", "/tmp/fw.bin", "a/b", ".", "a\\b", "a\0", "", "x" * 256):
+        wrong_name = [{"file": name, "data": text}]
+        assert (await caller.refused("products.ensure", settings={"id": "u"}, content=wrong_name))[
+            0
+        ] == 400, name
+    assert await caller.result("products.find", id="u") is None
+
+
 async def test_bytes_are_base64_and_numbers_that_are_not_finite_are_named(caller: Caller) -> None:
     await caller.result("products.ensure", settings={"id": "thermostat"})
     data = bytes(range(256))
@@ -154,7 +181,7 @@ async def test_errors_have_their_status_and_the_text_of_the_process(caller: Call
         (
             "solutions.add",
             {"settings": {"id": "a"}, "files": {"a.lua": 1}},
-            "files.a.lua: expected a valid string, not 1",
+            "files.a.lua: expected a valid string or an object, not 1",
         ),
     ],
 )
@@ -285,31 +312,6 @@ async def test_a_lab_elsewhere_has_the_types_of_the_process() -> None:
         await control.stop()
 
 
-async def test_a_large_result_does_not_hold_the_lab_up(caller: Caller, platform: Platform) -> None:
-    for number in range(20_000):
-        platform.context.journal.record(
-            "log", "acme", f"line {number}", detail={"level": "info", "n": [number]}
-        )
-    longest = 0.0
-    ended = asyncio.Event()
-
-    async def watch() -> None:
-        nonlocal longest
-        loop = asyncio.get_running_loop()
-        while not ended.is_set():
-            begin = loop.time()
-            await asyncio.sleep(0.001)
-            longest = max(longest, loop.time() - begin)
-
-    watching = asyncio.create_task(watch())
-    records = await caller.result("journal.select", kind="log")
-    ended.set()
-    await watching
-    assert len(records) == 20_000
-    assert records[-1]["detail"] == {"level": "info", "n": [19_999]}
-    assert longest < 2  # a bound that a busy machine keeps; the figure on a free one is in the note
-
-
 async def test_a_query_that_takes_long_is_ended_and_holds_nobody_up(
     caller: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -321,3 +323,21 @@ async def test_a_query_that_takes_long_is_ended_and_holds_nobody_up(
     assert not query.done()
     assert await query == (400, "database.sql: it was ended after 0.5 s, the limit over HTTP")
     assert (await caller.result("database.sql", query="select 1"))["rows"] == [[1]]
+
+
+async def test_a_fault_for_a_time(caller: Caller) -> None:
+    fault = {"where": "GET /a", "status": 503, "after": 60, "seconds": 30}
+    states = [(await caller.result("faults.add", fault=fault))["state"]]
+    for seconds in (60, 30):
+        await caller.result("clock.advance", seconds=seconds)
+        states.append((await caller.result("faults.get", name="fault 1"))["state"])
+    assert states == ["waiting", "active", "ended"]
+
+
+async def test_draining(caller: Caller) -> None:
+    assert await caller.result("lab.drain") == {"seconds": 0, "waited_for": {}}
+    refused = await caller.post("lab.drain", within=-1)
+    assert (refused.status_code, refused.json()["detail"]) == (
+        400,
+        "within: expected seconds, 0 or more, not -1.0",
+    )

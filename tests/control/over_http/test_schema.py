@@ -1,25 +1,17 @@
-"""The OpenAPI document: it is valid, each argument has bounds, and generated requests get answers that it describes."""
+"""The OpenAPI document: a library reads it, it has all operations, and each argument has bounds."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Coroutine, Iterator, Mapping
-from contextlib import suppress
+import base64
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-import httpx
-import jsonschema
 import openapi_pydantic
-from hypothesis import HealthCheck, Phase, given, seed, settings
-from hypothesis import strategies as st
 
-from labkit.control.over_http.listener import control_listener
-from labkit.control.over_http.openapi import document
+from labkit.control.over_http.bodies import MAX_BODY
+from labkit.control.over_http.openapi import document, document_json
 from labkit.control.over_http.operations import operations
-from labkit.platform import Platform
-from labkit.settings import ControlSettings, LabSettings
-from tests.control.over_http.generated import ANY, values
-from tests.sizes import size
 
 Schema = dict[str, Any]
 
@@ -28,11 +20,6 @@ BOUNDED = {
     "number": [{"maximum", "exclusiveMaximum"}, {"minimum", "exclusiveMinimum"}],
 }
 BOUNDED["integer"] = BOUNDED["number"]
-# An operation with generated numbers may take long: a clock advances, millions of passwords are hashed.
-PATIENCE = 20.0
-
-
-LONG = {"plays.run"}  # ten thousand devices for years of lab time fit its schema
 
 
 def test_openapi_pydantic_reads_the_document() -> None:
@@ -86,8 +73,6 @@ def without_bounds(schema: Any, where: str, seen: set[str]) -> Iterator[str]:
             yield from without_bounds(each, where, seen)
     for key in ("items", "additionalProperties"):
         yield from without_bounds(schema.get(key), f"{where}/{key}", seen)
-    for each in schema.get("patternProperties", {}).values():
-        yield from without_bounds(each, where, seen)
     if isinstance(schema.get("additionalProperties"), dict) and "propertyNames" not in schema:
         yield f"{where}/names"
 
@@ -98,74 +83,18 @@ def content(described: Mapping[str, Any]) -> Schema:
     return found
 
 
-def resolved(schema: Schema) -> Schema:
-    """Return a schema that has the named ones in itself."""
-    return {**schema, "components": {"schemas": document()["components"]["schemas"]}}
+def test_bytes_are_described_as_base64_that_a_body_has_room_for() -> None:
+    data = document()["components"]["schemas"]["ContentAddArguments"]["properties"]["data"]
+    assert data["contentEncoding"] == "base64"
+    assert data["maxLength"] + 2**16 < MAX_BODY
+    for text in (base64.b64encode(bytes(range(count, 256))).decode() for count in (0, 1, 2, 256)):
+        assert re.search(data["pattern"], text)
+    for text in ("A", "AA", "AB==", "AAB=", "A===", "-_-_"):
+        assert not re.search(data["pattern"], text)
 
 
-def check(path: str, answer: httpx.Response) -> None:
-    """Raise an error for an answer that the document does not describe."""
-    responses = document()["paths"][path]["post"]["responses"]
-    described = responses[str(answer.status_code)]
-    if "$ref" in described:
-        described = document()["components"]["responses"][described["$ref"].rpartition("/")[2]]
-    assert answer.headers["Content-Type"].split(";")[0] in described["content"]
-    jsonschema.Draft202012Validator(resolved(content(described))).validate(answer.json())
-
-
-def bodies() -> dict[str, st.SearchStrategy[Any]]:
-    """Return the strategy of request bodies that match the schema, for each path."""
-    named, made = document()["components"]["schemas"], {}
-    for each in operations().values():
-        if not each.waits and not each.streams and each.key not in LONG:
-            body = document()["paths"][each.path]["post"]["requestBody"]
-            fitting = values(content(body), named)
-            made[each.path] = fitting
-    return made
-
-
-def test_generated_requests_get_answers_that_the_document_describes() -> None:
-    """With a lab that has a product `a` and a solution `a`, since generated names are short."""
-    generated = bodies()
-    with asyncio.Runner() as runner:
-        client, close = runner.run(started())
-        try:
-
-            @seed(1)
-            @settings(
-                max_examples=size(300, 5000),
-                deadline=None,
-                database=None,
-                phases=[Phase.generate],
-                suppress_health_check=list(HealthCheck),
-            )
-            @given(st.data())
-            def play(data: st.DataObject) -> None:
-                path = data.draw(st.sampled_from(list(generated)))
-                body = data.draw(generated[path] if data.draw(st.integers(0, 4)) else ANY)
-                with suppress(httpx.ReadTimeout):
-                    answer = runner.run(client.post(path, json=body))
-                    assert answer.status_code < 500, (path, body, answer.text)
-                    check(path, answer)
-
-            play()
-        finally:
-            runner.run(close())
-
-
-async def started() -> tuple[httpx.AsyncClient, Callable[[], Coroutine[Any, Any, None]]]:
-    platform = await Platform(LabSettings(https_port=0), seed=7).start()
-    listener = control_listener(platform, ControlSettings())
-    address = await listener.__aenter__()
-    client = httpx.AsyncClient(
-        base_url=address.url, headers={"Authorization": f"Bearer {address.token}"}, timeout=PATIENCE
-    )
-    for key in ("products", "solutions"):
-        assert (await client.post(f"/v1/{key}/ensure", json={"settings": {"id": "a"}})).status_code == 200
-
-    async def close() -> None:
-        await client.aclose()
-        await listener.__aexit__(None, None, None)
-        await platform.stop()
-
-    return client, close
+def test_keys_have_the_pattern_that_they_are_checked_for() -> None:
+    resources = document()["components"]["schemas"]["ProductSettings-Input"]["properties"]["resources"]
+    assert resources["propertyNames"] == {"pattern": "^([A-Za-z0-9_.$-]{1,64})$"}
+    assert {"$ref": "#/components/schemas/Resource"} in resources["additionalProperties"]["anyOf"]
+    assert "patternProperties" not in document_json().decode()

@@ -1,0 +1,207 @@
+"""Runs of fleets of a lab in another process: on a virtual clock there, on a running one as its clients from here."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from typing import Any
+
+from labkit.control.clock import ClockState
+from labkit.control.fleet_runs import FleetRunsControl, own
+from labkit.control.following import Missed
+from labkit.control.lab import LabEvent
+from labkit.control.over_http.client import ControlClient
+from labkit.control.over_http.operations import operations
+from labkit.control.over_http.remote_play import RemotePlay
+from labkit.core.clock import Clock, Reading
+from labkit.core.errors import LabError, LabkitError, OwnProcessError
+from labkit.core.host_time import RealTime
+from labkit.core.marks import MAX_MARKS, Mark
+from labkit.fleet.cluster import ClusterPlay
+from labkit.fleet.descriptors import provide
+from labkit.fleet.fleet_play import FleetPlay
+from labkit.fleet.live import Live
+from labkit.fleet.plan import DeviceFaults, Plan, Restart
+from labkit.fleet.play import Play
+
+COMPARED = 1.0  # real seconds between two comparisons of the clocks
+
+
+class RemoteFleetRuns(FleetRunsControl):
+    """Operations that run fleets of a lab in another process."""
+
+    def __init__(self, client: ControlClient) -> None:
+        self._client = client
+
+    async def prepare(self, plan: Plan) -> FleetPlay:
+        """Prepare a run: of live devices in this process, or, on a virtual clock, of described ones in the lab's."""
+        state = await self._clock()
+        if not state.rate:
+            return RemotePlay(plan, self._client, state.time)
+        provide(len(plan.members), strict=True)
+        return Play(plan, Live(clock_like(state)))
+
+    async def prepare_on_cluster(
+        self, plan: Plan, client: Any, shares: int, close: Callable[[], object]
+    ) -> FleetPlay:
+        """Prepare a run of live devices on the workers of a dask cluster."""
+        return ClusterPlay(plan, clock_like(await self._clock()), client, shares, close)
+
+    async def watch_received(self, play: FleetPlay) -> None:
+        """Have an added handler report what it receives to the accounts of a run."""
+        _described(play).counting = True
+
+    async def watch_returned(self, solution: str, play: FleetPlay) -> bool:
+        """Have a solution report what its handler of datapoints returns: see FleetRunsControl.watch_returned."""
+        _described(play).counting = solution
+        found: bool = await self._client.call(
+            operations()["plays.returns_numbers"], solution, play.plan.product
+        )
+        return found
+
+    async def refresh(self, play: FleetPlay) -> None:
+        """Bring devices and accounts of a run in progress up to date."""
+        if isinstance(play, RemotePlay):
+            await play.refresh()
+
+    async def run(self, play: FleetPlay, seconds: float | None, counted: bool = False) -> None:
+        """Run the devices of a fleet for `seconds` of lab time; None: until `stop`."""
+        if isinstance(play, RemotePlay):
+            await play.run(seconds, counted)
+            return
+        await self._run(own(play), seconds)
+
+    async def _run(self, play: Play | ClusterPlay, seconds: float | None) -> None:
+        clock = play.clock
+        if isinstance(play, ClusterPlay):
+            await play.prepare()
+        until = None if seconds is None else clock.after(seconds)
+        restarts = RemoteRestarts(self._client, clock, play.plan.faults)
+        try:
+            async with self._following(play, clock):
+                await play.run(until)
+        finally:
+            await restarts.stop()
+            clock.close()
+
+    async def stop(self, play: FleetPlay) -> None:
+        """Have a run end as soon as its devices allow it."""
+        await self._command(play, "stop")
+
+    async def close(self, play: FleetPlay) -> None:
+        """End a run whose connection is closed, and return once it has ended."""
+        with suppress(LabError):  # the lab may have ended before
+            await self._command(play, "stop")
+        await (play if isinstance(play, RemotePlay) else own(play)).finished()
+
+    async def pause(self, play: FleetPlay) -> None:
+        """Pause all devices of a run."""
+        await self._command(play, "pause")
+
+    async def resume(self, play: FleetPlay) -> None:
+        """Resume all devices of a run."""
+        await self._command(play, "resume")
+
+    async def scale_arrivals(self, play: FleetPlay, factor: float) -> None:
+        """Multiply a run's original arrival rate by `factor`: see `Play.scale_arrivals`."""
+        if isinstance(play, RemotePlay):
+            await play.scale_arrivals(factor)
+        else:
+            await super().scale_arrivals(play, factor)
+
+    async def _command(self, play: FleetPlay, name: str) -> None:
+        if isinstance(play, RemotePlay):
+            await play.command(name)
+        else:
+            getattr(own(play), name)()
+
+    async def _clock(self) -> ClockState:
+        found: ClockState = await self._client.call(operations()["clock.state"])
+        return found
+
+    @asynccontextmanager
+    async def _following(self, play: Play | ClusterPlay, clock: Clock) -> AsyncIterator[None]:
+        """Keep clock and marks of a run like those of the lab within the block."""
+        play.marks[:] = await self._faults(play)
+        events = await self._client.open(operations()["lab.follow"], records=False)
+        tasks = [asyncio.create_task(each) for each in (self._compare(clock), _note_marks(play, events))]
+        try:
+            yield
+        finally:
+            for each in tasks:
+                each.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _faults(self, play: Play | ClusterPlay) -> list[Mark]:
+        there = await self._client.call(operations()["faults.all"])
+        texts = [each.does if each.name.startswith("fault ") else each.name for each in there]
+        texts += [] if play.plan.faults is None else play.plan.faults.titles
+        return [Mark(play.began, "fault", each) for each in texts]
+
+    async def _compare(self, clock: Clock) -> None:
+        while True:
+            await asyncio.sleep(COMPARED)
+            with suppress(LabError):  # the devices notice themselves that the lab does not answer
+                follow(clock, await self._clock())
+
+
+def clock_like(state: ClockState) -> Clock:
+    """Return a clock that shows the same as the lab's."""
+    return Clock.from_reading(Reading(state.rate, state.time, RealTime().wall()))
+
+
+def follow(clock: Clock, state: ClockState) -> None:
+    """Set a clock's rate to that of the lab's, and its time, unless it is ahead, since devices never go back."""
+    if state.rate != clock.rate:
+        clock.freeze()
+        if state.rate:
+            clock.run(state.rate)
+    clock.continue_from(state.time)
+
+
+async def _note_marks(play: FleetPlay, events: AsyncIterator[LabEvent | Missed]) -> None:
+    """Add the marks of the lab to those of a run."""
+    with suppress(LabError):
+        async for event in events:
+            if isinstance(event, LabEvent) and event.mark is not None and len(play.marks) < MAX_MARKS:
+                play.marks.append(event.mark)
+
+
+def _described(play: FleetPlay) -> RemotePlay:
+    if not isinstance(play, RemotePlay):
+        raise OwnProcessError(
+            "accounts: on a running clock they need the lab's own process: make the lab here with Lab(…), or run the "
+            "fleet on a virtual clock"
+        )
+    return play
+
+
+class RemoteRestarts:
+    """Scheduler of the platform restarts that the faults of a live run ask for."""
+
+    def __init__(self, client: ControlClient, clock: Clock, faults: DeviceFaults | None) -> None:
+        self._client = client
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._timers = [
+            clock.call_at(clock.now() + (each.after or 0.0), partial(self._begin, each, faults))
+            for each in (() if faults is None else faults.restarts)
+        ]
+
+    async def stop(self) -> None:
+        """Cancel the restarts that have not begun, and wait for one in progress."""
+        for timer in self._timers:
+            timer.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _begin(self, fault: Restart, faults: DeviceFaults | None) -> None:
+        if faults is not None:
+            faults.restarted(fault)
+        task = asyncio.get_running_loop().create_task(self._restart(fault.seconds))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _restart(self, down: float) -> None:
+        with suppress(LabkitError):
+            await self._client.call(operations()["lab.restart"], down)

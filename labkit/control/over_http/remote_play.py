@@ -1,0 +1,200 @@
+"""Run of a fleet whose devices run in the lab's process, which is another one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from labkit.control.fleets import client_credentials
+from labkit.control.over_http.client import ControlClient
+from labkit.control.over_http.operations import operations
+from labkit.control.over_http.problem import raised_error
+from labkit.control.play_data import (
+    DeviceState,
+    FaultCount,
+    PlayBegun,
+    PlayInterval,
+    PlayState,
+    described_devices,
+    described_faults,
+)
+from labkit.core.errors import LabError
+from labkit.core.marks import Mark
+from labkit.fleet.accounts import Accounts
+from labkit.fleet.device import Credentials
+from labkit.fleet.faults import RunFaults
+from labkit.fleet.measures import Latency, Measures, Tick, Timings
+from labkit.fleet.plan import Failure, Plan, RequestRow
+from labkit.fleet.shape_data import shape_data
+from labkit.fleet.shapes import Dial, scaled
+
+
+class RemotePlay:
+    """Run of described devices in the lab's process, with the interface of `Play`.
+
+    client: of the lab; began: its present time. Raises OwnProcessError for devices that cannot be described.
+    """
+
+    def __init__(self, plan: Plan, client: ControlClient, began: float) -> None:
+        self.plan = plan
+        self.began = began
+        self.paused = False
+        self.ticks: list[Tick] = []
+        self.failures: list[Failure] = []
+        self.rows: list[RequestRow] = []
+        self.total = Measures()
+        self.marks: list[Mark] = []
+        self.rate: float | None = 0.0
+        self.written: dict[str, object] = {}
+        self.accounts = Accounts()
+        self.timings = RemoteTimings()
+        self.arrivals = None if plan.arrivals is None else Dial(plan.arrivals)
+        self.counting: bool | str = False  # argument `accounts` of the operation
+        self._client = client
+        self._run: str | None = None  # id of the run
+        self._early: list[str] = []  # operations that were called before the run had an id
+        self._states: dict[int, DeviceState] = {}
+        self._members = {member.number: member for member in plan.members}
+        self._subscribers: list[Callable[[Tick], object]] = []
+        self._finished = asyncio.Event()
+        self._arguments = self._described()
+
+    def _described(self) -> dict[str, Any]:
+        plan = self.plan
+        behaviours, members = described_devices(plan.members)
+        faults = plan.faults if isinstance(plan.faults, RunFaults) else None
+        return {
+            "product": plan.product,
+            "behaviours": behaviours,
+            "members": members,
+            "seed": plan.seed,
+            "every": plan.every,
+            "requests": plan.requests,
+            "devices": None if plan.devices is None else shape_data(plan.devices),
+            "arrivals": None if plan.arrivals is None else shape_data(plan.arrivals),
+            "faults": described_faults(faults, plan.members),
+            "transport": plan.transport,
+        }
+
+    def on_tick(self, callback: Callable[[Tick], object]) -> None:
+        """Call `callback` with each tick, on the event loop of this process' side of the lab."""
+        self._subscribers.append(callback)
+
+    async def run(self, seconds: float | None, counted: bool) -> None:
+        """Run the devices for `seconds`, and follow them. counted: whether to keep accounts.
+
+        Raises the error that ended the run early, and LabError if the lab cannot be reached any more.
+        """
+        if seconds is None:
+            raise LabError("this clock stands still: pass a duration, as in run(days=1)")
+        accounts = (self.counting or True) if counted else False
+        arguments, self._arguments = self._arguments, {}  # they hold the devices' credentials
+        stream = self._client.follow(
+            operations()["plays.start"], **arguments, seconds=seconds, accounts=accounts
+        )
+        self.timings = RemoteTimings()
+        state: PlayState | None = None
+        try:
+            async for item in stream:
+                if isinstance(item, PlayBegun):
+                    await self._begin(item)
+                elif isinstance(item, PlayInterval):
+                    self._add(item)
+                else:
+                    state = item
+                    self.put(item)
+        finally:
+            self.timings.end()
+            self._subscribers.clear()
+            self._finished.set()
+        if state is None:
+            raise LabError(f"the lab at {self._client.url} ended before the run")
+        if state.error is not None:
+            raise raised_error(state.kind, state.error)
+
+    async def _begin(self, begun: PlayBegun) -> None:
+        self._run, self.began = begun.run, begun.time
+        for each in self._early:
+            await self._client.call(operations()[f"plays.{each}"], begun.run)
+
+    def _add(self, interval: PlayInterval) -> None:
+        tick = interval.tick()
+        self.rows += interval.rows
+        self.failures += interval.failures
+        self.marks += interval.marks
+        self.total.merge(Measures(tick.requests, Counter(tick.errors), tick.latency))
+        self.ticks.append(tick)
+        for each in tuple(self._subscribers):
+            each(tick)
+
+    def put(self, state: PlayState) -> None:
+        """Take over the state of the run."""
+        self.began, self.rate, self.paused = state.began, state.rate, state.paused
+        self.failures, self.marks = list(state.failures), list(state.marks)
+        self.written = dict(state.written)
+        self._states = {each.number: each for each in state.devices}
+        self.accounts.restore(state.accounts)
+        if isinstance(self.plan.faults, RunFaults):
+            _put_counts(self.plan.faults, state.faults)
+        self.timings.put(state)
+
+    async def refresh(self) -> None:
+        """Bring devices and accounts of a run in progress up to date."""
+        if self._run is not None:
+            self.put(await self._client.call(operations()["plays.state"], self._run))
+
+    async def command(self, name: str) -> None:
+        """Call `stop`, `pause` or `resume` of the run, once it has begun. Nothing happens to one that is over."""
+        self.paused = {"pause": True, "resume": False}.get(name, self.paused)
+        if self._run is None:
+            self._early.append(name)
+        elif not self._finished.is_set():
+            await self._client.call(operations()[f"plays.{name}"], self._run)
+
+    async def scale_arrivals(self, factor: float) -> None:
+        """Multiply the arrival rate by `factor`: see Play.scale_arrivals."""
+        scaled(self.arrivals, factor)
+        if self._run is not None:
+            await self._client.call(operations()["plays.scale_arrivals"], self._run, float(factor))
+
+    async def finished(self) -> None:
+        """Return once the run is over."""
+        await self._finished.wait()
+
+    def shown(self, number: int) -> dict[str, object]:
+        """Return state, epoch and notes of a device, as the lab reported last."""
+        state = self._states.get(number)
+        if state is None:
+            return {"state": "waiting", "epoch": 0}
+        return {"state": state.state, "epoch": state.epoch, **state.notes}
+
+    def credentials(self) -> dict[int, Credentials]:
+        """Return the credentials of each device that has begun, by number."""
+        return {number: self._credentials(each) for number, each in self._states.items()}
+
+    def _credentials(self, state: DeviceState) -> Credentials:
+        had, given = self._members[state.number].credentials, state.credentials
+        pair = had.certificate
+        if given.certificate is not None and pair is not None and given.certificate == pair.certificate_pem:
+            return had  # reading a certificate takes long
+        return client_credentials(given)
+
+    def epochs(self) -> dict[int, int]:
+        """Return the last epoch of each device that has begun, by number."""
+        return {number: each.epoch for number, each in self._states.items()}
+
+
+class RemoteTimings(Timings):
+    """Real durations of a run in the lab's process, as that reported them last."""
+
+    def put(self, state: PlayState) -> None:
+        """Take over what the lab measured."""
+        self.real, self.cpu = state.real, state.cpu
+        self.latency = Latency.of_pairs(state.sending)
+
+
+def _put_counts(faults: RunFaults, counts: Iterable[FaultCount]) -> None:
+    faults.counts.clear()
+    faults.put({(each.fault, each.device): (each.seen, each.hits) for each in counts})
