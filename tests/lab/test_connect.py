@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import threading
@@ -129,9 +130,12 @@ def test_functions_need_the_own_process_of_the_lab(lab: Lab) -> None:
         lambda: acme.route("GET", "/a", lambda: 1),
         lambda: acme.on("device", "datapoint", lambda: 1),
         lambda: lab.service("Twilio", send=lambda: 1),
+        lambda: acme.route("GET", "/a", lua=object()),  # type: ignore[arg-type]
+        lambda: acme.Keystore.set(key="a", value={"b": [object()]}),
     ):
-        with pytest.raises(OwnProcessError, match="need the lab's own process"):
+        with pytest.raises(OwnProcessError, match="need the lab's own process: make it here") as error:
             call()
+        assert not re.search(r"services\.|solutions\.|functions\.", str(error.value))
 
 
 def test_a_folder_is_sent_and_sent_again(lab: Lab, tmp_path: Path) -> None:
