@@ -1,17 +1,20 @@
 """Base of the objects that cells use: a traceback of their errors shows the caller's code, not labkit's.
 
 Every public method and property of a handle passes on an error of labkit with the frames of the caller and one of its
-own. LABKIT_DEBUG=1 keeps all frames and the causes.
+own. LABKIT_DEBUG=1 keeps all frames and the causes. The texts of a handle never fail: where its lab is closed, or does
+not answer, they say so.
 """
 
 from __future__ import annotations
 
+import html
 import inspect
+import re
 import sys
 import sysconfig
 import warnings
 from abc import ABCMeta
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from types import FrameType, FunctionType, TracebackType
 from typing import Any, ParamSpec, TypeVar
@@ -31,8 +34,11 @@ SPECIAL = frozenset(
 STANDARD_LIBRARY = sysconfig.get_path("stdlib")
 
 
+TEXTS = ("__repr__", "_repr_html_")
+
+
 class Handle:
-    """Base of the classes whose errors show the caller's code alone."""
+    """Base of the classes whose errors show the caller's code alone, and whose texts never fail."""
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
@@ -41,6 +47,39 @@ class Handle:
                 shown = _shown(member)
                 if shown is not member:
                     setattr(cls, name, shown)
+            elif name in TEXTS:
+                setattr(cls, name, _lenient(member, name == TEXTS[1]))
+            elif name == "__dir__":
+                setattr(cls, name, _known_names(member))
+
+
+def _lenient(function: Callable[[Any], str], is_html: bool) -> Callable[[Any], str]:
+    """Return a function for the text of a handle that says why, where the lab cannot be asked."""
+
+    @wraps(function)
+    def text(self: Any) -> str:
+        try:
+            return function(self)
+        except LabkitError as error:
+            name = (
+                re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(self).__name__.removeprefix("Lab")).lower() or "lab"
+            )
+            return f"<b>{name}</b>: {html.escape(str(error))}" if is_html else f"<{name}: {error}>"
+
+    return text
+
+
+def _known_names(function: Callable[[Any], Iterable[str]]) -> Callable[[Any], Iterable[str]]:
+    """Return a function for the names of a handle that leaves out those of a lab that cannot be asked."""
+
+    @wraps(function)
+    def names(self: Any) -> Iterable[str]:
+        try:
+            return function(self)
+        except LabkitError:
+            return object.__dir__(self)
+
+    return names
 
 
 def _shown(member: Any) -> Any:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import NamedTuple
+
+from labkit.core.errors import SettingsError
 
 URL_VARIABLE = "LABKIT_URL"  # URL of its control
 TOKEN_VARIABLE = "LABKIT_TOKEN"
@@ -11,6 +15,37 @@ TOKEN_VARIABLE = "LABKIT_TOKEN"
 def ready_text(ready: str) -> str:
     """Return a ready line that is given itself, or by the path of a file with it. Raises OSError."""
     return ready if ready.lstrip().startswith("{") else Path(ready).read_text()
+
+
+class ControlAccess(NamedTuple):
+    """Access to the control of a lab. ca_file: certificate of its CA, for an https URL."""
+
+    url: str
+    token: str
+    ca_file: Path | None
+
+
+def control_access(ready: str, name: str) -> ControlAccess:
+    """Return the access to control in a ready line, given itself or by the path of a file with it.
+
+    name: of the argument in errors. Raises SettingsError if it cannot be read, or if the lab has no control.
+    """
+    try:
+        text = ready_text(ready)
+        if not text.strip():
+            raise SettingsError(f"{name}: {ready}: is empty, so the server is not ready yet")
+        line = json.loads(text)
+        control = line.get("control")
+        if control is None:
+            raise SettingsError(f"{name}: this lab has no control; serve it with --control")
+        ca_file = Path(line["ca_file"]) if control["url"].startswith("https:") else None
+        return ControlAccess(control["url"], control["token"], ca_file)
+    except OSError as error:
+        raise SettingsError(f"{name}: {ready}: {error.strerror}") from None
+    except KeyError as error:
+        raise SettingsError(f"{name}: {error.args[0]}: is required") from None
+    except (ValueError, TypeError, AttributeError) as error:
+        raise SettingsError(f"{name}: cannot be read: {error}") from None
 
 
 def host_of(url: str) -> str:

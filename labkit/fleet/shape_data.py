@@ -21,7 +21,8 @@ def shape_data(shape: Shape) -> dict[str, Any]:
     kind = type(shape)
     if KINDS.get(kind.__name__) is not kind:
         raise OwnProcessError(
-            f"{kind.__name__}: a shape of your own needs the lab's own process; {', '.join(KINDS)} do not"
+            f"{kind.__name__}: a shape of your own needs the lab's own process: make it here with Lab(…), or use "
+            f"one of {', '.join(KINDS)}"
         )
     values = {each.name: _plain(getattr(shape, each.name)) for each in fields(kind) if each.init}
     return {KEY: kind.__name__, **values}

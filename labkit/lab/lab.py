@@ -20,7 +20,7 @@ from labkit.lab.arguments import as_list, build_settings, given_settings, withou
 from labkit.lab.browser import Browser
 from labkit.lab.ca_file import CaFile
 from labkit.lab.clock import LabClock
-from labkit.lab.connecting import control_access
+from labkit.lab.connecting import connection
 from labkit.lab.delays import PendingCall
 from labkit.lab.faults import LabFaults, warn_of_fault
 from labkit.lab.handsets import LabHandsets
@@ -94,17 +94,19 @@ class Lab(Handle):
 
     @classmethod
     def connect(
-        cls, url: str | None = None, token: str | None = None, ca_file: str | Path | None = None
+        cls, url: str | Path | None = None, token: str | None = None, ca_file: str | Path | None = None
     ) -> Self:
         """Return a lab that runs elsewhere, in a `labkit serve --control`: `Lab.connect("http://127.0.0.1:8444")`.
 
-        url and token: as its server shows them; by default those in LABKIT_URL and LABKIT_TOKEN. ca_file: certificate
-        of its CA, needed for an https URL. Devices and clients run here, and so does everything but functions and
-        objects of Python, which a call refuses with OwnProcessError. `close()` ends the connection, and not the lab.
+        url and token: as its server shows them, by default those in LABKIT_URL and LABKIT_TOKEN; or instead the file
+        with the output of `labkit serve --json`: `Lab.connect("ready.json")`. ca_file: certificate of its CA, needed
+        for an https URL. Clients and live devices run here, fleets of a virtual clock in the lab. A call that needs the
+        lab's own process, such as one with functions of Python, raises OwnProcessError. `close()` ends the connection,
+        and not the lab.
         Raises LabError if no lab answers, or if it refuses the token.
         """
         lab = cls.__new__(cls)
-        lab._hold(Runtime(partial(RemoteControl.connect, *control_access(url, token, ca_file))))
+        lab._hold(Runtime(partial(RemoteControl.connect, *connection(url, token, ca_file))))
         return lab
 
     @classmethod

@@ -95,7 +95,7 @@ class ServiceHandle(Handle):
         return self._catalogue.services().get(self._name, {})
 
     def __repr__(self) -> str:
-        return f"<service {self._name}: {', '.join(dir(self))}>"
+        return f"<service {self._name}: {', '.join(sorted(self._operations()))}>"
 
 
 class CustomService(Handle):

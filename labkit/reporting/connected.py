@@ -6,7 +6,6 @@ that needs what a skipped cell did to the lab has the tag `own-process`.
 
 from __future__ import annotations
 
-import ast
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +14,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
 from labkit.core.errors import SettingsError
+from labkit.reporting.cell_names import CellNames
 
 VARIABLE = "LABKIT_LAB"
 CONNECT = "connect"
@@ -51,7 +51,7 @@ class MissingNames:
         """Return why a cell is skipped, None if it can run; the names that it defines are then missing, too."""
         if cell.cell_type != "code":
             return None
-        needed = sorted(_names(cell, ast.Load) & self._missing)
+        needed = sorted(CellNames.of(cell).needed & self._missing)
         if not needed and TAG not in cell.metadata.get("tags", []):
             return None
         self.skipped(cell)
@@ -60,23 +60,11 @@ class MissingNames:
 
     def skipped(self, cell: NotebookNode) -> None:
         """Note that a cell did not run to its end."""
-        self._missing |= _names(cell, ast.Store)
+        self._missing |= CellNames.of(cell).defined
 
     def ran(self, cell: NotebookNode) -> None:
         """Note that a cell has run."""
-        self._missing -= _names(cell, ast.Store)
-
-
-def _names(cell: NotebookNode, context: type[ast.expr_context]) -> set[str]:
-    """Return the names that a cell uses (Load) or defines (Store)."""
-    try:
-        nodes = list(ast.walk(ast.parse(cell.source)))
-    except SyntaxError:  # text, or a magic of IPython
-        return set()
-    found = {each.id for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, context)}
-    if context is ast.Store:
-        found |= {each.name for each in nodes if isinstance(each, ast.FunctionDef | ast.ClassDef)}
-    return found
+        self._missing -= CellNames.of(cell).defined
 
 
 def skip(cell: NotebookNode, reason: str) -> None:

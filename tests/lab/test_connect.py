@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import signal
 import socket
 import threading
@@ -15,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from labkit import Lab, LabError, LabWarning, SettingsError
+from labkit import Lab, LabError, LabWarning, SettingsError, Thermostat
 from labkit.control.over_http.client import ControlClient
 from labkit.core.errors import ArgumentError, OwnProcessError, StorageError, TakenError, UnknownError
 from tests.lab.served_labs import Serve, connected
@@ -148,9 +150,12 @@ def test_functions_need_the_own_process_of_the_lab(lab: Lab) -> None:
         lambda: acme.route("GET", "/a", lambda: 1),
         lambda: acme.on("device", "datapoint", lambda: 1),
         lambda: lab.service("Twilio", send=lambda: 1),
+        lambda: acme.route("GET", "/a", lua=object()),  # type: ignore[arg-type]
+        lambda: acme.Keystore.set(key="a", value={"b": [object()]}),
     ):
-        with pytest.raises(OwnProcessError, match="need the lab's own process"):
+        with pytest.raises(OwnProcessError, match="need the lab's own process: make it here") as error:
             call()
+        assert not re.search(r"services\.|solutions\.|functions\.", str(error.value))
 
 
 def test_a_folder_is_sent_and_sent_again(lab: Lab, tmp_path: Path) -> None:
@@ -238,6 +243,66 @@ def test_a_token_and_a_url_are_needed(serve: Serve, monkeypatch: pytest.MonkeyPa
         Lab.connect("http://lab.example:8444", TOKEN)
     with pytest.raises(SettingsError, match=r"nowhere.pem: expected a certificate \(PEM\): No such file"):
         Lab.connect(url, TOKEN, "nowhere.pem")
+
+
+def test_the_file_of_a_ready_line_suffices(
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, ready = tmp_path / "ready.json", {}
+    for config in ("{https_port: 0}", "{https_port: 0, control: {host: localhost, port: 0}}"):
+        ready = serve(*([] if "control" in config else ["--control"]), "--seed", "7", config=config)
+        del ready["process"]
+        file.write_text(json.dumps(ready))
+        monkeypatch.chdir(tmp_path)
+        for given in ("ready.json", file, json.dumps(ready)):
+            with Lab.connect(given) as lab:
+                assert lab.seed == 7
+    monkeypatch.setenv("LABKIT_URL", str(file))
+    with Lab.connect() as lab:
+        assert lab.seed == 7
+    with pytest.raises(LabError, match="refuses this token"):
+        Lab.connect(file, "another-token-0123456789")
+    file.write_text("")
+    with pytest.raises(SettingsError, match=r"url: .*ready.json: is empty, so the server is not ready yet"):
+        Lab.connect(file)
+    file.write_text(json.dumps({**ready, "control": None}))
+    with pytest.raises(SettingsError, match="url: this lab has no control; serve it with --control"):
+        Lab.connect(file)
+    with pytest.raises(SettingsError, match=r"url: nowhere.json: No such file"):
+        Lab.connect("nowhere.json")
+
+
+def test_texts_and_errors_of_handles_when_the_server_is_gone(serve: Serve) -> None:
+    ready = serve("--control", "--seed", "7")
+    lab = connected(ready)
+    product = lab.product("thermostat", resources=RESOURCES)
+    acme = lab.solution("acme", products=product)
+    device = product.device("t-1").activate()
+    handles = [
+        *(lab, product, acme, device, lab.clock, lab.journal, lab.mailbox, lab.faults, lab.messaging),
+        *(lab.handsets, product.content, product.settings, acme.Keystore, lab.provider("google")),
+        *(lab.browser(), product.fleet(1, Thermostat), product.held("t-1", "message")),
+    ]
+    ready["process"].kill()
+    ready["process"].communicate()
+    url = ready["control"]["url"]
+    calls: list[Callable[[], object]] = [
+        *(lab.settle, lambda: device.write(temperature=1), lambda: acme.Keystore.get(key="a"), lab.dashboard),
+        *(lambda: acme.get("/"), lambda: lab.hosts, lambda: product.fleet(1, Thermostat, prefix="x")),
+    ]
+    for call in calls:
+        with pytest.raises(LabError, match=f"the lab at {url} cannot be reached"):
+            call()
+    for reason in (url, "this lab is closed"):
+        for each in handles:
+            assert repr(each).startswith("<")
+            assert getattr(each, "_repr_html_", lambda: "<")().startswith("<")
+            assert dir(each)[:0] == []
+        assert reason in repr(lab.journal)
+        assert (
+            f"<b>journal</b>: {reason if reason != url else 'the lab at ' + url}" in lab.journal._repr_html_()
+        )
+        lab.close()
 
 
 def test_an_https_control_needs_the_certificate_of_its_ca(serve: Serve) -> None:

@@ -225,10 +225,11 @@ def _encoded(operation: ControlOperation, args: tuple[Any, ...], kwargs: dict[st
         foreign = next(map(repr, without_json([*args, *kwargs.values()])), None)
         if foreign is None:
             return operation.encode_arguments(*args, **kwargs)
-    except (PydanticSerializationError, UnicodeError) as error:
-        foreign = str(error)
+    except (PydanticSerializationError, UnicodeError):
+        foreign = "a text with half of a surrogate pair, or an object"
     except (RecursionError, ValueError):
         raise LabError("a value is nested too deep, or holds itself") from None
     raise OwnProcessError(
-        f"{operation.key}: no form in JSON, so that it needs the lab's own process: {foreign:.100}"
+        f"{foreign:.100}: only plain data can be sent to a lab elsewhere: texts, bytes, numbers, lists and mappings; "
+        f"other objects need the lab's own process: make it here with Lab(…)"
     )
