@@ -30,7 +30,7 @@ from labkit.providers.registry import PROVIDERS
 from labkit.services.calls import Services
 from labkit.services.operation import Caller
 from labkit.services.registry import SERVICES
-from labkit.settings import LabSettings, ProductSettings, check_names
+from labkit.settings import LabSettings, ProductSettings, check_names, shown_key
 from labkit.solutions.solutions import Solutions
 
 MINUTE = 60.0
@@ -107,7 +107,7 @@ class Platform:
             try:
                 self.context.faults.add(fault, "settings")
             except LabkitError as error:
-                found.append(f"faults[{number}]: {error}")
+                found.append(f"{shown_key(('faults', number), settings)}: {error}")
         for solution in self.solutions:
             solution.close()
         return found

@@ -27,7 +27,7 @@ from labkit.faults.requests import IncomingFaults
 from labkit.faults.runs import DelayedRuns
 from labkit.faults.tools import FaultTools
 from labkit.http.sites import HostTable
-from labkit.settings import FaultSettings
+from labkit.settings import FaultSettings, shown_key
 
 MAX_FAULTS = 1000  # faults at one time
 DIGITS = 13  # hexadecimal digits of a draw: as many as a float can represent
@@ -108,7 +108,7 @@ class Faults(Component):
                 if each not in there:
                     self.add(each, "settings")
             except LabkitError as error:
-                raise SettingsError(f"faults[{number}]: {error}") from None
+                raise SettingsError(f"{shown_key((number,), settings, 'faults')}: {error}") from None
 
     def configure(self, settings: Iterable[FaultSettings]) -> None:
         """Replace the faults of the settings while the lab runs; those that are in both keep their counts.

@@ -42,9 +42,9 @@ CELLS = [
     ("Lab(config='nope.yaml')", "nope.yaml", "No such file"),
     ("Lab(https_port=lab.address.https_port)", "Address already in use", "https_port: 0 takes any free one"),
     ("Lab(config=yaml)", "profil: unknown key (line 1)", "did you mean profile?"),
-    ("Lab(config=yaml)", "products[0].auht: unknown key (line 3)", "did you mean auth?"),
-    ("Lab(config=yaml)", "solutions[0].pathh: unknown key (line 5)", "did you mean path?"),
-    ("Lab(config=yaml)", "products[0].resources.temperature", "expected 'string', 'number', 'boolean'"),
+    ("Lab(config=yaml)", "products.t.auht: unknown key (line 3)", "did you mean auth?"),
+    ("Lab(config=yaml)", "solutions.s.pathh: unknown key (line 5)", "did you mean path?"),
+    ("Lab(config=yaml)", "products.t.resources.temperature", "expected 'string', 'number', 'boolean'"),
     (
         "lab.product()",
         "missing 1 required positional argument: 'id'",
