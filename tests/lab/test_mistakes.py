@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import traceback
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from click.testing import CliRunner
 import labkit
 from labkit import Lab, LabkitError, LabWarning
 from labkit.cli import main
+from labkit.core.errors import is_ours
 from labkit.dev.__main__ import main as dev
 
 ALIAS = "/onep:v1/stack/alias"
@@ -166,7 +168,11 @@ CELLS = [
         "has no body with 'a'",
         "when='before' changes the request",
     ),
-    (f"lab.faults.add('POST {ALIAS}')", "expected an action", "one of: body, cut, delay"),
+    (
+        f"lab.faults.add('POST {ALIAS}')",
+        f"fault at 'POST {ALIAS}': expected an action",
+        "one of: body, cut, delay",
+    ),
     (
         "lab.faults.add('User.listUser', status=503)",
         "no operation of User 'listUser'",
@@ -296,6 +302,8 @@ def test_a_mistake_in_a_cell(names: dict[str, Any], code: str, wrong: str, remed
             eval(code, names)
         except LabkitError as error:
             told.append(str(error))
+            frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__) if is_ours(frame)]
+            assert len(frames) <= 1, code
         gc.collect()
     told += [str(each.message) for each in seen if each.category is LabWarning]
     [text] = told
