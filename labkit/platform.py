@@ -33,7 +33,7 @@ from labkit.providers.registry import PROVIDERS
 from labkit.services.calls import Services
 from labkit.services.operation import Caller
 from labkit.services.registry import SERVICES
-from labkit.settings import LabSettings, ProductSettings, check_names
+from labkit.settings import LabSettings, ProductSettings, check_names, shown_key
 from labkit.solutions.solutions import Solutions
 
 MINUTE = 60.0
@@ -109,7 +109,8 @@ class Platform:
             except SettingsError as error:
                 found.append(str(error))
         found += self.solutions.problems(settings.solutions)
-        found += self.context.faults.problems()
+        for number, error in self.context.faults.problems():
+            found.append(f"{shown_key(('faults', number), settings)}: {error}")
         for solution in self.solutions:
             solution.close()
         return found

@@ -130,7 +130,7 @@ def test_an_invalid_file_is_one_line_without_a_traceback(tmp_path: Path) -> None
     config.write_text(config.read_text().replace("resources", "resorces"))
     assert (
         failing("--config", str(config))
-        == "labkit: products[0].resorces: unknown key (line 7); did you mean resources?\n"
+        == "labkit: products.thermostat.resorces: unknown key (line 7); did you mean resources?\n"
     )
 
 
@@ -308,7 +308,7 @@ def test_a_fault_at_a_misspelt_path_is_a_warning() -> None:
 def test_wrong_additions_are_one_line(tmp_path: Path) -> None:
     config = str(folder(tmp_path))
     assert failing("--config", config, "--set", "products.0.auth=none").startswith(
-        "labkit: products[0].auth: "
+        "labkit: products.thermostat.auth: "
     )
     assert failing("--fault", "GET /x").startswith("labkit: --fault: expected a place and settings")
     both = CliRunner().invoke(main, ["serve", "--conformance", "--config", config])

@@ -71,7 +71,7 @@ def _of_ipython(frame: FrameType) -> bool:
 
 
 class SettingsError(LabkitError):
-    """A setting is wrong. The text names the key (`products[0].auth`) and the expected value.
+    """A setting is wrong. The text names the key (`products.lamp.auth`) and the expected value.
 
     parts: a text for each wrong setting, where there are several.
     """

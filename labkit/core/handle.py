@@ -171,12 +171,18 @@ def _is_callers(frame: FrameType) -> bool:
 
 def misfit(function: Callable[..., object], error: TypeError, given: dict[str, Any]) -> str:
     """Return the text about a call whose arguments do not fit the function."""
-    parameters = inspect.signature(function).parameters.values()
-    named = [each.name for each in parameters if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)]
-    known = [name for name in named if name != "self"]
+    parameters = [each for each in inspect.signature(function).parameters.values() if each.name != "self"]
+    known = [each.name for each in parameters if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)]
+    shown = [_shown_parameter(each) for each in parameters]
     name = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
     wrong = next((each for each in given if each not in known), None)
     if wrong is not None and "unexpected keyword" in str(error):
-        listed = ", ".join(known) or "none"
+        listed = ", ".join(shown) or "none"
         return f"{name}: no argument {wrong!r}, there are: {listed}{did_you_mean(wrong, known)}"
-    return f"{error}; its arguments are: {', '.join(known) or 'none'}"
+    return f"{error}; its arguments are: {', '.join(shown) or 'none'}"
+
+
+def _shown_parameter(parameter: inspect.Parameter) -> str:
+    if parameter.kind is parameter.VAR_POSITIONAL:
+        return f"*{parameter.name}"
+    return f"**{parameter.name}" if parameter.kind is parameter.VAR_KEYWORD else parameter.name

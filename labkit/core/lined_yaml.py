@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import yaml
 
@@ -19,10 +19,24 @@ MOST_KEY_CHARACTERS = 32_000_000  # of the paths of all keys together
 LONGEST_NUMBER = 1000  # characters: parsing a number in base 60 (with colons) takes quadratic time
 
 
-def read_yaml(file: Path) -> tuple[Any, dict[str, int]]:
+# Problems of libyaml in other words. A tab has its own sentence.
+PROBLEMS = {
+    "mapping values are not allowed in this context": "a second ':' in one line; put the value in quotes",
+    "found character that cannot start any token": "{found} cannot begin a value; put the value in quotes",
+    "found undefined alias": "'*' begins an alias that no '&' defines; put a text in quotes",
+    "did not find expected key": "expected a key at the indentation of the one above",
+    "did not find expected '-' indicator": "expected an item that begins with '-', as those above",
+    "did not find expected ',' or ']'": "a list without its ']', or without a ','",
+    "did not find expected ',' or '}'": "a mapping without its '}', or without a ','",
+    "found unexpected end of stream": "a text without its second quote",
+}
+
+
+def read_yaml(file: Path, repeated: list[str] | None = None) -> tuple[Any, dict[str, int]]:
     """Return the data of a YAML file ({} if empty), and the line of each key, for `build`.
 
-    Raises SettingsError, also for a file that is too large once its aliases are expanded.
+    repeated: gets a sentence about each key that is given twice, of which YAML uses the second; without this list,
+    such a key is an error. Raises SettingsError, also for a file that is too large once its aliases are expanded.
     """
     try:
         with file.open("rb") as opened:
@@ -38,19 +52,35 @@ def read_yaml(file: Path) -> tuple[Any, dict[str, int]]:
         try:
             node = loader.get_single_node()
             _check_size(node)
-            lines = _Lines().collect(node)  # before values are made, which writes merged keys into the nodes
+            found = _Lines().collect(node)  # before values are made, which writes merged keys into the nodes
             values = None if node is None else loader.construct_document(node)
         finally:
             loader.dispose()
     except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f" (line {mark.line + 1})" if mark else ""
-        raise SettingsError(f"{file}: is not YAML: {getattr(error, 'problem', error)}{where}") from None
+        raise SettingsError(f"{file}: is not YAML: {_problem(error, text)}") from None
     except _TooLarge as error:
         raise SettingsError(f"{file}: {error}") from None
     except (ValueError, RecursionError) as error:  # an invalid date; too many nested brackets
         raise SettingsError(f"{file}: cannot be read: {error}") from None
-    return ({} if values is None else values), lines
+    if repeated is not None:
+        repeated += found.repeated
+    elif found.repeated:
+        raise SettingsError("; ".join(found.repeated), found.repeated)
+    return ({} if values is None else values), found.lines
+
+
+def _problem(error: yaml.YAMLError, text: str) -> str:
+    """Return what is wrong in a text that is no YAML, with its line."""
+    if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
+        return str(error).partition("\n")[0]
+    line, column = error.problem_mark.line, error.problem_mark.column
+    begin = line if error.context_mark is None else error.context_mark.line
+    rest = (text.splitlines()[line : line + 1] or [""])[0][column:]
+    if rest[:1] == "\t":
+        return f"a tab; indent with spaces (line {line + 1})"
+    said = PROBLEMS.get(error.problem or "", error.problem or "")
+    at = begin if " without " in said else line
+    return f"{said.replace('{found}', repr(rest[:1]))} (line {at + 1})"
 
 
 class _TooLarge(Exception):
@@ -121,16 +151,20 @@ def _line(node: yaml.Node | yaml.Event) -> str:
 
 
 class _Lines:
-    """Line numbers of the keys of a YAML document: `products[0].auth` → 1-based line."""
+    """Line numbers of the keys of a YAML document: `products[0].auth` → 1-based line.
+
+    repeated: a sentence about each key that is given twice.
+    """
 
     def __init__(self) -> None:
-        self._found: dict[str, int] = {}
+        self.lines: dict[str, int] = {}
+        self.repeated: list[str] = []
         self._characters = 0
 
-    def collect(self, node: yaml.Node | None) -> dict[str, int]:
-        """Return the lines. Raises SettingsError for a duplicate key, of which YAML would use the second."""
+    def collect(self, node: yaml.Node | None) -> Self:
+        """Add the keys of a document."""
         self._add(node, "")
-        return self._found
+        return self
 
     def _add(self, node: yaml.Node | None, key: str) -> None:
         if isinstance(node, yaml.MappingNode):
@@ -141,7 +175,7 @@ class _Lines:
                 inner = f"{key}.{name.value}" if key else str(name.value)
                 self._keep(inner, name)
                 if name.value in names:
-                    raise SettingsError(f"{inner}: is given twice{_line(name)}")
+                    self.repeated.append(f"{inner}: is given twice{_line(name)}")
                 names.add(name.value)
                 self._add(value, inner)
         elif isinstance(node, yaml.SequenceNode):
@@ -154,4 +188,4 @@ class _Lines:
         self._characters += len(key)
         if self._characters > MOST_KEY_CHARACTERS:
             raise _TooLarge(f"is too large: its keys are too long, and hold too much{_line(node)}")
-        self._found[key] = node.start_mark.line + 1
+        self.lines[key] = node.start_mark.line + 1

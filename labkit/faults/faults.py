@@ -28,7 +28,7 @@ from labkit.faults.requests import IncomingFaults
 from labkit.faults.runs import DelayedRuns
 from labkit.faults.tools import FaultTools
 from labkit.http.sites import HostTable
-from labkit.settings import FaultSettings
+from labkit.settings import FaultSettings, shown_key
 
 MAX_FAULTS = 1000  # faults at one time
 DIGITS = 13  # hexadecimal digits of a draw: as many as a float can represent
@@ -118,7 +118,7 @@ class Faults(Component):
                 if each not in there:
                     self.add(each, "settings")
             except LabkitError as error:
-                raise SettingsError(f"faults[{number}]: {error}") from None
+                raise SettingsError(f"{shown_key((number,), settings, 'faults')}: {error}") from None
 
     def configure(self, settings: Iterable[FaultSettings]) -> None:
         """Replace the faults of the settings while the lab runs; those that are in both keep their counts.
@@ -184,13 +184,13 @@ class Faults(Component):
         fault = self._faults[name] = ActiveFault(name, settings, origin, self._draw)
         return fault
 
-    def problems(self) -> Iterator[str]:
-        """Yield what is wrong with each invalid fault of the settings; for a lab that is never started."""
+    def problems(self) -> Iterator[tuple[int, LabkitError]]:
+        """Yield the index and the error of each invalid fault of the settings; for a lab that is never started."""
         for number, each in enumerate(self._settings):
             try:
                 self._insert(each, "settings")
             except LabkitError as error:
-                yield f"faults[{number}]: {error}"
+                yield number, error
 
     def remove(self, name: str) -> None:
         """Remove a fault. Raises UnknownError, listing the existing names, if there is none of this name."""

@@ -95,7 +95,7 @@ class AsyncBrowser:
         except (httpx.InvalidURL, UnicodeEncodeError) as error:
             raise LabError(f"{url!r} is no URL: {error}") from None
         if target.scheme != "https" or not self._serves(target.host):
-            raise LabError(f"{url!r} is no HTTPS URL of this lab")
+            raise LabError(f"{url!r} is no HTTPS URL of this lab; lab.hosts lists its hosts")
         auth = options.pop("auth", None)  # only for the first host
         request: httpx.Request | None = self._client.build_request(method, target, **options)
         history: list[httpx.Response] = []

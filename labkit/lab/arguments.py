@@ -130,7 +130,7 @@ def build_settings(model: type[M], what: str, values: Mapping[str, Any]) -> M:
     try:
         return build(model, values, "")
     except SettingsError as error:
-        raise SettingsError(f"{what}: {error}") from None
+        raise SettingsError(f"{what}: {str(error).removeprefix('settings: ')}") from None
 
 
 def given_settings(

@@ -94,6 +94,7 @@ class Device(Handle):
                 "the clock stands still, so this poll would never end; use start_poll(), then "
                 "lab.clock.advance() or a write, then result()"
             )
+        self._warn_of_unknown([alias])
         point = self._waiting.begin(alias, self._poll, alias, timeout, since).task.result()
         return None if point is None else point.value
 
@@ -108,6 +109,7 @@ class Device(Handle):
         closes its connection in order just as the answer is sent (labkit.devices.polls).
         """
         duration(timeout, "timeout")
+        self._warn_of_unknown([alias])
         return self._waiting.begin_and_wait(alias, self._poll, alias, timeout, since)
 
     async def _poll(self, alias: str, timeout: float, since: str | float | datetime | None) -> Point | None:

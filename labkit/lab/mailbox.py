@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from labkit.control.mailbox import Mail
-from labkit.core.errors import NoEntryError
+from labkit.core.errors import LabError, NoEntryError
 from labkit.core.handle import Handle
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import table
@@ -39,6 +39,8 @@ class LabMailbox(Handle):
         return iter(self.find())
 
     def __getitem__(self, index: int) -> Mail:
+        if not isinstance(index, int):
+            raise LabError(f"mailbox: expected a number such as -1, not {index!r}")
         mails = self.find()
         try:
             return mails[index]

@@ -9,6 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 from labkit.core.errors import LabError
 from labkit.core.handle import Handle
 from labkit.fleet.device import Point
+from labkit.lab.arguments import unknown_resource
 from labkit.lab.portal import Task
 from labkit.lab.runtime import Runtime
 
@@ -56,6 +57,21 @@ class DevicePolls:
     async def count(self, alias: str) -> int:
         """Return the number of polls of this alias that the platform holds open."""
         return await self.runtime.control.polls.count(self.product, self.identity, alias)
+
+    async def reason(self, alias: str) -> str:
+        """Return a sentence about the likely reason for which the platform holds too few polls of this alias."""
+        control = self.runtime.control
+        resources = (await control.products.get(self.product)).settings.resources
+        if alias not in resources:
+            return unknown_resource(alias, self.product, resources)
+        if all(each.identity != self.identity for each in await control.identities.all(self.product)):
+            return f"product {self.product!r} has no device {self.identity!r}, allow() or activate() adds it"
+        if (await control.clock.state()).rate == 0:
+            return (
+                "begin one with start_poll(); the clock stands still, so that another client which waits for lab time "
+                "before it polls needs lab.clock.advance()"
+            )
+        return "begin one with start_poll(), or give other clients longer: held(…, within=60)"
 
     async def held_count(self, alias: str) -> int:
         """Return the number of the device's requests that wait: polls of this alias, and requests that faults delay."""
@@ -166,6 +182,9 @@ class PollWait(Handle):
     """Wait until the platform keeps a number of long polls open: `result()` in a cell, `await` in async code."""
 
     def __init__(self, waiting: DevicePolls, alias: str, count: int, within: float) -> None:
+        given: object = count
+        if isinstance(given, bool) or not isinstance(given, int) or given < 0:
+            raise LabError(f"count: expected a number of polls, not {count!r}")
         self._waiting = waiting
         self._alias = alias
         self._count = count
@@ -192,7 +211,7 @@ class PollWait(Handle):
             count = await self._waiting.count(self._alias)
             raise LabError(
                 f"the lab holds {count} polls of {self._waiting.identity}/{self._alias}, not {self._count}, after "
-                f"{self._within:g} s; begin one with start_poll(), or give other clients longer: held(…, within=60)"
+                f"{self._within:g} s; {await self._waiting.reason(self._alias)}"
             ) from None
 
     def __bool__(self) -> bool:

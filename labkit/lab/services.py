@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from labkit.control.services import OperationInfo
 from labkit.core.errors import LabError, did_you_mean
-from labkit.core.handle import Handle, warn
+from labkit.core.handle import Handle, short_trace, warn
 from labkit.lab.delays import ask
 from labkit.lab.refusal import RefusedCall, is_refusal
 from labkit.lab.runtime import Runtime
@@ -60,6 +60,7 @@ class ServiceHandle(Handle):
         if name.startswith("_"):
             raise AttributeError(name)
 
+        @short_trace
         def operation(parameters: Mapping[str, object] | None = None, /, **named: object) -> Any:
             if parameters is not None and not isinstance(parameters, Mapping):
                 raise LabError(

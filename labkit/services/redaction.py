@@ -11,21 +11,13 @@ from typing import Any
 
 from pydantic import Secret, SecretBytes, SecretStr
 
-from labkit.core.hiding import HIDDEN, without_issued, without_query_values
+from labkit.core.hiding import HIDDEN, is_secret_name, without_issued, without_query_values
 
 CUT = "…"
 DEEPEST = 8  # tables within tables
 LARGEST_BITS = 10_000  # of a number
 MOST_ITEMS = 100  # of one table
 
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-# Words in the name of an undeclared argument that mark its value as secret.
-_SECRET_WORDS = frozenset(
-    "auth authorization bearer code cookie credential credentials cvv jwt keys otp pass passcode passphrase passwd "
-    "passwords pin pwd secrets session signature tokens".split()
-)
-_SECRET_ENDS = ("key", "password", "secret", "token")  # endings of such words, as in `accesstoken`
-_LONGEST_NAME = 100
 _URL = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]{0,30}:/")
 
 
@@ -106,14 +98,6 @@ def redacted(value: object, depth: int = DEEPEST) -> object:
     if isinstance(value, str):
         return without_query_values(value) if _URL.match(value) else without_issued(value)
     return value
-
-
-def is_secret_name(name: str) -> bool:
-    """Return whether a name suggests a secret, such as `apiKey`, `AUTH_TOKEN`, `password2`."""
-    if len(name) > _LONGEST_NAME:
-        return True
-    words = [word.lower() for word in _WORD.findall(name)]
-    return any(word in _SECRET_WORDS or word.endswith(_SECRET_ENDS) for word in words)
 
 
 def contains_secret(annotation: Any) -> bool:

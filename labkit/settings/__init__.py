@@ -1,6 +1,6 @@
 """Settings of a lab, from lab.yaml or from arguments in a cell, as typed models; one module for each section.
 
-An invalid setting raises SettingsError with the key (`products[0].auth`), the expected value and, for a file, the
+An invalid setting raises SettingsError with the key (`products.lamp.auth`), the expected value and, for a file, the
 line.
 """
 
@@ -36,7 +36,7 @@ from labkit.settings.providers import (
 )
 from labkit.settings.solutions import QuotaSettings, SolutionKeywords, SolutionSettings, SubscriptionSettings
 from labkit.settings.tls import TlsSettings
-from labkit.settings.validation import build
+from labkit.settings.validation import build, shown_key
 from labkit.settings.values import REVEAL, Auth, Model
 from labkit.settings.wire import FIELD, PROFILES, Wire
 
@@ -80,4 +80,5 @@ __all__ = [
     "build",
     "check_names",
     "load",
+    "shown_key",
 ]

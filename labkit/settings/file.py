@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from labkit.core.errors import SettingsError
@@ -10,7 +10,7 @@ from labkit.core.lined_yaml import read_yaml
 from labkit.settings.lab import LabSettings, check_names, merge_wire
 from labkit.settings.notebooks import resolve
 from labkit.settings.overlay import add_faults, set_values
-from labkit.settings.validation import build, line_suffix
+from labkit.settings.validation import build, key_text, line_suffix, listed, shown_key
 
 
 def load(
@@ -23,27 +23,48 @@ def load(
     Raises SettingsError for an invalid setting, and for a file that does not exist.
     """
     file = None if path is None else Path(path)
-    values, lines = ({}, {}) if file is None else read_yaml(file)
+    told: list[str] = []  # mistakes
+    values, lines = ({}, {}) if file is None else read_yaml(file, told)
     values = add_faults(set_values(values, assignments, lines), faults, lines)
-    settings = build(LabSettings, values, "", lines)
-    merge_wire(settings, lines)
-    return _anchored(settings, Path() if file is None else file.parent, lines)
+    try:
+        settings = build(LabSettings, values, "", lines)
+    except SettingsError as error:
+        told += error.parts
+        raise SettingsError(listed(told), told) from None
+    told += _told(merge_wire, settings, lines)
+    settings = _anchored(settings, Path() if file is None else file.parent, lines, told)
+    told += _told(check_names, settings, lines)
+    if told:
+        raise SettingsError(listed(told), told)
+    return settings
 
 
-def _anchored(settings: LabSettings, folder: Path, lines: dict[str, int]) -> LabSettings:
-    """Return settings with all file names resolved. Raises SettingsError if a file does not exist."""
+def _told(
+    check: Callable[[LabSettings, dict[str, int]], object], settings: LabSettings, lines: dict[str, int]
+) -> Sequence[str]:
+    """Return the mistakes that a check finds."""
+    try:
+        check(settings, lines)
+    except SettingsError as error:
+        return error.parts
+    return ()
 
-    def anchor(name: Path, key: str) -> Path:
+
+def _anchored(settings: LabSettings, folder: Path, lines: dict[str, int], told: list[str]) -> LabSettings:
+    """Return settings with all file names resolved. told: gets a sentence about each file that does not exist."""
+
+    def anchor(name: Path, *key: str | int) -> Path:
         path = resolve(name, folder)
         if not path.exists():
-            raise SettingsError(f"{key}: no such file or folder: {name}{line_suffix(lines, key)}")
+            where = line_suffix(lines, key_text(key))
+            told.append(f"{shown_key(key, settings)}: no such file or folder: {name}{where}")
         return path
 
     products = tuple(
         product.model_copy(
             update={
                 "content": tuple(
-                    item.model_copy(update={"file": anchor(item.file, f"products[{n}].content[{m}].file")})
+                    item.model_copy(update={"file": anchor(item.file, "products", n, "content", m, "file")})
                     for m, item in enumerate(product.content)
                 )
             }
@@ -54,7 +75,7 @@ def _anchored(settings: LabSettings, folder: Path, lines: dict[str, int]) -> Lab
         solution.model_copy(
             update={
                 "path": tuple(
-                    anchor(each, f"solutions[{n}].path" + (f"[{m}]" if len(solution.path) > 1 else ""))
+                    anchor(each, "solutions", n, "path", *((m,) if len(solution.path) > 1 else ()))
                     for m, each in enumerate(solution.path)
                 )
             }
@@ -66,13 +87,11 @@ def _anchored(settings: LabSettings, folder: Path, lines: dict[str, int]) -> Lab
         data = folder / data
     tls = settings.tls.model_copy(
         update={
-            name: anchor(path, f"tls.{name}")
+            name: anchor(path, "tls", name)
             for name in ("certificate", "private_key")
             if (path := getattr(settings.tls, name)) is not None
         }
     )
-    result = settings.model_copy(
+    return settings.model_copy(
         update={"tls": tls, "products": products, "solutions": solutions, "data": data}
     )
-    check_names(result, lines)
-    return result

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypedDict
 
 from pydantic import Field
 
-from labkit.core.errors import SettingsError
+from labkit.core.errors import SettingsError, unknown
 from labkit.core.keywords import Doc
 from labkit.settings.control import ControlSwitch
 from labkit.settings.datapoints import DatapointSettings
@@ -20,7 +20,7 @@ from labkit.settings.products import ProductSettings
 from labkit.settings.providers import ProvidersSettings
 from labkit.settings.solutions import SolutionSettings
 from labkit.settings.tls import TlsSettings
-from labkit.settings.validation import build, line_suffix
+from labkit.settings.validation import KeyPath, build, key_text, line_suffix, listed, shown_key
 from labkit.settings.values import Host, Model, Options, Port
 from labkit.settings.wire import PROFILES, Wire
 
@@ -104,28 +104,35 @@ def merge_wire(settings: LabSettings, lines: dict[str, int]) -> Wire:
 def check_names(settings: LabSettings, lines: dict[str, int] | None = None) -> None:
     """Raise SettingsError if two products, solutions or providers have one name, or a name in a solution is unknown.
 
-    A solution may name products and, in its subscriptions, other solutions. lines: line of each key in lab.yaml.
+    A solution may name products and, in its subscriptions, other solutions. lines: line of each key in lab.yaml. The
+    error has a text for each wrong name.
     """
+    told = [
+        f"{shown_key(path, settings)}: {text}{line_suffix(lines or {}, key_text(path))}"
+        for path, text in _wrong_names(settings)
+    ]
+    if told:
+        raise SettingsError(listed(told), told)
+
+
+def _wrong_names(settings: LabSettings) -> Iterator[tuple[KeyPath, str]]:
     products = [product.id for product in settings.products]
     solutions = [solution.id for solution in settings.solutions]
     social = [provider.name for provider in settings.providers.social]
-    named = (
-        ("products", "id", products),
-        ("solutions", "id", solutions),
-        ("providers.social", "name", social),
+    named: tuple[tuple[KeyPath, str, list[str]], ...] = (
+        (("products",), "id", products),
+        (("solutions",), "id", solutions),
+        (("providers", "social"), "name", social),
     )
     for section, field, ids in named:
         for index, each in enumerate(ids):
             if each in ids[:index]:
-                key = f"{section}[{index}].{field}"
-                raise SettingsError(f"{key}: {each!r} is there already{line_suffix(lines or {}, key)}")
+                yield (*section, index, field), f"{each!r} is there already"
     for index, solution in enumerate(settings.solutions):
         for number, product in enumerate(solution.products):
             if product not in products:
-                key = f"solutions[{index}].products[{number}]"
-                raise SettingsError(f"{key}: no product {product!r}{line_suffix(lines or {}, key)}")
+                yield ("solutions", index, "products", number), unknown("product", product, products)
         for number, subscription in enumerate(solution.subscriptions):
             if subscription.publisher not in solutions:
-                key = f"solutions[{index}].subscriptions[{number}].publisher"
-                text = f"{key}: no solution {subscription.publisher!r}"
-                raise SettingsError(f"{text}{line_suffix(lines or {}, key)}")
+                path = ("solutions", index, "subscriptions", number, "publisher")
+                yield path, unknown("solution", subscription.publisher, solutions)

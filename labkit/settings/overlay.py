@@ -181,5 +181,5 @@ def _with(values: Any, steps: Sequence[Step], value: Any) -> Any:
 
 
 def _key(steps: Iterable[Step]) -> str:
-    """Return a path as errors name a key: `products[0].auth`."""
+    """Return a path as lines of lab.yaml name a key: `products[0].auth`."""
     return "".join(f"[{each}]" if isinstance(each, int) else f".{each}" for each in steps).removeprefix(".")

@@ -3,25 +3,43 @@
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from labkit.core.errors import SettingsError, did_you_mean
+from labkit.core.hiding import is_secret_name
 
 S = TypeVar("S", bound=BaseModel)
 KeyPath = tuple[str | int, ...]
 
 SHOULD_BE = "Input should be "  # beginning of pydantic's message about an expected type or value
 MOST_TOLD = 5  # invalid keys in one message
-PARSING = re.compile(r", unable to (parse|interpret) .*")
+PARSING = re.compile(r", (unable to (parse|interpret)|got a number with) .*")
 SHOULD_HAVE = re.compile(r"^\w+ should have (at (?:most|least) \d+ \w+)(?: after validation)?")
 LARGE_NUMBER = 1e16  # from here on its digits say nothing
-KINDS: Mapping[type, str] = {str: "a text", list: "a list", Mapping: "an object"}
+KINDS: Mapping[type, str] = {
+    str: "a text",
+    bytes: "bytes",
+    list: "a list",
+    tuple: "a list",
+    Mapping: "a mapping",
+}
 MAPPING = re.compile(r"a valid dictionary( or instance of \w+)?")
+LIST = re.compile(r"a valid (tuple|list|array)|an instance of Sequence")
+EXPECTED: Mapping[str, str] = {  # by the type of an error whose message has words of Python
+    "path_type": "expected the path of a file or folder",
+    "sequence_str": "expected a list",
+    "bytes_type": "expected bytes",
+    "bytes_invalid_encoding": "expected base64",
+}
+IDS = ("id", "name")  # keys that identify an item of a list
+ID = re.compile(r"[\w-]*[A-Za-z_-][\w-]*")
+LONGEST = 60  # characters of a wrong text that an error quotes
 
 
 def build(model: type[S], values: object, where: str = "", lines: dict[str, int] | None = None) -> S:
@@ -32,10 +50,9 @@ def build(model: type[S], values: object, where: str = "", lines: dict[str, int]
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        told = [
-            f"{key_text(path, where)}: {text}"
-            for path, text in mistakes(error, values, model, where=where, lines=lines)
-        ]
+        found = mistakes(error, values, model, where=where, lines=lines)
+        found.sort(key=lambda each: line_of(lines or {}, key_text(each[0], where)))
+        told = [f"{shown_key(path, values, where)}: {text}" for path, text in found]
     # Raised outside of the except clause: the garbage collector cannot see the references of pydantic's error, and
     # would never free it as the context of this one.
     raise SettingsError(listed(told), told)
@@ -54,12 +71,10 @@ def mistakes(
     *,
     where: str = "",
     lines: dict[str, int] | None = None,
-    shown: bool = False,
 ) -> list[tuple[KeyPath, str]]:
     """Return the path of each invalid value within `values`, and the sentence about it.
 
-    where: key of the section that the values belong to; lines: line of each key in lab.yaml; shown: whether a sentence
-    names the wrong number, or the kind of another wrong value (never a text, which may be a secret).
+    where: key of the section that the values belong to; lines: line of each key in lab.yaml.
     """
     wrong: dict[KeyPath, list[ErrorDetails]] = {}
     for each in error.errors(include_url=False):
@@ -68,7 +83,7 @@ def mistakes(
         (
             path,
             _explain(errors)
-            + (_instead(errors[0]) if shown else "")
+            + _instead(errors[0], path)
             + line_suffix(lines or {}, key_text(path, where))
             + _hint(errors[0], model),
         )
@@ -84,11 +99,48 @@ def error_keys(error: ValidationError, values: object) -> set[str]:
 
 
 def key_text(path: KeyPath, where: str = "") -> str:
-    """Return a path as text: `products[0].auth`. where: the section in which it begins."""
+    """Return a path as `lines` have it: `products[0].auth`. where: the section in which it begins."""
+    return _joined(path, where)
+
+
+def shown_key(path: KeyPath, values: object, where: str = "") -> str:
+    """Return a path as errors name it: like `key_text`, but with the id of an item that has one, `products.lamp.auth`.
+
+    values: in which the path begins, plain ones or settings.
+    """
+    parts: list[str | int] = []
+    at = values
+    for number, part in enumerate(path):
+        of_id = path[number + 1 : number + 2]  # the id itself may be wrong
+        id = _id(at, part, of_id[0] if of_id else None) if isinstance(part, int) else None
+        parts.append(part if id is None else id)
+        at = _inner(at, part)
+    return _joined(parts, where)
+
+
+def _joined(path: Iterable[str | int], where: str) -> str:
     key = where
     for part in path:
         key += f"[{part}]" if isinstance(part, int) else f".{part}" if key else part
     return key or "settings"
+
+
+def _id(items: object, index: int, key: str | int | None) -> str | None:
+    """Return the id of an item of a list; None if it has none, another item has it too, or `key` is that of the id."""
+    for name in IDS:
+        id = _inner(_inner(items, index), name)
+        if isinstance(id, str) and ID.fullmatch(id) and key != name and isinstance(items, list | tuple):
+            return id if sum(_inner(each, name) == id for each in items) == 1 else None
+    return None
+
+
+def _inner(values: object, part: str | int) -> object:
+    """Return the value of a key or an index; None where there is none."""
+    if isinstance(values, Mapping):
+        return values.get(part)
+    if isinstance(values, list | tuple):
+        return values[part] if isinstance(part, int) and part < len(values) else None
+    return getattr(values, str(part), None) if isinstance(values, BaseModel) else None
 
 
 def _path(error: ErrorDetails, values: object) -> KeyPath:
@@ -128,30 +180,39 @@ def _hint(error: ErrorDetails, model: type[BaseModel]) -> str:
 def expected_value(errors: list[ErrorDetails]) -> str:
     """Return the value that errors of one key expected: `expected a number or a text`."""
     expected = [
-        PARSING.sub("", MAPPING.sub("a mapping", each["msg"].removeprefix(SHOULD_BE)))
+        PARSING.sub("", LIST.sub("a list", MAPPING.sub("a mapping", each["msg"].removeprefix(SHOULD_BE))))
         for each in errors
         if each["msg"].startswith(SHOULD_BE)
     ]
     first = errors[0]["msg"]
+    if errors[0]["type"] in EXPECTED:
+        return EXPECTED[errors[0]["type"]]
     if first.startswith(SHOULD_BE):
         return "expected " + " or ".join(dict.fromkeys(expected))
-    if errors[0]["type"] == "bytes_invalid_encoding":
-        return "expected base64"
     return SHOULD_HAVE.sub(r"expected \1", first).removeprefix("Value error, ")
 
 
-def _instead(error: ErrorDetails) -> str:
-    """Return `, not -9` for a wrong number, or the kind of a value of a wrong type; empty for other mistakes."""
+def _instead(error: ErrorDetails, path: KeyPath) -> str:
+    """Return `, not -9` for a wrong value: as it is if it is short and no secret, else its kind."""
     given = error["input"]
     if "_too_" in error["type"] and isinstance(given, str):
         return f", not {len(given)}"
-    if not error["msg"].startswith(SHOULD_BE):
+    if error["type"] == "bytes_invalid_encoding" or not (
+        error["msg"].startswith(SHOULD_BE) or error["type"] in EXPECTED
+    ):
         return ""
+    kind = next((name for kind, name in KINDS.items() if isinstance(given, kind)), "that")
+    if error["type"] != "literal_error" and any(
+        isinstance(each, str) and is_secret_name(each) for each in path
+    ):
+        return f", not {kind}" if kind != "that" else ""
     if isinstance(given, bool | None):
         return f", not {json.dumps(given)}"
     if isinstance(given, int | float):
-        return ", not a larger number" if abs(given) >= LARGE_NUMBER else f", not {given}"
-    return f", not {next((name for kind, name in KINDS.items() if isinstance(given, kind)), 'that')}"
+        return ", not a larger number" if LARGE_NUMBER <= abs(given) < math.inf else f", not {given}"
+    if isinstance(given, str) and len(given) <= LONGEST:
+        return f", not {given!r}"
+    return f", not {kind}"
 
 
 def _keys(model: type[BaseModel], location: Sequence[str | int]) -> list[str]:
@@ -175,6 +236,12 @@ def _models(annotation: Any) -> Iterator[type[BaseModel]]:
 
 def line_suffix(lines: dict[str, int], key: str) -> str:
     """Return ` (line 12)` for a key of lab.yaml; empty for one without a line, or with line 0."""
-    while key and key not in lines:  # a missing key has no line of its own: name its parent's
+    line = line_of(lines, key)
+    return f" (line {line})" if line else ""
+
+
+def line_of(lines: Mapping[str, int], key: str) -> int:
+    """Return the line of a key of lab.yaml, 0 if it has none."""
+    while key and key not in lines:  # a missing key has no line of its own: use its parent's
         key = key[: max(key.rfind("."), key.rfind("["), 0)]
-    return f" (line {lines[key]})" if lines.get(key) else ""
+    return lines.get(key, 0)

@@ -74,7 +74,7 @@ def test_mistakes_are_one_line(ready: dict[str, Any]) -> None:
     )
     assert (
         refused(ready, "call", "clock.advance", "hours=x")
-        == "labkit: hours: expected a valid number, not a text\n"
+        == "labkit: hours: expected a valid number, not 'x'\n"
     )
     assert refused(ready, "call", "clock", "state") == (
         "labkit: expected SUBJECT.OPERATION, not 'clock'; did you mean clock.state?\n"

@@ -142,11 +142,11 @@ def test_a_missing_file_and_wrong_options_are_lines(file: Path) -> None:
     assert checked(missing).output == f"{missing}: cannot be read: No such file or directory\n"
     wrong = checked(file, "--set", "products.thermostat.auth=tokn", "--set", "http_port=x")
     assert wrong.output.splitlines() == [
-        "http_port: expected a valid integer",
-        "products[0].auth: expected 'token', 'password' or 'certificate'",
+        "http_port: expected a valid integer, not 'x'",
+        "products.thermostat.auth: expected 'token', 'password' or 'certificate', not 'tokn'",
     ]
     assert checked(file, "--fault", "GET /x status=500 product=lamb").output == (
         "faults[2]: no product 'lamb', there are: thermostat\n"
     )
     wrong = checked(file, "--fault", "GET /x status=5")
-    assert wrong.output == "faults[2].status: expected greater than or equal to 200\n"
+    assert wrong.output == "faults[2].status: expected greater than or equal to 200, not 5\n"

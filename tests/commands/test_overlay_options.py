@@ -53,7 +53,10 @@ def test_serve_without_a_file_serves_what_the_values_say() -> None:
 def test_a_wrong_value_is_one_line(tmp_path: Path) -> None:
     config = str(folder(tmp_path))
     said = failing("--config", config, "--set", "products.thermostat.auth=tokn")
-    assert said == "labkit: products[0].auth: expected 'token', 'password' or 'certificate'\n"
+    assert (
+        said
+        == "labkit: products.thermostat.auth: expected 'token', 'password' or 'certificate', not 'tokn'\n"
+    )
 
 
 def test_conformance_serves_all_that_checks_need() -> None:

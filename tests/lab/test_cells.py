@@ -42,7 +42,7 @@ class TestErrors:
 
     def test_of_the_platforms_thread_are_no_longer(self, shown: Run) -> None:
         assert shown("p.settings.auth = 'magic'") == [
-            "SettingsError: product 'p'.auth: expected 'token', 'password' or 'certificate'",
+            "SettingsError: product 'p'.auth: expected 'token', 'password' or 'certificate', not 'magic'",
             "line 1 of the cell: p.settings.auth = 'magic'",
         ]
 

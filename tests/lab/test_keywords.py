@@ -204,7 +204,7 @@ class TestMistakes:
     def test_of_a_solution(self, lab: Lab) -> None:
         with pytest.raises(SettingsError, match=r"'s': product: no such setting; did you mean products\?"):
             lab.solution("s", product="t")  # type: ignore[call-arg]
-        with pytest.raises(SettingsError, match="'s': path: expected a valid tuple"):
+        with pytest.raises(SettingsError, match="'s': path: expected a list, not"):
             lab.solution("s", path=7)  # type: ignore[arg-type]
 
     def test_of_a_provider(self, lab: Lab) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import traceback
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from click.testing import CliRunner
 import labkit
 from labkit import Lab, LabkitError, LabWarning
 from labkit.cli import main
+from labkit.core.errors import is_ours
 from labkit.dev.__main__ import main as dev
 
 ALIAS = "/onep:v1/stack/alias"
@@ -44,9 +46,9 @@ CELLS = [
     ("Lab(config='nope.yaml')", "nope.yaml", "No such file"),
     ("Lab(https_port=lab.address.https_port)", "Address already in use", "https_port: 0 takes any free one"),
     ("Lab(config=yaml)", "profil: unknown key (line 1)", "did you mean profile?"),
-    ("Lab(config=yaml)", "products[0].auht: unknown key (line 3)", "did you mean auth?"),
-    ("Lab(config=yaml)", "solutions[0].pathh: unknown key (line 5)", "did you mean path?"),
-    ("Lab(config=yaml)", "products[0].resources.temperature", "expected 'string', 'number', 'boolean'"),
+    ("Lab(config=yaml)", "products.t.auht: unknown key (line 3)", "did you mean auth?"),
+    ("Lab(config=yaml)", "solutions.s.pathh: unknown key (line 5)", "did you mean path?"),
+    ("Lab(config=yaml)", "products.t.resources.temperature", "expected 'string', 'number', 'boolean'"),
     (
         "lab.product()",
         "missing 1 required positional argument: 'id'",
@@ -94,6 +96,30 @@ CELLS = [
     ("d.read()", "expected at least one alias", "read('temperature')"),
     ("d.record({'temperature': [1]})", "not {'temperature': [1]}", "expected {alias: {Unix seconds: value}}"),
     ("d.poll('message')", "the clock stands still", "use start_poll()"),
+    ("d.start_poll('mesage', timeout=0)", "no resource 'mesage' in product 't'", "did you mean message?"),
+    (
+        "t.wait_for_poll('t-001', 'mesage', within=0.05)",
+        "the lab holds 0 polls of t-001/mesage, not 1, after 0.05 s; no resource 'mesage'",
+        "did you mean message?",
+    ),
+    (
+        "t.wait_for_poll('t-002', 'message', within=0.05)",
+        "product 't' has no device 't-002'",
+        "allow() or activate() adds it",
+    ),
+    (
+        "t.wait_for_poll('t-001', 'message', within=0.05)",
+        "the clock stands still",
+        "needs lab.clock.advance()",
+    ),
+    (
+        "on_host.wait_for_poll('once-1', 'temperature', within=0.05)",
+        "the lab holds 0 polls of once-1/temperature, not 1, after 0.05 s",
+        "give other clients longer: held(…, within=60)",
+    ),
+    ("t.wait_for_poll('t-001', 'message', count='x')", "not 'x'", "count: expected a number of polls"),
+    ("d.read(temperature=1)", "read: no argument 'temperature'", "there are: *aliases"),
+    ("d.write('temperature', 5)", "3 were given", "its arguments are: "),
     ("d.start_poll('message', timeout=-1)", "not -1", "timeout: expected a number of seconds"),
     # solutions and services
     ("lab.solution('b', products=['tt'])", "no product 'tt'", "did you mean t?"),
@@ -144,7 +170,11 @@ CELLS = [
         "has no body with 'a'",
         "when='before' changes the request",
     ),
-    (f"lab.faults.add('POST {ALIAS}')", "expected an action", "one of: body, cut, delay"),
+    (
+        f"lab.faults.add('POST {ALIAS}')",
+        f"fault at 'POST {ALIAS}': expected an action",
+        "one of: body, cut, delay",
+    ),
     (
         "lab.faults.add('User.listUser', status=503)",
         "no operation of User 'listUser'",
@@ -159,6 +189,8 @@ CELLS = [
     ("lab.faults.add('provider google token', does='slo')", "no fault 'slo'", "did you mean slow?"),
     ("lab.faults.get('x')", "no fault 'x'", "there are: "),
     # what the lab recorded
+    ("lab.mailbox['x']", "not 'x'", "mailbox: expected a number such as -1"),
+    ("lab.browser().get('https://x.example/')", "is no HTTPS URL of this lab", "lab.hosts lists its hosts"),
     ("lab.mailbox[-1]", "no mail -1 in the mailbox", "lab.settle() waits"),
     ("lab.journal.frame(kind='reqest')", "no kind of record 'reqest'", "did you mean request?"),
     ("lab.journal.frame()['knd']", "no column 'knd'", "did you mean kind?"),
@@ -241,7 +273,9 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     yaml.write_text(YAML)
     with Lab(seed=7) as lab, Lab() as running:
         t = lab.product("t", resources={"temperature": "number", "message": "string"})
-        standing = running.product("t", resources={"temperature": "number"}).fleet(1, Once)
+        on_host = running.product("t", resources={"temperature": "number"})
+        on_host.allow("once-1")
+        standing = on_host.fleet(1, Once)
         strict = lab.solution("strict")
         strict.strict = True
         yield {
@@ -257,6 +291,7 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
             "strict": strict,
             "fleet": t.fleet(2, Misspelt, prefix="f-"),
             "standing": standing,
+            "on_host": on_host,
         }
 
 
@@ -269,6 +304,8 @@ def test_a_mistake_in_a_cell(names: dict[str, Any], code: str, wrong: str, remed
             eval(code, names)
         except LabkitError as error:
             told.append(str(error))
+            frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__) if is_ours(frame)]
+            assert len(frames) <= 1, code
         gc.collect()
     told += [str(each.message) for each in seen if each.category is LabWarning]
     [text] = told

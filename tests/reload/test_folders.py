@@ -113,7 +113,7 @@ async def test_a_folder_that_is_removed_and_restored_is_watched_again(tmp_path: 
             said = {await lab.said(), await lab.said()}
             assert said == {
                 f"solution acme: {tmp_path}/acme: no such folder; the old one stays",
-                f"{tmp_path}/lab.yaml: solutions[0].path: no such file or folder: acme (line 8); what runs stays",
+                f"{tmp_path}/lab.yaml: solutions.acme.path: no such file or folder: acme (line 8); what runs stays",
             }
             assert await lab.get() == "one"
         shutil.copytree(tmp_path / "copy", tmp_path / "acme")

@@ -73,7 +73,7 @@ async def test_faults_are_those_of_the_edited_file_and_others_keep_their_counts(
         assert found["refused"][0] == "status 504"
         assert found["by hand"][2] == "hand"
         lab.edit("solution: acme", "solution: acne")
-        assert (await lab.said()).startswith("faults: faults[0]: no solution 'acne', there are: acme, other")
+        assert (await lab.said()).startswith("faults: faults.new: no solution 'acne', there are: acme, other")
         assert await lab.get() == "502"
         lab.edit(", solution: acne", "")
         assert await lab.said() == "faults: there are 2 in lab.yaml now"
@@ -145,10 +145,10 @@ async def test_a_broken_file_changes_nothing_and_says_the_line(tmp_path: Path) -
         lab.edit("header: 5", "header: 6")
         assert await lab.said() == "guard.header: its new value needs a restart"
         lab.edit("id: thermostat", "id: thermostat\n    auht: password")
-        wrong = "products[0].auht: unknown key (line 5); did you mean auth?"
+        wrong = "products.thermostat.auht: unknown key (line 5); did you mean auth?"
         assert await lab.said() == f"{lab.yaml}: {wrong}; what runs stays"
         lab.edit("auht: password", "auth: [")
-        wrong = "is not YAML: did not find expected ',' or ']' (line 7)"
+        wrong = "is not YAML: a list without its ']', or without a ',' (line 5)"
         assert await lab.said() == f"{lab.yaml}: {wrong}; what runs stays"
         write_route(tmp_path / "acme", "two")  # folders are taken over meanwhile
         assert await lab.said() == "solution acme: runs its new files"

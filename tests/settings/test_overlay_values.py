@@ -106,8 +106,8 @@ def test_names_of_files_are_relative_to_the_folder_of_the_file(file: Path) -> No
 
 
 WRONG = {
-    "products.0.auth=tokn": "products[0].auth: expected 'token', 'password' or 'certificate'",
-    "products.thermostat.atuh=token": "products[0].atuh: unknown key; did you mean auth?",
+    "products.0.auth=tokn": "products.thermostat.auth: expected 'token', 'password' or 'certificate', not 'tokn'",
+    "products.thermostat.atuh=token": "products.thermostat.atuh: unknown key; did you mean auth?",
     "products.lmp.auth=token": (
         "--set: 'products.lmp.auth=token': expected an index from 0 to 2, not 'lmp', or one of: thermostat, lamp; "
         "did you mean lamp?"
@@ -116,11 +116,12 @@ WRONG = {
         "--set: 'products.3.auth=token': expected an index from 0 to 2, not '3', or one of: thermostat, lamp"
     ),
     "faults.slow.status=500": "--set: 'faults.slow.status=500': expected an index from 0 to 0, not 'slow'",
-    "https_port=http": "https_port: expected a valid integer",
+    "https_port=http": "https_port: expected a valid integer, not 'http'",
     "https_port.x=1": "--set: 'https_port.x=1': 0 has no 'x', since it is no table",
     "gard.header=1": "gard: unknown key; did you mean guard?",
-    "solutions.acme.products=[lamb]": "solutions[0].products[0]: no product 'lamb'",
-    "solutions.acme.path=none": "solutions[0].path: no such file or folder: none",
+    "solutions.acme.products=[lamb]": "solutions.acme.products[0]: no product 'lamb', "
+    "there are: thermostat, lamp; did you mean lamp?",
+    "solutions.acme.path=none": "solutions.acme.path: no such file or folder: none",
     "solutions.acme.environment.TEXT=[": (
         "--set: 'solutions.acme.environment.TEXT=[': the value is not YAML: '['"
     ),

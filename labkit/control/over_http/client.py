@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator
 from pathlib import Path
@@ -145,8 +146,9 @@ class ControlClient:
             )
         if isinstance(error, aiohttp.ClientPayloadError):
             return LabError(f"the lab at {self.url} has ended, or the connection to it")
-        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        return LabError(f"the lab at {self.url} cannot be reached: {reason}")
+        number = error.errno if isinstance(error, OSError) else None
+        reason = str(error) if number is None else os.strerror(number)
+        return LabError(f"the lab at {self.url} cannot be reached: {reason or type(error).__name__}")
 
     def _stranger(self, status: int) -> LabError:
         return LabError(

@@ -97,7 +97,7 @@ def wrong_arguments(error: ValidationError, body: bytes, model: type[BaseModel])
         return ControlProblem(422, f"the body: expected JSON: {unreadable}")
     if not isinstance(values, dict):
         return ControlProblem(422, "the body: expected an object with the arguments by name")
-    found = mistakes(error, values, model, shown=True)
+    found = mistakes(error, values, model)
     wrong = [WrongArgument(where=list(path), message=_of_argument(path, text)) for path, text in found]
     detail = listed([f"{key_text(path)}: {_of_argument(path, text)}" for path, text in found])
     return ControlProblem(422, detail, arguments=wrong[:MAX_ERRORS])

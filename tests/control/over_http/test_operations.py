@@ -141,7 +141,7 @@ async def test_errors_have_their_status_and_the_text_of_the_process(caller: Call
         ),
         ("identities.password", {"length": 9, "product": None}, "product: expected a valid string, not null"),
         ("clock.run", {"rate": 0}, "rate: expected greater than 0, not 0"),
-        ("clock.run", {"rate": "1"}, "rate: expected a valid number, not a text"),
+        ("clock.run", {"rate": "1"}, "rate: expected a valid number, not '1'"),
         ("clock.advance", {"hour": 1}, "hour: unknown argument; did you mean hours?"),
         (
             "clock.advance_to",
@@ -166,7 +166,7 @@ async def test_errors_have_their_status_and_the_text_of_the_process(caller: Call
         (
             "products.add",
             {"settings": {"id": "t", "auth": "no"}},
-            "settings.auth: expected 'token', 'password' or 'certificate', not a text",
+            "settings.auth: expected 'token', 'password' or 'certificate', not 'no'",
         ),
         (
             "faults.add",
