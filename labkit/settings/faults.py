@@ -130,7 +130,7 @@ class FaultKeywords(TypedDict, total=False):
 
     name: str | None
     does: str | None
-    delay: float | tuple[float, float] | None
+    delay: float | Iterable[float] | None
     cut: Literal["before", "inside", "after"] | None
     status: int | None
     body: Any
