@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from labkit.core.errors import LabError
+from labkit.core.errors import LabError, LabkitError, UnknownError
 from labkit.core.events import Event, HandlerOutcome
 from labkit.core.marks import MAX_MARKS, Mark
 from labkit.core.memory import return_freed
@@ -20,7 +21,7 @@ from labkit.fleet.descriptors import provide
 from labkit.fleet.fleet_play import FleetPlay
 from labkit.fleet.live import Live
 from labkit.fleet.pace import Pace
-from labkit.fleet.plan import DeviceFaults, Plan, Restart
+from labkit.fleet.plan import DeviceFaults, Loss, Plan, Restart
 from labkit.fleet.play import Play
 from labkit.fleet.simulated import Simulated
 from labkit.platform import Platform
@@ -184,6 +185,7 @@ class FleetRunsControl:
         if until is None and not clock.rate:
             raise LabError("this clock stands still: pass a duration, as in run(days=1)")
         restarts, lag = Restarts(self._platform, play), HandlerLag(self._platform, play.plan.product)
+        losses = Losses(self._platform, play)
         play.lag = lag.pop_longest
         unmark = self._mark(play)
         try:
@@ -194,6 +196,7 @@ class FleetRunsControl:
                 await play.run(until)
         finally:
             lag.stop()
+            await losses.stop()
             await restarts.stop()
             unmark()
             if isinstance(play, Play) and len(play.plan.members) >= LARGE:
@@ -302,3 +305,41 @@ class Restarts:
         """Wait until the devices have noticed a restart; otherwise real time would decide what they notice next."""
         if self._platform.context.clock.driven and isinstance(self._play, Play):
             await self._play.disconnected()
+
+
+class Losses:
+    """Scheduler of the losses of credentials that the faults of a run ask for."""
+
+    def __init__(self, platform: Platform, play: Play | ClusterPlay) -> None:
+        self._platform = platform
+        self._product = play.plan.product
+        self._tasks: set[asyncio.Task[None]] = set()
+        clock, faults = platform.context.clock, play.plan.faults
+        self._timers = []
+        if faults is not None:
+            for each in faults.losses(play.plan.members):
+                begin = partial(self._begin, each, faults)
+                self._timers.append(clock.call_at(clock.now() + each.after, begin))
+
+    async def stop(self) -> None:
+        """Cancel the losses that have not begun, and wait for one in progress."""
+        for timer in self._timers:
+            timer.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _begin(self, loss: Loss, faults: DeviceFaults) -> None:
+        self._platform.context.activity.begin()  # lab time does not advance meanwhile
+        task = asyncio.get_running_loop().create_task(self._lose(loss, faults))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _lose(self, loss: Loss, faults: DeviceFaults) -> None:
+        try:
+            for each in loss.members:
+                with suppress(UnknownError):  # a device that was never provisioned has none
+                    await self._platform.devices.registry.forget_credentials(self._product, each.identity)
+                    faults.lost(loss, each)
+        except LabkitError as error:
+            self._platform.context.journal.record_error(error)
+        finally:
+            self._platform.context.activity.end()

@@ -18,9 +18,10 @@ from labkit.fleet.behaviour import Behaviour
 from labkit.fleet.behaviours import BEHAVIOURS
 from labkit.fleet.device import Credentials
 from labkit.fleet.fault_kinds import KINDS, is_any
-from labkit.fleet.faults import DeviceFault, FleetFaults, RunFaults
+from labkit.fleet.faults import FleetFaults
 from labkit.fleet.measures import Latency, Tick
 from labkit.fleet.plan import Failure, Member, RequestRow
+from labkit.fleet.run_faults import DeviceFault, RunFaults
 
 MAX_MEMBERS = 10_000
 # Not `replay`, which needs a table.
@@ -239,7 +240,7 @@ def described_faults(faults: RunFaults | None, members: Sequence[Member]) -> lis
     """Return the faults of a run as arguments of `FleetFaults.add`, without those that can hit none of its devices."""
     names = {each.number: each.identity for each in members}
     found = []
-    for each in () if faults is None else (*faults.faults, *faults.restarts):
+    for each in () if faults is None else faults:
         whom = None if each.devices is None else [one for one in each.devices if is_any(one, names)]
         if whom != []:
             found.append(_described_fault(each, whom))
@@ -257,6 +258,7 @@ def _described_fault(fault: DeviceFault, devices: list[str | int] | None) -> dic
         "devices": devices,
         "actions": None if fault.actions is None else list(fault.actions),
         "after": fault.after,
+        "share": fault.share,
     }
     return {name: value for name, value in given.items() if value is not None}
 

@@ -16,8 +16,8 @@ from labkit.control.play_data import (
     described_credentials,
 )
 from labkit.core.errors import LabError, LabkitError, UnknownError
-from labkit.fleet.faults import RunFaults
 from labkit.fleet.play import Play
+from labkit.fleet.run_faults import RunFaults
 
 KEPT = 10  # ended runs that outlive their clients; the oldest is forgotten
 ACTIVE = 32  # runs at once, as on a running clock

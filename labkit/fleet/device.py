@@ -156,8 +156,22 @@ class VirtualDevice:
             self._add_credentials(headers)
         return self._client.request(method, path, headers=headers, **options)
 
-    async def activate(self) -> None:
-        """Provision the device, or replace its credentials."""
+    async def activate(self, anew: bool = False) -> None:
+        """Provision the device, or replace its credentials.
+
+        anew: without showing the credentials that it has, which the platform may have lost; a refusal keeps them.
+        """
+        before = self.credentials
+        if anew:
+            await self.use(Credentials())
+        try:
+            await self._activate()
+        except BaseException:
+            if anew:
+                await self.use(before)
+            raise
+
+    async def _activate(self) -> None:
         if self.auth == "certificate":
             await self._activate_certificate()
         elif self.auth == "password":

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from labkit.core.errors import LabError, UnknownError, unknown
 from labkit.faults.patterns import Patterns
 from labkit.fleet.channel import NoAnswerError
+from labkit.fleet.device import Credentials
 
 if TYPE_CHECKING:
     from labkit.fleet.fleet_device import FleetDevice
@@ -18,8 +19,13 @@ ACTIONS = (
     "timestamp",
 )
 RESTART = "platform restart"
+LOST_CREDENTIAL = "lost credential"
+WRONG_CLOCK = "wrong clock"
+CUT_OFF = "cut off"
+LATE_START = "late start"
 LONGEST = 366 * 86400.0  # seconds
 Devices = str | int | Iterable[str | int]
+Span = float | tuple[float, float]  # seconds, or a range from which they are drawn
 
 
 async def _drop(device: FleetDevice, seconds: float) -> None:
@@ -43,6 +49,15 @@ async def _set_wrong(device: FleetDevice, seconds: float) -> None:
     device.clock_error += seconds
 
 
+def _jump(device: FleetDevice, seconds: float) -> None:
+    device.clock_error += seconds
+
+
+async def _forget(device: FleetDevice, seconds: float) -> None:
+    device.disconnect()
+    await device.virtual.use(Credentials())
+
+
 async def _reboot(device: FleetDevice, seconds: float) -> None:
     await device.reboot(seconds)
 
@@ -51,10 +66,11 @@ async def _reboot(device: FleetDevice, seconds: float) -> None:
 class FaultKind:
     """A kind of fault of devices.
 
-    meaning: description of the effect; apply: injects it at a device, None for a fault of the platform; before: whether
-    it is injected before the request is sent rather than after the answer arrives; None: after it on a virtual clock,
-    before it on a running one. seconds: default of the argument, None if the kind has none; negative: whether seconds
-    may be negative; once: hits once unless a frequency is given; never: actions that it cannot hit.
+    meaning: description of the effect; apply: injects it at a request of a device, None for other faults; before:
+    whether it is injected before the request is sent rather than after the answer arrives; None: after it on a virtual
+    clock, before it on a running one. seconds: default of the argument, None if the kind has none; negative: whether
+    seconds may be negative; once: hits once unless a frequency is given; never: actions that it cannot hit; at_moment:
+    injects it at a moment of a run (`after`), whatever the device is doing; after: whether it has that argument.
     """
 
     meaning: str
@@ -64,6 +80,8 @@ class FaultKind:
     negative: bool = False
     once: bool = False
     never: frozenset[str] = frozenset()
+    at_moment: Callable[[FleetDevice, float], object] | None = None
+    after: Literal["", "possible", "needed"] = ""
 
 
 KINDS = {
@@ -88,42 +106,85 @@ KINDS = {
         before=False,
         never=frozenset({"poll", "activate"}),
     ),
-    "wrong clock": FaultKind(
-        "the device's own clock jumps by `seconds`, back where they are negative; without a frequency once",
+    WRONG_CLOCK: FaultKind(
+        "the device's own clock jumps by `seconds`, back where they are negative: before a request, without a "
+        "frequency once, or at the moment `after`, also while the device sleeps, which it does for as long as before",
         _set_wrong,
         seconds=60.0,
         negative=True,
         once=True,
+        at_moment=_jump,
+        after="possible",
     ),
     "reboot": FaultKind(
         "the device starts again instead of sending, after `seconds` of lab time", _reboot, seconds=0.0
     ),
+    "forgotten credential": FaultKind(
+        "the device forgets its token, password or certificate before a request, which then gets 401; it cannot "
+        "activate anew (409) before the platform forgets them, too (`product.forget_credentials`); without a frequency "
+        "once",
+        _forget,
+        once=True,
+        never=frozenset({"timestamp"}),
+    ),
+    LOST_CREDENTIAL: FaultKind(
+        "the platform loses the credential of the device at the moment `after`: requests get 401 from then on, and the "
+        "device may `activate(anew=True)`",
+        None,
+        after="needed",
+    ),
+    CUT_OFF: FaultKind(
+        "the device has no connection for `seconds`, from `after` on or from the beginning of a run: its requests get "
+        "no answer, and answers that arrive then are lost",
+        None,
+        seconds=600.0,
+        after="possible",
+    ),
+    LATE_START: FaultKind("the device starts `seconds` later than the run", None, seconds=60.0),
     RESTART: FaultKind(
         "the platform loses its power `after` seconds of a run and refuses connections for `seconds`; what it was "
         "about is lost (`Platform.restart`)",
         None,
         seconds=0.0,
+        after="needed",
     ),
 }
 
 
-def check_restart(does: str, after: object, **of_devices: object) -> None:
-    """Raise LabError if a platform restart has arguments of device faults, or a device fault has `after`."""
-    if does == RESTART and after is None:
+def is_of_requests(does: str, after: object) -> bool:
+    """Return whether a fault hits requests of devices, rather than happening at a moment or at a start."""
+    kind = KINDS[does]
+    return does == CUT_OFF or (kind.apply is not None and (after is None or kind.at_moment is None))
+
+
+def check_time(does: str, after: object, **of_requests: object) -> None:
+    """Raise LabError for `after` of a kind without it, or no `after` where it is needed.
+
+    of_requests: arguments of faults of requests; refused for a fault that happens at a moment or at a start.
+    """
+    kind = KINDS[does]
+    if after is None and kind.after == "needed":
         raise LabError(
-            "after: a platform restart needs its time, in seconds from the beginning of a run: "
-            "add('platform restart', after=3600)"
+            f"after: a {does} needs its time, in seconds from the beginning of a run: add({does!r}, after=3600)"
         )
-    if after is not None and does != RESTART:
-        raise LabError(
-            f"after: only a platform restart has it, not {does!r}; a device's fault has every= or chance="
-        )
-    for name, value in of_devices.items():
-        if after is not None and value is not None:
+    if after is not None and not kind.after:
+        able = ", ".join(name for name, each in KINDS.items() if each.after)
+        raise LabError(f"after: {does!r} has none, but: {able}; a fault of requests has every= or chance=")
+    for name, value in of_requests.items():
+        if value is not None and (does == CUT_OFF or not is_of_requests(does, after)):
+            raise LabError(
+                f"{name}: a {does} is no matter of requests" + (" with after" if kind.apply else "")
+            )
+
+
+def check_whom(does: str, **whom: object) -> None:
+    """Raise LabError if a restart of the platform has arguments that choose devices."""
+    for name, value in whom.items():
+        if does == RESTART and value is not None:
             raise LabError(f"{name}: a platform restart is no matter of devices")
 
 
-def checked_seconds(kind: FaultKind, does: str, seconds: object, name: str = "seconds") -> float:
+def checked_seconds(kind: FaultKind, does: str, seconds: object) -> Span:
     """Return the seconds of a fault, by default those of its kind. Raises LabError for invalid ones."""
     if kind.seconds is None:
         if seconds is not None:
@@ -131,10 +192,35 @@ def checked_seconds(kind: FaultKind, does: str, seconds: object, name: str = "se
         return 0.0
     if seconds is None:
         return kind.seconds
-    low = -LONGEST if kind.negative else 0.0
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not low <= seconds <= LONGEST:
-        raise LabError(f"{name}: expected {low:g} to {LONGEST:g}, not {seconds!r}")
-    return float(seconds)
+    return _checked_span("seconds", does, seconds, -LONGEST if kind.negative else 0.0)
+
+
+def checked_after(does: str, after: object) -> Span | None:
+    """Return the time of a fault. Raises LabError for an invalid one."""
+    return None if after is None else _checked_span("after", does, after, 0.0)
+
+
+def _checked_span(name: str, does: str, value: object, low: float) -> Span:
+    """Return a number of seconds, or a range of them. Raises LabError naming the argument."""
+    if does == RESTART or not isinstance(value, list | tuple):
+        return _checked_number(name, value, low)
+    if len(value) != 2:
+        raise LabError(f"{name}: expected a number, or two as in (0, 60), not {len(value)}")
+    first, last = (_checked_number(name, each, low) for each in value)
+    if first >= last:
+        raise LabError(f"{name}: expected a smaller number before a larger one, not {first:g} and {last:g}")
+    return first, last
+
+
+def _checked_number(name: str, value: object, low: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= LONGEST:
+        raise LabError(f"{name}: expected {low:g} to {LONGEST:g}, not {value!r}")
+    return float(value)
+
+
+def range_text(value: Span) -> str:
+    """Return seconds, or a range of them, as text: `10 s`, `0 to 60 s`."""
+    return " to ".join(f"{each:g}" for each in (value if isinstance(value, tuple) else (value,))) + " s"
 
 
 def checked_devices(devices: Devices | None, identities: Mapping[int, str]) -> tuple[str | int, ...] | None:

@@ -139,9 +139,9 @@ class FleetDevice:
 
     # --- requests
 
-    async def activate(self) -> None:
-        """Provision the device, or replace its credentials."""
-        await self._exchange("activate", self.virtual.activate)
+    async def activate(self, anew: bool = False) -> None:
+        """Provision the device, or replace its credentials. anew: without showing those that it has."""
+        await self._exchange("activate", self.virtual.activate, anew)
 
     def write(
         self, values: Mapping[str, object] | None = None, /, **more: object

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from labkit.fleet.behaviour import Behaviour
 from labkit.fleet.device import Credentials
@@ -12,7 +12,9 @@ from labkit.fleet.flow import LabAddress
 from labkit.fleet.shapes import Shape
 
 if TYPE_CHECKING:
+    from labkit.core.clock import Timer
     from labkit.fleet.fleet_device import FleetDevice
+    from labkit.fleet.play import Play
 
 OVER = ("ended", "failed")  # states in which a device has finished
 FaultKey = tuple[str, int]  # name of a fault of the devices, number of a device
@@ -39,22 +41,31 @@ class Member:
         return self.state in OVER
 
 
-class Restart(Protocol):
+class Restart(NamedTuple):
     """Restart of the platform during a run.
 
-    after: lab seconds from the beginning of the run; seconds: duration for which it refuses connections.
+    name: of the fault; after: lab seconds from the beginning of the run; seconds: duration for which it refuses
+    connections.
     """
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def after(self) -> float | None: ...
-    @property
-    def seconds(self) -> float: ...
+    name: str
+    after: float
+    seconds: float
+
+
+class Loss(NamedTuple):
+    """Loss of the credentials of some devices by the platform, during a run.
+
+    name: of the fault; after: lab seconds from the beginning of the run; members: the devices.
+    """
+
+    name: str
+    after: float
+    members: Sequence[Member]
 
 
 class DeviceFaults(Protocol):
-    """Faults that a run injects at its devices, and platform restarts, which the caller of the run performs.
+    """Faults that a run injects at its devices; its caller performs restarts of the platform and losses of credentials.
 
     A hook may sleep on the device's clock, and raise the errors of a request.
     """
@@ -66,8 +77,21 @@ class DeviceFaults(Protocol):
         """Return a description of each device fault."""
         ...
 
-    def restarted(self, fault: Any) -> None:
+    def losses(self, members: Sequence[Member]) -> Sequence[Loss]:
+        """Return the losses of credentials of these devices."""
+        ...
+
+    def restarted(self, fault: Restart) -> None:
         """Count a restart of the platform."""
+
+    def lost(self, fault: Loss, member: Member) -> None:
+        """Count a lost credential of a device."""
+
+    def schedule(self, play: Play) -> list[Timer]:
+        """Return the timers of the faults that hit devices of a run at moments."""
+
+    async def started(self, device: FleetDevice) -> None:
+        """Apply the faults that hit a device as it starts."""
 
     async def before(self, device: FleetDevice, action: str) -> None:
         """Apply faults before a request is sent."""

@@ -98,6 +98,8 @@ class Play:
         self.began, self.timings, self.rate = clock.now(), Timings(), clock.rate
         try:
             self._timers.append(clock.call_at(self.began + self.plan.every, self._tick))
+            if self.plan.faults is not None:
+                self._timers += self.plan.faults.schedule(self)
             if self.plan.devices is None:
                 self._set_online(len(self.plan.members))
             else:
@@ -287,6 +289,8 @@ class Play:
         try:
             await self.pace.begin(device)
             device.enter("running")
+            if self.plan.faults is not None and device.epoch == device.first_epoch:
+                await self.plan.faults.started(device)
             while True:
                 try:
                     await member.behaviour.for_device(device.random).run(device)

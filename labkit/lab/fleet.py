@@ -17,9 +17,10 @@ from labkit.fleet.behaviour import Behaviour, behaviour
 from labkit.fleet.cluster_client import client_of, local_cluster
 from labkit.fleet.credential_store import CredentialStore
 from labkit.fleet.device import Credentials
-from labkit.fleet.faults import DeviceFault, FleetFaults
+from labkit.fleet.faults import FleetFaults
 from labkit.fleet.identities import identities as fleet_identities
 from labkit.fleet.plan import Member, Plan
+from labkit.fleet.run_faults import DeviceFault
 from labkit.lab.arguments import shown_duration, text_list
 from labkit.lab.run import Run, Spread
 from labkit.lab.run_options import RunKeywords, RunOptions

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from labkit.fleet.fault_kinds import KINDS, RESTART, FaultKind
+from labkit.fleet.fault_kinds import KINDS, FaultKind
 from labkit.providers.messaging.faults import FAULTS as MESSAGING
 from labkit.providers.social.faults import FAULTS as SOCIAL
 from labkit.reference.entry import ReferenceEntry, ReferencePage, code, prose
@@ -69,7 +69,7 @@ def _example(fault: Mapping[str, Any]) -> Iterator[str]:
 def device_example(name: str, kind: FaultKind) -> str:
     """Return a line of Python that adds a fault of this kind to a fleet."""
     seconds = "" if kind.seconds is None else ", seconds=60"
-    often = ", after=3600" if name == RESTART else "" if kind.once else ", every=10"
+    often = ", after=3600" if kind.after else "" if kind.once or kind.apply is None else ", every=10"
     return f"fleet.faults.add({name!r}{often}{seconds})"
 
 

@@ -11,8 +11,9 @@ import pytest
 
 from labkit import Behaviour, Lab, LabError, NoAnswerError
 from labkit.fleet.behaviours import Counter
-from labkit.fleet.faults import FleetFaults, RunFaults
+from labkit.fleet.faults import FleetFaults
 from labkit.fleet.fleet_device import FleetDevice
+from labkit.fleet.run_faults import RunFaults
 from labkit.lab.product import Product
 
 Handled = dict[str, list[str]]
@@ -219,8 +220,39 @@ def test_the_table_of_faults_and_their_hits_in_the_last_run(story: Story) -> Non
         ),
         ({"does": "delay", "name": "there"}, "fault 'there' is there already"),
         ({"does": "platform restart"}, "after: a platform restart needs its time, in seconds"),
-        ({"does": "reboot", "after": 5}, "after: only a platform restart has it, not 'reboot'"),
+        (
+            {"does": "reboot", "after": 5},
+            "after: 'reboot' has none, but: wrong clock, lost credential, cut off, platform restart",
+        ),
         ({"does": "platform restart", "after": -1}, "after: expected 0 to"),
+        ({"does": "platform restart", "after": (1, 2)}, "after: expected 0 to"),
+        (
+            {"does": "platform restart", "after": 1, "share": 0.5},
+            "share: a platform restart is no matter of dev",
+        ),
+        ({"does": "lost credential"}, "after: a lost credential needs its time, in seconds"),
+        (
+            {"does": "lost credential", "after": 5, "chance": 0.5},
+            "chance: a lost credential is no matter of req",
+        ),
+        (
+            {"does": "wrong clock", "after": 5, "every": 2},
+            "every: a wrong clock is no matter of requests with",
+        ),
+        ({"does": "cut off", "first": 2}, "first: a cut off is no matter of requests"),
+        ({"does": "late start", "actions": "write"}, "actions: a late start is no matter of requests"),
+        ({"does": "late start", "after": 5}, "after: 'late start' has none"),
+        (
+            {"does": "late start", "seconds": (60, 5)},
+            "seconds: expected a smaller number before a larger one",
+        ),
+        (
+            {"does": "late start", "seconds": [1]},
+            r"seconds: expected a number, or two as in \(0, 60\), not 1",
+        ),
+        ({"does": "late start", "seconds": [1, True]}, "seconds: expected 0 to"),
+        ({"does": "delay", "share": 0}, "share: expected a number above 0, up to 1, not 0"),
+        ({"does": "delay", "share": True}, "share: expected a number above 0, up to 1, not True"),
         (
             {"does": "delay", "devices": ["t-*", "nope*"]},
             "the fleet has none that is 'nope\\*'",

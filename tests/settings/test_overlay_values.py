@@ -183,6 +183,14 @@ FAULTS: dict[str, dict[str, Any]] = {
         "if_given": {"@Accept": "*json*"},
     },
     "provider google token does=slow": {"does": "slow"},
+    "Keystore.set restart=true down=30 when=after after=60 seconds=600": {
+        "restart": True,
+        "down": 30.0,
+        "when": "after",
+        "after": 60.0,
+        "seconds": 600.0,
+    },
+    "POST /x delay=[0.1,2]": {"delay": (0.1, 2.0)},
 }
 
 
@@ -196,7 +204,7 @@ def test_a_fault_is_written_as_its_place_and_its_keys(text: str, expected: dict[
 
 def test_every_key_of_a_fault_is_among_these() -> None:
     used = {key for each in FAULTS.values() for key in each}
-    assert used == {*ROLES, "name", "first", "every", "chance"}
+    assert used == {*ROLES, "name", "first", "every", "chance", "after", "seconds"}
 
 
 WRONG_FAULTS = {
