@@ -139,6 +139,10 @@ class ControlClient:
             return LabError(
                 f"the certificate of {self.url} is not trusted: pass ca_file=…, the file that its server shows"
             )
+        if isinstance(error, aiohttp.ClientPayloadError):  # its own text is about the transfer coding
+            return LabError(
+                f"the lab at {self.url} cannot be reached: it ended within an answer; was it stopped?"
+            )
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         return LabError(f"the lab at {self.url} cannot be reached: {reason}")
 
