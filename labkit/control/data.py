@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -13,11 +13,14 @@ from pydantic import BaseModel, ConfigDict
 from labkit.control.json_values import JsonValue
 from labkit.core.errors import LabError
 from labkit.services.redaction import redacted
+from labkit.settings import Resource
 
 T = TypeVar("T")
 
 SLICE = 2_000  # items that are made or copied before other tasks on the event loop may run
 BRIEF = 60  # longest value in a message, in characters
+FEW = 5  # items of a list that a message shows as a whole
+ABSENT = object()
 SCALARS = frozenset({str, int, float, bool, type(None)})  # types whose values need no copy
 
 
@@ -46,23 +49,52 @@ async def in_slices(items: Iterable[T]) -> AsyncIterator[list[T]]:
 def differences(there: BaseModel, given: BaseModel) -> str:
     """Return the differences of two settings as text: `auth ('token' there, 'password' here)`; empty if none.
 
-    there: the existing settings; given: the new ones. Values whose names suggest a secret are not shown.
+    there: the existing settings; given: the new ones. Of mappings and lists only the parts that differ are shown.
+    Values whose names suggest a secret are not shown.
     """
     pairs = ((name, getattr(there, name), getattr(given, name)) for name in type(there).model_fields)
     return ", ".join(
-        f"{name} ({_brief(old)} there, {_brief(new)} here)" for name, old, new in pairs if old != new
+        text
+        for name, old, new in pairs
+        if old != new
+        for text in _differences((name,), _as_given(old), _as_given(new))
     )
 
 
-def _brief(value: object) -> str:
-    text = (
-        str(redacted(_as_given(value))) if isinstance(value, BaseModel) else repr(redacted(_as_given(value)))
-    )
+def _differences(path: tuple[str, ...], old: Any, new: Any) -> Iterator[str]:
+    if isinstance(old, Mapping) and isinstance(new, Mapping) and (old or new):
+        for key in dict.fromkeys([*old, *new]):
+            if old.get(key, ABSENT) != new.get(key, ABSENT):
+                yield from _differences((*path, str(key)), old.get(key, ABSENT), new.get(key, ABSENT))
+    elif isinstance(old, list) and isinstance(new, list) and max(len(old), len(new)) > FEW:
+        known = {"there": {*map(repr, new)}, "here": {*map(repr, old)}}
+        parts = {
+            where: [each for each in some if repr(each) not in known[where]]
+            for where, some in (("there", old), ("here", new))
+        }
+        shown = [f"{_brief(path, each)} only {where}" for where, each in parts.items() if each]
+        yield f"{'.'.join(path)} ({', '.join(shown) or 'in another order or number'})"
+    else:
+        yield f"{'.'.join(path)} ({_brief(path, old)} there, {_brief(path, new)} here)"
+
+
+def _brief(path: tuple[str, ...], value: object) -> str:
+    """Return a value in a message. The name of a setting marks no secret (`auth`), a key that somebody chose may."""
+    if value is ABSENT:
+        return "none"
+    named: Any = redacted({path[-1]: value})
+    text = repr(named[path[-1]] if len(path) > 1 else redacted(value))
     return text if len(text) <= BRIEF else f"{text[: BRIEF - 1]}…"
 
 
 def _as_given(value: object) -> object:
-    """Return settings as plain values, without the keys that have their defaults."""
+    """Return settings as plain values as a user writes them, without the keys that have their defaults."""
+    if isinstance(value, Resource):
+        return (
+            value.format
+            if value == Resource(format=value.format)
+            else value.model_dump(exclude_defaults=True)
+        )
     if isinstance(value, BaseModel):
         return value.model_dump(exclude_defaults=True)
     if isinstance(value, Mapping):

@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from labkit.control.control import subjects
 from labkit.control.over_http.openapi import REFUSALS, document
-from labkit.control.over_http.operations import operations
+from labkit.control.over_http.operations import ControlOperation, operations
+from labkit.control.over_http.problem import status_of
+from labkit.core import errors
 from labkit.reference.entry import ReferenceEntry, ReferencePage, bullets, explained, prose
 from labkit.reference.settings import shown_type
 
 INTRO = """Control over HTTP is beta: it may change in 1.x. `labkit serve --control` offers it, with
-`/v1/openapi.json` as an OpenAPI document. Each operation is a POST with its arguments as JSON, and with the token in
-`Authorization: Bearer …`."""
+`/openapi.json` as an OpenAPI document. Each operation is a POST with its arguments as JSON, and with the token in
+`Authorization: Bearer …`. A refusal is a problem document (RFC 9457), whose `detail` is the message, and whose `error`
+is the class of error that Python raises. Bytes are base64."""
+
+EVERY = ", ".join(map(str, sorted(REFUSALS.keys() - {400, 404, 409, 422})))
+SENTENCE_END = re.compile(r"(?<=\.)\s+(?=[A-Z]|\w+: )")
+ERROR = re.compile(r"\b[A-Z][A-Za-z]*Error\b")
 
 
 def pages() -> Iterator[ReferencePage]:
     """Yield a page for each subject."""
     whole = document()
-    subjects: dict[str, list[ReferenceEntry]] = {}
+    by_subject: dict[str, list[ReferenceEntry]] = {}
     for each in operations().values():
         described = whole["paths"][each.path]["post"]
-        entry = ReferenceEntry(
-            "control operation", each.key, _body(each.path, described, whole), (each.path,)
-        )
-        subjects.setdefault(each.subject, []).append(entry)
+        body = "\n\n".join([_body(each.path, described, whole), _errors(each)])
+        entry = ReferenceEntry("control operation", each.key, body, (each.path,))
+        by_subject.setdefault(each.subject, []).append(entry)
     refusals = "\n".join(f"- {status}: {text}" for status, text in REFUSALS.items())
-    for subject, entries in subjects.items():
+    for subject, entries in by_subject.items():
         intro = f"{INTRO}\n\nErrors:\n\n{refusals}"
         yield ReferencePage(f"reference/control/{subject}", f"Control of {subject}", intro, tuple(entries))
 
@@ -38,7 +47,7 @@ def _body(path: str, described: Mapping[str, Any], whole: Mapping[str, Any]) -> 
     if properties := schema.get("properties", {}):
         texts = explained(doc, properties)
         lines = [
-            (name, _facts(name, each, schema), prose(texts.get(name, "")))
+            (name, f"{_shown(each, whole)}, {_need(name, schema)}", prose(texts.get(name, "")))
             for name, each in properties.items()
         ]
         parts += ["**Arguments**", bullets(lines)]
@@ -52,9 +61,22 @@ def _body(path: str, described: Mapping[str, Any], whole: Mapping[str, Any]) -> 
     return "\n\n".join(parts)
 
 
-def _facts(name: str, schema: Mapping[str, Any], whole: Mapping[str, Any]) -> str:
-    need = "required" if name in whole.get("required", []) else "optional"
-    return f"{shown_type(schema)}, {need}"
+def _errors(operation: ControlOperation) -> str:
+    """Return the list of errors: what the docstrings of the operation and of its subject say, with the statuses."""
+    subject = inspect.cleandoc(subjects()[operation.subject].__doc__ or "")
+    lines = []
+    for sentence in SENTENCE_END.split(" ".join(f"{operation.doc} {subject}".split())):
+        names = [name for name in ERROR.findall(sentence) if hasattr(errors, name)]
+        if names and "aises " in sentence:
+            shown = ", ".join(f"{status_of(getattr(errors, name))} `{name}`" for name in dict.fromkeys(names))
+            lines.append(f"- {shown}: {prose(sentence.strip())}")
+    if operation.arguments.model_fields:
+        lines.append(f"- 422: {REFUSALS[422].lower()}")
+    return "\n\n".join(["**Errors**", "\n".join([*lines, f"- those of every operation: {EVERY}"])])
+
+
+def _need(name: str, schema: Mapping[str, Any]) -> str:
+    return "required" if name in schema.get("required", []) else "optional"
 
 
 def _resolved(schema: Mapping[str, Any], whole: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -65,7 +87,7 @@ def _resolved(schema: Mapping[str, Any], whole: Mapping[str, Any]) -> Mapping[st
 
 
 def _shown(schema: Mapping[str, Any], whole: Mapping[str, Any]) -> str:
-    """Return the type of a result, with the names of the fields that an object has."""
+    """Return a type, with the names of the fields that an object has."""
     if schema.get("type") == "null":
         return "none"
     item = schema.get("items", schema)

@@ -185,4 +185,8 @@ def _events() -> Iterator[ReferenceEntry]:
         parts += ["**In Lua**", code("lua", f"--#EVENT {kind.service} {event}\nprint(to_json({argument}))")]
         handler = f'@solution.on("{kind.service}", "{event}")\ndef handle({argument}, log):\n    log.info({argument})'
         parts += ["**In Python**", code("python", handler)]
-        yield ReferenceEntry("event", event_name(kind), "\n\n".join(parts), (f"{kind.service} {kind.event}",))
+        yield ReferenceEntry("event", event_name(kind), "\n\n".join(parts), _aliases(kind))
+
+
+def _aliases(kind: EventKind) -> tuple[str, ...]:
+    return (f"{kind.service} {kind.event}", *([kind.type] if kind.type else []))

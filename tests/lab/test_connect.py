@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -19,6 +20,7 @@ import pytest
 
 from labkit import Lab, LabError, LabWarning, SettingsError, Thermostat
 from labkit.control.over_http.client import ControlClient
+from labkit.control.over_http.operations import operations
 from labkit.core.errors import ArgumentError, OwnProcessError, StorageError, TakenError, UnknownError
 from tests.lab.served_labs import Serve, connected
 
@@ -321,6 +323,28 @@ def test_a_server_that_is_no_lab() -> None:
             Lab.connect(f"http://127.0.0.1:{server.server_port}", TOKEN)
     with pytest.raises(LabError, match="cannot be reached"):
         Lab.connect(f"http://127.0.0.1:{free_port()}", TOKEN)
+
+
+@pytest.mark.parametrize(
+    "head", ["Transfer-Encoding: chunked\r\n\r\n9\r\ndata: {", "Content-Length: 9\r\n\r\n{"]
+)
+async def test_a_server_that_ends_within_an_answer(head: str) -> None:
+    """As a killed one does: what is missing is no matter of the transfer coding."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"{}")
+        writer.write(f"HTTP/1.1 200 OK\r\n{head}".encode())
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    ended = f"^the lab at http://127.0.0.1:{port} cannot be reached: it ended within an answer; was it stopped\\?$"
+    async with server, ControlClient(f"http://127.0.0.1:{port}", TOKEN) as client:
+        with pytest.raises(LabError, match=ended):
+            await client.call(operations()["clock.state"])
+        with pytest.raises(LabError, match=ended):
+            async for _ in client.follow(operations()["journal.follow"]):
+                pass
 
 
 def test_handles_survive_a_restart_of_the_server(serve: Serve, tmp_path: Path) -> None:

@@ -95,6 +95,8 @@ CELLS = [
     ("d.write(message=[1])", "not [1]", "expected a text, a number or a boolean"),
     ("d.read()", "expected at least one alias", "read('temperature')"),
     ("d.record({'temperature': [1]})", "not {'temperature': [1]}", "expected {alias: {Unix seconds: value}}"),
+    ("d.start_poll('temprature')", "no resource 'temprature' in product 't'", "did you mean temperature?"),
+    ("d.poll('temprature', 0)", "no resource 'temprature' in product 't'", "did you mean temperature?"),
     ("d.poll('message')", "the clock stands still", "use start_poll()"),
     ("d.start_poll('mesage', timeout=0)", "no resource 'mesage' in product 't'", "did you mean message?"),
     (

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -46,6 +48,23 @@ class TestProducts:
         assert "settings.change(…)" in str(e.value)
         assert "replace=True" in str(e.value)
         assert lab.product("t").settings.auth == "token"
+
+    def test_only_the_parts_that_differ_are_shown_as_they_are_written(self, lab: Lab) -> None:
+        """A resource is a word where it was given as one, and a range of identities is not expanded."""
+        kept: dict[str, Any] = {"resources": {"t": "number", "m": "string"}, "identities": ["w-{001..400}"]}
+        lab.product("plain", **kept)
+        for other, shown in (
+            ({"resources": {"t": "number", "m": "integer"}}, "resources.m ('string' there, 'integer' here);"),
+            ({"resources": {"t": "number"}}, "resources.m ('string' there, none here);"),
+            (
+                {"resources": {"t": {"format": "number", "unit": "°C"}, "m": "string"}},
+                "resources.t ('number' there, {'format': 'number', 'unit': '°C'} here);",
+            ),
+            ({"identities": ["w-{000..399}"]}, "identities (['w-400'] only there, ['w-000'] only here);"),
+            ({"identities": ["w-{001..400}", "w-001"]}, "identities (in another order or number);"),
+        ):
+            with pytest.raises(TakenError, match=re.escape(f"other settings: {shown} change them")):
+                lab.product("plain", **{**kept, **other})
 
     def test_replace_uses_only_the_new_settings_and_keeps_the_data(self, lab: Lab, folder: Path) -> None:
         other = lab.product("other", resources=RESOURCES)

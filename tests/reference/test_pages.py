@@ -10,8 +10,11 @@ from labkit.conformance.coverage import coverage
 from labkit.control.over_http.operations import operations
 from labkit.core.errors import UnknownError
 from labkit.reference import control, requirements
+from labkit.reference import testing as reference_of_tests
 from labkit.reference.entry import explained, prose
 from labkit.reference.pages import find, pages
+
+KINDS = ("fixture", "marker", "option of pytest")
 
 
 def test_each_control_operation_and_requirement_has_an_entry() -> None:
@@ -19,6 +22,36 @@ def test_each_control_operation_and_requirement_has_an_entry() -> None:
     assert {entry.name for page in requirements.pages() for entry in page.entries} == {
         each.id for each in coverage()
     }
+
+
+def test_each_control_operation_says_its_arguments_its_result_and_its_errors() -> None:
+    for page in control.pages():
+        for entry in page.entries:
+            operation = operations()[entry.name]
+            assert ("**Arguments**" in entry.body) == bool(operation.arguments.model_fields), entry.name
+            for name in operation.arguments.model_fields:
+                assert f"- `{name}` (" in entry.body, (entry.name, name)
+            assert "**Result**" in entry.body, entry.name
+            _, _, errors = entry.body.partition("**Errors**")
+            assert ("- 422: " in errors) == bool(operation.arguments.model_fields), entry.name
+            for name in re.findall(r"\b[A-Z]\w+Error\b", operation.doc):
+                assert f"`{name}`" in errors, (entry.name, name)
+    [ensure] = find("products.ensure")
+    assert "- 409 `TakenError`: Without it, raises TakenError that lists the differences" in ensure.body
+
+
+def test_each_fixture_marker_and_option_of_the_pytest_plugin_has_an_entry(
+    request: pytest.FixtureRequest,
+) -> None:
+    [page] = reference_of_tests.pages()
+    names = {kind: {each.name for each in page.entries if each.kind == kind} for kind in KINDS}
+    assert names["fixture"] == {"lab", "lab_session", "labkit_server", "client_environment"}
+    assert names["marker"] == {"pytest.mark.lab", "pytest.mark.must", "pytest.mark.choice"}
+    manager = request.session._fixturemanager
+    assert all(manager.getfixturedefs(each, request.node) for each in names["fixture"])
+    for each in names["option of pytest"]:
+        assert request.config.getoption(each, None) is not None or each in ("--labkit-seed", "--labkit-url")
+    assert len(names["option of pytest"]) == 4
 
 
 def test_anchors_are_unique_in_a_book() -> None:
@@ -37,6 +70,13 @@ def test_anchors_are_unique_in_a_book() -> None:
         ("faults.delay", "fault"),
         ("drop before", "device fault"),
         ("clock.advance", "control operation"),
+        ("/v1/clock/advance", "control operation"),
+        ("data_in", "event"),
+        ("labkit_server", "fixture"),
+        ("fixture lab", "fixture"),
+        ("pytest.mark.lab", "marker"),
+        ("--labkit-seed", "option of pytest"),
+        ("labkit-seed", "option of pytest"),
         ("DEV-ALIAS-1", "requirement"),
         ("Lab.product", "Python"),
         ("lab.clock.advance", "Python"),

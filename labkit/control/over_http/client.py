@@ -144,7 +144,7 @@ class ControlClient:
             return LabError(
                 f"the certificate of {self.url} is not trusted: pass ca_file=…, the file that its server shows"
             )
-        if isinstance(error, aiohttp.ClientPayloadError):
+        if isinstance(error, aiohttp.ClientPayloadError):  # its own text is about the transfer coding
             return LabError(f"the lab at {self.url} has ended, or the connection to it")
         number = error.errno if isinstance(error, OSError) else None
         reason = str(error) if number is None else os.strerror(number)

@@ -69,12 +69,17 @@ class ControlProblem(Exception):
         )
 
 
+def status_of(kind: type[LabkitError]) -> int:
+    """Return the HTTP status of an error of labkit."""
+    return next((number for known, number in STATUSES.items() if issubclass(kind, known)), 400)
+
+
 def problem_of(error: LabkitError) -> ControlProblem:
     """Return the refusal that an error of an operation means."""
     if isinstance(error, StorageError):
         return ControlProblem(error.status, str(error), error="StorageError")
     names = [each.__name__ for each in type(error).__mro__]
-    status = next((number for kind, number in STATUSES.items() if isinstance(error, kind)), 400)
+    status = status_of(type(error))
     public = next((each for each in names if hasattr(errors, each)), "LabkitError")
     return ControlProblem(status, str(error), error=public)
 
