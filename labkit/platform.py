@@ -109,8 +109,8 @@ class Platform:
             except SettingsError as error:
                 found.append(str(error))
         found += self.solutions.problems(settings.solutions)
-        for number, error in self.context.faults.problems():
-            found.append(f"{shown_key(('faults', number), settings)}: {error}")
+        for number, problem in self.context.faults.problems():
+            found.append(f"{shown_key(('faults', number), settings)}: {problem}")
         for solution in self.solutions:
             solution.close()
         return found

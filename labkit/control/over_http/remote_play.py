@@ -24,9 +24,9 @@ from labkit.core.errors import LabError
 from labkit.core.marks import Mark
 from labkit.fleet.accounts import Accounts
 from labkit.fleet.device import Credentials
-from labkit.fleet.faults import RunFaults
 from labkit.fleet.measures import Latency, Measures, Tick, Timings
 from labkit.fleet.plan import Failure, Plan, RequestRow
+from labkit.fleet.run_faults import RunFaults
 from labkit.fleet.shape_data import shape_data
 from labkit.fleet.shapes import Dial, scaled
 
