@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from labkit.core import time_limits
 from labkit.core.clock import Clock
+from labkit.core.custody import held_as
 from labkit.core.journal import Journal
 from labkit.core.turns import current
 from labkit.faults.awaited import AwaitedAnswers
@@ -60,19 +61,19 @@ class FaultTools:
         if when <= self.clock.now():
             return
         reached: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        turn = current()
+        turn, holder = current(), held_as(actor)
         held = True
 
         def resume() -> None:  # the work counts as pending from here on, before its task runs
             nonlocal held
             held = False
             self.delays.end(actor)
-            self.runs.end(actor, run, turn)
+            self.runs.end(holder, run, turn)
             if not reached.done():
                 reached.set_result(None)
 
         timer = self.clock.call_at(when, resume)
-        self.runs.begin(actor, run, turn)
+        self.runs.begin(holder, run, turn)
         self.delays.begin(fault.name, actor)
         try:
             with time_limits.paused():
@@ -81,4 +82,4 @@ class FaultTools:
             timer.cancel()
             if held:  # cancelled
                 self.delays.end(actor)
-                self.runs.end(actor, run, turn)
+                self.runs.end(holder, run, turn)
