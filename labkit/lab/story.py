@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from datetime import datetime
 from functools import partial
+from queue import SimpleQueue
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
 
@@ -58,11 +59,17 @@ class StoryCalls:
         self.threads: list[threading.Thread] = []  # of functions for later
         self.calls: list[Future[Any]] = []  # that have begun, or are to begin
         self._portal = runtime.portal
-        self._tellers: dict[int, Teller] = {threading.get_ident(): conductor.main}  # by thread
+        self._own = threading.get_ident()
+        self._tellers: dict[int, Teller] = {self._own: conductor.main}  # by thread
+        self._errands: SimpleQueue[Callable[[], object] | Task[Any]] = SimpleQueue()
 
     def run(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
         """Return the result of an async function. Raises LabError in a thread that does not belong to the story."""
-        teller = self._tellers.get(threading.get_ident())
+        thread = threading.get_ident()
+        teller = self._tellers.get(thread)
+        if teller is not None and thread == self._own:
+            work = partial(function, *args, **kwargs)
+            return self._result_of(self._portal.begin(self.conductor.call, teller, work))
         if teller is not None:
             return self._portal.run(self.conductor.call, teller, partial(function, *args, **kwargs))
         if self._portal.here:
@@ -70,6 +77,26 @@ class StoryCalls:
         if (turn := current()) is None:
             raise LabError(OTHER_THREAD)
         return self._portal.run(self.conductor.asked, turn, partial(function, *args, **kwargs))
+
+    def _result_of(self, task: Task[T]) -> T:
+        """Wait for a call of the story's own thread, which meanwhile runs what others ask it to."""
+        task.future.add_done_callback(lambda _: self._errands.put(task))
+        try:
+            while (errand := self._errands.get()) is not task:
+                if not isinstance(errand, Task):  # else an earlier call, which was interrupted
+                    errand()
+        except BaseException:  # an interrupt (Ctrl-C)
+            task.cancel()
+            raise
+        return task.result()
+
+    def run_in_own_thread(self, function: Callable[[], T]) -> T:
+        """Return the result of a function, called in the story's own thread, which waits while other threads run."""
+        if threading.get_ident() == self._own:
+            return function()
+        future: Future[T] = Future()
+        self._errands.put(partial(complete, future, function))
+        return future.result()
 
     def begin(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> StoryTask[T]:
         """Start an async function, and return once it waits or has ended."""
@@ -129,6 +156,14 @@ class StoryCalls:
         self._portal.run(self.conductor.leave_story, teller, error)
 
 
+def complete(future: Future[T], function: Callable[[], T]) -> None:
+    """Call a function, and set its result or its error in a future."""
+    try:
+        future.set_result(function())
+    except BaseException as error:  # noqa: BLE001  whoever waits for the future gets it
+        future.set_exception(error)
+
+
 class StoryCall(PendingCall[T]):
     """A call that runs beside a story: see `Lab.begin`."""
 
@@ -150,6 +185,14 @@ class LabStory:
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
+
+    def run_in_own_thread(self, function: Callable[[], T]) -> T:
+        """Call a function in the thread of the story, and return its result.
+
+        function: takes no arguments, and calls nothing of the lab. Behaviours, handlers and functions of `lab.at` may
+        call this while the story waits.
+        """
+        return story_of(self._runtime).run_in_own_thread(function)
 
     def __enter__(self) -> Self:
         runtime = self._runtime
