@@ -1,7 +1,7 @@
 """A laboratory for an IoT platform, in one Python process: `from labkit import Lab`.
 
 A lab and its handles: Lab, Product, Device, Solution, Fleet, Run, Fault, Provider, Browser, Session, PublishedService,
-Subscription, HeldPoll, PollWait, PendingCall, LiveSettings.
+Subscription, HeldPoll, PollWait, PendingCall, LabStory, LiveSettings.
 
 Values that they return: Point, Credentials, KeyPair, LabAddress, Application, SubscriptionInfo, Tick, Latency, Mark,
 Failure.
@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from labkit.lab.provider import Provider
     from labkit.lab.run import Run
     from labkit.lab.solution import Solution
+    from labkit.lab.story import LabStory
     from labkit.platform import Platform
     from labkit.providers.social.messages import Application
     from labkit.services.operation import Caller, Service, operation
@@ -99,6 +100,7 @@ _HOMES = {
     "labkit.lab.provider": "Provider",
     "labkit.lab.run": "Run",
     "labkit.lab.solution": "Solution",
+    "labkit.lab.story": "LabStory",
     "labkit.platform": "Platform",
     "labkit.providers.social.messages": "Application",
     "labkit.services.operation": "Caller Service operation",
@@ -131,6 +133,7 @@ __all__ = [
     "LabAddress",
     "LabError",
     "LabSettings",
+    "LabStory",
     "LabWarning",
     "LabkitError",
     "Latency",

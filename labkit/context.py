@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from labkit.core.activity import Activity
 from labkit.core.clock import Clock
+from labkit.core.custody import Way
 from labkit.core.database import Database
 from labkit.core.directory import Directory
 from labkit.core.events import Events
@@ -147,6 +148,7 @@ class Context:
     providers: Directory[IdentityProvider]
     services: Directory[NamedService]
     configuration: Configuration
+    ways: dict[int, Way]
 
     @classmethod
     def create(
@@ -207,6 +209,7 @@ class Context:
             providers=Directory("provider"),
             services=Directory("service"),
             configuration={},
+            ways={},
         )
 
     def url(self, host: str, path: str = "") -> str:

@@ -15,6 +15,7 @@ from sqlalchemy import Connection
 from labkit.context import Context
 from labkit.core.clock import Clock
 from labkit.core.component import Component
+from labkit.core.custody import CURRENT
 from labkit.core.errors import LabkitError, SettingsError
 from labkit.core.host_time import STEP
 from labkit.core.identifiers import Identifiers
@@ -26,6 +27,7 @@ from labkit.devices.products import PlatformProduct
 from labkit.edge.listener import Edge
 from labkit.edge.proxy import Proxy
 from labkit.faults.delays import Held
+from labkit.fleet.conductor import Conductor
 from labkit.http.address import ServerAddress
 from labkit.http.outbound import OutboundClient
 from labkit.providers.mail import Mailbox
@@ -92,6 +94,7 @@ class Platform:
             self.context.faults,
         )
         self._running = AsyncExitStack()
+        self.story: Conductor | None = None  # scheduler of the story that is being played
 
     def problems(self) -> list[str]:
         """Return what is wrong with the settings and the files that they name; for a platform that is never started.
@@ -152,7 +155,10 @@ class Platform:
 
     async def settle(self) -> None:
         """Return once every request and call is answered or waiting as a poll, and every event is handled."""
-        await self.context.activity.idle()
+        if (custody := CURRENT.get()) is not None:
+            await custody.settled()
+        else:
+            await self.context.activity.idle()
 
     async def suspend(self) -> None:
         """Settle, close every connection and detach from the event loop; all state stays.
@@ -266,7 +272,16 @@ class Platform:
         parameters: arguments of the operation by name.
         """
         with self.context.activity:
-            return await self.services.call(Caller(solution), service, operation, parameters)
+            if (custody := CURRENT.get()) is None:
+                return await self.services.call(Caller(solution), service, operation, parameters)
+            custody.give()
+            token = CURRENT.set(None)
+            try:
+                async with self.context.turns.for_story(custody.turn):
+                    return await self.services.call(Caller(solution), service, operation, parameters)
+            finally:
+                CURRENT.reset(token)
+                custody.take()
 
 
 class Core(Component):

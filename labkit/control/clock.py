@@ -10,6 +10,7 @@ from pydantic import Field
 
 from labkit.control.bounds import Seconds
 from labkit.control.data import Data
+from labkit.core.custody import CURRENT
 from labkit.core.errors import LabError
 from labkit.platform import Platform
 
@@ -47,12 +48,18 @@ class ClockControl:
         given = {"seconds": seconds, "minutes": minutes, "hours": hours, "days": days}
         for name, value in given.items():
             number_of(value, name)
-        await self._clock.advance(**given)
-        return await self.state()
+        when = self._clock.after(seconds + 60 * minutes + 3600 * hours + 86400 * days)
+        return await self._advance_to(when)
 
     async def advance_to(self, when: Moment) -> ClockState:
         """Advance a virtual clock to a moment: see `advance` and `seconds_of`."""
-        await self._clock.advance_to(seconds_of(when, "when"))
+        return await self._advance_to(seconds_of(when, "when"))
+
+    async def _advance_to(self, when: float) -> ClockState:
+        if (custody := CURRENT.get()) is not None:
+            await custody.wait_until(when)
+        else:
+            await self._clock.advance_to(when)
         return await self.state()
 
     async def freeze(self) -> ClockState:

@@ -27,12 +27,13 @@ from labkit.control.products import ProductsControl
 from labkit.control.providers import ProvidersControl
 from labkit.control.services import ServicesControl
 from labkit.control.solutions import SolutionsControl
+from labkit.control.stories import StoriesControl
 from labkit.core.clock import Clock
 from labkit.platform import Platform
 from labkit.settings import LabSettings
 
 # Subjects with operations that accept Python functions or objects, which work in the lab's own process only.
-IN_PROCESS = frozenset({"functions", "fleet_runs"})
+IN_PROCESS = frozenset({"functions", "fleet_runs", "stories"})
 
 
 class LabOperations:
@@ -62,6 +63,7 @@ class LabOperations:
     providers: ProvidersControl
     services: ServicesControl
     solutions: SolutionsControl
+    stories: StoriesControl
 
     async def stop(self) -> None:
         """End the use of the lab."""

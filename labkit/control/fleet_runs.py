@@ -8,6 +8,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
+from labkit.core.custody import CURRENT
 from labkit.core.errors import LabError, LabkitError, UnknownError
 from labkit.core.events import Event, HandlerOutcome
 from labkit.core.marks import MAX_MARKS, Mark
@@ -21,6 +22,7 @@ from labkit.fleet.descriptors import provide
 from labkit.fleet.fleet_play import FleetPlay
 from labkit.fleet.live import Live
 from labkit.fleet.pace import Pace
+from labkit.fleet.part import FleetPart
 from labkit.fleet.plan import DeviceFaults, Loss, Plan, Restart
 from labkit.fleet.play import Play
 from labkit.fleet.simulated import Simulated
@@ -166,7 +168,9 @@ class FleetRunsControl:
         await own(play).finished()
 
     async def pause(self, play: FleetPlay) -> None:
-        """Pause all devices of a run."""
+        """Pause all devices of a run. Raises LabError in a story."""
+        if self._platform.story is not None:
+            raise LabError("a fleet of a story cannot pause: lab time would stand still for the whole story")
         own(play).pause()
 
     async def resume(self, play: FleetPlay) -> None:
@@ -189,6 +193,9 @@ class FleetRunsControl:
         play.lag = lag.pop_longest
         unmark = self._mark(play)
         try:
+            if isinstance(play, Play) and isinstance(play.pace, FleetPart):
+                await self._run_in_story(play, play.pace, until)
+                return
             if clock.rate:
                 await play.run(until)
                 return
@@ -202,7 +209,22 @@ class FleetRunsControl:
             if isinstance(play, Play) and len(play.plan.members) >= LARGE:
                 return_freed()
         if until is not None and isinstance(play, Play) and play.reached:
-            await clock.advance_to(until)
+            if isinstance(play.pace, FleetPart):
+                await play.pace.over()
+            else:
+                await clock.advance_to(until)
+
+    async def _run_in_story(self, play: Play, part: FleetPart, until: float | None) -> None:
+        """Run the devices while other things happen in the story, whose scheduler moves the clock."""
+        custody = CURRENT.get()
+        assert custody is not None
+        part.belongs_to(custody, play.disconnected)
+        token = CURRENT.set(None)  # the devices' own work is counted as theirs
+        try:
+            await play.run(until)
+        finally:
+            CURRENT.reset(token)
+            part.remove()
 
     def _mark(self, play: Play | ClusterPlay) -> Callable[[], None]:
         """Add the faults that a run begins with to its marks, and then each new mark of the lab.
@@ -239,6 +261,8 @@ class FleetRunsControl:
         context = self._platform.context
         if context.clock.rate:
             return Live(context.clock)
+        if self._platform.story is not None:
+            return self._platform.story.part(seed)
         return Simulated(context.clock, context.holding, context.activity, seed)
 
 
@@ -303,7 +327,9 @@ class Restarts:
 
     async def _notice(self) -> None:
         """Wait until the devices have noticed a restart; otherwise real time would decide what they notice next."""
-        if self._platform.context.clock.driven and isinstance(self._play, Play):
+        if self._platform.story is not None:
+            await self._platform.story.disconnected()
+        elif self._platform.context.clock.driven and isinstance(self._play, Play):
             await self._play.disconnected()
 
 

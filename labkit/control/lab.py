@@ -11,6 +11,7 @@ from labkit.control.data import Data
 from labkit.control.following import Followed, Missed
 from labkit.control.journal import Entry, entry
 from labkit.control.mailbox import Mail
+from labkit.core.custody import CURRENT
 from labkit.core.errors import LabError
 from labkit.core.marks import Mark
 from labkit.core.records import Record
@@ -96,8 +97,12 @@ class LabControl:
         """
         if number_of(down, "down") < 0:
             raise LabError(f"down: expected seconds, 0 or more, not {down!r}")
-        self._platform.context.clock.expect_undriven()
+        story = self._platform.story if CURRENT.get() is not None else None
+        if story is None:
+            self._platform.context.clock.expect_undriven()
         await self._platform.restart(float(down))
+        if story is not None:
+            await story.disconnected()
 
     async def reset(self) -> None:
         """Delete devices, datapoints, content, Keystore, users, mails, handsets, provider inboxes and the journal.

@@ -226,7 +226,7 @@ class Clock:
 
         Return False if there is none: then the clock is advanced to `before`. Does not wait for the lab to settle.
         """
-        when = self._next()
+        when = self.next_timer()
         if when >= before:
             self._lab = max(self._lab, before)
             return False
@@ -251,7 +251,7 @@ class Clock:
     @property
     def due(self) -> bool:
         """Whether a timer is due at this instant, on a driven clock."""
-        return self._next() <= self._lab
+        return self.next_timer() <= self._lab
 
     async def advance(
         self, seconds: float = 0, *, minutes: float = 0, hours: float = 0, days: float = 0
@@ -270,7 +270,7 @@ class Clock:
         self.check(when)
         self.expect_undriven()
         await self._wait_until_settled()
-        while (instant := self._next()) <= when:
+        while (instant := self.next_timer()) <= when:
             self._lab = max(self._lab, instant)
             self._fire_first()
             await self._wait_until_settled()
@@ -328,8 +328,8 @@ class Clock:
         else:
             await asyncio.sleep(0)
 
-    def _next(self) -> float:
-        """Return the time of the next timer; infinity where there is none."""
+    def next_timer(self) -> float:
+        """Return the time of the next timer; infinity if there is none."""
         while self._timers and self._timers[0][2].callback is None:
             heapq.heappop(self._timers)
             self._cancelled -= 1
@@ -338,11 +338,11 @@ class Clock:
     def _fire_first(self) -> None:
         timer = heapq.heappop(self._timers)[2]
         callback, timer.callback = timer.callback, None
-        assert callback is not None  # `_next` has removed cancelled timers
+        assert callback is not None  # `next_timer` has removed cancelled timers
         callback()
 
     def _fire(self, now: float) -> None:
-        while self._next() <= now:
+        while self.next_timer() <= now:
             self._fire_first()
 
     def _arm(self) -> None:

@@ -30,13 +30,15 @@ T = TypeVar("T")
 class Turn:
     """The turn of one handler, or of one branch of its work. Code that runs on its behalf gets it from `current`.
 
-    number: position in the order of turns; the number of a branch begins with its parent's number.
+    number: position in the order of turns; the number of a branch begins with its parent's number; of_story: whether it
+    is of a request or call of a story, which has no run of its own.
     """
 
-    __slots__ = ("_admission", "_is_running", "_over", "_turns", "number")
+    __slots__ = ("_admission", "_is_running", "_over", "_turns", "number", "of_story")
 
     def __init__(self, turns: Turns, number: tuple[int, ...]) -> None:
         self.number = number
+        self.of_story = False
         self._turns = turns
         self._is_running = self._over = False
         self._admission: asyncio.Future[None] | None = None
@@ -126,6 +128,30 @@ class Turns:
             *_, turn = heapq.heappop(self._queue)
             if turn.is_waiting:
                 turn.resume()
+
+    @asynccontextmanager
+    async def for_story(self, of: Turn | None = None) -> AsyncIterator[None]:
+        """Run the block, a route or call of a story, in a turn of its own, or in that of the handler that asked for it.
+
+        of: the turn of that handler, if any. The handlers of events that the block raises come after it, or when it is
+        delayed.
+        """
+        if of is not None:
+            with on_behalf_of(of):
+                yield
+            return
+        if not self._clock.driven:
+            yield
+            return
+        turn = self.next()
+        turn.of_story = True
+        turn.enqueue()
+        with on_behalf_of(turn):
+            try:
+                await turn.wait()
+                yield
+            finally:
+                turn.end()
 
     @asynccontextmanager
     async def released(self) -> AsyncIterator[None]:

@@ -38,6 +38,7 @@ from dataclasses import dataclass, field
 
 from labkit.core.activity import Activity
 from labkit.core.clock import Clock, Timer
+from labkit.core.custody import held_as
 from labkit.core.holding import Holding
 from labkit.devices.seen import Key
 from labkit.devices.state import AnswerCondition, State, Stored
@@ -48,7 +49,8 @@ class Poll:
     """A waiting long poll.
 
     since: the second (Unix) after which a datapoint answers; live: whether the request named no time, so that `since`
-    is the time of its arrival; last: number of the value of that second that was last sent on its connection, if any.
+    is the time of its arrival; last: number of the value of that second that was last sent on its connection, if any;
+    held_as: its name in `core.holding` while it waits.
     """
 
     key: Key
@@ -56,6 +58,7 @@ class Poll:
     live: bool
     last: int | None = None
     waiting: bool = False
+    held_as: str = ""
     future: asyncio.Future[Stored | None] = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
     )
@@ -149,14 +152,15 @@ class Polls:
             return None
         timer = self._clock.call_at(until, lambda: self.end(poll))
         poll.waiting = True
-        self._holding.begin(poll.actor)
+        poll.held_as = held_as(poll.actor)
+        self._holding.begin(poll.held_as)
         try:
             return await poll.future
         finally:
             timer.cancel()
             if poll.waiting:  # not answered: the client went away
                 poll.waiting = False
-                self._holding.end(poll.actor)
+                self._holding.end(poll.held_as)
 
     def end(self, poll: Poll) -> None:
         """End a poll without a datapoint, unless it has one already."""
@@ -237,7 +241,7 @@ class Polls:
             return
         if poll.waiting:  # the request counts as pending from here on, before its task runs
             poll.waiting = False
-            self._holding.end(poll.actor)
+            self._holding.end(poll.held_as)
         poll.future.set_result(stored)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from aiohttp import web
 
 from labkit.context import Context
+from labkit.core.custody import WAY
 from labkit.core.errors import StorageError
 from labkit.faults import FaultAnswer
 from labkit.http.connection import Connection
@@ -57,6 +58,22 @@ async def respond(context: Context, site: Site[Any], connection: Connection, req
         raise
     finally:
         exchange.end()
+
+
+async def respond_to_story(
+    context: Context, site: Site[Any], connection: Connection, request: SiteRequest
+) -> Answer:
+    """Answer like `respond`, and take over the count of a story's request meanwhile (`core.custody`)."""
+    way = context.ways.get(connection.peer_port)
+    if way is None:
+        return await respond(context, site, connection, request)
+    way.arrive()
+    token = WAY.set(way)
+    try:
+        return await respond(context, site, connection, request)
+    finally:
+        WAY.reset(token)
+        way.leave()
 
 
 def body_size(response: web.StreamResponse) -> int | None:

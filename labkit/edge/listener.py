@@ -206,12 +206,12 @@ class Edge(Component):
         loop = asyncio.get_running_loop()
         while True:
             try:
-                accepted, (peer_ip, *_) = await loop.sock_accept(listener)
+                accepted, (peer_ip, peer_port, *_) = await loop.sock_accept(listener)
             except OSError as error:
                 if error.errno in OUT_OF_RESOURCES:
                     await self._wait_for_resources(error)
                 continue
-            self._tasks.spawn(self._greet(greet, accepted, Peer(plain_ip(peer_ip))))
+            self._tasks.spawn(self._greet(greet, accepted, Peer(plain_ip(peer_ip), peer_port)))
             await asyncio.sleep(0)  # let others run while connections keep coming
 
     async def _connect(self) -> tuple[socket.socket, Callable[[], None]]:

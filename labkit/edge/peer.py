@@ -6,10 +6,11 @@ from labkit.core.activity import Activity
 
 
 class Peer:
-    """Client of a connection. ip: its address."""
+    """Client of a connection. ip: its address; port: its own, 0 without the network."""
 
-    def __init__(self, ip: str) -> None:
+    def __init__(self, ip: str, port: int = 0) -> None:
         self.ip = ip
+        self.port = port
 
     def seen_off(self) -> None:
         """Called once the edge has seen the end of the connection."""

@@ -14,7 +14,7 @@ from labkit.core.certificates import common_name
 from labkit.core.errors import StorageError, UnknownError
 from labkit.edge import limits
 from labkit.edge.errors import BodyLateError
-from labkit.edge.frame import respond
+from labkit.edge.frame import respond, respond_to_story
 from labkit.edge.hosts import described, host_name, wrong_host
 from labkit.edge.limits import plain
 from labkit.edge.peer import Peer
@@ -59,6 +59,7 @@ class EdgeServer(web.Server):
         super().connection_made(protocol, transport)
         self._transports[protocol] = transport
         protocol.connection = connection = self._connection(transport, protocol.peer.ip)
+        connection.peer_port = protocol.peer.port
         if connection.tls:
             connection.ready = self._tasks.spawn(self._connected(connection))
 
@@ -156,7 +157,8 @@ class EdgeServer(web.Server):
         try:
             activity.begin()
             try:
-                answer = await respond(self.context, site or self._site(connection), connection, request)
+                answering = respond_to_story if self.context.ways else respond
+                answer = await answering(self.context, site or self._site(connection), connection, request)
             finally:
                 activity.end()
             if isinstance(answer, Reply):

@@ -21,11 +21,12 @@ class DelayedRuns:
         run: the record of the script run that it belongs to, if any; turn: the turn in which that run and all
         its calls execute.
         """
-        if run is None:
+        work = _work(run, turn)
+        if work is None:
             self._holding.begin(actor)
             return
-        held = self._held.setdefault(run if turn is None else turn, [])
-        held.append(f"run {run}" if not held else held[0])
+        held = self._held.setdefault(work, [])
+        held.append(held[0] if held else actor if run is None else f"run {run}")
         if len(held) == 1:
             self._holding.begin(held[0])
             if turn is not None:
@@ -33,13 +34,20 @@ class DelayedRuns:
 
     def end(self, actor: str, run: int | None = None, turn: Turn | None = None) -> None:
         """Count the delay as over: the operation resumes, or was cancelled."""
-        if run is None:
+        work = _work(run, turn)
+        if work is None:
             self._holding.end(actor)
             return
-        work = run if turn is None else turn
         name = self._held[work].pop()
         if not self._held[work]:
             del self._held[work]
             self._holding.end(name)
             if turn is not None:
                 turn.resume()
+
+
+def _work(run: int | None, turn: Turn | None) -> Turn | int | None:
+    """Return what an operation belongs to: a turn or a run, None for neither."""
+    if run is None:
+        return turn if turn is not None and turn.of_story else None
+    return run if turn is None else turn

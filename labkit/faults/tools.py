@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from labkit.core import time_limits
 from labkit.core.clock import Clock
+from labkit.core.custody import held_as
 from labkit.core.journal import Journal
 from labkit.core.turns import current
 from labkit.faults.awaited import AwaitedAnswers
@@ -69,19 +70,19 @@ class FaultTools:
         if when <= self.clock.now():
             return
         reached: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        turn = current()
+        turn, holder = current(), held_as(actor)
         waits = True
 
         def resume() -> None:  # the work counts as pending from here on, before its task runs
             nonlocal waits
             waits = False
             self.delays.end(held)
-            self.runs.end(actor, run, turn)
+            self.runs.end(holder, run, turn)
             if not reached.done():
                 reached.set_result(None)
 
         timer = self.clock.call_at(when, resume)
-        self.runs.begin(actor, run, turn)
+        self.runs.begin(holder, run, turn)
         held = self.delays.begin(fault.name, actor, when)
         try:
             with time_limits.paused():
@@ -90,4 +91,4 @@ class FaultTools:
             timer.cancel()
             if waits:  # cancelled
                 self.delays.end(held)
-                self.runs.end(actor, run, turn)
+                self.runs.end(holder, run, turn)

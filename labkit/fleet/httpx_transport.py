@@ -6,12 +6,14 @@ httpx's own transport supports any loop and any proxy, which takes most of the t
 from __future__ import annotations
 
 import asyncio
+import itertools
 import re
 import ssl
 from typing import cast
 
 import httpx
 
+from labkit.core.custody import CURRENT, Custody
 from labkit.fleet.answer import FIELD, Answer, AnswerReader, MalformedError, raw_fields
 from labkit.fleet.channel import Channel, NoAnswerError
 from labkit.fleet.transport import connected
@@ -34,15 +36,25 @@ class LabTransport(httpx.AsyncBaseTransport):
         self._port = port
         self._context = context
         self._idle: dict[str, list[tuple[Channel, float]]] = {}  # with the loop's time of the last use
-        self._all: set[Channel] = set()
+        self._all: dict[Channel, tuple[int, int]] = {}  # number in the order of opening, and local port
+        self._opened = itertools.count()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         name = request.extensions.get("sni_hostname", request.url.host)
         timeout = request.extensions.get("timeout", {})
+        custody = CURRENT.get()
         try:
-            channel = self._idle_channel(name) or await self._open_channel(name, timeout.get("connect"))
+            channel = self._idle_channel(name, custody) or await self._open_channel(
+                name, timeout.get("connect")
+            )
+            way = None if custody is None else custody.depart(self._all[channel][1])
             try:
-                response = await _exchange(channel, request, timeout.get("read"))
+                try:
+                    # In a story lab time passes before the answer, however long that takes.
+                    response = await _exchange(channel, request, timeout.get("read") if way is None else None)
+                finally:
+                    if way is not None:
+                        way.end()
             except BaseException:  # the pending answer makes the connection unusable
                 self._discard(channel)
                 raise
@@ -50,7 +62,7 @@ class LabTransport(httpx.AsyncBaseTransport):
             error.request = request
             raise
         if channel.ended:
-            self._all.discard(channel)
+            self._all.pop(channel, None)
         else:
             now = asyncio.get_running_loop().time()
             self._idle.setdefault(name, []).append((channel, now))
@@ -58,18 +70,23 @@ class LabTransport(httpx.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         """End all connections."""
-        ending, self._all = self._all, set()
+        ending, self._all = self._all, {}
         self._idle.clear()
         for channel in ending:
             channel.abort()
 
-    def _idle_channel(self, name: str) -> Channel | None:
-        """Return the most recently used open connection of this name, None if there is none."""
+    def _idle_channel(self, name: str, custody: Custody | None) -> Channel | None:
+        """Return the most recently used open connection of this name, None if there is none.
+
+        In a story, where real time must decide nothing, it is the one that was opened first.
+        """
         idle = self._idle.get(name)
         now = asyncio.get_running_loop().time()
         while idle:
-            channel, used = idle.pop()
-            if not channel.ended and channel.silent and now - used < IDLE_LIMIT:
+            first = min(range(len(idle)), key=lambda place: self._all[idle[place][0]]) if custody else -1
+            channel, used = idle.pop(first)
+            late = custody is None and now - used >= IDLE_LIMIT
+            if not channel.ended and channel.silent and not late:
                 return channel
             self._discard(channel)
         return None
@@ -83,11 +100,11 @@ class LabTransport(httpx.AsyncBaseTransport):
         except OSError as error:  # including those of TLS
             raise httpx.ConnectError(str(error)) from error
         made = Channel(agreed, AnswerReader(MOST))
-        self._all.add(made)
+        self._all[made] = next(self._opened), agreed.getsockname()[1]
         return made
 
     def _discard(self, channel: Channel) -> None:
-        self._all.discard(channel)
+        self._all.pop(channel, None)
         channel.abort()
 
 

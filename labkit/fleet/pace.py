@@ -8,18 +8,23 @@ from typing import Protocol
 from labkit.core.clock import Clock
 
 
-class Paced(Protocol):
-    """Interface of a device for its scheduler.
-
-    actor: its name in the journal; number: in its fleet, from 1; asking: whether it has a pending request; asks_as: the
-    actor of that request; connected: whether its connection is open; answered: number of answered requests on its
-    own connection.
-    """
+class Ordered(Protocol):
+    """Interface of what takes turns. actor: its name; number: in its fleet, from 1."""
 
     @property
     def actor(self) -> str: ...
     @property
     def number(self) -> int: ...
+
+
+class Paced(Ordered, Protocol):
+    """Interface of a device for its scheduler.
+
+    actor: its name in the journal; asking: whether it has a pending request; asks_as: the
+    actor of that request; connected: whether its connection is open; answered: number of answered requests on its
+    own connection.
+    """
+
     @property
     def asking(self) -> bool: ...
     @property

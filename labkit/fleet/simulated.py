@@ -24,13 +24,27 @@ from labkit.core.chance import extend_hash, seeded_hash
 from labkit.core.clock import Clock
 from labkit.core.errors import LabError
 from labkit.core.holding import Holding
-from labkit.fleet.pace import Paced
+from labkit.fleet.pace import Ordered, Paced
 
 COUNTED_FROM = 10_000  # turns at one instant, after which the turns of each device are counted
 STILL = (
     "the device goes on again and again at one instant, so that lab time stands still: sleep longer than 0"
 )
 RUNAWAY_TURNS = 1_000  # further turns of one device at that instant, after which it is stopped
+
+
+class Order:
+    """Random order of the devices that are ready at one instant, fixed by a seed."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._instant = self._drawn = -1  # an instant, and the hash for its devices
+
+    def draw(self, instant: int, number: int, turns: int) -> int:
+        """Return the place of a device. instant: in microseconds; turns: number of its turns so far."""
+        if instant != self._instant:
+            self._instant, self._drawn = instant, seeded_hash(self._seed, instant)
+        return extend_hash(extend_hash(self._drawn, number), turns)
 
 
 class Simulated:
@@ -43,8 +57,7 @@ class Simulated:
         self.clock = clock
         self._holding = holding
         self._activity = activity
-        self._seed = seed
-        self._drawn_at = self._drawn = -1  # an instant, and the hash for its devices
+        self._order = Order(seed)
         self._devices: dict[str, Paced] = {}  # by actor
         self._first: dict[
             str, asyncio.Future[None]
@@ -149,7 +162,7 @@ class Simulated:
                         await self._quiet()
                 quiet = False
                 if self._paused and not self._stopped:
-                    await self._wait()
+                    await self._wait_for_event()
                 elif self._ready and not self.clock.due:
                     quiet = await self._run_next()
                 elif self._fire(until):
@@ -176,7 +189,7 @@ class Simulated:
         stop = self._holding.watch(lambda _: None, self._ended)
         try:
             while self._is_awaiting():
-                await self._wait()
+                await self._wait_for_event()
         finally:
             stop()
         await self._activity.idle()
@@ -194,7 +207,7 @@ class Simulated:
         """Return once the platform is idle and every answer that it released has arrived."""
         await self._activity.idle()
         while self._is_awaiting() and not self._stopped:
-            await self._wait()
+            await self._wait_for_event()
             await self._activity.idle()
 
     def _is_awaiting(self) -> bool:
@@ -222,7 +235,7 @@ class Simulated:
         while (
             self._running is not None and not self._stopped
         ):  # the device may wait for real time, or for ever
-            await self._wait()
+            await self._wait_for_event()
         return not self._has_effects(device) and device.connected and not self._activity.running
 
     def _mark_work(self, device: Paced) -> None:
@@ -246,7 +259,7 @@ class Simulated:
         self._running = actor
         turn.set_result(None)
 
-    async def _wait(self) -> None:
+    async def _wait_for_event(self) -> None:
         self._event = asyncio.get_running_loop().create_future()
         await self._event
 
@@ -260,16 +273,17 @@ class Simulated:
             self._running = None
             self._notify()
 
-    def _make_ready(self, device: Paced, turn: asyncio.Future[None] | None = None) -> asyncio.Future[None]:
+    def _make_ready(self, device: Ordered, turn: asyncio.Future[None] | None = None) -> asyncio.Future[None]:
         """Queue a turn of the device, which runs when the future is done."""
         if turn is None:
             turn = asyncio.get_running_loop().create_future()
-        instant = self.clock.micros()
-        if instant != self._drawn_at:
-            self._drawn_at, self._drawn = instant, seeded_hash(self._seed, instant)
-        drawn = extend_hash(extend_hash(self._drawn, device.number), self._counts[device.actor])
+        drawn = self._draw(device)
         heapq.heappush(self._ready, (drawn, device.number, next(self._entries), device.actor, turn))
         return turn
+
+    def _draw(self, device: Ordered) -> int:
+        """Return the place of a device among those that are ready at this instant."""
+        return self._order.draw(self.clock.micros(), device.number, self._counts[device.actor])
 
     def _overlap_error(self, actor: str) -> LabError:
         """Return the error of a device that acts in one task while it sleeps in another, and raise it in the latter."""

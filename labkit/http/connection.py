@@ -29,7 +29,7 @@ class Connection:
     first. tls: whether all requests have the same host, as over TLS and in memory. certificate: of the client, in DER;
     common_name: its first CommonName. ready: done when the site's `connected` has run, with its success as result;
     None after the first request that found it so; failure: the status and text of the answer if it failed. id: empty
-    until a device needs it.
+    until a device needs it; peer_port: of the client, 0 without the network.
 
     watch_input: a handler calls it when it delays a request. Until then a client may close its sending side after the
     request, as some do over plain HTTP, and still gets its answer; afterwards that counts as a disconnection.
@@ -44,6 +44,7 @@ class Connection:
     ready: asyncio.Future[bool] | None = None
     failure: tuple[int, str] = (500, "internal error")
     id: str = ""
+    peer_port: int = 0
     watch_input: Callable[[], None] = field(default=unwatched, repr=False)
     deliveries: Deliveries | None = field(default=None, repr=False)
 

@@ -46,7 +46,9 @@ def ask(
             blocked.cancel()
             asking.cancel()
 
-    return runtime.run(function, *args, **kwargs) if BEGUN.get() else runtime.run(answer)
+    if runtime.story is not None or BEGUN.get():  # something else moves the clock
+        return runtime.run(function, *args, **kwargs)
+    return runtime.run(answer)
 
 
 class PendingCall(Handle, Generic[T]):
@@ -92,6 +94,9 @@ class PendingCall(Handle, Generic[T]):
 
     def _run(self, call: Callable[[], T]) -> None:
         BEGUN.set(True)
+        self._complete(call)
+
+    def _complete(self, call: Callable[[], T]) -> None:
         try:
             self.future.set_result(call())
         except BaseException as error:  # noqa: BLE001  `result` raises it

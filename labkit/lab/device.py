@@ -87,9 +87,9 @@ class Device(Handle):
         """Wait up to `timeout` seconds of lab time for the next value, and return it; None if no value came.
 
         alias: name of the resource; since: as in `start_poll`. Raises LabError on a virtual clock, where nothing would
-        end the wait.
+        end the wait, except in a story.
         """
-        if duration(timeout, "timeout") > 0 and self._waiting.is_clock_virtual():
+        if duration(timeout, "timeout") > 0 and self._waiting.does_clock_stand_still():
             raise LabError(
                 "the clock stands still, so this poll would never end; use start_poll(), then "
                 "lab.clock.advance() or a write, then result()"

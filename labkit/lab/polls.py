@@ -26,9 +26,9 @@ class DevicePolls:
         self.identity = identity
         self._polls: list[tuple[str, Task[Point | None]]] = []
 
-    def is_clock_virtual(self) -> bool:
-        """Return whether the clock is virtual."""
-        return self.runtime.run(self.runtime.control.clock.state).rate == 0
+    def does_clock_stand_still(self) -> bool:
+        """Return whether the clock is virtual, and no story moves it."""
+        return self.runtime.story is None and self.runtime.run(self.runtime.control.clock.state).rate == 0
 
     def begin(
         self, alias: str, function: Callable[P, Awaitable[Point | None]], *args: P.args, **kwargs: P.kwargs
@@ -120,7 +120,7 @@ class DevicePolls:
         async def ask() -> T:
             return await function(*args, **kwargs)
 
-        return self.runtime.run(self._answer, ask)
+        return self.runtime.run(self._answer if self.runtime.story is None else _ask, ask)
 
     async def _answer(self, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
         control = self.runtime.control
@@ -142,6 +142,10 @@ class DevicePolls:
         finally:
             held.cancel()
             task.cancel()
+
+
+async def _ask(ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    return await ask()
 
 
 class HeldPoll(Handle):
@@ -167,6 +171,8 @@ class HeldPoll(Handle):
 
     def point(self) -> Point | None:
         """Wait like `result`, and return the value with its alias and Last-Modified."""
+        if self._waiting.runtime.story is not None:
+            return self.task.result()
         try:
             self._waiting.runtime.run(self._waiting.answered, self._alias, self.task)
         except KeyboardInterrupt:

@@ -35,6 +35,10 @@ class Task(Generic[T]):
             self.future.cancel()
             raise
 
+    def wait(self) -> T:
+        """Wait for the result; an interrupt leaves the task alone."""
+        return self.future.result()
+
     async def ended(self) -> None:
         """Return once the task has ended, with a result or an error. For the lab's own loop."""
         loop, done = asyncio.get_running_loop(), asyncio.Event()

@@ -149,7 +149,7 @@ class Run(Handle):
         """
         with Progress(self, progress):
             try:
-                self._task.future.result()
+                self._task.wait()
             except KeyboardInterrupt:
                 self.stop()
                 raise
@@ -170,7 +170,7 @@ class Run(Handle):
         """End the run, and return it once all its devices have ended."""
         if not self.done:
             self._runtime.run(self._runtime.control.fleet_runs.stop, self._play)
-            self._task.future.result()
+            self._task.wait()
         return self
 
     def pause(self) -> None:

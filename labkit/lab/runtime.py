@@ -5,11 +5,14 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Awaitable, Callable
-from typing import ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar
 
 from labkit.control.control import LabOperations
 from labkit.fleet.flow import LabAddress
 from labkit.lab.portal import Portal, Task
+
+if TYPE_CHECKING:
+    from labkit.lab.story import StoryCalls
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -29,16 +32,17 @@ class Runtime:
     """
 
     def __init__(self, start: Callable[[], Awaitable[LabOperations]]) -> None:
-        self._portal = Portal()
+        self.portal = Portal()
+        self.story: StoryCalls | None = None  # while one is played
         try:
-            self.control = self._portal.run(start)
+            self.control = self.portal.run(start)
         except BaseException:
-            self._portal.close()
+            self.portal.close()
             raise
         clients: list[Client] = []
         self._clients = clients
         # The finalizer must not refer to the runtime, nor to a handle, which refers to the runtime.
-        self._finish = weakref.finalize(self, _finish, self._portal, self.control, clients)
+        self._finish = weakref.finalize(self, _finish, self.portal, self.control, clients)
         self.seed = self.run(self.control.lab.seed)
         listening = self.run(self.control.addresses.listening)
         self.address = LabAddress(listening.host, listening.https_port, listening.ca_pem)
@@ -47,11 +51,15 @@ class Runtime:
 
     def run(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
         """Return the result of an async function. Raises LabError on a closed lab or from the loop's own thread."""
-        return self._portal.run(function, *args, **kwargs)
+        if self.story is not None:
+            return self.story.run(function, *args, **kwargs)
+        return self.portal.run(function, *args, **kwargs)
 
     def begin(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> Task[T]:
         """Start an async function on the platform's loop and return at once."""
-        return self._portal.begin(function, *args, **kwargs)
+        if self.story is not None:
+            return self.story.begin(function, *args, **kwargs)
+        return self.portal.begin(function, *args, **kwargs)
 
     def keep(self, client: Client) -> None:
         """Register a client to be closed with the lab."""

@@ -10,6 +10,7 @@ from urllib.parse import unquote
 from aiohttp import web
 
 from labkit.context import Context
+from labkit.core.custody import WAY
 from labkit.core.errors import SettingsError
 from labkit.http.bodies import read_body
 from labkit.http.error import HttpError
@@ -90,7 +91,10 @@ class SolutionSite(Site[SiteExchange]):
             long=long,
         )
         try:
-            return await solution.answer(route, given, record.sequence)
+            if (way := WAY.get()) is None:
+                return await solution.answer(route, given, record.sequence)
+            async with self._context.turns.for_story(way.turn):
+                return await solution.answer(route, given, record.sequence)
         except Exception as error:  # noqa: BLE001  a handler may raise any exception
             record.detail = {"error": explain(error)}
             return failure(status_of(error), explain(error))

@@ -18,6 +18,7 @@ from labkit.control.data import SLICE
 from labkit.control.fleet_runs import FleetRunsControl
 from labkit.control.functions import FunctionsControl
 from labkit.control.journal import entries
+from labkit.control.stories import StoriesControl
 from labkit.core.journal import Journal
 from labkit.providers.messaging.provider import Messaging
 from labkit.settings import LabSettings, ProductSettings, SolutionSettings
@@ -41,7 +42,7 @@ def operations(control: Control) -> Iterator[tuple[str, Callable[..., Any]]]:
     subjects = {name: each for name, each in vars(control).items() if not name.startswith("_")}
     assert len(subjects) > 10
     for name, subject in subjects.items():
-        if not isinstance(subject, FunctionsControl | FleetRunsControl):
+        if not isinstance(subject, FunctionsControl | FleetRunsControl | StoriesControl):
             for operation, method in inspect.getmembers(subject, inspect.ismethod):
                 if not operation.startswith("_"):
                     yield f"{name}.{operation}", method

@@ -1,0 +1,126 @@
+"""Where a piece of a story's work is at each moment, so that it counts as activity exactly once.
+
+A thread of a story counts as work while it runs, so that lab time stands still. With a request or a call it hands its
+count on: the platform counts what it does itself, and reports what it holds. The count returns with the answer, in the
+same step, so that lab time cannot move in between.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import Protocol
+
+from labkit.core.activity import Activity
+from labkit.core.turns import Turn
+
+
+class StoryScheduler(Protocol):
+    """Interface of the scheduler of a story."""
+
+    async def settled(self, custody: Custody) -> None:
+        """Return once everything has settled, before anything else continues and before lab time moves."""
+
+    async def wait_until(self, custody: Custody, when: float) -> None:
+        """Return once lab time has reached `when`. Raises LabError for a time that the clock cannot reach."""
+
+
+class Custody:
+    """The count of one piece of work, which has it (`take`) or has handed it on (`give`).
+
+    turn: of the handler whose work it is, None for a story's own; held: whether that handler counts already.
+    """
+
+    __slots__ = ("_held", "activity", "scheduler", "turn", "ways")
+
+    def __init__(
+        self,
+        activity: Activity,
+        scheduler: StoryScheduler,
+        ways: dict[int, Way],
+        turn: Turn | None = None,
+        *,
+        held: bool = False,
+    ) -> None:
+        self.scheduler = scheduler
+        self.ways = ways
+        self.turn = turn
+        self.activity = activity
+        self._held = held
+
+    def take(self) -> None:
+        """Count as pending work, unless it does."""
+        if not self._held:
+            self._held = True
+            self.activity.begin()
+
+    def give(self) -> None:
+        """Count no longer as pending work."""
+        if self._held:
+            self._held = False
+            self.activity.end()
+
+    async def settled(self) -> None:
+        """Return once everything else has settled."""
+        await self.scheduler.settled(self)
+
+    async def wait_until(self, when: float) -> None:
+        """Return once lab time has reached `when`."""
+        await self.scheduler.wait_until(self, when)
+
+    def depart(self, port: int) -> Way:
+        """Register a request that the work sends from a local port. Its `end` has to follow."""
+        way = self.ways[port] = Way(self, port)
+        return way
+
+
+class Way:
+    """The way of one request to the platform and back, which finds it by the port of its client."""
+
+    __slots__ = ("_arrived", "_over", "_port", "custody")
+
+    def __init__(self, custody: Custody, port: int) -> None:
+        self.custody = custody
+        self._port = port
+        self._arrived = self._over = False
+
+    @property
+    def turn(self) -> Turn | None:
+        """Turn of the handler that sent the request, None for a request of the story itself."""
+        return self.custody.turn
+
+    def arrive(self) -> None:
+        """The platform counts the request from now on."""
+        if not self._over:
+            self._arrived = True
+            self.custody.give()
+
+    def leave(self) -> None:
+        """The platform has answered, or cancelled the request."""
+        if not self._arrived:
+            return
+        self._arrived = False
+        if self._over:
+            self.custody.activity.end()
+        else:
+            self.custody.take()
+
+    def end(self) -> None:
+        """The client has its answer, or gave up: then the request counts as work until the platform has noticed."""
+        self._over = True
+        if self.custody.ways.get(self._port) is self:
+            del self.custody.ways[self._port]
+        if self._arrived:
+            self.custody.activity.begin()
+        self.custody.take()
+
+
+CURRENT: ContextVar[Custody | None] = ContextVar("custody of the work that runs", default=None)
+WAY: ContextVar[Way | None] = ContextVar("way of the request that is being answered", default=None)
+
+
+def held_as(actor: str) -> str:
+    """Return the name under which a request waits: that of a story differs from those of a fleet's device.
+
+    The scheduler counts the waiting requests of its devices by their actor.
+    """
+    return actor if WAY.get() is None else f"story/{actor}"

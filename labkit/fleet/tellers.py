@@ -1,0 +1,65 @@
+"""The threads of a story, their calls, and functions that run beside them."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import Future
+from typing import Any, Generic, TypeVar
+
+from labkit.core.custody import Custody
+
+T = TypeVar("T")
+Reached = asyncio.Future[None]
+
+
+class Teller:
+    """A thread of a story. number: 0 for the story's own, below 0 for that of a function for later."""
+
+    def __init__(self, number: int, custody: Custody) -> None:
+        self.actor = f"story/{-number}"
+        self.number = number
+        self.custody = custody
+
+
+class TellerCall:
+    """A call of a thread that is in progress. waits: for lab time or for another's end; error: what ends it."""
+
+    def __init__(self) -> None:
+        self.waits = False
+        self.error: BaseException | None = None
+        self._task = asyncio.current_task()
+
+    def interrupt(self, custody: Custody, error: BaseException) -> None:
+        """End the call with an error. Lab time stands still from now on."""
+        self.error = error
+        custody.take()
+        if self._task is not None:
+            self._task.cancel()
+
+
+class Background(Generic[T]):
+    """A function that runs beside the thread that began it. future: of its result, for any thread."""
+
+    def __init__(self, custody: Custody) -> None:
+        self.custody = custody
+        self.future: Future[T] = Future()
+        self.waiting: list[tuple[Custody, Reached]] = []
+
+    def cancel_with_future(self, task: asyncio.Task[None]) -> None:
+        """Cancel the task of the function once `future` is cancelled, in any thread."""
+        loop = asyncio.get_running_loop()
+
+        def cancelled(future: Future[T]) -> None:
+            if future.cancelled() and not loop.is_closed():
+                loop.call_soon_threadsafe(task.cancel)
+
+        self.future.add_done_callback(cancelled)
+
+    def finish(self, result: Any, error: BaseException | None) -> None:
+        """Set the result, or the error, unless the future was cancelled."""
+        if not self.future.set_running_or_notify_cancel():
+            return
+        if error is None:
+            self.future.set_result(result)
+        else:
+            self.future.set_exception(error)

@@ -1,0 +1,229 @@
+"""Stories: synchronous code that acts while its fleets run, on a virtual clock whose time moves while it waits."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from datetime import datetime
+from functools import partial
+from queue import SimpleQueue
+from types import TracebackType
+from typing import Any, ParamSpec, Self, TypeVar
+
+from labkit.control.clock import number_of, seconds_of
+from labkit.core.custody import CURRENT
+from labkit.core.errors import LabError, TakenError
+from labkit.core.turns import current
+from labkit.fleet.conductor import OVER, Conductor
+from labkit.fleet.tellers import Background, Teller
+from labkit.lab.delays import PendingCall
+from labkit.lab.portal import Task
+from labkit.lab.runtime import Runtime
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+OTHER_THREAD = (
+    "a story runs in one thread, since others would make its order a matter of real time: "
+    "use lab.at(seconds, function) or lab.begin(function) instead of a thread"
+)
+
+
+class StoryTask(Task[T]):
+    """A function that runs on the lab's loop beside the thread that began it."""
+
+    def __init__(self, story: StoryCalls, begun: Background[T]) -> None:
+        super().__init__(begun.future)
+        self._story = story
+        self._begun = begun
+
+    def result(self) -> T:
+        self._wait()
+        return super().result()
+
+    def wait(self) -> T:
+        self._wait()
+        return super().wait()
+
+    def _wait(self) -> None:
+        if not (self.done or self._story.conductor.over):
+            self._story.run(self._story.conductor.ended, self._begun)
+
+
+class StoryCalls:
+    """How the calls of a story's threads, and of handlers in threads, reach the scheduler of the story."""
+
+    def __init__(self, runtime: Runtime, conductor: Conductor) -> None:
+        self.conductor = conductor
+        self.threads: list[threading.Thread] = []  # of functions for later
+        self.calls: list[Future[Any]] = []  # that have begun, or are to begin
+        self._portal = runtime.portal
+        self._own = threading.get_ident()
+        self._tellers: dict[int, Teller] = {self._own: conductor.main}  # by thread
+        self._errands: SimpleQueue[Callable[[], object] | Task[Any]] = SimpleQueue()
+
+    def run(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return the result of an async function. Raises LabError in a thread that does not belong to the story."""
+        thread = threading.get_ident()
+        teller = self._tellers.get(thread)
+        if teller is not None and thread == self._own:
+            work = partial(function, *args, **kwargs)
+            return self._result_of(self._portal.begin(self.conductor.call, teller, work))
+        if teller is not None:
+            return self._portal.run(self.conductor.call, teller, partial(function, *args, **kwargs))
+        if self._portal.here:
+            return self._portal.run(function, *args, **kwargs)  # raises LabError
+        if (turn := current()) is None:
+            raise LabError(OTHER_THREAD)
+        return self._portal.run(self.conductor.asked, turn, partial(function, *args, **kwargs))
+
+    def _result_of(self, task: Task[T]) -> T:
+        """Wait for a call of the story's own thread, which meanwhile runs what others ask it to."""
+        task.future.add_done_callback(lambda _: self._errands.put(task))
+        try:
+            while (errand := self._errands.get()) is not task:
+                if not isinstance(errand, Task):  # else an earlier call, which was interrupted
+                    errand()
+        except BaseException:  # an interrupt (Ctrl-C)
+            task.cancel()
+            raise
+        return task.result()
+
+    def run_in_own_thread(self, function: Callable[[], T]) -> T:
+        """Return the result of a function, called in the story's own thread, which waits while other threads run."""
+        if threading.get_ident() == self._own:
+            return function()
+        future: Future[T] = Future()
+        self._errands.put(partial(complete, future, function))
+        return future.result()
+
+    def begin(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> StoryTask[T]:
+        """Start an async function, and return once it waits or has ended."""
+        begun = self.run(self.conductor.start, partial(function, *args, **kwargs))
+        self.run(_nothing)  # the story continues once the function has settled
+        return StoryTask(self, begun)
+
+    def close(self) -> None:
+        """Wait for the end of the threads of a story that is over, and end the calls that never began."""
+        for thread in self.threads:
+            thread.join()
+        for call in self.calls:
+            if not call.done():
+                call.set_exception(LabError(OVER))
+
+    def wait(self, seconds: float) -> None:
+        """Let lab time pass."""
+        self.run(self._wait, seconds)
+
+    async def _wait(self, seconds: float) -> None:
+        custody = CURRENT.get()
+        assert custody is not None
+        await custody.wait_until(self.conductor.clock.after(seconds))
+
+    def at(self, when: float | datetime, function: Callable[[], object]) -> None:
+        """Call a function in a thread of its own. when: as of `Lab.at`."""
+        if not callable(function):
+            raise LabError(f"at: expected a function without arguments, not {function!r}")
+        moment = seconds_of(when, "at") if isinstance(when, datetime) else None
+        seconds = (
+            0.0 if moment is not None else number_of(when, "at", "expected seconds from now, or a datetime")
+        )
+        if seconds < 0:
+            raise LabError(f"at: expected seconds from now, 0 or more, not {seconds:g}")
+        self.run(self._at, seconds, moment, function)
+
+    async def _at(self, seconds: float, moment: float | None, function: Callable[[], object]) -> None:
+        clock = self.conductor.clock
+        if moment is not None:
+            clock.check(moment)
+        when = clock.after(seconds) if moment is None else moment
+        await self.conductor.later(when, lambda teller: self._start(teller, function))
+
+    def _start(self, teller: Teller, function: Callable[[], object]) -> None:
+        thread = threading.Thread(target=self._tell, args=(teller, function), daemon=True)
+        self.threads.append(thread)
+        thread.start()
+
+    def _tell(self, teller: Teller, function: Callable[[], object]) -> None:
+        self._tellers[threading.get_ident()] = teller
+        error: BaseException | None = None
+        try:
+            function()
+        except BaseException as raised:  # noqa: BLE001  the story's own thread raises it
+            error = raised
+        del self._tellers[threading.get_ident()]
+        self._portal.run(self.conductor.leave_story, teller, error)
+
+
+def complete(future: Future[T], function: Callable[[], T]) -> None:
+    """Call a function, and set its result or its error in a future."""
+    try:
+        future.set_result(function())
+    except BaseException as error:  # noqa: BLE001  whoever waits for the future gets it
+        future.set_exception(error)
+
+
+class StoryCall(PendingCall[T]):
+    """A call that runs beside a story: see `Lab.begin`."""
+
+    def __init__(self, story: StoryCalls, call: Callable[[], T]) -> None:
+        self._story = story
+        self.future: Future[T] = Future()
+        story.at(0, partial(self._complete, call))
+        story.calls.append(self.future)
+
+    def result(self) -> T:
+        """Wait for the end of the call, while lab time passes; return its result, or raise its error."""
+        if not self.done:
+            self._story.run(self._story.conductor.ended_future, self.future)
+        return self.future.result()
+
+
+class LabStory:
+    """A story of a lab, as a context: `with lab.story(): …`. See `Lab.story`."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
+    def run_in_own_thread(self, function: Callable[[], T]) -> T:
+        """Call a function in the thread of the story, and return its result.
+
+        function: takes no arguments, and calls nothing of the lab. Behaviours, handlers and functions of `lab.at` may
+        call this while the story waits.
+        """
+        return story_of(self._runtime).run_in_own_thread(function)
+
+    def __enter__(self) -> Self:
+        runtime = self._runtime
+        if runtime.story is not None:
+            raise TakenError("this lab is in a story already")
+        runtime.story = StoryCalls(runtime, runtime.run(runtime.control.stories.begin))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        runtime = self._runtime
+        story, runtime.story = runtime.story, None
+        if story is None or runtime.closed:
+            return
+        try:
+            runtime.run(runtime.control.stories.end)
+        except Exception as failed:
+            if error is None:
+                raise
+            error.add_note(f"and before that a function of lab.at failed: {type(failed).__name__}: {failed}")
+        finally:
+            story.close()
+
+
+def story_of(runtime: Runtime) -> StoryCalls:
+    """Return the story that a lab is in. Raises LabError if it is in none."""
+    if runtime.story is None:
+        raise LabError("this needs a story: with lab.story(): …; elsewhere use lab.clock.advance()")
+    return runtime.story
+
+
+async def _nothing() -> None:
+    """Do nothing."""

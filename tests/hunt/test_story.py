@@ -1,0 +1,180 @@
+"""Stories as functions: plays, and the values that they draw."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import assume, strategies
+
+from labkit import Behaviour, DeviceError, Lab, LabError
+from labkit.fleet.fleet_device import FleetDevice
+from labkit.hunt import Draw, Story, play, story
+from tests.hunt import stories
+from tests.sizes import size
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("told", stories.STORIES, ids=lambda told: told.name)
+def test_plays_of_a_seed_are_equal(told: Story) -> None:
+    """Journal, result and drawn values, for several seeds; another seed is another future."""
+    found = [[play(told, seed) for _ in range(size(2, 20))] for seed in range(size(2, 3))]
+    for plays in found:
+        assert all(each == plays[0] for each in plays)
+    assert found[0][0].journal != found[1][0].journal
+
+
+@pytest.mark.timeout(300)
+def test_plays_in_another_process_are_equal() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.hunt.stories"], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    ) as process:
+        here = stories.digests()
+        elsewhere, _ = process.communicate()
+    assert (json.loads(elsewhere), process.returncode) == (here, 0)
+
+
+def test_a_story_waits_draws_and_returns() -> None:
+    @story
+    def waits(lab: Lab, draw: Draw) -> float:
+        """Docstring of the story."""
+        device = lab.product("thermostat", resources={"a": "string"}).device("d").activate()
+        assert device.poll("a", timeout=draw.seconds(5, 10, label="timeout")) is None
+        lab.wait(seconds=draw.number(1, 3))
+        return lab.clock.time
+
+    assert (waits.name, waits.__doc__) == ("waits", "Docstring of the story.")
+    played = play(waits, 7)
+    (_, timeout), (label, pause) = played.drawn
+    assert played.drawn[0][0] == "timeout"
+    assert (timeout in (5, 10), pause in (1, 2, 3), label, played.error) == (True, True, None, None)
+    assert isinstance(played.result, float)
+    assert played.journal.count("\n") >= 2
+
+
+def test_short_forms_stay_within_their_bounds() -> None:
+    drawn: dict[str, list[Any]] = {
+        "whole": [],
+        "float": [],
+        "choice": [],
+        "seconds": [],
+        "chance": [],
+        "text": [],
+    }
+
+    @story
+    def draws(lab: Lab, draw: Draw) -> None:
+        for _ in range(200):
+            drawn["whole"].append(draw.number(3, 5))
+            drawn["float"].append(draw.number(0.5, 1))
+            drawn["choice"].append(draw.choice("ab"))
+            drawn["seconds"].append(draw.seconds())
+            drawn["chance"].append(draw.chance(0.25))
+            drawn["text"].append(draw(strategies.text(max_size=3)))
+        assert not draw.chance(0)
+        assert draw.chance(1)
+
+    play(draws, 1)
+    assert set(drawn["whole"]) == {3, 4, 5}
+    assert all(0.5 <= each <= 1 for each in drawn["float"])
+    assert set(drawn["choice"]) == {"a", "b"}
+    assert set(drawn["seconds"]) == {0.000001, 1, 30, 600}
+    assert 20 < sum(drawn["chance"]) < 80
+    assert len(set(drawn["text"])) > 50
+
+
+def test_behaviours_handlers_and_functions_for_later_draw() -> None:
+    @story
+    def draws(lab: Lab, draw: Draw) -> list[object]:
+        class Waits(Behaviour):
+            """Behaviour that draws its interval."""
+
+            async def run(self, device: FleetDevice) -> None:
+                while True:
+                    await device.write(a=draw.number(1, 1000, label="written"))
+                    await device.sleep(draw.seconds(10, 20, 30))
+
+        product = lab.product("thermostat", resources={"a": "number"})
+        solution = lab.solution("app", products=[product])
+        solution.on("device", "datapoint", lambda data: draw.number(1, 1000, label="handled"))
+        lab.at(15, lambda: draw.choice(["x", "y"], label="later"))
+        run = product.fleet(3, Waits).run(minutes=2)
+        assert not run.failed
+        return [label for label, _ in draw.values]
+
+    first, second = play(draws, 5), play(draws, 5)
+    assert first == second
+    assert isinstance(first.result, list)
+    assert {"written", "handled", "later", None} == set(first.result)
+
+
+def test_the_error_of_a_story_names_its_seed() -> None:
+    @story
+    def fails(lab: Lab, draw: Draw) -> None:
+        draw.number(0, 9, label="digit")
+        lab.product("thermostat", resources={"a": "string"}).device("d").write(a="x")
+
+    with pytest.raises(DeviceError, match="401") as raised:
+        play(fails, 12)
+    assert raised.value.__notes__[-1] == "play(fails, seed=12) repeats this"
+    played = play(fails, 12, check=False)
+    assert isinstance(played.error, DeviceError)
+    assert played.drawn[0][0] == "digit"
+    assert '"status": 401' in played.journal
+
+
+def test_an_error_of_a_function_for_later_is_that_of_the_play() -> None:
+    @story
+    def fails(lab: Lab, draw: Draw) -> None:
+        lab.at(10, lambda: [][draw.number(0, 3)])
+        lab.wait(seconds=30)
+
+    with pytest.raises(IndexError):
+        play(fails, 1)
+
+
+def test_settings_of_the_lab() -> None:
+    @story(domain="example.org")
+    def domain(lab: Lab, draw: Draw) -> str:
+        return lab.solution("app").domain
+
+    assert play(domain, 1).result == "app.apps.example.org"
+
+
+def test_what_is_no_story_or_draw_is_refused() -> None:
+    @story
+    def discards(lab: Lab, draw: Draw) -> None:
+        assume(draw.number(0, 9) > 9)
+
+    with pytest.raises(LabError, match="the values of seed 1 are no future of this story"):
+        play(discards, 1)
+    with pytest.raises(LabError, match="expected a function with @story, not 3"):
+        play(3, 1)  # type: ignore[arg-type]
+    with pytest.raises(LabError, match="seed: expected a whole number, not 'x'"):
+        play(discards, "x")  # type: ignore[arg-type]
+    with pytest.raises(LabError, match="story: expected a function of a lab and a draw, not 3"):
+        story(3)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "text"),
+    [
+        ("number", (5, 3), "low is 5, which is above high, 3"),
+        ("number", ("a", 3), "number: low: expected a number, not 'a'"),
+        ("choice", ([],), r"choice: expected a list of options, not \[\]"),
+        ("choice", (3,), "choice: expected a list of options, not 3"),
+        ("seconds", (-1,), "expected times of 0 or more seconds, not -1"),
+        ("chance", (1.5,), "expected a share from 0 to 1, not 1.5"),
+    ],
+)
+def test_wrong_arguments_of_short_forms(name: str, arguments: tuple[Any, ...], text: str) -> None:
+    draw = Draw(lambda strategy, label=None: 1)
+    with pytest.raises(LabError, match=text):
+        getattr(draw, name)(*arguments)
+    assert (draw.values, str(draw)) == ([], "nothing")

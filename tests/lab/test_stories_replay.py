@@ -1,0 +1,53 @@
+"""Exact replay of stories: people, polls, restarts and two fleets, byte for byte, whatever the load of the machine."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from labkit.fleet.transport import Transport
+from tests.lab import acting
+from tests.sizes import size
+
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.timeout(300)
+
+
+@pytest.mark.parametrize("seed", range(7, 7 + size(2, 20)))
+def test_a_story_replays_in_one_process_and_another(seed: int) -> None:
+    """The other process runs at the same time, so that each is preempted by the other."""
+    command = [sys.executable, "-m", "tests.lab.acting", str(seed)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        first = acting.play(seed)
+        again = acting.play(seed)
+        elsewhere, _ = process.communicate()
+    assert again == first
+    assert (json.loads(elsewhere), process.returncode) == (acting.digests(first), 0)
+    assert "handler" in first["seen"]
+    assert "Error" in first["seen"]
+
+
+def test_a_story_does_not_depend_on_when_answers_arrive(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three of ten reads of clients are up to 4 ms late."""
+    first = acting.play(11)
+    chance = random.Random(1)
+    read = Transport._readable
+
+    def late(self: Transport) -> None:
+        if chance.random() >= 0.3:
+            read(self)
+            return
+        self.pause_reading()
+        self._loop.call_later(chance.random() * 0.004, self.resume_reading)
+
+    monkeypatch.setattr(Transport, "_readable", late)
+    assert acting.play(11) == first
+
+
+def test_another_seed_is_another_story() -> None:
+    assert acting.play(3)["journal"] != acting.play(4)["journal"]
