@@ -17,7 +17,7 @@ PAGES = (  # that pass no function to the lab
     SOURCES / "tutorials" / "first-device.md",
     SOURCES / "tutorials" / "people-and-social-login.md",
     SOURCES / "tutorials" / "notifications.md",
-    SOURCES / "how-to" / "share-operations-between-solutions.md",
+    SOURCES / "how-to" / "let-two-solutions-talk.md",
 )
 
 
