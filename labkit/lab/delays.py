@@ -27,13 +27,16 @@ def ask(
     Raises LabError if a fault delays it while the clock stands still, since only the clock could end the delay.
     """
 
+    async def request() -> T:
+        return await runtime.asked(function, *args, **kwargs)
+
     async def answer() -> T:
         faults = runtime.control.faults
         if not await faults.may_delay():
-            return await function(*args, **kwargs)
+            return await request()
         since = await faults.count_started_delays()  # the wait may reach a lab elsewhere after the request
         blocked = asyncio.ensure_future(faults.wait_until_blocked(actor, since))
-        asking = asyncio.ensure_future(function(*args, **kwargs))
+        asking = asyncio.ensure_future(request())
         try:
             await asyncio.wait({asking, blocked}, return_when=asyncio.FIRST_COMPLETED)
             if not asking.done():
@@ -46,9 +49,8 @@ def ask(
             blocked.cancel()
             asking.cancel()
 
-    if runtime.story is not None or BEGUN.get():  # something else moves the clock
-        return runtime.run(function, *args, **kwargs)
-    return runtime.run(answer)
+    moves = runtime.story is not None or BEGUN.get()  # something else moves the clock
+    return runtime.run(request if moves else answer)
 
 
 class PendingCall(Handle, Generic[T]):

@@ -34,8 +34,12 @@ class DevicePolls:
         self, alias: str, function: Callable[P, Awaitable[Point | None]], *args: P.args, **kwargs: P.kwargs
     ) -> HeldPoll:
         """Start a poll of an alias."""
+
+        async def request() -> Point | None:
+            return await self.runtime.asked(function, *args, **kwargs)
+
         self._polls = [each for each in self._polls if not each[1].done]
-        task = self.runtime.begin(function, *args, **kwargs)
+        task = self.runtime.begin(request)
         self._polls.append((alias, task))
         return HeldPoll(self, alias, task)
 
@@ -118,7 +122,7 @@ class DevicePolls:
         """Return the result of any request. Raises LabError if it becomes a long poll that only the clock could end."""
 
         async def ask() -> T:
-            return await function(*args, **kwargs)
+            return await self.runtime.asked(function, *args, **kwargs)
 
         return self.runtime.run(self._answer if self.runtime.story is None else _ask, ask)
 

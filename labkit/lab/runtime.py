@@ -61,6 +61,19 @@ class Runtime:
             return self.story.begin(function, *args, **kwargs)
         return self.portal.begin(function, *args, **kwargs)
 
+    async def asked(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return the result of a request to the platform, on the lab's loop.
+
+        Raises LabError instead of the request's own error if it got no answer since the lab elsewhere is gone.
+        """
+        import httpx
+
+        try:
+            return await function(*args, **kwargs)
+        except httpx.TransportError:
+            await self.control.lab.seed()
+            raise
+
     def keep(self, client: Client) -> None:
         """Register a client to be closed with the lab."""
         self._clients.append(client)

@@ -285,12 +285,18 @@ def test_texts_and_errors_of_handles_when_the_server_is_gone(serve: Serve) -> No
         *(lab.handsets, product.content, product.settings, acme.Keystore, lab.provider("google")),
         *(lab.browser(), product.fleet(1, Thermostat), product.held("t-1", "message")),
     ]
+    poll = device.start_poll("message", timeout=300)
     ready["process"].kill()
     ready["process"].communicate()
     url = ready["control"]["url"]
     calls: list[Callable[[], object]] = [
         *(lab.settle, lambda: device.write(temperature=1), lambda: acme.Keystore.get(key="a"), lab.dashboard),
-        *(lambda: acme.get("/"), lambda: lab.hosts, lambda: product.fleet(1, Thermostat, prefix="x")),
+        *(
+            poll.result,
+            lambda: acme.get("/"),
+            lambda: lab.hosts,
+            lambda: product.fleet(1, Thermostat, prefix="x"),
+        ),
     ]
     for call in calls:
         with pytest.raises(LabError, match=f"the lab at {url} cannot be reached"):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -185,6 +187,17 @@ def test_a_device_that_fails_fails_alone(lab: Lab) -> None:
     run = fleet.run(hours=1)
     assert [each.identity for each in run.failed] == fleet.identities
     assert run.summary.endswith("1 device failed")
+
+
+def test_an_interrupt_ends_the_run_here_and_there(lab: Lab) -> None:
+    fleet = meters(lab)
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        fleet.run(days=3000)
+    assert fleet.last is not None
+    assert fleet.last.done
+    assert lab._runtime.run(lab._runtime.control.plays.all) == []
 
 
 def test_a_server_that_ends_ends_the_run(serve: Serve) -> None:

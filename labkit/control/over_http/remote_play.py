@@ -12,6 +12,7 @@ from labkit.control.over_http.client import ControlClient
 from labkit.control.over_http.operations import operations
 from labkit.control.over_http.problem import raised_error
 from labkit.control.play_data import (
+    MAX_MEMBERS,
     DeviceState,
     FaultCount,
     PlayBegun,
@@ -59,6 +60,11 @@ class RemotePlay:
         self._members = {member.number: member for member in plan.members}
         self._subscribers: list[Callable[[Tick], object]] = []
         self._finished = asyncio.Event()
+        if len(plan.members) > MAX_MEMBERS:
+            raise LabError(
+                f"{len(plan.members):,} devices: a lab elsewhere runs at most {MAX_MEMBERS:,} at once on a virtual "
+                f"clock; make several fleets of them, or the lab here with Lab(…)"
+            )
         self._arguments = self._described()
 
     def _described(self) -> dict[str, Any]:
