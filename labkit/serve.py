@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from labkit.control.faults import FaultsControl
+from labkit.control.faults import fault_warnings
 from labkit.core.errors import LabWarning, SettingsError
 from labkit.core.ready_line import host_of
 from labkit.platform import Platform
@@ -60,16 +60,15 @@ async def serve_until_signal(
                 "providers": _providers(platform),
                 **control,
             }
-            await _warn_of_faults(platform)
+            _warn_of_faults(platform)
             click.echo(json.dumps(ready) if as_json else _ready_text(platform, ready))
             await ended.wait()
 
 
-async def _warn_of_faults(platform: Platform) -> None:
+def _warn_of_faults(platform: Platform) -> None:
     """Warn of the faults of lab.yaml and of the terminal that can hit nothing, such as one at a misspelt path."""
-    for fault in await FaultsControl(platform).all():
-        for text in fault.warnings:
-            warnings.warn(text, LabWarning, stacklevel=1)
+    for text in fault_warnings(platform):
+        warnings.warn(text, LabWarning, stacklevel=1)
 
 
 @asynccontextmanager

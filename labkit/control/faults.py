@@ -109,7 +109,6 @@ class FaultsControl:
         return bool(slash) and product in self._products
 
     def _info(self, row: FaultRow) -> FaultInfo:
-        hint = "" if row.seen else fault_hint(self._platform, row.settings)
         return FaultInfo(
             name=row.name,
             where=row.where,
@@ -119,5 +118,15 @@ class FaultsControl:
             seen=row.seen,
             hits=row.hits,
             origin=row.origin,
-            warnings=(f"fault {row.name!r} at {row.where!r}: {hint}",) if hint else (),
+            warnings=_warnings(self._platform, row),
         )
+
+
+def fault_warnings(platform: Platform) -> list[str]:
+    """Return a sentence about each fault of a platform that can hit nothing."""
+    return [text for row in platform.context.faults.rows() for text in _warnings(platform, row)]
+
+
+def _warnings(platform: Platform, row: FaultRow) -> tuple[str, ...]:
+    hint = "" if row.seen else fault_hint(platform, row.settings)
+    return (f"fault {row.name!r} at {row.where!r}: {hint}",) if hint else ()
