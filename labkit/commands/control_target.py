@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from labkit.core.errors import SettingsError
-from labkit.core.ready_line import TOKEN_VARIABLE, URL_VARIABLE, ready_text
+from labkit.core.ready_line import TOKEN_VARIABLE, URL_VARIABLE, ready_values
 
 if TYPE_CHECKING:
     from labkit.control.over_http.client import ControlClient
@@ -41,19 +40,14 @@ def control_client(target: str | None, ca_file: Path | None) -> ControlClient:
         if not url or not token:
             raise SettingsError(f"missing lab: use --target, or set {URL_VARIABLE} and {TOKEN_VARIABLE}")
         return ControlClient(url, token, ca_file)
+    ready = ready_values(target)
     try:
-        text = ready_text(target)
-        if not text.strip():
-            raise SettingsError(f"--target: {target}: is empty, so the server is not ready yet")
-        ready = json.loads(text)
         control = ready.get("control")
         if control is None:
             raise SettingsError("--target: this lab has no control; serve it with --control")
         if ca_file is None and control["url"].startswith("https:"):
             ca_file = Path(ready["ca_file"])
         return ControlClient(control["url"], control["token"], ca_file)
-    except OSError as error:
-        raise SettingsError(f"--target: {target}: {error.strerror}") from None
     except KeyError as error:
         raise SettingsError(f"--target: {error.args[0]}: is required") from None
     except (ValueError, TypeError, AttributeError) as error:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
+
+from labkit.core.errors import SettingsError
 
 URL_VARIABLE = "LABKIT_URL"  # URL of its control
 TOKEN_VARIABLE = "LABKIT_TOKEN"
@@ -11,6 +15,25 @@ TOKEN_VARIABLE = "LABKIT_TOKEN"
 def ready_text(ready: str) -> str:
     """Return a ready line that is given itself, or by the path of a file with it. Raises OSError."""
     return ready if ready.lstrip().startswith("{") else Path(ready).read_text()
+
+
+def ready_values(ready: str, option: str = "--target") -> dict[str, Any]:
+    """Return the values in a ready line, or in a file with it. Raises SettingsError, which begins with `option`."""
+    try:
+        text = ready_text(ready)
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{option}: {ready}: {getattr(error, 'strerror', None) or error}") from None
+    if not text.strip():
+        raise SettingsError(f"{option}: {ready}: is empty, so the server is not ready yet")
+    try:
+        values = json.loads(text)
+    except ValueError as error:
+        raise SettingsError(f"{option}: cannot be read: {error}") from None
+    if not isinstance(values, dict):
+        raise SettingsError(
+            f"{option}: expected the line that `labkit serve --json` prints, not {text.strip():.60}"
+        )
+    return values
 
 
 def host_of(url: str) -> str:
