@@ -20,7 +20,7 @@ TOKEN = re.compile(
 )
 
 
-class Call(NamedTuple):
+class ScriptCall(NamedTuple):
     """A call `service.operation(…)` in a script."""
 
     service: str
@@ -29,13 +29,15 @@ class Call(NamedTuple):
     line: int
 
 
-def unknown_calls(scripts: Iterable[ScriptSource], services: Mapping[str, Container[str]]) -> Iterator[Call]:
+def unknown_calls(
+    scripts: Iterable[ScriptSource], services: Mapping[str, Container[str]]
+) -> Iterator[ScriptCall]:
     """Yield the calls of operations that the services do not have.
 
     services: operations by service. A service that the scripts use otherwise than by `Name.operation`, such as one that
     they pass on or assign, is left out, since they may have added the operation themselves.
     """
-    calls: list[Call] = []
+    calls: list[ScriptCall] = []
     changed: set[str] = set()
     added: set[tuple[str, str]] = set()
     for script in scripts:
@@ -51,7 +53,7 @@ def unknown_calls(scripts: Iterable[ScriptSource], services: Mapping[str, Contai
                 elif mark == "=" or before == "function":
                     added.add((text, operation))
                 elif mark in ("(", "{") or after == "string":
-                    calls.append(Call(text, operation, script.file, line))
+                    calls.append(ScriptCall(text, operation, script.file, line))
             elif kind == "name" and text in services and dot == "=":
                 changed.add(text)
             before = text
