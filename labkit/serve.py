@@ -14,8 +14,7 @@ from typing import Any
 
 import click
 
-from labkit.control.faults import FaultsControl
-from labkit.control.hints import handler_hints
+from labkit.control.hints import settings_warnings
 from labkit.core.errors import LabWarning, SettingsError
 from labkit.core.ready_line import host_of
 from labkit.platform import Platform
@@ -63,16 +62,15 @@ async def serve_until_signal(
                 "providers": _providers(platform),
                 **control,
             }
-            await _warn(platform)
+            _warn(platform)
             click.echo(json.dumps(ready) if as_json else _ready_text(platform, ready))
             await ended.wait()
 
 
-async def _warn(platform: Platform) -> None:
+def _warn(platform: Platform) -> None:
     """Warn of handlers and faults that nothing will reach, such as a fault at a misspelt path."""
-    faults = await FaultsControl(platform).all()
-    for hint in (*handler_hints(platform), *(text for each in faults for text in each.warnings)):
-        warnings.warn(hint, LabWarning, stacklevel=1)
+    for text in settings_warnings(platform):
+        warnings.warn(text, LabWarning, stacklevel=1)
 
 
 @asynccontextmanager

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from labkit.core.errors import SettingsError
-from labkit.core.ready_line import TOKEN_VARIABLE, host_of, ready_text
+from labkit.core.ready_line import TOKEN_VARIABLE, host_of, ready_values
 from labkit.fleet.flow import LabAddress
 
 SHOWN = 3  # names that an error lists
@@ -38,7 +38,7 @@ def read_ready(ready: str | dict[str, Any]) -> Ready:
     if isinstance(ready, str) and ready.startswith(("http://", "https://")):
         return Ready(NOWHERE, {}, None, (ready, None, None))
     try:
-        data = ready if isinstance(ready, dict) else json.loads(ready_text(ready))
+        data = ready if isinstance(ready, dict) else ready_values(ready, "target")
         ca_pem = Path(data["ca_file"]).read_text()
         urls = {**data["products"], **data["solutions"]}
         address = LabAddress(data.get("host", "127.0.0.1"), int(data["https_port"]), ca_pem)
@@ -49,7 +49,9 @@ def read_ready(ready: str | dict[str, Any]) -> Ready:
             and (token := control.get("token", os.environ.get(TOKEN_VARIABLE))) is not None
         ):
             access = (control["url"], token, data["ca_file"])
-    except (OSError, ValueError, TypeError) as error:
+    except OSError as error:
+        raise SettingsError(f"target: {error.filename}: {error.strerror}; has its server ended?") from error
+    except (ValueError, TypeError) as error:
         raise SettingsError(f"target: cannot be read: {error}") from error
     except KeyError as error:
         raise SettingsError(f"target: {error.args[0]}: is required") from error

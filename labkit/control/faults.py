@@ -6,7 +6,7 @@ from typing import Literal
 
 from labkit.control.bounds import Id, Line, Number
 from labkit.control.data import Data
-from labkit.control.hints import fault_hint
+from labkit.control.hints import fault_warnings
 from labkit.faults import FaultRow
 from labkit.platform import Platform
 from labkit.settings import FaultSettings
@@ -111,7 +111,6 @@ class FaultsControl:
         return bool(slash) and product in self._products
 
     def _info(self, row: FaultRow) -> FaultInfo:
-        hint = "" if row.seen else fault_hint(self._platform, row.settings)
         return FaultInfo(
             name=row.name,
             where=row.where,
@@ -122,5 +121,5 @@ class FaultsControl:
             hits=row.hits,
             state=row.state,
             origin=row.origin,
-            warnings=(f"fault {row.name!r} at {row.where!r}: {hint}",) if hint else (),
+            warnings=fault_warnings(self._platform, row),
         )

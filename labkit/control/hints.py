@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from labkit.core.errors import did_you_mean
 from labkit.device_api.api import ENDPOINTS
+from labkit.faults.faults import FaultRow
 from labkit.faults.patterns import ANY, Pattern
 from labkit.platform import Platform
 from labkit.providers.social.providers import SocialProviders
@@ -17,12 +18,11 @@ from labkit.solutions.events import ANY_PRODUCT, DEVICE, DEVICE_DATA
 WRITE = "/onep:v1/stack/alias"
 
 
-def settings_hints(platform: Platform) -> Iterator[str]:
-    """Yield sentences about handlers of solutions' folders and faults of the settings that nothing will reach."""
+def settings_warnings(platform: Platform) -> Iterator[str]:
+    """Yield sentences about handlers of solutions' folders and about faults that nothing will reach."""
     yield from handler_hints(platform)
-    for fault in platform.context.settings.faults:
-        if hint := fault_hint(platform, fault):
-            yield f"fault {fault.where!r}: {hint}"
+    for row in platform.context.faults.rows():
+        yield from fault_warnings(platform, row)
 
 
 def handler_hints(platform: Platform) -> Iterator[str]:
@@ -67,6 +67,12 @@ def event_hint(platform: Platform, solution: str, service: str, event: str, *, s
         return ""
     there = there or f"; there are: {', '.join(sorted(kinds[service]))}"
     return f"{service} has no event {event!r}, so that this handler does not run{there}"
+
+
+def fault_warnings(platform: Platform, row: FaultRow) -> tuple[str, ...]:
+    """Return the sentence about an added fault that can hit nothing; an empty tuple if it may hit something."""
+    hint = "" if row.seen else fault_hint(platform, row.settings)
+    return (f"fault {row.name!r} at {row.where!r}: {hint}",) if hint else ()
 
 
 def fault_hint(platform: Platform, fault: FaultSettings) -> str:

@@ -87,6 +87,9 @@ def _one_line(error: click.ClickException) -> str:
     text = (
         " ".join(error.format_message().split()).rstrip(".").replace("'. (Did", "' (did").replace("'?)", "')")
     )
+    text = re.sub(r"not a valid (float|integer) range", r"not a valid \1", text).replace(
+        "valid float", "valid number"
+    )
     context = error.ctx if isinstance(error, click.UsageError) else None
     if context is None:
         return f"labkit: {text}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from labkit.core.errors import SettingsError
 
@@ -15,6 +15,25 @@ TOKEN_VARIABLE = "LABKIT_TOKEN"
 def ready_text(ready: str) -> str:
     """Return a ready line that is given itself, or by the path of a file with it. Raises OSError."""
     return ready if ready.lstrip().startswith("{") else Path(ready).read_text()
+
+
+def ready_values(ready: str, option: str = "--target") -> dict[str, Any]:
+    """Return the values in a ready line, or in a file with it. Raises SettingsError, which begins with `option`."""
+    try:
+        text = ready_text(ready)
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{option}: {ready}: {getattr(error, 'strerror', None) or error}") from None
+    if not text.strip():
+        raise SettingsError(f"{option}: {ready}: is empty, so the server is not ready yet")
+    try:
+        values = json.loads(text)
+    except ValueError as error:
+        raise SettingsError(f"{option}: cannot be read: {error}") from None
+    if not isinstance(values, dict):
+        raise SettingsError(
+            f"{option}: expected the line that `labkit serve --json` prints, not {text.strip():.60}"
+        )
+    return values
 
 
 class ControlAccess(NamedTuple):
@@ -30,18 +49,13 @@ def control_access(ready: str, name: str) -> ControlAccess:
 
     name: of the argument in errors. Raises SettingsError if it cannot be read, or if the lab has no control.
     """
+    line = ready_values(ready, name)
     try:
-        text = ready_text(ready)
-        if not text.strip():
-            raise SettingsError(f"{name}: {ready}: is empty, so the server is not ready yet")
-        line = json.loads(text)
         control = line.get("control")
         if control is None:
             raise SettingsError(f"{name}: this lab has no control; serve it with --control")
         ca_file = Path(line["ca_file"]) if control["url"].startswith("https:") else None
         return ControlAccess(control["url"], control["token"], ca_file)
-    except OSError as error:
-        raise SettingsError(f"{name}: {ready}: {error.strerror}") from None
     except KeyError as error:
         raise SettingsError(f"{name}: {error.args[0]}: is required") from None
     except (ValueError, TypeError, AttributeError) as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,6 +13,7 @@ from cryptography.x509 import load_pem_x509_certificates
 from labkit.core.clock import Clock
 from labkit.core.errors import LabError, SettingsError
 from labkit.core.identifiers import Identifiers
+from labkit.core.ready_line import ready_values
 from labkit.fleet.channel import NoAnswerError
 from labkit.fleet.connection import DeviceConnection, DeviceServer
 from labkit.fleet.device import Credentials, DeviceError, VirtualDevice
@@ -44,9 +44,8 @@ def remote_product(target: str, product: str, ca_file: Path | None) -> RemotePro
         if ca_file is None:
             raise SettingsError("--target: a URL takes --ca-file, the certificate of its CA")
         return _from_url(target, None, _certificate(ca_file, "--ca-file"), product)
-    text = target if target.lstrip().startswith("{") else _text(Path(target), "--target")
+    ready = ready_values(target)
     try:
-        ready = json.loads(text)
         products: dict[str, str] = ready["products"]
         if product not in products:
             known = ", ".join(products) or "none"

@@ -12,11 +12,13 @@ from labkit.core.component import Component
 from labkit.core.directory import Directory
 from labkit.core.errors import SettingsError, did_you_mean, unknown
 from labkit.services.calls import Services
+from labkit.services.operation import Caller
 from labkit.settings import SolutionSettings
 from labkit.solutions import events
 from labkit.solutions import folder as folders
 from labkit.solutions.delivery import Delivery
 from labkit.solutions.handlers import Handler, explain
+from labkit.solutions.lua.calls import unknown_calls
 from labkit.solutions.request import Request
 from labkit.solutions.site import SolutionSite
 from labkit.solutions.solution import PlatformSolution
@@ -84,6 +86,24 @@ class Solutions(Component):
                 self._check(solution)
             except SettingsError as error:
                 yield str(error)
+
+    def warnings(self) -> Iterator[str]:
+        """Yield likely mistakes of the solutions: in their folders, in names of services, and in calls of scripts."""
+        for solution in self:
+            folder = _folders(solution.settings) or solution.id
+            yield from (f"{folder}: {text}" for text in self._likely_mistakes(solution))
+            known = self._services.operations(Caller(solution.id))
+            services = {each.name: known.get(each.name, {}) for each in self._services}
+            for call in unknown_calls(solution.folder.scripts(), services):
+                similar = did_you_mean(call.operation, services[call.service])
+                what = f"{call.service} has no operation {call.operation!r}{similar}"
+                yield f"{folder}: {call.file}:{call.line}: {what}"
+
+    def _likely_mistakes(self, solution: PlatformSolution) -> Iterator[str]:
+        yield from solution.folder.warnings
+        for name in solution.settings.services:  # a service with another name may be added later
+            if similar := did_you_mean(name, (each.name for each in self._services)):
+                yield f"services.{name}: no service has this name{similar}"
 
     def _script_errors(self, settings: SolutionSettings) -> list[str]:
         """Return an error for each script of a solution's folder that does not compile, or for the folder itself."""
@@ -257,11 +277,8 @@ class Solutions(Component):
         """
         prepared = []
         for solution in solutions:
-            for warning in solution.folder.warnings:
+            for warning in self._likely_mistakes(solution):
                 solution.warn(warning)
-            for name in solution.settings.services:  # a service with another name may be added later
-                if similar := did_you_mean(name, (each.name for each in self._services)):
-                    solution.warn(f"services.{name}: no service has this name{similar}")
             self._check(solution)
             await self._drop_invalid_parameters(solution)
             self._configure(solution)

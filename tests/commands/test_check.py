@@ -76,6 +76,31 @@ def test_each_script_that_does_not_compile_is_a_line(file: Path) -> None:
     ]
 
 
+def test_calls_of_unknown_operations_are_warnings(file: Path) -> None:
+    acme = file.parent / "acme"
+    for name, text in {
+        "endpoints/b.lua": "--#ENDPOINT GET /b\nKeystore.get{key = 'a'}\n--#ENDPOINT GET /c\nKeystore.gt{key = 'a'}\n",
+        "modules/n.lua": "-- Keystore.gone()\nreturn User.listUser()\n",
+    }.items():
+        (acme / name).write_text(text)
+    result = checked(file)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr.splitlines() == [
+        f"labkit: warning: {acme}: endpoints/b.lua:4: Keystore has no operation 'gt'; did you mean get?",
+        f"labkit: warning: {acme}: modules/n.lua:2: User has no operation 'listUser'; did you mean listUsers?",
+    ]
+
+
+def test_likely_mistakes_of_settings_are_warnings(file: Path) -> None:
+    text = file.read_text().replace("path: acme,", "path: acme, services: {Notfy: {}},")
+    file.write_text(text.replace("where: POST /provision/activate", "where: POST /provision/activat"))
+    result = checked(file, "--fault", "GET /a status=503")
+    assert (result.exit_code, result.stdout) == (0, "")
+    notify, fault = result.stderr.splitlines()
+    assert notify.endswith("services.Notfy: no service has this name; did you mean Notify?")
+    assert "no request has the path '/provision/activat'; did you mean /provision/activate?" in fault
+
+
 def test_problems_of_every_section_are_lines(file: Path) -> None:
     (file.parent / "acme" / "endpoints" / "b.lua").write_text("--#ENDPOINT FETCH /b\n")
     (file.parent / "fw.bin").unlink()
@@ -96,7 +121,7 @@ def test_problems_of_every_section_are_lines(file: Path) -> None:
     assert "endpoints/b.lua:1: " in lines[2]
 
 
-def test_handlers_and_faults_that_nothing_reaches_are_lines(file: Path) -> None:
+def test_handlers_and_faults_that_nothing_reaches_are_warnings(file: Path) -> None:
     services = file.parent / "acme" / "services"
     (services / "device.lua").write_text(
         "--#EVENT device datapont\nprint(event)\n--#EVENT devise datapoint\n"
@@ -105,19 +130,19 @@ def test_handlers_and_faults_that_nothing_reaches_are_lines(file: Path) -> None:
     (services / "webservice_anything.lua").write_text("return 'of a service with events of any name'")
     file.write_text(file.read_text().replace("POST /provision/activate", "POST /provision/activat"))
     result = checked(file)
-    assert result.exit_code == 1
-    assert result.output.splitlines() == [
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr.splitlines() == [
         (
-            "acme: services/device.lua:1: device has no event 'datapont', so that this handler does not run;"
-            " did you mean datapoint?"
+            "labkit: warning: acme: services/device.lua:1: device has no event 'datapont', so that this handler does"
+            " not run; did you mean datapoint?"
         ),
         (
-            "acme: services/device.lua:3: nothing emits events of 'devise' yet, so that this handler does not run;"
-            " did you mean device?"
+            "labkit: warning: acme: services/device.lua:3: nothing emits events of 'devise' yet, so that this handler"
+            " does not run; did you mean device?"
         ),
         (
-            "fault 'POST /provision/activat': no request has the path '/provision/activat';"
-            " did you mean /provision/activate?"
+            "labkit: warning: fault 'fault 1' at 'POST /provision/activat': no request has the path"
+            " '/provision/activat'; did you mean /provision/activate?"
         ),
     ]
 

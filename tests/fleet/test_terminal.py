@@ -368,11 +368,19 @@ class TestElsewhere:
     def test_errors_are_one_line(self, ready: dict[str, Any], tmp_path: Path) -> None:
         url = ready["products"]["thermostat"]
         (tmp_path / "other.pem").write_text("no certificate")
+        (tmp_path / "empty.json").touch()
+        (tmp_path / "list.json").write_text("[1]\n")
         (tmp_path / "bytes.pem").write_bytes(b"\xff\xfe")
         for target, more, said in [
             ("nowhere.json", (), "--target: nowhere.json: No such file or directory"),
             ("{", (), "--target: cannot be read: "),
             ("{}", (), "--target: products: is required"),
+            (str(tmp_path / "empty.json"), (), "is empty, so the server is not ready yet"),
+            (
+                str(tmp_path / "list.json"),
+                (),
+                "--target: expected the line that `labkit serve --json` prints, not [1]",
+            ),
             (url, (), "--target: a URL takes --ca-file"),
             (
                 "https://localhost:99999",

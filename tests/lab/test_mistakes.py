@@ -246,6 +246,12 @@ COMMANDS = [
     ("fleet --product t --days 1 --fail-if p999>1s", "no measure 'p999'", "there are: pN"),
     ("fleet --product t --days 1 --fail-if p99", "--fail-if 'p99'", "as in 'p99>250ms'"),
     ("fleet --product t --days 1 --target x --transport memory", "--transport: not with --target", "HTTPS"),
+    ("fleet --product t --days x", "'x' is not a valid number", "see labkit fleet --help"),
+    ("fleet --product t --devices x", "'x' is not a valid integer", "see labkit fleet --help"),
+    ("call clock.state --target nope.json", "nope.json", "No such file"),
+    ("call clok.state", "no subject 'clok'", "did you mean clock?"),
+    ("call clock state", "not 'clock'", "did you mean clock.state?"),
+    ("report --target nope.json", "nope.json", "No such file"),
     ("list operation", "'operation' is not one of", "'operations'"),
 ]
 

@@ -121,7 +121,7 @@ class TestAtATerminal:
             ),
             (["--parameter", "seed"], "'seed' is no parameter: expected name=value"),
             (["--only", "NOPE"], "no requirement begins with 'NOPE'"),
-            (["--target", "nowhere.json"], "target: cannot be read"),
+            (["--target", "nowhere.json"], "target: nowhere.json: No such file"),
         ],
     )
     def test_an_error_is_one_line_and_nothing_runs(self, two: Path, arguments: list[str], said: str) -> None:
