@@ -37,7 +37,9 @@ EXPECTED: Mapping[str, str] = {  # by the type of an error whose message has wor
     "bytes_type": "expected bytes",
     "bytes_invalid_encoding": "expected base64",
 }
-IDS = ("id", "name")  # keys that identify an item of a list
+# Lists whose items are identified by another key than `id`. Those of an interface keep their indexes, which its
+# publishers read in the platform's errors.
+NAMED: Mapping[str | int, str] = {"faults": "name", "social": "name"}
 ID = re.compile(r"[\w-]*[A-Za-z_-][\w-]*")
 LONGEST = 60  # characters of a wrong text that an error quotes
 
@@ -111,8 +113,9 @@ def shown_key(path: KeyPath, values: object, where: str = "") -> str:
     parts: list[str | int] = []
     at = values
     for number, part in enumerate(path):
-        of_id = path[number + 1 : number + 2]  # the id itself may be wrong
-        id = _id(at, part, of_id[0] if of_id else None) if isinstance(part, int) else None
+        id_key = NAMED.get(path[number - 1] if number else where, "id")
+        of_id = path[number + 1 : number + 2] == (id_key,)  # the id itself may be wrong
+        id = _id(at, part, id_key) if isinstance(part, int) and not of_id else None
         parts.append(part if id is None else id)
         at = _inner(at, part)
     return _joined(parts, where)
@@ -125,13 +128,12 @@ def _joined(path: Iterable[str | int], where: str) -> str:
     return key or "settings"
 
 
-def _id(items: object, index: int, key: str | int | None) -> str | None:
-    """Return the id of an item of a list; None if it has none, another item has it too, or `key` is that of the id."""
-    for name in IDS:
-        id = _inner(_inner(items, index), name)
-        if isinstance(id, str) and ID.fullmatch(id) and key != name and isinstance(items, list | tuple):
-            return id if sum(_inner(each, name) == id for each in items) == 1 else None
-    return None
+def _id(items: object, index: int, key: str) -> str | None:
+    """Return the id of an item of a list, the value of its `key`; None if it has none, or another item has it too."""
+    id = _inner(_inner(items, index), key)
+    if not isinstance(id, str) or not ID.fullmatch(id) or not isinstance(items, list | tuple):
+        return None
+    return id if sum(_inner(each, key) == id for each in items) == 1 else None
 
 
 def _inner(values: object, part: str | int) -> object:

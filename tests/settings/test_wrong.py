@@ -202,7 +202,9 @@ def test_a_list_without_ids_or_with_equal_ones_has_indexes() -> None:
         assert shown_key(("products", 0, "auth"), {"products": items}) == "products[0].auth"
     assert shown_key(("products", 0, "id"), {"products": [{"id": "x"}]}) == "products[0].id"
     assert shown_key(("products", 0), {"products": [{"id": "lamp-1"}]}) == "products.lamp-1"
-    assert shown_key(("people", 1, "x"), {"people": [{"name": "a"}, {"name": "b"}]}) == "people.b.x"
+    assert shown_key(("social", 1, "x"), {"social": [{"name": "a"}, {"name": "b"}]}) == "social.b.x"
+    assert shown_key((1, "x"), [{"name": "a"}, {"name": "b"}], "faults") == "faults.b.x"
+    assert shown_key(("operations", 0, "x"), {"operations": [{"name": "a"}]}) == "operations[0].x"
 
 
 @cases(

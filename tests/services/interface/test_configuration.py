@@ -99,37 +99,34 @@ def test_a_key_without_a_value_is_as_absent() -> None:
         ({"parameters": [{"name": "abc"}, {"name": "abc"}]}, "parameters[1].name: abc is given twice"),
         (
             {"parameters": [{"name": "abc", "default": 1}]},
-            "parameters.abc: default: expected string, not integer",
+            "parameters[0]: default: expected string, not integer",
         ),
-        ({"parameters": [{"name": "abc", "items": {"type": 1}}]}, "parameters.abc.items.type: "),
+        ({"parameters": [{"name": "abc", "items": {"type": 1}}]}, "parameters[0].items.type: "),
         (
             {"operations": [{"name": "a"}]},
             "operations[0].name: expected a letter, then at least one letter or digit",
         ),
         ({"operations": [{"name": "ab"}, {"name": "ab"}]}, "operations[1].name: ab is given twice"),
-        ({"operations": [{"name": "ab", "default_script": ""}]}, "operations.ab.default_script: unknown key"),
-        ({"operations": [{"name": "ab", "script": 1}]}, "operations.ab.script: "),
-        (
-            {"operations": [{"name": "subscriberAdded"}]},
-            "operations.subscriberAdded: name: subscriberAdded is an event",
-        ),
+        ({"operations": [{"name": "ab", "default_script": ""}]}, "operations[0].default_script: unknown key"),
+        ({"operations": [{"name": "ab", "script": 1}]}, "operations[0].script: "),
+        ({"operations": [{"name": "subscriberAdded"}]}, "operations[0]: name: subscriberAdded is an event"),
         (
             {"operations": [{"name": "ab", "parameters": {"foo": 1}}]},
-            "operations.ab.parameters.foo: unknown key",
+            "operations[0].parameters.foo: unknown key",
         ),
         (
             {"operations": [{"name": "ab", "parameters": {"title": "a b"}}]},
-            "operations.ab.parameters: title: ",
+            "operations[0].parameters: title: ",
         ),
-        ({"events": [{"name": "ab", "parameters": {"title": "end"}}]}, "events.ab.parameters: title: "),
-        ({"events": [{"name": "ab", "script": ""}]}, "events.ab.script: unknown key"),
+        ({"events": [{"name": "ab", "parameters": {"title": "end"}}]}, "events[0].parameters: title: "),
+        ({"events": [{"name": "ab", "script": ""}]}, "events[0].script: unknown key"),
         (
             {
                 "events": [
                     {"name": "ab", "response": {"items": [{"properties": {"a": {"pattern": "(?=a)"}}}]}}
                 ]
             },
-            "events.ab.response.items[0].properties.a.pattern: expected a pattern that RE2 knows",
+            "events[0].response.items[0].properties.a.pattern: expected a pattern that RE2 knows",
         ),
         ({"description": {1, 2}}, "description: expected a value of JSON, not set"),
         (
