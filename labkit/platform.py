@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from contextvars import Context as OwnContext
+from contextvars import ContextVar
 from datetime import timedelta
 from types import TracebackType
 from typing import Self, TypeVar
@@ -39,6 +40,8 @@ from labkit.settings import LabSettings, ProductSettings, check_names, shown_key
 from labkit.solutions.solutions import Solutions
 
 MINUTE = 60.0
+# The end of the restart that waits for this work. Tasks that it begins to listen keep it, so that it may be past.
+WITHIN_RESTART: ContextVar[asyncio.Event | None] = ContextVar("end of the restart", default=None)
 C = TypeVar("C", bound=Component)
 
 
@@ -192,14 +195,20 @@ class Platform:
         detail = {"down": down, "connections": len(self.edge), "held": len(context.holding)}
         context.journal.record("restart", "platform", "lost its power", detail=detail)
         context.journal.marks.add("restart", f"{down:g} s down" if down else "at once")
-        with context.activity:
-            for component in reversed(self._components):
-                await component.crash()
-            for component in self._components:
-                await component.recover()
-            self.edge.listen_in(down)
-            for notice in self._noticing:
-                await notice()
+        over = asyncio.Event()
+        within = WITHIN_RESTART.set(over)
+        try:
+            with context.activity:
+                for component in reversed(self._components):
+                    await component.crash()
+                for component in self._components:
+                    await component.recover()
+                self.edge.listen_in(down)
+                for notice in self._noticing:
+                    await notice()
+        finally:
+            over.set()
+            WITHIN_RESTART.reset(within)
 
     def begin_restart(self, down: float = 0.0) -> asyncio.Task[None]:
         """Begin a restart in a task of its own, and return it. down: as in `restart`.
@@ -212,8 +221,14 @@ class Platform:
             self._restarting = asyncio.get_running_loop().create_task(restarting, context=OwnContext())
         return self._restarting
 
-    def cut_power(self, down: float = 0.0) -> asyncio.Task[None]:
-        """Begin a restart of `down` seconds within work of the platform, which it ends: no handler goes on."""
+    def cut_power(self, down: float = 0.0) -> Awaitable[object]:
+        """Begin a restart of `down` seconds within work of the platform, which it ends: no handler goes on.
+
+        Does nothing within a restart, which would wait for itself.
+        """
+        over = WITHIN_RESTART.get()
+        if over is not None and not over.is_set():
+            return asyncio.sleep(0)
         self.context.events.cancel_handlers()
         return self.begin_restart(down)
 

@@ -12,7 +12,8 @@ import pytest
 from labkit import Behaviour, DeviceError, Lab, LabError, NoAnswerError
 from labkit.fleet.fleet_device import FleetDevice
 from labkit.lab.run_options import Transport
-from labkit.settings import FaultSettings, build
+from labkit.platform import Platform
+from labkit.settings import FaultSettings, LabSettings, build
 from tests.context import make_context
 
 pytestmark = pytest.mark.timeout(120)
@@ -142,6 +143,23 @@ def test_a_delayed_call_is_met_by_the_restart_at_its_end(lab: Lab) -> None:
     assert len(lab.journal.select("restart")) == 0
     assert lab.drain().seconds == 5
     assert kept(lab) == {"before": "a1", "during": None, "after": None}
+
+
+async def test_work_of_a_restart_does_not_begin_another_one() -> None:
+    async with Platform(LabSettings(https_port=0, solutions=[{"id": "acme"}]), seed=7) as platform:
+        platform.context.faults.add(build(FaultSettings, {"where": "Keystore.set", "restart": True}))
+        answers: list[object] = []
+
+        async def set_again() -> None:
+            answers.append(await platform.call("acme", "Keystore", "set", {"key": "a", "value": "b"}))
+
+        stop = platform.notice_restarts(set_again)
+        await platform.restart()
+        await set_again()
+        stop()
+        assert [each["status"] for each in answers] == [503] * 3  # type: ignore[index]
+        restarts = [each for each in platform.context.journal if each.kind == "restart"]
+        assert len(restarts) == 2
 
 
 async def test_an_outgoing_request() -> None:
