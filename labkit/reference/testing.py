@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Iterator
 from importlib.metadata import entry_points
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, Self
 
@@ -29,12 +30,9 @@ def test_a_device(lab):
 
 def pages() -> Iterator[ReferencePage]:
     """Yield the page of the plugin; nothing where pytest is not installed."""
-    try:
-        import pytest  # noqa: F401
-    except ImportError:
+    if find_spec("pytest") is None:
         return
-    [found] = entry_points(group="pytest11", name="labkit")
-    plugin: ModuleType = found.load()
+    plugin: ModuleType = next(iter(entry_points(group="pytest11", name="labkit"))).load()
     entries = (*_fixtures(plugin), *_markers(plugin), *_options(plugin))
     yield ReferencePage(PATH, "The pytest plugin", f"{INTRO}\n\n{code('python', EXAMPLE)}", entries)
 

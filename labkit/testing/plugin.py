@@ -124,7 +124,8 @@ def labkit_server(
 ) -> Iterator[LabServer]:
     """A process that serves the lab.yaml of `@pytest.mark.lab(config=…)` on a free port, ended after the test.
 
-    Its clock runs, and its seed is that of the test. With `--labkit-url` it is the platform that the option names.
+    Its clock runs, and its seed is that of the test. With `--labkit-url` it is the platform that the option names. With
+    `@pytest.mark.lab(control=True)` a test drives it: `Lab.connect(**labkit_server.control)`.
     """
     from labkit.testing.server import LabServer, serving
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
-from labkit.core.errors import SettingsError
+from labkit.core.errors import LabError, SettingsError
 from labkit.core.ready_line import host_of, ready_text
 from labkit.lab.server_process import server_process
 
@@ -19,7 +19,7 @@ class LabServer:
     """A standing lab in another process: the addresses of its ready line.
 
     ca_file: certificate of its CA; products, solutions, providers: URLs by name; proxy: URL of its CONNECT proxy, if
-    any; log_file: what it has logged; seed: that it was started with.
+    any; log_file: what it has logged; seed: that it was started with; access: see `control`.
     """
 
     https_port: int
@@ -32,6 +32,7 @@ class LabServer:
     proxy: str | None = None
     log_file: Path | None = None
     seed: int | None = None
+    access: Mapping[str, str] | None = None
 
     @classmethod
     def of(cls, ready: str, log_file: Path | None = None) -> Self:
@@ -42,7 +43,8 @@ class LabServer:
         try:
             data = json.loads(ready_text(ready))
             known = {name: data[name] for name in cls.__dataclass_fields__ if name in data}
-            return cls(**{**known, "ca_file": Path(data["ca_file"]), "log_file": log_file})
+            made = {"ca_file": Path(data["ca_file"]), "log_file": log_file, "access": data.get("control")}
+            return cls(**{**known, **made})
         except (OSError, ValueError, TypeError, KeyError) as error:
             raise SettingsError(
                 f"expected the line that `labkit serve --json` prints, or a file with it, not {ready!r}: {error}"
@@ -55,13 +57,27 @@ class LabServer:
         return [host_of(each) for each in urls]
 
     @property
+    def control(self) -> Mapping[str, Any]:
+        """Arguments of Lab.connect for its control: `Lab.connect(**labkit_server.control)`.
+
+        Raises LabError, which says how to ask for control, if it has none.
+        """
+        if self.access is None:
+            raise LabError(
+                "this server has no control over HTTP: ask for it with @pytest.mark.lab(control=True), or with "
+                "control: true in its lab.yaml; the one of --labkit-url needs `labkit serve --control`"
+            )
+        secure = self.access["url"].startswith("https:")
+        return {**self.access, **({"ca_file": self.ca_file} if secure else {})}
+
+    @property
     def target(self) -> str:
         """The line that describes the server to `--labkit-url` and to `labkit report --target`."""
         return json.dumps(
             {
                 name: getattr(self, name)
                 for name in self.__dataclass_fields__
-                if name not in ("log_file", "seed")
+                if name not in ("log_file", "seed", "access")
             },
             default=str,
         )

@@ -57,6 +57,26 @@ def test_a_server_serves_a_file(labkit_server: LabServer) -> None:
     assert labkit_server.ca_file.read_text().startswith("-----BEGIN CERTIFICATE-----")
 
 
+@pytest.mark.lab(config="lab.yaml", control=True)
+def test_a_server_with_control_is_driven_from_the_test(labkit_server: LabServer) -> None:
+    from labkit import Lab
+
+    with Lab.connect(**labkit_server.control) as lab:
+        assert lab.seed == labkit_server.seed
+        assert lab.product("thermostat").settings.resources.keys() == {"temperature", "target"}
+    assert labkit_server.control["token"] not in labkit_server.target + repr(labkit_server)
+
+
+@pytest.mark.lab(config="lab.yaml")
+def test_a_server_without_control_says_how_to_ask_for_it(labkit_server: LabServer) -> None:
+    from labkit import LabError
+
+    with pytest.raises(
+        LabError, match=r"no control over HTTP: ask for it with @pytest.mark.lab\(control=True\)"
+    ):
+        _ = labkit_server.control
+
+
 @pytest.mark.asyncio
 async def test_an_async_test_uses_a_lab(lab: Lab) -> None:
     assert thermostat(lab).device("t-001").activate().read("temperature") == {}
