@@ -208,6 +208,8 @@ def test_what_a_story_does_not_have_is_refused(lab: Lab) -> None:
             pass
         with pytest.raises(LabError, match="a story moves this clock"):
             lab.reset()
+        with pytest.raises(LabError, match=r"before close\(\)"):
+            lab.close()
         run = fleet.start(seconds=10)
         with pytest.raises(LabError, match="cannot pause"):
             run.pause()
