@@ -88,13 +88,19 @@ class Fleet(Handle):
 
     @shows_keywords(RunKeywords, RunOptions)
     def run(
-        self, seconds: float | None = None, *, progress: bool | None = None, **options: Unpack[RunKeywords]
+        self,
+        seconds: float | None = None,
+        *,
+        progress: bool | None = None,
+        check: bool = False,
+        **options: Unpack[RunKeywords],
     ) -> Run:
         """Run the devices for a time, wait for the end, and return the run.
 
         On a virtual clock the run takes no longer than its computation, and the same seed gives the same run. It ends
         early when all devices have ended. An interrupt ends it cleanly. progress: whether to show a progress bar;
-        None: only in a terminal and in JupyterLab. Raises LabError for a wrong argument.
+        None: only in a terminal and in JupyterLab. check: whether to raise LabError if a device has failed. Raises
+        LabError for a wrong argument.
 
         Dask executes the code of any client that reaches its ports, in its workers and here. Clusters of `workers`
         are protected. The owner of another cluster has to protect it: with distributed's `Security` and certificates
@@ -107,7 +113,7 @@ class Fleet(Handle):
                     f"this clock runs, so that the run takes {shown_duration(real)} of real time; "
                     "Lab(seed=…) has a virtual clock, on which a day takes moments, Lab(speed=60) runs faster"
                 )
-            return run.wait(progress=progress)
+            return run.wait(progress=progress, check=check)
         except KeyboardInterrupt:  # also between the start of the run and `wait`
             if self._run is not None:
                 self._run.stop()

@@ -142,10 +142,11 @@ class Run(Handle):
         """Call `callback` with each new interval, on the lab's own thread."""
         self._play.on_tick(callback)
 
-    def wait(self, progress: bool | None = None) -> Run:
+    def wait(self, progress: bool | None = None, *, check: bool = False) -> Run:
         """Wait for the end of the run and return it. An interrupt (Ctrl-C, the stop button) ends the run cleanly.
 
-        progress: whether to show a progress bar; None: only in a terminal and in JupyterLab.
+        progress: whether to show a progress bar; None: only in a terminal and in JupyterLab. check: whether to raise
+        LabError if a device has failed.
         """
         with Progress(self, progress):
             try:
@@ -154,6 +155,12 @@ class Run(Handle):
                 self.stop()
                 raise
         self._warn_of_unknown()
+        if check and (failed := self.failed):
+            devices = len({each.identity for each in failed})
+            raise LabError(
+                f"{devices} of {len(self._plan.members)} devices failed, {failed[0].identity!r} first: "
+                f"{failed[0].error}; `failures` of the run shows all"
+            )
         return self
 
     def _warn_of_unknown(self) -> None:

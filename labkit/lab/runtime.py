@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar
 
 from labkit.control.control import LabOperations
+from labkit.core.errors import LabError
 from labkit.fleet.flow import LabAddress
 from labkit.lab.portal import Portal, Task
 
@@ -84,7 +85,9 @@ class Runtime:
             self._clients.remove(client)
 
     def close(self) -> None:
-        """Close connections, platform and thread. A second call does nothing."""
+        """Close connections, platform and thread. A second call does nothing. Raises LabError in a story."""
+        if self.story is not None:
+            raise LabError("the lab is in a story: leave `with lab.story()` before close()")
         self._finish()
 
     @property

@@ -181,7 +181,7 @@ class StoryCall(PendingCall[T]):
 
 
 class LabStory:
-    """A story of a lab, as a context: `with lab.story(): …`. See `Lab.story`."""
+    """A story of a lab, as a context: `with lab.story(): …`. See `Lab.story`. runtime: of its lab."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from labkit import Lab, LabError, LabStory, PendingCall, TakenError
+from labkit import Behaviour, Lab, LabError, LabStory, PendingCall, TakenError
 from labkit.core.clock import VIRTUAL_START
+from labkit.fleet.fleet_device import FleetDevice
 from labkit.lab.fleet import Fleet
 from labkit.lab.run import Run
 from tests.fleet import story
@@ -207,6 +208,8 @@ def test_what_a_story_does_not_have_is_refused(lab: Lab) -> None:
             pass
         with pytest.raises(LabError, match="a story moves this clock"):
             lab.reset()
+        with pytest.raises(LabError, match=r"before close\(\)"):
+            lab.close()
         run = fleet.start(seconds=10)
         with pytest.raises(LabError, match="cannot pause"):
             run.pause()
@@ -223,3 +226,21 @@ def test_what_a_story_does_not_have_is_refused(lab: Lab) -> None:
         run.wait()
     with Lab() as running, pytest.raises(LabError, match="needs a virtual clock"), running.story():
         pass
+
+
+def test_a_run_can_be_checked_for_failed_devices(lab: Lab) -> None:
+    class Fails(Behaviour):
+        """Behaviour that fails after a minute."""
+
+        async def run(self, device: FleetDevice) -> None:
+            await device.sleep(60)
+            raise ValueError(f"no {device.identity}")
+
+    fleet = product_of(lab).fleet({Reports: 2, Fails: 3})
+    text = r"3 of 5 devices failed, 't-00[345]' first: ValueError: no t-00"
+    with pytest.raises(LabError, match=text):
+        fleet.run(minutes=5, check=True)
+    assert len(fleet.run(minutes=5).failed) == 3
+    with lab.story(), pytest.raises(LabError, match=text):
+        fleet.start(minutes=5).wait(check=True)
+    assert product_of(lab).fleet(2, Reports, prefix="o-").run(minutes=1, check=True).failed == []
