@@ -7,7 +7,6 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import NamedTuple
 
 from labkit.core.certificates import KeyPair
 from labkit.core.clock import Clock, Timer
@@ -17,6 +16,7 @@ from labkit.fleet.accounts import Accounts
 from labkit.fleet.channel import NoAnswerError
 from labkit.fleet.connection import DeviceConnection, DeviceServer, MemoryServer
 from labkit.fleet.device import Credentials, DeviceError
+from labkit.fleet.device_outcome import DeviceOutcome
 from labkit.fleet.ending import end, error_text
 from labkit.fleet.fleet_device import INSTANT_REQUEST_LIMIT, SHUTDOWN_REQUEST_LIMIT, FleetDevice, Reboot
 from labkit.fleet.measures import Measures, Tick, Timings
@@ -26,20 +26,6 @@ from labkit.fleet.plan import OVER, Failure, Member, Plan, RequestRow
 from labkit.fleet.shapes import Dial, online, scaled
 
 TRACE = 12  # lines of a failure's traceback that are kept
-
-
-class DeviceOutcome(NamedTuple):
-    """Plain data that a finished run keeps of a device."""
-
-    state: str
-    epoch: int
-    notes: dict[str, object]
-    credentials: Credentials
-
-    @classmethod
-    def of(cls, device: FleetDevice) -> DeviceOutcome:
-        """Return the outcome of a device that has ended."""
-        return cls(device.state, device.epoch, device.notes, device.credentials)
 
 
 class Play:

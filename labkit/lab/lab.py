@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar, Unpack
 
 from labkit.control.clock import Moment
 from labkit.control.control import Control
 from labkit.control.over_http.remote import RemoteControl
-from labkit.core.errors import LabError
 from labkit.core.extras import needs
 from labkit.core.handle import Handle
 from labkit.core.keywords import shows_keywords
@@ -26,6 +25,7 @@ from labkit.lab.delays import PendingCall
 from labkit.lab.faults import LabFaults, warn_of_fault
 from labkit.lab.handsets import LabHandsets
 from labkit.lab.journal import LabJournal
+from labkit.lab.lab_arguments import check_seed_and_speed, lab_settings, product_id
 from labkit.lab.mailbox import LabMailbox
 from labkit.lab.messaging import LabMessaging
 from labkit.lab.product import Product
@@ -44,8 +44,6 @@ from labkit.settings import (
     SocialSettings,
     SolutionKeywords,
     SolutionSettings,
-    build,
-    load,
 )
 
 if TYPE_CHECKING:
@@ -86,8 +84,8 @@ class Lab(Handle):
         lab.yaml and override those of `config`; its `control` is for `labkit serve`. Raises SettingsError for a wrong
         setting.
         """
-        _check(seed, speed)
-        named = _settings(config, given_settings(LabSettings, "Lab", without_control(settings), OWN))
+        check_seed_and_speed(seed, speed)
+        named = lab_settings(config, given_settings(LabSettings, "Lab", without_control(settings), OWN))
         self._hold(Runtime(partial(Control.start, named, seed=seed, speed=speed, start=start)))
         for solution in self._runtime.run(self._runtime.control.solutions.all):
             warn_of(solution)
@@ -214,7 +212,7 @@ class Lab(Handle):
         replace: give an existing solution exactly these settings. Without it, an existing solution that has the same
         settings stays; TakenError is raised if they differ.
         """
-        ids = None if products is None else [_product_id(each) for each in as_list(products)]
+        ids = None if products is None else [product_id(each) for each in as_list(products)]
         named = given_settings(SolutionSettings, f"solution {id!r}", {"products": ids, **settings})
         solutions = self._runtime.control.solutions
         info = None if named or replace else self._runtime.run(solutions.find, id)
@@ -384,29 +382,3 @@ class Lab(Handle):
                 "journal": f"{len(self.journal)} records",
             },
         )
-
-
-def _product_id(product: object) -> str:
-    if isinstance(product, Product):
-        return product.id
-    if isinstance(product, str):
-        return product
-    raise LabError(f"products: expected products or their ids, not {product!r}")
-
-
-def _check(seed: object, speed: object) -> None:
-    if isinstance(seed, Path) or (isinstance(seed, str) and seed.endswith((".yaml", ".yml"))):
-        raise LabError(f"seed: expected a whole number; for a settings file use Lab(config={str(seed)!r})")
-    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
-        raise LabError(f"seed: expected a whole number, not {seed!r}")
-    if speed is not None and (isinstance(speed, bool) or not isinstance(speed, int | float)):
-        raise LabError(f"speed: expected lab seconds per real second, 0 for the virtual clock, not {speed!r}")
-
-
-def _settings(config: str | Path | LabSettings | None, settings: Mapping[str, Any]) -> LabSettings:
-    overridden = {"https_port": 0, **settings}  # in a notebook, several labs may load one file
-    named = build(LabSettings, overridden, "")
-    if config is None:
-        return named
-    loaded = config if isinstance(config, LabSettings) else load(config)
-    return loaded.model_copy(update={name: getattr(named, name) for name in overridden})

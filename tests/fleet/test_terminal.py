@@ -1,9 +1,7 @@
 """`labkit fleet`: in a lab of its own, against a platform elsewhere, and error messages."""
 
 import json
-import os
 import re
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,9 +12,8 @@ from click.testing import CliRunner, Result
 
 from labkit import Lab
 from labkit.cli import main
-from labkit.fleet.behaviour import Behaviour
-from labkit.fleet.fleet_device import FleetDevice
 from tests.cases import cases
+from tests.fleet import terminal_behaviours
 
 CONFIG = """
 https_port: 0
@@ -27,41 +24,7 @@ products:
 """
 
 
-class Fails(Behaviour):
-    """Behaviour whose first device fails at once."""
-
-    at: int = 1
-
-    async def run(self, device: FleetDevice) -> None:
-        await device.write(temperature=1)
-        if device.number == self.at:
-            raise RuntimeError("broken")
-        await device.sleep(days=1)
-
-
-class Interrupted(Behaviour):
-    """Behaviour that sends Ctrl-C after a minute, or at once."""
-
-    after: float = 60
-
-    async def run(self, device: FleetDevice) -> None:
-        await device.write(temperature=1)
-        await device.sleep(self.after)
-        os.kill(os.getpid(), signal.SIGINT)
-        while True:
-            await device.sleep(0.01)
-
-
-class Verbose(Behaviour):
-    """Behaviour that fails with a long message, and has a text parameter."""
-
-    text: str = ""
-    other: str | None = None
-
-    async def run(self, device: FleetDevice) -> None:
-        raise RuntimeError(f"{self.text!r}\n  {self.other!r}\nbroken")
-
-
+BEHAVIOURS = terminal_behaviours.__name__
 NO_BEHAVIOUR = 7
 
 
@@ -130,7 +93,7 @@ class TestInALabOfItsOwn:
         ), result.output
 
     def test_a_custom_behaviour_and_devices_that_fail(self, config: Path) -> None:
-        name = f"{__name__}:Fails"
+        name = f"{BEHAVIOURS}:Fails"
         result = fleet(
             *(
                 "--config",
@@ -153,8 +116,8 @@ class TestInALabOfItsOwn:
 
     def test_ctrl_c_ends_it_with_its_results_so_far(self, config: Path, tmp_path: Path) -> None:
         table = tmp_path / "x.csv"
-        options = ("--devices", 1, "--days", 300, "--behaviour", f"{__name__}:Interrupted", "--csv", table)
-        result = fleet("--config", config, *options)
+        options = ("--devices", 1, "--days", 300, "--behaviour", f"{BEHAVIOURS}:Interrupted", "--csv", table)
+        result = fleet("--config", config, *options, "-p", f"table={table}")
         assert result.exit_code == 130, result.output
         assert result.stdout.startswith("interrupted: 1 devices of thermostat, ")
         assert len(table.read_text().splitlines()) > 1
@@ -178,7 +141,7 @@ class TestInALabOfItsOwn:
         assert "\naccounts: 0 sent, " in fleet(*options, "--accounts").stdout
 
     def test_a_failed_device_has_one_line_and_text_parameters_are_unchanged(self, config: Path) -> None:
-        more = ("--behaviour", f"{__name__}:Verbose", "-p", "text=5", "-p")
+        more = ("--behaviour", f"{BEHAVIOURS}:Verbose", "-p", "text=5", "-p")
         for other, read in (("other=true", "'true'"), ("other=null", "None"), ('other="7"', "'7'")):
             result = fleet("--config", config, "--devices", 1, "--hours", 1, *more, other)
             assert result.exit_code == 1
@@ -317,7 +280,7 @@ class TestElsewhere:
 
     def test_ctrl_c_ends_it_with_its_results_so_far(self, ready: dict[str, Any], tmp_path: Path) -> None:
         table = tmp_path / "x.csv"
-        more = ("--behaviour", f"{__name__}:Interrupted", "-p", "after=0", "--csv", table)
+        more = ("--behaviour", f"{BEHAVIOURS}:Interrupted", "-p", "after=0", "--csv", table)
         result = fleet("--target", json.dumps(ready), "--devices", 1, "--days", 1, *more)
         assert result.exit_code == 130, result.output
         assert result.stdout.startswith("interrupted: 1 devices of thermostat, ")

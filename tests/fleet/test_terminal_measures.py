@@ -9,7 +9,8 @@ import pytest
 
 from labkit.fleet.behaviour import Behaviour
 from labkit.fleet.fleet_device import FleetDevice
-from tests.fleet.test_terminal import CONFIG, Fails, fleet
+from tests.fleet.terminal_behaviours import Fails
+from tests.fleet.test_terminal import CONFIG, fleet
 
 SEEN: list[str] = []  # written by Watches
 

@@ -110,9 +110,10 @@ def test_invalid_arguments_are_errors_with_their_names(lab: Lab, lights: Solutio
 def test_unknown_publishers_of_lab_yaml_are_errors_with_their_line(tmp_path: Path) -> None:
     file = tmp_path / "lab.yaml"
     file.write_text("solutions:\n  - id: home\n    subscriptions:\n      - publisher: ligths\n")
-    with pytest.raises(
-        SettingsError, match=r"solutions\[0\].subscriptions\[0\].publisher: no solution 'ligths' \(line 4\)"
-    ):
+    expected = (
+        r"solutions.home.subscriptions\[0\].publisher: no solution 'ligths', there are: home \(line 4\)"
+    )
+    with pytest.raises(SettingsError, match=expected):
         Lab(config=file)
 
 

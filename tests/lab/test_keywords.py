@@ -239,8 +239,8 @@ def keyword_types(model: type) -> dict[str, Any]:
 
 
 def keyword_type(kept: Any) -> Any:
-    """Return the type that a cell may pass where a model stores another: any iterable for a tuple of any length, a
-    mapping for a section, the input type of a validator, and a text for a path.
+    """Return the type that a cell may pass where a model stores another: any iterable for a tuple, a mapping for a
+    section, the input type of a validator, and a text for a path.
     """
     origin, arguments = get_origin(kept), get_args(kept)
     if origin is Annotated:
@@ -249,10 +249,7 @@ def keyword_type(kept: Any) -> Any:
     if origin in (Union, UnionType):
         return reduce(or_, map(keyword_type, arguments))
     if origin is tuple:
-        first, *rest = arguments
-        if rest == [...]:
-            return Iterable[keyword_type(first)]  # type: ignore[misc]
-        return tuple[tuple(map(keyword_type, arguments))]  # type: ignore[misc]
+        return Iterable[keyword_type(arguments[0])]  # type: ignore[misc]
     if origin is dict:
         key, value = map(keyword_type, arguments)
         return Mapping[key, value]  # type: ignore[valid-type]
