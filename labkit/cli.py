@@ -90,7 +90,7 @@ class FleetCommand(click.Command):
 @click.option(
     "--transport",
     type=click.Choice(["tls", "memory"]),
-    help="memory leaves TLS out, which takes three quarters of the time; not with --target.  [default: tls]",
+    help="memory leaves TLS out, which saves about a quarter of the time; not with --target.  [default: tls]",
 )
 @click.option(
     "--auth",

@@ -11,6 +11,7 @@ from labkit.conformance.verdict import Mismatch
 # Parsing an answer, or computing with it, may raise these. Others (NameError, ImportError) are errors of the check.
 UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, AssertionError)
 OWN = Path(__file__).parent
+RUNNER = "runner.py"  # calls the function of a check
 
 
 def unreadable(error: Exception) -> Mismatch:
@@ -18,7 +19,11 @@ def unreadable(error: Exception) -> Mismatch:
     import httpx
 
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-    own = [each for each in frames if Path(each.f_code.co_filename).is_relative_to(OWN)]
+    files = [Path(each.f_code.co_filename) for each in frames]
+    begin = max((number for number, each in enumerate(files, 1) if each == OWN / RUNNER), default=0)
+    inner = list(zip(frames, files, strict=True))[begin:]
+    # The innermost frame of labkit's checks; for a check of one's own, its function.
+    places = [each for each in inner if each[1].is_relative_to(OWN)][-1:] or inner[:1]
     shown = ""
     for frame in frames:  # the answer of the innermost frame counts
         for value in frame.f_locals.values():
@@ -26,6 +31,6 @@ def unreadable(error: Exception) -> Mismatch:
                 shown = expect.exchange(value)
             elif isinstance(value, expect.Shown) and not isinstance(value, type):
                 shown = value.shown()
-    where = f"{own[-1].f_code.co_name}, {Path(own[-1].f_code.co_filename).name}" if own else "the check"
+    where = f"{places[0][0].f_code.co_name}, {places[0][1].name}" if places else "the check"
     said = expect.hidden(f"{type(error).__name__}: {error}")[: expect.LONGEST]
     return Mismatch(f"an answer that {where} could read", "a value as the documents have it", said, shown)

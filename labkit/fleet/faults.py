@@ -59,8 +59,9 @@ class FleetFaults(Handle):
         does: a fault of the list below; seconds: of lab time; after: when it happens, in seconds of lab time from the
         beginning of a run; two numbers, `seconds=(0, 60)`, draw from the seed for each device. every: hits every n-th
         request of each device; chance: from 0 to 1, from the device's own seed; first: largest number of hits per
-        device. devices: identities (`*` stands for any characters) or numbers; share: part of these devices, drawn from
-        the seed, such as 0.3; actions: `write`, `poll` … Raises LabError naming what is wrong and what was expected.
+        device. devices: identities (`*` stands for any characters) or numbers; share: chance of each to be
+        hit, drawn from the seed, such as 0.3; actions: `write`, `poll` … Raises LabError naming what is wrong and what
+        was expected.
         """
         kind = KINDS.get(does)
         if kind is None:

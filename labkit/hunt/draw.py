@@ -97,8 +97,8 @@ class Draw:
         """
         if not 0 <= number_of(share, "chance") <= 1:
             raise LabError(f"chance: expected a share from 0 to 1, not {share!r}")
-        number = self.number(1, 1_000_000, label)
-        return number > (1 - share) * 1_000_000
+        numbers = _strategies().integers(1, 1_000_000)  # of which the smallest, the simplest, is False
+        return bool(self(numbers.map(lambda number: number > (1 - share) * 1_000_000), label))
 
     def expect_running(self) -> None:
         """Raise what ended the play in a draw of another thread, if anything did."""
