@@ -239,7 +239,7 @@ class TestElsewhere:
     ) -> None:
         target = tmp_path / "ready.json"
         target.write_text(json.dumps(ready))
-        options = ("--devices", 3, "--seconds", 0.5, "-p", "every=0.1", "--json", "--auth", auth)
+        options = ("--devices", 3, "--seconds", 2, "-p", "every=0.1", "--json", "--auth", auth)
         result = fleet("--target", target, *options, product=product)
         assert result.exit_code == 0, result.output
         summary = json.loads(result.stdout)
@@ -259,7 +259,7 @@ class TestElsewhere:
         config.write_text(
             yaml.safe_dump({"products": [{"id": "thermostat", "resources": {"temperature": "number"}}]})
         )
-        options = ("--devices", 1, "--seconds", 0.3, "-p", "every=0.1", "-p", "alias=temprature")
+        options = ("--devices", 1, "--seconds", 2, "-p", "every=0.1", "-p", "alias=temprature")
         said = "no resource 'temprature' in product 'thermostat', there are: temperature; did you mean temperature?"
         here = ("--config", config)
         for where in (("--target", json.dumps(known)), here, (*here, "--workers", 1, "--speed", 1)):
