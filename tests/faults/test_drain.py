@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,14 +12,6 @@ from labkit.lab.device import Device
 
 pytestmark = pytest.mark.timeout(60)
 ALIAS = "/onep:v1/stack/alias"
-
-
-@pytest.fixture
-def lab() -> Iterator[Lab]:
-    with Lab(seed=7) as lab:
-        lab.product("thermostat", resources={"message": "string"})
-        lab.solution("acme", products=["thermostat"])
-        yield lab
 
 
 def device(lab: Lab, identity: str = "t-1") -> Device:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,14 +9,6 @@ import pytest
 from labkit import Lab, LabError, SettingsError
 
 ALIAS = "/onep:v1/stack/alias"
-
-
-@pytest.fixture
-def lab() -> Iterator[Lab]:
-    with Lab(seed=7) as lab:
-        lab.product("thermostat", resources={"message": "string"})
-        lab.solution("acme", products=["thermostat"])
-        yield lab
 
 
 def test_the_table_of_faults(lab: Lab) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +17,6 @@ from tests.context import make_context
 
 ALIAS = "/onep:v1/stack/alias"
 HIT, MISSED = "hit", "missed"
-
-
-@pytest.fixture
-def lab() -> Iterator[Lab]:
-    with Lab(seed=7) as lab:
-        lab.product("thermostat", resources={"message": "string"})
-        lab.solution("acme", products=["thermostat"])
-        yield lab
 
 
 def requested(lab: Lab) -> bool:
