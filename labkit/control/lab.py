@@ -70,23 +70,31 @@ class LabControl:
 
         After a restart, it waits until the platform listens again. `settle` waits for none of these. within: most
         seconds of lab time to advance. Raises LabError with what faults still delay after these, on a running clock,
-        and while the run of a fleet drives the clock.
+        and while the run of a fleet drives the clock. In a story, waits while its fleets go on.
         """
         if number_of(within, "within") < 0:
             raise LabError(f"within: expected seconds, 0 or more, not {within!r}")
         clock = self._platform.context.clock
         began = clock.now()
-        await clock.advance_to(began)  # settles, or refuses a clock that it cannot move
+        await self._go_on_to(began)  # settles, or refuses a clock that it cannot move
         end = clock.after(within)
         seen: dict[Held, None] = {}
         while held := self._platform.held():
             seen.update(dict.fromkeys(held))
             due = min(each.due for each in held)
             if due > end:
-                await clock.advance_to(end)
+                await self._go_on_to(end)
                 raise LabError(_still_held(within, self._platform.held(), end))
-            await clock.advance_to(max(due, clock.now()))
+            await self._go_on_to(max(due, clock.now()))
         return Drained(seconds=clock.now() - began, waited_for=dict(Counter(each.text for each in seen)))
+
+    async def _go_on_to(self, when: float) -> None:
+        """Advance the clock to a time; in a story, wait until then, since its scheduler moves the clock."""
+        custody = CURRENT.get()
+        if custody is None:
+            await self._platform.context.clock.advance_to(when)
+        else:
+            await custody.wait_until(when)
 
     async def restart(self, down: Seconds = 0.0) -> None:
         """Simulate a power loss and restart the platform: see `Platform.restart`.

@@ -1,10 +1,18 @@
 """Stories, and plays of them with values drawn from a seed: `from labkit.hunt import play, story`.
 
-draw   values that a story draws
-story  `@story`, and `play`, which plays one future of a story
+draw           values that a story draws
+promise        promises, and verdicts on them
+story          `@story`
+drawn_faults   faults of one play, put into its lab
+future         one future of a story
+play           `play`, which plays the future of a seed
 """
 
 from labkit.hunt.draw import Draw
-from labkit.hunt.story import Played, Story, play, story
+from labkit.hunt.drawn_faults import DrawnFault
+from labkit.hunt.future import Played
+from labkit.hunt.play import play
+from labkit.hunt.promise import Promise, Verdict
+from labkit.hunt.story import Story, story
 
-__all__ = ["Draw", "Played", "Story", "play", "story"]
+__all__ = ["Draw", "DrawnFault", "Played", "Promise", "Story", "Verdict", "play", "story"]

@@ -1,41 +1,60 @@
-"""Stories as functions, and plays of them: one seed, one future."""
+"""Stories as functions: `@story`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial, update_wrapper
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from functools import update_wrapper
 from typing import Any, Unpack, overload
 
-from labkit.core.chance import chance
-from labkit.core.errors import LabError
-from labkit.core.extras import needs
-from labkit.hunt.draw import Draw, DrawFrom, is_end
+from labkit.core.errors import LabError, UnknownError, unknown
+from labkit.hunt.draw import Draw
+from labkit.hunt.promise import Promise
 from labkit.lab.lab import Lab
 from labkit.settings import LabKeywords
 
-Act = Callable[[Lab, Draw], object]
-
-SUPPLY = 64 * 1024  # bytes from which the values of a play are drawn
+Act = Callable[..., object]  # of a lab, a draw, and the parameters by name
 
 
 class Story:
-    """A story: a function of a lab and a `Draw`, and the settings of its lab. Made by `@story`."""
+    """A story: a function of a lab and a `Draw`, its promises, and the settings of its lab. Made by `@story`.
 
-    def __init__(self, function: Act, settings: LabKeywords) -> None:
+    parameters: the function's arguments that are given by name alone, with their defaults.
+    """
+
+    def __init__(self, function: Act, settings: LabKeywords, promises: Iterable[Promise] = ()) -> None:
         if not callable(function):
             raise LabError(f"story: expected a function of a lab and a draw, not {function!r}")
         self.function = function
         self.settings = settings
+        self.promises = tuple(promises)
+        given: tuple[object, ...] = self.promises
+        if wrong := [each for each in given if not isinstance(each, Promise)]:
+            raise LabError(f"story: promises: expected promises such as always(check), not {wrong[0]!r:.100}")
+        self.parameters = _parameters(function)
         self.name: str = getattr(function, "__name__", "story")
         update_wrapper(self, function)
 
-    def __call__(self, lab: Lab, draw: Draw) -> object:
+    def __call__(self, lab: Lab, draw: Draw, **parameters: object) -> object:
         """Tell the story in a lab.
 
-        lab: in a story (`with lab.story()`); draw: of its values.
+        lab: in a story (`with lab.story()`); draw: of its values; parameters: of the function, by name.
         """
-        return self.function(lab, draw)
+        return self.function(lab, draw, **parameters)
+
+    def with_defaults(self, parameters: Mapping[str, object]) -> dict[str, object]:
+        """Return the values of all parameters. parameters: those that differ from their defaults.
+
+        Raises UnknownError for a parameter that the function does not have, LabError for one without a value.
+        """
+        for name in parameters:
+            if name not in self.parameters:
+                raise UnknownError(unknown("parameter", name, self.parameters))
+        values = {**self.parameters, **parameters}
+        for name, value in values.items():
+            if value is inspect.Parameter.empty:
+                raise LabError(f"{self.name}: expected a value of the parameter {name}")
+        return values
 
     def __repr__(self) -> str:
         return f"<story {self.name}>"
@@ -44,79 +63,23 @@ class Story:
 @overload
 def story(function: Act, /) -> Story: ...
 @overload
-def story(**settings: Unpack[LabKeywords]) -> Callable[[Act], Story]: ...
-def story(function: Any = None, /, **settings: Any) -> Any:
+def story(*, promises: Iterable[Promise] = (), **settings: Unpack[LabKeywords]) -> Callable[[Act], Story]: ...
+def story(function: Any = None, /, *, promises: Iterable[Promise] = (), **settings: Any) -> Any:
     """Make a story of a function: `@story` above `def outage(lab, draw): …`, or `@story(profile="field")`.
 
     The function sets up the lab, starts fleets, and acts as people and solutions do. Its calls let lab time pass while
-    they wait, as in `with lab.story()`. function: gets a `Lab` and a `Draw`; settings: of the lab.
+    they wait, as in `with lab.story()`. function: gets a `Lab`, a `Draw`, and by name its parameters, as `retries` in
+    `def outage(lab, draw, *, retries=3)`; promises: what must hold in every future; settings: of the lab.
     """
     if function is not None:
         return Story(function, settings)  # type: ignore[arg-type]
-    return lambda given: Story(given, settings)  # type: ignore[arg-type]
+    return lambda given: Story(given, settings, promises)  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True)
-class Played:
-    """One play of a story.
-
-    seed: repeats it; journal: of its lab, as text that is equal for equal plays; result: what the function returned;
-    drawn: the values that it drew, with their labels; error: what it raised, None if nothing.
-    """
-
-    seed: int
-    journal: str
-    result: object
-    drawn: tuple[tuple[str | None, object], ...]
-    error: BaseException | None = None
-
-
-def play(story: Story, seed: int, *, check: bool = True) -> Played:
-    """Play one future of a story in a lab of its own, and return the play.
-
-    story: made by `@story`; seed: of the lab and of all values that the story draws: the same seed gives the same play,
-    byte for byte. check: whether to raise the error of the story, with a note that names the seed; otherwise it is
-    returned. Raises LabError for a story that discards the seed's values, as by `assume` of hypothesis.
-    """
-    if not isinstance(story, Story):
-        raise LabError(f"play: expected a function with @story, not {story!r:.100}")
-    if type(seed) is not int:
-        raise LabError(f"play: seed: expected a whole number, not {seed!r}")
-    plays: list[Played] = []
-    with needs("lab"):
-        from hypothesis import given, settings, strategies
-
-    def tell(data: Any) -> None:
-        plays.append(_play(story, seed, data.draw))
-
-    future: Any = settings(database=None)(given(strategies.data())(tell))
-    if future.hypothesis.fuzz_one_input(chance(seed, "future").randbytes(SUPPLY)) is None:
-        raise LabError(f"{story.name}: the values of seed {seed} are no future of this story")
-    [played] = plays
-    if check and played.error is not None:
-        played.error.add_note(f"play({story.name}, seed={seed}) repeats this")
-        raise played.error
-    return played
-
-
-def _play(story: Story, seed: int, source: DrawFrom) -> Played:
-    """Play a story, and return its error. Raises what hypothesis raises to end the play."""
-    result: object = None
-    failed: Exception | None = None
-    with Lab(seed=seed, **story.settings) as lab:
-        told = lab.story()
-
-        def draw_here(strategy: Any, label: Any = None) -> Any:
-            # hypothesis draws in the thread of its test alone
-            return told.run_in_own_thread(partial(source, strategy, label))
-
-        draw = Draw(draw_here)
-        try:
-            with told:
-                result = story.function(lab, draw)
-        except Exception as error:
-            if is_end(error):
-                raise
-            failed = error
-        draw.expect_running()
-        return Played(seed, lab.journal.canonical(), result, tuple(draw.values), failed)
+def _parameters(function: Act) -> dict[str, object]:
+    """Return the parameters that a function takes by name alone, with their defaults."""
+    return {
+        each.name: each.default
+        for each in inspect.signature(function).parameters.values()
+        if each.kind is each.KEYWORD_ONLY
+    }

@@ -311,8 +311,8 @@ class Lab(Handle):
 
         After a restart, it waits until the platform listens again; `settle()` waits for none of these. The result has
         `seconds`, of lab time, and `waited_for`, the number of delayed operations by description. within: most seconds
-        of lab time to advance. Raises LabError with what faults still delay after these, and on a running clock, as
-        `clock.advance` does.
+        of lab time to advance; in a story its fleets go on meanwhile. Raises LabError with what faults still delay
+        after these, and on a running clock, as `clock.advance` does.
         """
         return self._runtime.run(self._runtime.control.lab.drain, within)
 

@@ -178,3 +178,35 @@ def test_wrong_arguments_of_short_forms(name: str, arguments: tuple[Any, ...], t
     with pytest.raises(LabError, match=text):
         getattr(draw, name)(*arguments)
     assert (draw.values, str(draw)) == ([], "nothing")
+
+
+def test_a_story_drains_while_its_fleets_go_on() -> None:
+    @story
+    def drains(lab: Lab, draw: Draw) -> tuple[float, int]:
+        product = lab.product("thermostat", resources=stories.RESOURCES)
+        app = lab.solution("app", products=[product])
+        app.on("device", "datapoint", lambda services: services.Keystore.command(key="n", command="incr"))
+        lab.faults.add("device datapoint", late=50, first=1)
+        run = product.fleet(1, stories.Reports).start(minutes=5)
+        lab.wait(seconds=61)
+        drained = lab.drain()
+        run.wait()
+        return drained.seconds, int(str(app.Keystore.get(key="n")["value"]))
+
+    found = play(drains, 1).result
+    assert isinstance(found, tuple)
+    assert 0 < found[0] <= 50
+    assert found[1] > 1
+
+
+def test_parameters_of_a_story() -> None:
+    @story
+    def adds(lab: Lab, draw: Draw, *, first: int, second: int = 2) -> int:
+        return first + second
+
+    assert play(adds, 1, parameters={"first": 1}).result == 3
+    assert play(adds, 1, parameters={"first": 1, "second": 5}).result == 6
+    with pytest.raises(LabError, match="expected a value of the parameter first"):
+        play(adds, 1)
+    with pytest.raises(LabError, match="fist"):
+        play(adds, 1, parameters={"fist": 1})
