@@ -8,7 +8,7 @@ from typing import Any
 from labkit.core.chance import chance
 from labkit.core.errors import LabError
 from labkit.core.extras import needs
-from labkit.hunt.future import PlayPlan, Played, failure_of, play_future
+from labkit.hunt.future import Played, PlayPlan, failure_of, play_future
 from labkit.hunt.story import Story
 
 SUPPLY = 64 * 1024  # bytes from which the values of a play are drawn

@@ -188,7 +188,7 @@ def test_a_story_drains_while_its_fleets_go_on() -> None:
         app.on("device", "datapoint", lambda services: services.Keystore.command(key="n", command="incr"))
         lab.faults.add("device datapoint", late=50, first=1)
         run = product.fleet(1, stories.Reports).start(minutes=5)
-        lab.wait(seconds=61)
+        lab.wait(seconds=20)
         drained = lab.drain()
         run.wait()
         return drained.seconds, int(str(app.Keystore.get(key="n")["value"]))
