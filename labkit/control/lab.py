@@ -101,6 +101,11 @@ class LabControl:
             self._platform.context.clock.expect_undriven()
         await self._platform.restart(float(down))
 
+    async def downtime(self) -> float:
+        """Return the seconds of lab time for which the platform still refuses connections after a restart, else 0."""
+        until = self._platform.edge.down_until
+        return 0.0 if until is None else max(0.0, until - self._platform.context.clock.now())
+
     async def reset(self) -> None:
         """Delete devices, datapoints, content, Keystore, users, mails, handsets, provider inboxes and the journal.
 
