@@ -42,6 +42,7 @@ from labkit.solutions.solutions import Solutions
 MINUTE = 60.0
 # The end of the restart that waits for this work. Tasks that it begins to listen keep it, so that it may be past.
 WITHIN_RESTART: ContextVar[asyncio.Event | None] = ContextVar("end of the restart", default=None)
+LOST_POWER = "lost its power"
 C = TypeVar("C", bound=Component)
 
 
@@ -183,22 +184,37 @@ class Platform:
                 await component.resume()
 
     async def restart(self, down: float = 0.0) -> None:
-        """Cut the platform's power, and start it again; it listens again after `down` seconds of lab time.
+        """Cut the platform's power, and start it again; it refuses connections for `down` seconds of lab time.
 
-        Every connection, waiting poll, running script and queued event is aborted, and scripts lose their
-        globals. With a data file, its content and the objects of settings, folders and handles remain; in
+        Every connection, waiting poll, running script and queued event is aborted, and scripts lose their globals. All
+        connections end at one moment, without an answer; with 0, new ones wait until the platform is up again.
+        With a data file, its content and the objects of settings, folders and handles remain; in
         memory the database stays too. The clock, the providers, mails, handsets, faults and the journal are
         outside of the platform and stay.
         """
         await self._wait_for_restart()
+        with self.context.activity:
+            self._lose_power(down)
+            await self._start_again(down)
+
+    def _lose_power(self, down: float) -> None:
+        """End every connection and running handler now, before any client or handler can do more.
+
+        So what a client meets next does not depend on how long the restart takes: without `down` its connection waits
+        until the platform is up, with `down` it is refused.
+        """
         context = self.context
         detail = {"down": down, "connections": len(self.edge), "held": len(context.holding)}
-        context.journal.record("restart", "platform", "lost its power", detail=detail)
+        context.journal.record("restart", "platform", LOST_POWER, detail=detail)
         context.journal.marks.add("restart", f"{down:g} s down" if down else "at once")
+        self.edge.cut(f"the platform {LOST_POWER}", refuse=bool(down))
+        context.events.cancel_handlers()
+
+    async def _start_again(self, down: float) -> None:
         over = asyncio.Event()
         within = WITHIN_RESTART.set(over)
         try:
-            with context.activity:
+            with self.context.activity:
                 for component in reversed(self._components):
                     await component.crash()
                 for component in self._components:
@@ -217,6 +233,7 @@ class Platform:
         """
         if self._restarting is None or self._restarting.done():
             self.context.activity.begin()  # lab time does not advance before it
+            self._lose_power(down)
             restarting = self._restart(down)
             self._restarting = asyncio.get_running_loop().create_task(restarting, context=OwnContext())
         return self._restarting
@@ -229,12 +246,11 @@ class Platform:
         over = WITHIN_RESTART.get()
         if over is not None and not over.is_set():
             return asyncio.sleep(0)
-        self.context.events.cancel_handlers()
         return self.begin_restart(down)
 
     async def _restart(self, down: float) -> None:
         try:
-            await self.restart(down)
+            await self._start_again(down)
         except LabkitError as error:
             self.context.journal.record_error(error)
         finally:

@@ -218,7 +218,7 @@ class FleetRunsControl:
         """Run the devices while other things happen in the story, whose scheduler moves the clock."""
         custody = CURRENT.get()
         assert custody is not None
-        part.belongs_to(custody, play.disconnected)
+        part.belongs_to(custody)
         token = CURRENT.set(None)  # the devices' own work is counted as theirs
         try:
             await play.run(until)
@@ -327,9 +327,7 @@ class Restarts:
 
     async def _notice(self) -> None:
         """Wait until the devices have noticed a restart; otherwise real time would decide what they notice next."""
-        if self._platform.story is not None:
-            await self._platform.story.disconnected()
-        elif self._platform.context.clock.driven and isinstance(self._play, Play):
+        if self._platform.context.clock.driven and isinstance(self._play, Play):
             await self._play.disconnected()
 
 

@@ -105,12 +105,14 @@ class LabControl:
         """
         if number_of(down, "down") < 0:
             raise LabError(f"down: expected seconds, 0 or more, not {down!r}")
-        story = self._platform.story if CURRENT.get() is not None else None
-        if story is None:
+        if self._platform.story is None or CURRENT.get() is None:
             self._platform.context.clock.expect_undriven()
         await self._platform.restart(float(down))
-        if story is not None:
-            await story.disconnected()
+
+    async def downtime(self) -> float:
+        """Return the seconds of lab time for which the platform still refuses connections after a restart, else 0."""
+        until = self._platform.edge.down_until
+        return 0.0 if until is None else max(0.0, until - self._platform.context.clock.now())
 
     async def reset(self) -> None:
         """Delete devices, datapoints, content, Keystore, users, mails, handsets, provider inboxes and the journal.

@@ -319,9 +319,10 @@ class Lab(Handle):
     def restart(self, down: float = 0) -> None:
         """Cut the platform's power and start it again. down: seconds of lab time during which it refuses connections.
 
-        Connections, waiting long polls, running scripts with their globals and queued events are lost. Stored data
-        stays, also in a lab in memory, and so does everything outside of the platform: clock, CA, providers, mails
-        and journal.
+        Connections, waiting long polls, running scripts with their globals and queued events are lost, all at one
+        moment; requests in progress get no answer. Stored data stays, also in a lab in memory, and so does everything
+        outside of the platform: clock, CA, providers, mails and journal. With down=0 no connection is refused: a new
+        one waits until the platform is up again.
         """
         self._runtime.run(self._runtime.control.lab.restart, down)
 

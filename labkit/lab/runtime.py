@@ -15,6 +15,10 @@ from labkit.lab.portal import Portal, Task
 if TYPE_CHECKING:
     from labkit.lab.story import StoryCalls
 
+WITHOUT_POWER = (
+    "Connection refused: the platform was restarted and is without power for {0:g} s of lab time more; "
+    "lab.clock.advance(seconds={0:g}) or lab.drain() lets them pass"
+)
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -65,14 +69,17 @@ class Runtime:
     async def asked(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
         """Return the result of a request to the platform, on the lab's loop.
 
-        Raises LabError instead of the request's own error if it got no answer since the lab elsewhere is gone.
+        Raises LabError instead of the request's own error if it got no answer since the lab elsewhere is gone, and
+        httpx.ConnectError that says so while the platform is without power.
         """
         import httpx
 
         try:
             return await function(*args, **kwargs)
-        except httpx.TransportError:
-            await self.control.lab.seed()
+        except httpx.TransportError as error:
+            down = await self.control.lab.downtime()
+            if down and isinstance(error, httpx.ConnectError):
+                raise httpx.ConnectError(WITHOUT_POWER.format(down), request=error.request) from error
             raise
 
     def keep(self, client: Client) -> None:

@@ -162,13 +162,17 @@ class FaultSettings(Model):
         ),
         Doc(
             "the platform loses its power at that moment and starts again (see `lab.restart`): the request, call or "
-            "event is lost, and so are all others in progress; with `when: after`, once its work is done"
+            "event is lost, and so are all others in progress, which get no answer; so does a request whose event "
+            "restarts it, although its work is stored; with `when: after`, once its work is done"
         ),
     ] = False
     down: Annotated[
         Spent | None,
         Role("condition", CHANGEABLE),
-        Doc("seconds of lab time for which the platform refuses connections after a `restart`; 0 without it"),
+        Doc(
+            "seconds of lab time for which the platform refuses connections after a `restart`; without it, or with 0, "
+            "none is refused: a new connection waits until the platform is up"
+        ),
     ] = None
     when: Annotated[
         Literal["before", "after"] | None,
