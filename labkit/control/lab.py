@@ -17,6 +17,7 @@ from labkit.core.marks import Mark
 from labkit.core.records import Record
 from labkit.faults.delays import Held
 from labkit.platform import Platform
+from labkit.settings import OverlapSettings
 
 Happening = Record | Mail | Mark | None  # None: a reset
 SHOWN = 5  # delayed operations that an error names
@@ -87,6 +88,13 @@ class LabControl:
                 raise LabError(_still_held(within, self._platform.held(), end))
             await clock.advance_to(max(due, clock.now()))
         return Drained(seconds=clock.now() - began, waited_for=dict(Counter(each.text for each in seen)))
+
+    async def overlap(self, overlap: OverlapSettings) -> None:
+        """Set what overlaps from now on: service calls that take lab time, devices in step, the order of handlers.
+
+        Calls that are under way go on as they began, and so do the runs of fleets that have begun.
+        """
+        self._platform.context.faults.overlap(overlap)
 
     async def restart(self, down: Seconds = 0.0) -> None:
         """Simulate a power loss and restart the platform: see `Platform.restart`.
