@@ -77,17 +77,24 @@ class LabControl:
             raise LabError(f"within: expected seconds, 0 or more, not {within!r}")
         clock = self._platform.context.clock
         began = clock.now()
-        await clock.advance_to(began)  # settles, or refuses a clock that it cannot move
+        await self._move(began)  # settles, or refuses a clock that it cannot move
         end = clock.after(within)
         seen: dict[Held, None] = {}
         while held := self._platform.held():
             seen.update(dict.fromkeys(held))
             due = min(each.due for each in held)
             if due > end:
-                await clock.advance_to(end)
+                await self._move(end)
                 raise LabError(_still_held(within, self._platform.held(), end))
-            await clock.advance_to(max(due, clock.now()))
+            await self._move(max(due, clock.now()))
         return Drained(seconds=clock.now() - began, waited_for=dict(Counter(each.text for each in seen)))
+
+    async def _move(self, when: float) -> None:
+        """Advance the clock, in a story as its scheduler lets it."""
+        if (custody := CURRENT.get()) is not None:
+            await custody.wait_until(when)
+        else:
+            await self._platform.context.clock.advance_to(when)
 
     async def overlap(self, overlap: OverlapSettings) -> None:
         """Set what overlaps from now on: service calls that take lab time, devices in step, the order of handlers.

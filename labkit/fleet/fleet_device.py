@@ -72,8 +72,8 @@ class FleetDevice:
         self._play = play
         self._pace = play.pace
         self._clock = play.pace.clock
-        self.noted = DeviceNotes(self._clock.now)
-        self.notes = self.noted.newest
+        self._notes = DeviceNotes(self._clock.now, len(plan.members))
+        self.notes, self.history = self._notes.newest, self._notes.history
         self._faults: DeviceFaults | None = plan.faults
         self._intended: float | None = None
         self.has_arrivals = plan.arrivals is not None
@@ -200,29 +200,33 @@ class FleetDevice:
         check_points(points)
         await self._exchange("record", self.virtual.record, points)
 
-    async def wait_for(self, alias: str, timeout: float = 300) -> str | None:
+    async def wait_for(self, alias: str, timeout: float = 300, since: float | None = None) -> str | None:
         """Return the next value of an alias, or None after `timeout` seconds of lab time without one (long poll).
 
         Values since this device's last poll are not missed, but the resource keeps only the last of several in one
         second. A value whose answer is lost is sent again, up to five times; if other clients poll the alias, a device
         that has reconnected can miss values that they received (labkit.devices.polls). The platform allows polls of up
-        to 300 s; for a longer timeout the device polls again.
+        to 300 s; for a longer timeout the device polls again. since: Unix seconds after which a value counts, by a
+        cursor of the behaviour's own, rather than since the last poll.
         """
         left = poll_seconds(timeout)
         while left > LONGEST_POLL:
             began = self._clock.now()
-            if (value := await self._poll_once(alias, LONGEST_POLL)) is not None:
+            if (value := await self._poll_once(alias, LONGEST_POLL, since)) is not None:
                 return value
+            since = None
             left -= max(self._clock.now() - began, 1.0)
-        return await self._poll_once(alias, max(left, 0.0))
+        return await self._poll_once(alias, max(left, 0.0), since)
 
-    async def _poll_once(self, alias: str, timeout: float) -> str | None:
+    async def _poll_once(self, alias: str, timeout: float, since: float | None) -> str | None:
         poll = self.virtual.poll
-        point: Point | None = await self._exchange("poll", poll, alias, timeout, self._seen.get(alias))
+        cursor = self._seen.get(alias) if since is None else str(int(since))
+        point: Point | None = await self._exchange("poll", poll, alias, timeout, cursor)
         last = self.connection.last
         if point is not None:
             self._seen[alias] = point.modified
-        elif last is not None and "date" in last.headers:  # so that the next poll misses nothing
+        elif alias not in self._seen and last is not None and "date" in last.headers:
+            # An earlier cursor stays: a value may have been written while this answer was on its way.
             self._seen[alias] = last.headers["date"]
         return None if point is None else point.value
 
@@ -261,7 +265,7 @@ class FleetDevice:
 
         Raises LabError for the name of a column that the table has anyway.
         """
-        self.noted.add(values if text is None else {"note": text, **values})
+        self._notes.add(values if text is None else {"note": text, **values})
 
     # --- for the run and the faults
 
