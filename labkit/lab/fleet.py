@@ -22,8 +22,8 @@ from labkit.fleet.identities import identities as fleet_identities
 from labkit.fleet.plan import Member, Plan
 from labkit.fleet.run_faults import DeviceFault
 from labkit.lab.arguments import shown_duration, text_list
-from labkit.lab.run import Run, Spread
-from labkit.lab.run_options import RunKeywords, RunOptions
+from labkit.lab.run import Run
+from labkit.lab.run_options import RunKeywords, RunOptions, Spread
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import card
 

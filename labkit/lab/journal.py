@@ -20,13 +20,14 @@ class DeviceWrite(NamedTuple):
     """Values that a device has written with one timestamp.
 
     time: Unix seconds, of lab time unless the device sent its own; values: text by alias, cut if it is long; request:
-    sequence number of the request's record.
+    sequence number of the request's record; identity: of the device.
     """
 
     product: str
     time: float
     values: dict[str, str]
     request: int | None
+    identity: str
 
 
 class LabJournal(Handle):
@@ -51,18 +52,19 @@ class LabJournal(Handle):
             warn(unknown("kind of record", kind, KINDS))
         return found
 
-    def writes(self, identity: str, product: str | None = None) -> list[DeviceWrite]:
-        """Return what a device has written, oldest first: every write, also of equal values in one second.
+    def writes(self, identity: str | None = None, product: str | None = None) -> list[DeviceWrite]:
+        """Return what devices have written, oldest first: every write, also of equal values in one second.
 
-        identity: of the device. On a virtual clock time stands still, so two writes of an alias are one datapoint;
-        here they are two. product: only of this product. What the journal has cut or dropped is missing here, too.
+        identity: of one device; None for all. On a virtual clock time stands still, so two writes of an alias are one
+        datapoint; here they are two. product: only of this product. What the journal has cut or dropped is missing
+        here, too.
         """
         return [
-            DeviceWrite(name, point["timestamp"] / 1_000_000, dict(point["values"]), event.cause)
+            DeviceWrite(name, point["timestamp"] / 1_000_000, dict(point["values"]), event.cause, device)
             for event in self.select("event")
             if event.summary == "data_in" and event.detail is not None
             for name, _, device in [event.actor.partition("/")]
-            if device == identity and product in (None, name)
+            if identity in (None, device) and product in (None, name)
             for point in event.detail["payload"]
             if isinstance(point, Mapping)  # else the journal's note of how many it has left out
         ]
