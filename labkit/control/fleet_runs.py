@@ -152,6 +152,14 @@ class FleetRunsControl:
         counted: whether to keep accounts of the numbers that the platform stores. On a virtual clock the run alone
         advances the time. Raises LabError there without `seconds`, and while another run is in progress.
         """
+        runs, product = self._platform.runs, play.plan.product
+        runs.append(product)
+        try:
+            await self._run_counted(play, seconds, counted)
+        finally:
+            runs.remove(product)
+
+    async def _run_counted(self, play: FleetPlay, seconds: float | None, counted: bool) -> None:
         if not counted:
             await self._run(own(play), seconds)
             return

@@ -64,6 +64,7 @@ class Edge(Component):
         self._server: EdgeServer | None = None
         self._tls: EdgeContext
         self._listening: Timer | None = None  # again, after a crash
+        self._host = context.settings.host
         self._accepts = False
         self._opening: asyncio.Event | None = None  # set once it accepts the connections that wait meanwhile
         self._pauses: dict[socket.socket, asyncio.TimerHandle] = {}  # until accepting is tried again
@@ -73,17 +74,23 @@ class Edge(Component):
 
     async def start(self) -> None:
         """Listen at the ports of the settings and set the context's address. Raises SettingsError if it cannot."""
-        settings, address = self._context.settings, self._context.address
+        settings = self._context.settings
         path = self._context.database.path
-        own = self._own or certificates(settings.tls, None if path is None else Path(f"{path}.tls"))
-        self._certificates = own
-        hosts = self._context.hosts
+        self._certificates = self._own or certificates(
+            settings.tls, None if path is None else Path(f"{path}.tls")
+        )
+        await self._open(settings.https_port, settings.http_port)
+
+    async def _open(self, https_port: int, http_port: int | None) -> None:
+        """Listen at these ports, 0 for any free one, and set the context's address."""
+        address, own, hosts = self._context.address, self._certificates, self._context.hosts
         self._tls = EdgeContext(own, hosts.certificate_names, hosts.serves, hosts.want_client_certificates)
         self._server = EdgeServer(self._context, max_body=self._max_body)
         try:
             self._tls.prepare()
-            self._take_ports(settings.https_port, settings.http_port)
-            self._listen()
+            self._take_ports(https_port, http_port)
+            if self._listening is None:
+                self._listen()
         except BaseException:
             await self.stop()
             raise
@@ -92,7 +99,8 @@ class Edge(Component):
         address.https_port, address.http_port = ports[0], ports[1] if len(ports) > 1 else None
         address.ca_pem = own.ca_pem.decode()
         address.connect, address.connect_in_memory = self._connect, self._connect_in_memory
-        self._context.journal.ports = ports
+        journal = self._context.journal
+        journal.ports = tuple(dict.fromkeys([*journal.ports, *ports]))  # its records may have earlier ports
 
     async def stop(self) -> None:
         """Stop listening and end all connections; release all resources of the edge."""
@@ -109,10 +117,20 @@ class Edge(Component):
         return made
 
     async def suspend(self) -> None:
-        await self.stop()
+        """Stop listening and end all connections. After a restart, the time without power continues."""
+        await self._release_ports()
+        if self._server is not None:
+            await self._server.stop()
+            self._server = None
 
     async def resume(self) -> None:
-        await self.start()
+        """Listen again at the ports of the settings, 0 for any free one."""
+        await self._open(self._context.settings.https_port, self._context.settings.http_port)
+
+    async def resume_at(self, host: str, https_port: int, http_port: int | None) -> None:
+        """Listen again at this IP address and these ports, 0 for any free one. Raises SettingsError."""
+        self._host = self._context.address.host = host
+        await self._open(https_port, http_port)
 
     @property
     def down_until(self) -> float | None:
@@ -174,7 +192,7 @@ class Edge(Component):
 
     def _bind(self, setting: str, port: int) -> None:
         """Bind a port. It refuses connections until `_listen`."""
-        host = self._context.settings.host
+        host = self._host
         listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
         self._sockets.append(listener)
         try:
@@ -190,9 +208,7 @@ class Edge(Component):
 
     def _listen(self) -> None:
         """Accept connections at the bound ports."""
-        if self._listening is not None:
-            self._listening.cancel()
-            self._listening = None
+        self._cancel_listening()
         greetings = (("https_port", self._secure), ("http_port", self._clear))
         for listener, (setting, greet) in zip(self._sockets, greetings, strict=False):
             try:
@@ -204,7 +220,7 @@ class Edge(Component):
         self._end_waits()
 
     def _cannot(self, setting: str, port: int, error: OSError) -> SettingsError:
-        host = self._context.settings.host
+        host = self._host
         text = f"{setting}: cannot listen on {host}:{port}: {error.strerror or error}"
         if error.errno == errno.EADDRINUSE:
             text += (
@@ -213,17 +229,27 @@ class Edge(Component):
         return SettingsError(text)
 
     async def _let_go(self) -> None:
-        """Stop listening and release the ports."""
-        self._stop_accepting()
+        """Stop listening and release the ports, for good."""
+        self._cancel_listening()
+        await self._release_ports()
+
+    async def _release_ports(self) -> None:
+        self._unwatch()
         self._end_waits()
         await self._tasks.finish()
         self._close_sockets()
 
     def _stop_accepting(self) -> None:
         """Accept no connection; clients still connect to a listening socket, and wait."""
+        self._cancel_listening()
+        self._unwatch()
+
+    def _cancel_listening(self) -> None:
         if self._listening is not None:
             self._listening.cancel()
             self._listening = None
+
+    def _unwatch(self) -> None:
         for listener in self._sockets if self._accepts else ():
             if (pause := self._pauses.pop(listener, None)) is not None:
                 pause.cancel()

@@ -41,9 +41,12 @@ class LabJournal(Handle):
         """Return a DataFrame of the records, of one kind or one actor if given."""
         return entries_frame(self.select(kind, actor))
 
-    def canonical(self) -> str:
-        """Return the records as text that is equal, byte for byte, for two runs with the same seed."""
-        return self._runtime.run(self._control.canonical)
+    def canonical(self, since: int = 0) -> str:
+        """Return the records as text that is equal, byte for byte, for two runs with the same seed.
+
+        since: sequence number of a record; only those after it are returned.
+        """
+        return self._runtime.run(self._control.canonical, since)
 
     def select(self, kind: str | None = None, actor: str | None = None) -> list[Entry]:
         """Return the records, of one kind or one actor if given."""

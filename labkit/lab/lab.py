@@ -13,7 +13,6 @@ from labkit.control.clock import Moment
 from labkit.control.control import Control
 from labkit.control.over_http.remote import RemoteControl
 from labkit.core.extras import needs
-from labkit.core.handle import Handle
 from labkit.core.keywords import shows_keywords
 from labkit.fleet.flow import LabAddress
 from labkit.lab.arguments import as_list, build_settings, given_settings, without_control
@@ -34,6 +33,7 @@ from labkit.lab.runtime import Runtime
 from labkit.lab.services import CustomService
 from labkit.lab.show import card, table_frame
 from labkit.lab.solution import Solution, warn_of
+from labkit.lab.states import LabStates
 from labkit.lab.story import LabStory, StoryCall, story_of
 from labkit.settings import (
     LabKeywords,
@@ -61,7 +61,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Lab(Handle):
+class Lab(LabStates):
     """A whole IoT platform on its own thread, listening on loopback: `Lab(seed=7)`.
 
     Use it in a `with` statement, or end it with `close()`. Other examples: `Lab(profile="field", data="lab.db")`,
@@ -260,7 +260,7 @@ class Lab(Handle):
 
         if self._connections is None:
             self._connections = Connections(self.address)
-            self._runtime.keep(self._connections)
+            self._runtime.keep(self._connections, self._connections.close)
         return Browser(self._runtime, self._connections)
 
     def begin(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> PendingCall[T]:
