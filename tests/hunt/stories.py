@@ -76,7 +76,7 @@ def household(lab: Lab, draw: Draw) -> object:
 @story
 def overlap(lab: Lab, draw: Draw) -> object:
     """Overlap handlers of two solutions in Lua and Python while devices write in step, and look at their counts."""
-    product = lab.product("thermostat", resources=RESOURCES)
+    product = product_of(lab)
     lua, python = (lab.solution(name, products=[product]) for name in ("lua", "python"))
 
     async def count(services: Any) -> None:
@@ -93,7 +93,7 @@ def overlap(lab: Lab, draw: Draw) -> object:
     python.on("device", "datapoint", count)
     lua.route("GET", "/count", lua='return Keystore.get{key = "count"}')
     lab.overlap(calls=(0.001, draw.seconds(0.002, 0.05, 5)), in_step=True, order="random")
-    run = product.fleet({Reports: 4, Follows: 2}).start(minutes=10)
+    run = product.fleet({Reports: 4, Listens: 2}).start(minutes=10)
     seen: list[object] = []
     for _ in range(draw.number(1, 3)):
         lab.wait(seconds=draw.seconds(0.01, 60))

@@ -19,6 +19,7 @@ from labkit.fleet.fleet_device import FleetDevice
 from labkit.fleet.transport import Transport
 from labkit.hunt import Draw, Story, play, story
 from tests.hunt import stories
+from tests.lab.story_parts import Reports, product_of
 from tests.sizes import size
 
 ROOT = Path(__file__).parents[2]
@@ -234,11 +235,11 @@ def test_wrong_arguments_of_short_forms(name: str, arguments: tuple[Any, ...], t
 def test_a_story_drains_while_its_fleets_go_on() -> None:
     @story
     def drains(lab: Lab, draw: Draw) -> tuple[float, int]:
-        product = lab.product("thermostat", resources=stories.RESOURCES)
+        product = product_of(lab)
         app = lab.solution("app", products=[product])
         app.on("device", "datapoint", lambda services: services.Keystore.command(key="n", command="incr"))
         lab.faults.add("device datapoint", late=50, first=1)
-        run = product.fleet(1, stories.Reports).start(minutes=5)
+        run = product.fleet(1, Reports).start(minutes=5)
         lab.wait(seconds=20)
         drained = lab.drain()
         run.wait()
