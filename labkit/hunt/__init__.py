@@ -1,5 +1,6 @@
 """Stories, and plays of them with values drawn from a seed: `from labkit.hunt import play, story`.
 
+kinds          kinds of faults, and groups of them
 draw           values that a story draws
 promise        promises, and verdicts on them
 story          `@story`
