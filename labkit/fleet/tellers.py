@@ -41,10 +41,13 @@ class TellerCall:
 
 
 class DevicePeriod(NamedTuple):
-    """Time of a device in a fleet of a story. until: lab time of its end; failed: whether its behaviour raised."""
+    """Time of a device in a fleet of a story.
+
+    until: lab time of its end; state: as it ended, such as `failed` or `ended`, empty before.
+    """
 
     until: float = math.inf
-    failed: bool = False
+    state: str = ""
 
 
 class Background(Generic[T]):

@@ -179,7 +179,10 @@ def outcome_of(check: Check, lab: Lab) -> tuple[State, str]:
     try:
         result = check(lab)
     except AssertionError as error:
-        return "broken", one_line(str(error), LONGEST_REASON) or "its assertion does not hold"
+        said, *_ = str(error).strip().splitlines() or [
+            "its assertion does not hold"
+        ]  # pytest adds lines of its own
+        return "broken", one_line(said, LONGEST_REASON)
     except Exception as error:
         if is_end(error):
             raise

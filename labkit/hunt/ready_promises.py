@@ -75,8 +75,8 @@ def recovers_within(seconds: float, *, name: str | None = None, under: Under | N
 
     seconds: of lab time, in which it sends a request that gets no error, or waits in a poll; longer than the firmware
     sleeps. Fleets that still run go on until then. A device whose run ends earlier counts only if its behaviour has
-    failed. Untested in a play without faults. name: of the promise; under: kinds of faults under which it must hold,
-    by default all.
+    failed, or ended after a request without success. Untested in a play without faults. name: of the promise; under:
+    kinds of faults under which it must hold, by default all.
     """
     within = checked_seconds(seconds, "recovers_within: seconds")
     judge = partial(judges.judge_recovery, within=within)
