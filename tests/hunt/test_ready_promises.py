@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import pytest
@@ -56,6 +56,12 @@ def handled(function: Callable[..., object], *faults: dict[str, Any]) -> Act:
 
 def fine(services: Any) -> None:
     services.Keystore.command(key="n", command="incr")
+
+
+def minds(services: Any) -> None:
+    """Count, and fail where the service refuses."""
+    found = services.Keystore.command(key="n", command="incr")
+    assert "error" not in found, found
 
 
 def fails_at_times(data: Any) -> None:
@@ -115,15 +121,16 @@ def test_records_that_a_run_left_out_are_missed() -> None:
             fails_at_times,
             {},
             "broken",
-            "datapoint of thermostat/t-001 is lost to 'thermostat-app': its handler failed with 500: ",
+            "datapoint of thermostat/t-002 is lost to 'thermostat-app': its handler failed with 500: ",
         ),
         (
             fine,
             {"where": "device datapoint", "lost": True, "every": 5},
             "broken",
-            "datapoint of thermostat/t-001 is lost to 'thermostat-app': no handler got it",
+            "datapoint of thermostat/t-002 is lost to 'thermostat-app': no handler got it",
         ),
-        (fine, {"where": "Keystore.*", "status": 503, "after": 120, "seconds": 60}, "broken", "datapoint of"),
+        (minds, {"where": "Keystore.*", "status": 503, "after": 90, "seconds": 60}, "broken", "datapoint of"),
+        (minds, {"where": "Keystore.*", "delay": 45}, "kept", ""),
     ],
 )
 def test_nothing_lost(function: Any, fault: dict[str, Any], state: str, reason: str) -> None:
@@ -188,7 +195,7 @@ class Records(Behaviour):
     """Behaviour that records two values, and the same once more after an error."""
 
     async def run(self, device: FleetDevice) -> None:
-        points = {"temperature": {START - 60: 21, START - 30: 22}}
+        points: dict[str, dict[float, object]] = {"temperature": {START - 60: 21, START - 30: 22}}
         try:
             await device.record(points)
         except EXCHANGE_ERRORS:
@@ -199,14 +206,14 @@ class Records(Behaviour):
 @pytest.mark.parametrize(
     ("cut", "state", "reason"),
     [
-        ("before", "kept", ""),
-        ("after", "broken", f"reached 'thermostat-app' twice: temperature=21 at {START - 60}"),
+        ({"cut": "before"}, "kept", ""),
+        ({"cut": "after"}, "broken", f"reached 'thermostat-app' twice: temperature=21 at {START - 60}"),
     ],
 )
-def test_a_value_that_is_recorded_again_is_doubled(cut: str, state: str, reason: str) -> None:
+def test_a_value_that_is_recorded_again_is_doubled(cut: Any, state: str, reason: str) -> None:
     def act(lab: Lab, draw: Draw) -> None:
         product, _ = home(lab)
-        lab.faults.add("POST /onep:v1/stack/record", cut=cut, first=1)
+        lab.faults.add("POST /onep:v1/stack/record", first=1, **cut)
         product.fleet(1, Records).run(minutes=1)
 
     verdict = judged(act, nothing_doubled())
@@ -257,7 +264,10 @@ def routes(*paths: str) -> Act:
 def test_no_unexpected_status() -> None:
     assert judged(routes("/there"), no_unexpected_status()).state == "kept"
     verdict = judged(routes("/there", "/nowhere"), no_unexpected_status())
-    assert (verdict.state, verdict.reason) == ("broken", "thermostat-app got 404 for GET /nowhere")
+    assert (verdict.state, verdict.reason) == (
+        "broken",
+        "thermostat-app got 404 for GET /nowhere: unknown path",
+    )
     assert judged(routes("/nowhere"), no_unexpected_status(404)).state == "kept"
     assert judged(routes("/nowhere"), no_unexpected_status(["500", "4xx"])).state == "kept"
 
@@ -398,15 +408,16 @@ def test_requests_without_a_known_device_are_bounded_together() -> None:
 
 
 def test_quotas_kept() -> None:
+    answers: list[object] = []
+
     def calls(count: int) -> Act:
         def act(lab: Lab, draw: Draw) -> None:
             lights = lab.solution("lights")
-            operation = {"name": "light", "parameters": {"type": "object"}, "script": "return 1"}
+            operation = {"name": "light", "parameters": {"type": "object"}, "script": "return {}"}
             lights.publish(operations=[operation])
             home = lab.solution("home")
             home.subscribe(lights, quota={"calls_daily": 2})
-            for _ in range(count):
-                home.Lights.light()
+            answers.extend(dict(home.Lights.light()) for _ in range(count))
 
         return act
 
@@ -419,19 +430,24 @@ def test_quotas_kept() -> None:
 
 
 def test_judging_a_large_story_takes_little_time() -> None:
-    """More than 10,000 records, in CPU time of the judges alone."""
+    """More than 10,000 records: each promise takes below 0.1 s, even on a busy machine."""
+    sizes: list[int] = []
 
     def large(lab: Lab, draw: Draw) -> None:
         product, _ = home(lab)
         product.fleet(30, Writes).run(minutes=70)
-        began.append(perf_counter())
         sizes.append(len(lab.journal))
+        watches = [make().watch(lab) for make in READY]
+        lab.journal.canonical()  # which makes the details, as each play does anyway
+        for watch in watches:
+            began = process_time()
+            assert watch.verdict(lab.clock.time - 600).state in ("kept", "untested")
+            spent.append(process_time() - began)
 
-    began: list[float] = []
-    sizes: list[int] = []
-    found = played(large, [make() for make in READY])
+    spent: list[float] = []
+    played(large, [])
     assert sizes[0] > 10_000
-    assert {each.state for each in found.verdicts} <= {"kept", "untested"}
+    assert max(spent) < 0.1
 
 
 def test_plays_with_all_promises_are_equal() -> None:
