@@ -15,6 +15,7 @@ from labkit.hunt.given import GivenFaults, GivenValues
 
 PLAYS = 500  # of one search, by default
 SECONDS = 60.0  # of real time
+RESERVE = 0.25  # share of both, in addition, to leave out faults at the end
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,7 @@ class _Search:
         self._breach = breach
         self._plays = plays
         self._seconds = seconds
+        self._until = self.began + seconds
         self._progress = progress
 
     def run(self, supply: bytes) -> bool:
@@ -119,6 +121,8 @@ class _Search:
     def drop_faults(self) -> bool:
         """Leave out each fault that is not needed, with the same values. Return whether all were tried."""
         assert self.best is not None
+        self._plays = self.count + int(self._plays * RESERVE)
+        self._until = time.perf_counter() + self._seconds * RESERVE
         place = 0
         while place < len(self.best[0].faults):
             played = self.best[0]
@@ -158,7 +162,7 @@ class _Search:
         return True
 
     def _expect_time(self) -> None:
-        if self.count >= self._plays or time.perf_counter() - self.began >= self._seconds:
+        if self.count >= self._plays or time.perf_counter() >= self._until:
             raise _LimitReachedError
 
 

@@ -27,7 +27,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -82,7 +82,7 @@ def plays_over(
     *,
     within: float | None = None,
     dask: Any = None,
-) -> Iterator[Outcome[T, R]]:
+) -> Generator[Outcome[T, R], None, None]:
     """Call a function with each item, in several processes, and yield the outcomes as they come.
 
     workers: number of processes; None for one for each core, or each thread of the cluster; 0 to call the function in
@@ -165,7 +165,7 @@ def _is_installed(name: str) -> bool:
     return file is not None and "site-packages" in Path(file).parts
 
 
-def _here(function: Callable[[T], R], items: Iterable[T]) -> Iterator[Outcome[T, R]]:
+def _here(function: Callable[[T], R], items: Iterable[T]) -> Generator[Outcome[T, R], None, None]:
     """Call the function in this process."""
     for item in items:
         began = time.perf_counter()
@@ -178,7 +178,7 @@ def _here(function: Callable[[T], R], items: Iterable[T]) -> Iterator[Outcome[T,
 
 def _plays(
     caller: Callable[[], Caller], count: int, items: Iterable[T], close: Callable[[], object] = lambda: None
-) -> Iterator[Outcome[T, R]]:
+) -> Generator[Outcome[T, R], None, None]:
     """Keep up to `count` callers busy with items, and yield their outcomes. close: called at the end."""
     import cloudpickle
 
