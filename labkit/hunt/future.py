@@ -22,8 +22,8 @@ class Played:
     """One play of a story.
 
     seed: repeats it; journal: of its lab, as text that is equal for equal plays; result: what the function returned;
-    drawn: the values that it drew, with their labels; error: what it raised, None if nothing; faults: that were put in;
-    verdicts: on the promises that the play judged.
+    drawn: the values that it drew, with their labels, without those that decided on faults; error: what it raised, None
+    if nothing; faults: that were put in; verdicts: on the promises that the play judged.
     """
 
     seed: int
@@ -82,7 +82,8 @@ def play_future(plan: PlayPlan, seed: int, source: DrawFrom) -> Played:
         draw = Draw(draw_here)
         try:
             with told:
-                faults = plan.faults.faults(draw, story.promises)
+                # by a `Draw` of their own: a play's values are those that the story draws
+                faults = plan.faults.faults(Draw(draw_here), story.promises)
                 watches = _watches(lab, story.promises, faults)
                 put = PutFaults(lab, faults)
                 result = story.function(lab, draw, **parameters)
