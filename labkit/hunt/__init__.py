@@ -5,8 +5,13 @@ draw           values that a story draws
 promise        promises, and verdicts on them
 story          `@story`
 drawn_faults   faults of one play, put into its lab
+sites          places of a story that faults can hit
+recipes        how each kind of fault is drawn
+menu           menus of faults, from which a play draws
+levels         menus by name: `calm`, `rough`, `wild`
 future         one future of a story
 given          values and faults of a play that are given instead of drawn
+player         plays whose values bytes decide
 play           `play`, which plays the future of a seed
 breach         what a play broke
 coverage       what plays showed, and edits of their bytes
@@ -25,6 +30,7 @@ from labkit.hunt.future import Played
 from labkit.hunt.hunt import hunt
 from labkit.hunt.hunted import Hunt
 from labkit.hunt.loading import load_story
+from labkit.hunt.menu import Menu
 from labkit.hunt.play import play
 from labkit.hunt.promise import Promise, Verdict
 from labkit.hunt.story import Story, story
@@ -35,6 +41,7 @@ __all__ = [
     "DrawnFault",
     "Failure",
     "Hunt",
+    "Menu",
     "Played",
     "Promise",
     "Replay",

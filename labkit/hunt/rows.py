@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from labkit.hunt.breach import Breach, breach_of
 from labkit.hunt.coverage import Supply, traits_of
 from labkit.hunt.future import PlayPlan
-from labkit.hunt.play import Player, supply_of
+from labkit.hunt.player import Player, supply_of
 from labkit.hunt.promise import State
 
 
