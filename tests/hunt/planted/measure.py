@@ -1,4 +1,4 @@
-"""Count in how many plays each bug, and each twin, breaks its promise: `python -m tests.hunt.planted.measure [SEEDS]`."""
+"""Count the plays in which each bug breaks its promise: `python -m tests.hunt.planted.measure [SEEDS]`."""
 
 from __future__ import annotations
 
