@@ -85,9 +85,9 @@ def hunt(
 ) -> None:
     """Play many futures of a story; exit status 0 if none breaks a promise, otherwise 1.
 
-    STORIES is stories.py::outage, stories.py for all stories of a file, or package.stories:outage. Each play has a seed,
-    from which values, latencies and faults are drawn. The first failure is cut down to the smallest play that breaks
-    the same promise, and written to a file with a pytest function, which repeats it.
+    STORIES is stories.py::outage, stories.py for all stories of a file, or package.stories:outage. Each play has a
+    seed, from which values, latencies and faults are drawn. The first failure is cut down to the smallest play that
+    breaks the same promise, and written to a file with a pytest function, which repeats it.
 
     Ctrl-C and SIGTERM end a hunt with what is known so far and exit status 130.
     """

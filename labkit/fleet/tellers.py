@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from concurrent.futures import Future
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from labkit.core.custody import Custody
 
@@ -22,10 +23,12 @@ class Teller:
 
 
 class TellerCall:
-    """A call of a thread that is in progress. waits: for lab time or for another's end; error: what ends it."""
+    """A call of a thread that is in progress. waits: for lab time or for another's end; looked: it ends a wait
+    for a look, which is no turn; error: what ends it.
+    """
 
     def __init__(self) -> None:
-        self.waits = False
+        self.waits = self.looked = False
         self.error: BaseException | None = None
         self._task = asyncio.current_task()
 
@@ -35,6 +38,13 @@ class TellerCall:
         custody.take()
         if self._task is not None:
             self._task.cancel()
+
+
+class DevicePeriod(NamedTuple):
+    """Time of a device in a fleet of a story. until: lab time of its end; failed: whether its behaviour raised."""
+
+    until: float = math.inf
+    failed: bool = False
 
 
 class Background(Generic[T]):

@@ -140,6 +140,15 @@ class StoryCalls:
         when = clock.after(seconds) if moment is None else moment
         await self.conductor.later(when, lambda teller: self._start(teller, function))
 
+    def look(self, every: float, function: Callable[[], bool]) -> None:
+        """Call a function every so many seconds, between everything else, in a thread of its own, until it is False."""
+
+        def look() -> None:
+            while function():
+                self.run(self.conductor.next_look, every)
+
+        self.run(self.conductor.look, every, lambda teller: self._start(teller, look))
+
     def _start(self, teller: Teller, function: Callable[[], object]) -> None:
         thread = threading.Thread(target=self._tell, args=(teller, function), daemon=True)
         self.threads.append(thread)
