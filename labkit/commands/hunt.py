@@ -22,7 +22,7 @@ UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 DURATION = re.compile(r"(\d+(?:\.\d+)?) ?(s|m|min|h)?")
 
 
-class Duration(click.ParamType):
+class Duration(click.ParamType[float]):
     """A duration in real time: `30s`, `5m`, `1h`, or a number of seconds."""
 
     name = "duration"
