@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -113,10 +114,11 @@ def _hunt(place: str, as_json: bool, options: dict[str, Any]) -> int:
         found = hunt(story, **options)
         files = {title: _written(each, options["failures"]) for title, each in found.failures.items()}
         if as_json:
-            click.echo(json.dumps(found.as_dict() | {"files": files}))
+            shown = {title: None if file is None else str(file) for title, (file, _) in files.items()}
+            click.echo(json.dumps(found.as_dict() | {"files": shown}))
         else:
             click.echo(found.text())
-            for text in files.values():
+            for _, text in files.values():
                 click.echo(text)
         if found.interrupted:
             return INTERRUPTED
@@ -124,12 +126,13 @@ def _hunt(place: str, as_json: bool, options: dict[str, Any]) -> int:
     return status
 
 
-def _written(failure: Failure, folder: Path) -> str:
-    """Write a failure to a folder, and return a line that says how to repeat it."""
+def _written(failure: Failure, folder: Path) -> tuple[Path | None, str]:
+    """Write a failure to a folder; return the file, and a line that says how to repeat it."""
     try:
-        return f"repeat it: labkit hunt --replay {failure.save(folder)}"
+        file = failure.save(folder)
     except LabError as error:
-        return f"no file repeats it: {error}"
+        return None, f"no file repeats it: {error}"
+    return file, f"repeat it: labkit hunt --replay {shlex.quote(str(file))}"
 
 
 def _replay(file: Path, as_json: bool) -> int:
