@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 from labkit.core.activity import Activity
 from labkit.core.chance import seeded_hash
 from labkit.core.clock import Clock, Timer
-from labkit.core.custody import CURRENT, Custody, Way
+from labkit.core.custody import CURRENT, LOOKS, Custody, Way
 from labkit.core.errors import LabError
 from labkit.core.holding import Holding
 from labkit.core.journal import Journal
@@ -86,6 +86,7 @@ class Conductor(StoryWaits):
             raise LabError(OVER)
         call = self._calls[custody] = TellerCall()
         CURRENT.set(custody)
+        LOOKS.set(teller.looks)
         try:
             try:
                 result = await work()
@@ -172,26 +173,27 @@ class Conductor(StoryWaits):
         else:
             self._begin_teller(teller, start)
 
-    async def look(self, seconds: float, start: Callable[[Teller], object]) -> None:
-        """Start a thread in `seconds` of lab time which looks at the story; `leave_story` has to follow.
+    async def look(self, when: float, start: Callable[[Teller], object]) -> None:
+        """Start a thread at a lab time which looks at the story; `leave_story` has to follow.
 
         Then everything earlier is over, and nothing of that moment has happened. It keeps no wait of the story from an
         end, and takes no turn of others.
         """
         teller = self._teller(-LOOKING - self._looked)
+        teller.looks = True
 
         def begin() -> None:
             teller.custody.take()
             start(teller)
 
-        self._look_in(seconds, begin)
+        self._look_at(when, begin)
 
-    async def next_look(self, seconds: float) -> None:
-        """Return to a thread that looks in `seconds` of lab time, as `look` describes it."""
+    async def next_look(self, when: float) -> None:
+        """Return to a thread that looks at a lab time, as `look` describes it."""
         custody = CURRENT.get()
         assert custody is not None
         reached: Reached = asyncio.get_running_loop().create_future()
-        self._look_in(seconds, partial(self._reach, custody, reached))
+        self._look_at(when, partial(self._reach, custody, reached))
         self._idle.add(custody)
         try:
             await self._wait(custody, reached)
@@ -199,9 +201,9 @@ class Conductor(StoryWaits):
             self._idle.discard(custody)
         self._calls[custody].looked = True
 
-    def _look_in(self, seconds: float, start: Callable[[], object]) -> None:
+    def _look_at(self, when: float, start: Callable[[], object]) -> None:
         self._looked += 1
-        heappush(self._looks, (self.clock.now() + seconds, self._looked, start))
+        heappush(self._looks, (when, self._looked, start))
 
     async def leave_story(self, teller: Teller, error: BaseException | None) -> None:
         """End a thread of the story. error: what its function raised; ends the wait of the story's own thread."""
@@ -265,7 +267,7 @@ class Conductor(StoryWaits):
 
     def leave(self, device: Paced) -> None:
         if device.actor in self.fleet_devices:
-            self.fleet_devices[device.actor] = DevicePeriod(self.clock.now(), device.state == "failed")
+            self.fleet_devices[device.actor] = DevicePeriod(self.clock.now(), device.state)
         super().leave(device)
 
     def remove_part(self, part: FleetPart) -> None:

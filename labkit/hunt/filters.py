@@ -13,7 +13,7 @@ from labkit.faults.patterns import Patterns
 
 Texts = str | Iterable[str]  # patterns
 Where = Callable[[Entry], object]
-CLASS = re.compile(r"[1-5](xx|[0-9]x)")  # of statuses
+CLASS = re.compile(r"[1-5]([0-9][0-9]|[0-9]x|xx)")  # of statuses, or one of them
 
 
 @dataclass(frozen=True)

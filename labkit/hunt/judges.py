@@ -61,20 +61,26 @@ def judge_recovery(evidence: Evidence, within: float) -> Finding:
             continue
         last[record.actor] = record
         waits = record.status is None and "reason" not in (record.detail or {})
-        if waits or (record.status is not None and record.status < FAILED):
+        if waits or _is_well(record):
             begun = record.time / 1_000_000
             if begun <= end and (begun >= since or waits):
                 well.add(record.actor)
     tested = False
     for actor, period in evidence.devices.items():
+        newest = last.get(actor)
         if actor in well:
             tested = True
-        elif period.failed or min(period.until, evidence.now) >= end:
-            newest = last.get(actor)
+            continue
+        if period.state == "failed":
+            shown = "its behaviour failed"
+        elif period.state == "ended" and newest is not None and not _is_well(newest):
+            shown = f"it ended after {_answer(newest)}"
+        elif min(period.until, evidence.now) >= end:
             shown = "it sent no request" if newest is None else f"its last request was {_answer(newest)}"
-            end_of_it = "its behaviour failed" if period.failed else shown
-            reason = f"{actor} has not recovered {within:g} s after the last fault: {end_of_it}"
-            return Finding("broken", reason, end, None if newest is None else newest.sequence)
+        else:
+            continue
+        reason = f"{actor} has not recovered {within:g} s after the last fault: {shown}"
+        return Finding("broken", reason, end, None if newest is None else newest.sequence)
     return Finding("kept" if tested else "untested")
 
 
@@ -126,6 +132,11 @@ def _is_of_lab(evidence: Evidence, record: Record) -> bool:
     """Return whether a request was sent to a product or a solution, and not to a provider."""
     first = record.actor.partition("/")[0]
     return first in evidence.products or record.actor in evidence.solutions
+
+
+def _is_well(record: Record) -> bool:
+    """Return whether a request got an answer without an error."""
+    return record.status is not None and record.status < FAILED
 
 
 def _answer(record: Record) -> str:

@@ -28,8 +28,9 @@ def nothing_lost(*, name: str = "nothing_lost", under: Under | None = None) -> P
     """Promise that what a device has written reaches the handlers of solutions at least once.
 
     Broken where a handler that has got events of a product does not get a later one, or fails on it, which loses it:
-    nobody calls it again. name: of the promise; under: kinds of faults under which it must hold, by default all but
-    `event lost` and restarts, which lose events of the platform itself.
+    nobody calls it again. One that ends without an error counts as having handled it, whatever it does with refused
+    calls. name: of the promise; under: kinds of faults under which it must hold, by default all but `event lost` and
+    restarts, which lose events of the platform itself.
     """
     return ReadyPromise(name, under, KINDS - LOSES, judge_lost, needs_all=True)
 
@@ -75,8 +76,8 @@ def recovers_within(seconds: float, *, name: str | None = None, under: Under | N
 
     seconds: of lab time, in which it sends a request that gets no error, or waits in a poll; longer than the firmware
     sleeps. Fleets that still run go on until then. A device whose run ends earlier counts only if its behaviour has
-    failed. Untested in a play without faults. name: of the promise; under: kinds of faults under which it must hold,
-    by default all.
+    failed, or ended after a request without success. Untested in a play without faults. name: of the promise; under:
+    kinds of faults under which it must hold, by default all.
     """
     within = checked_seconds(seconds, "recovers_within: seconds")
     judge = partial(judges.judge_recovery, within=within)
