@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 from labkit.core.activity import Activity
 from labkit.core.chance import seeded_hash
 from labkit.core.clock import Clock, Timer
-from labkit.core.custody import CURRENT, Custody, Way
+from labkit.core.custody import CURRENT, LOOKS, Custody, Way
 from labkit.core.errors import LabError
 from labkit.core.holding import Holding
 from labkit.core.journal import Journal
@@ -86,6 +86,7 @@ class Conductor(StoryWaits):
             raise LabError(OVER)
         call = self._calls[custody] = TellerCall()
         CURRENT.set(custody)
+        LOOKS.set(teller.looks)
         try:
             try:
                 result = await work()
@@ -179,6 +180,7 @@ class Conductor(StoryWaits):
         end, and takes no turn of others.
         """
         teller = self._teller(-LOOKING - self._looked)
+        teller.looks = True
 
         def begin() -> None:
             teller.custody.take()

@@ -14,12 +14,17 @@ Reached = asyncio.Future[None]
 
 
 class Teller:
-    """A thread of a story. number: 0 for the story's own, below 0 for that of a function for later."""
+    """A thread of a story.
+
+    number: 0 for the story's own, below 0 for that of a function for later; looks: whether it only looks at the lab, so
+    that no fault hits its service calls.
+    """
 
     def __init__(self, number: int, custody: Custody) -> None:
         self.actor = f"story/{-number}"
         self.number = number
         self.custody = custody
+        self.looks = False
 
 
 class TellerCall:

@@ -31,8 +31,8 @@ def always(
     by default that of the check. under: kinds of faults under which it must hold, or groups of them, by default all.
 
     The check sees a lab in which everything earlier has happened. Its looks add nothing to the journal and change no
-    order. Service calls and requests of a check are allowed: they are in the journal, and faults may hit them; plays
-    of a seed are equal nevertheless.
+    order. Service calls and requests of a check are allowed: they are in the journal, and plays of a seed are equal
+    nevertheless. No fault hits its service calls; requests are those of a client like any other.
     """
     return Always(check, checked_seconds(every, "always: every"), name, under)
 

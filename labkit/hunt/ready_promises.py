@@ -28,8 +28,9 @@ def nothing_lost(*, name: str = "nothing_lost", under: Under | None = None) -> P
     """Promise that what a device has written reaches the handlers of solutions at least once.
 
     Broken where a handler that has got events of a product does not get a later one, or fails on it, which loses it:
-    nobody calls it again. name: of the promise; under: kinds of faults under which it must hold, by default all but
-    `event lost` and restarts, which lose events of the platform itself.
+    nobody calls it again. One that ends without an error counts as having handled it, whatever it does with refused
+    calls. name: of the promise; under: kinds of faults under which it must hold, by default all but `event lost` and
+    restarts, which lose events of the platform itself.
     """
     return ReadyPromise(name, under, KINDS - LOSES, judge_lost, needs_all=True)
 

@@ -129,18 +129,40 @@ def test_looks_change_nothing_of_a_play() -> None:
     assert len(seen) > 200
 
 
-def test_service_calls_of_a_check_are_in_the_journal_and_repeat() -> None:
-    def counted(lab: Lab) -> None:
-        assert count_of(lab) <= 10
+@pytest.mark.parametrize("does", [{"delay": 15}, {"status": 503, "chance": 0.5}])
+def test_no_fault_hits_the_service_calls_of_a_look(does: dict[str, Any]) -> None:
+    """They are in the journal, plays are equal, and the faults hit the same calls of handlers as without looks."""
+    times: list[float] = []
 
-    promise = always(counted, every=20)
-    plays = [
-        played(reports, [promise], DrawnFault("call delay", {"where": "Keystore.*", "delay": 15}), seed=3)
-        for _ in range(2)
-    ]
+    def counted(lab: Lab) -> None:
+        began = lab.clock.time
+        assert count_of(lab) <= 10
+        times.append(lab.clock.time - began)
+
+    fault = DrawnFault("call delay", {"where": "Keystore.*", **does})
+    plays = [played(reports, [always(counted, every=20)], fault, seed=3) for _ in range(2)]
     assert plays[0] == plays[1]
     assert plays[0].verdicts[0].state == "kept"
-    assert plays[0].journal.count("Keystore.get") >= 14
+    assert set(times) == {0.0}
+    assert plays[0].journal.count("Keystore.get") == len(times) / 2 == 16
+    bare = played(reports, [], fault, seed=3)
+    for each in ('"fault"', "Keystore.command"):
+        assert plays[0].journal.count(each) == bare.journal.count(each) > 0
+
+
+def test_requests_of_a_check_are_those_of_a_client() -> None:
+    def open_app(lab: Lab, draw: Draw) -> None:
+        home(lab)[1].route("GET", "/n", lambda services: services.Keystore.get(key="n"))
+        reports(lab, draw)
+
+    def asked(lab: Lab) -> bool:
+        return lab.solution("thermostat-app").get("/n").status_code == 200
+
+    fault = DrawnFault("call delay", {"where": "Keystore.*", "delay": 3})
+    plays = [played(open_app, [always(asked, every=50)], fault, seed=3) for _ in range(2)]
+    assert plays[0] == plays[1]
+    assert plays[0].verdicts[0].state == "kept"
+    assert plays[0].journal.count("GET /n") > 5
 
 
 def test_looks_keep_no_wait_from_an_end() -> None:
