@@ -15,6 +15,8 @@ from tests import played
 
 ROOT = Path(__file__).parent
 LONG = {"tests", "bench", "fleet", "lab", "reporting", "widgets"}  # folders of long tests
+# Folders of the longest tests, which start processes; one that began late would leave the other workers idle.
+EARLY = {"conformance", "dev", "reporting", "testing"}
 TOGETHER = 20  # short tests of one file that stay on one worker
 CHECKS = "test_a_local_lab_passes"  # name of the test that has each check as parameter
 NO_VERDICTS = 'verdicts_file = ""'  # default of a notebook's parameter with the path of verdicts
@@ -52,8 +54,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Group the items that must run on one worker, and set the order.
 
     The cells of a notebook share a kernel. Long tests are spread one by one; short ones a few of a file at a time, for
-    xdist's own work grows with the square of the groups. The checks come first, and the notebooks, which wait for their
-    verdicts, last: a worker that waits does nothing else.
+    xdist's own work grows with the square of the groups. The checks come first, then the longest tests, and the
+    notebooks, which wait for the verdicts of the checks, last: a worker that waits does nothing else.
     """
     orders: dict[pytest.Item, int] = {}
     counts: Counter[Path] = Counter()
@@ -64,7 +66,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if getattr(item, "originalname", "") in (CHECKS, played.MUTANTS):
             orders[item] = 0
             item.add_marker(pytest.mark.xdist_group("forked"))
-        elif path.parts[:2] == ("tests", "conformance"):
+        elif path.parts[0] == "tests" and path.parts[1] in EARLY:
             orders[item] = 1
         elif path.suffix == ".ipynb":
             orders[item] = 4

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -12,6 +14,8 @@ from tests.sizes import size
 
 if TYPE_CHECKING:
     from labkit.conformance.fork_server import ForkServer
+
+PATIENCE = 60.0  # seconds of real time
 
 # Derandomized, so that runs are reproducible; no deadline, since the machine may be busy.
 settings.register_profile("labkit", max_examples=size(30, 500), deadline=None, derandomize=True)
@@ -30,6 +34,36 @@ def server() -> Iterator[ForkServer]:
 
     with ForkServer(mutation.PRELOAD) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def fork_server() -> Iterator[str]:
+    """The address of a running fork server of kernels and commands, the same as for the comparison of notebooks.
+
+    Empty where the system cannot fork.
+    """
+    from labkit.conformance.fork_server import AVAILABLE, ForkServer  # most sessions need not import it
+    from labkit.reporting import provisioner
+    from labkit.reporting.preload import PRELOAD
+
+    if not AVAILABLE:
+        yield ""
+    elif address := os.environ.get(provisioner.ADDRESS):
+        _await(address)
+        yield address
+    else:
+        with ForkServer(PRELOAD) as server:
+            _await(server.address)
+            yield server.address
+
+
+def _await(address: str) -> None:
+    from labkit.conformance.fork_server import is_ready
+
+    end = time.monotonic() + PATIENCE
+    while not is_ready(address):
+        assert time.monotonic() < end
+        time.sleep(0.02)
 
 
 @pytest.fixture(scope="session")

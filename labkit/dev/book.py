@@ -16,6 +16,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 import labkit
+import labkit.services.interface.jsonschema_import  # otherwise the import of nbformat takes a second more
 from labkit.dev import architecture
 from labkit.reference.pages import generated
 
@@ -30,7 +31,7 @@ CONFIGURATION: dict[str, Any] = {
     "release": version("labkit"),
     "extensions": [
         *("myst_nb", "sphinx_design", "sphinx_copybutton", "sphinx_click"),
-        "labkit.dev.docstrings",
+        *("labkit.dev.docstrings", "labkit.dev.navigation"),
     ],
     "html_theme": "furo",
     "html_title": "labkit",

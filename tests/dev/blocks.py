@@ -18,26 +18,42 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from sybil import Document, Example, Region, Sybil
 from sybil.parsers.myst import CodeBlockParser, PythonCodeBlockParser, SkipParser
 
 from labkit import Lab
 from labkit.settings import load
+from tests import plugins
+from tests.dev import forked_command
 
 END = "<end of the command>"
 PORT = "8443"  # replaced in all blocks, so that pages can be tested at the same time
 
 
 class Shell:
-    """A bash in a folder, with the commands of this environment, for the console blocks of a page."""
+    """A bash in a folder, with the commands of this environment, for the console blocks of a page.
 
-    def __init__(self, folder: Path) -> None:
+    server: address of a fork server for `labkit`; without one each is a new process.
+    """
+
+    def __init__(self, folder: Path, server: str) -> None:
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        self._commands = TemporaryDirectory(prefix="labkit-")
+        if server:
+            Path(self._commands.name, "labkit").symlink_to(forked_command.__file__)
+            path = f"{self._commands.name}{os.pathsep}{path}"
         self._process = subprocess.Popen(
             ["bash", "-O", "expand_aliases"],
             cwd=folder,
-            env={**os.environ, "PATH": path, "PYTHONUNBUFFERED": "1"},
+            env={
+                **os.environ,
+                **plugins.ENVIRONMENT,
+                forked_command.ADDRESS: server,
+                "PATH": path,
+                "PYTHONUNBUFFERED": "1",
+            },
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -64,6 +80,7 @@ class Shell:
         """End the shell and all that it started."""
         os.killpg(self._process.pid, signal.SIGTERM)
         self._process.communicate(timeout=20)
+        self._commands.cleanup()
 
 
 def _matches(output: str, expected: str) -> bool:
@@ -148,10 +165,13 @@ BLOCKS = Sybil(
 
 
 @contextmanager
-def page(path: Path, folder: Path, port: int) -> Iterator[list[Example]]:
-    """Provide the blocks of a page, which are to be evaluated in order. folder: an empty one, the current folder."""
+def page(path: Path, folder: Path, port: int, server: str = "") -> Iterator[list[Example]]:
+    """Provide the blocks of a page, which are to be evaluated in order.
+
+    folder: an empty one, the current folder; server: address of a fork server for `labkit`, if any.
+    """
     document = BLOCKS.parse(path)
-    shell = Shell(folder)
+    shell = Shell(folder, server)
     document.namespace.update(folder=folder, port=port, shell=shell)
     try:
         yield list(document.examples())

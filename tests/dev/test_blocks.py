@@ -21,11 +21,11 @@ DIRECTIVES = {"toctree", "eval-rst", "grid", "include", "note", "raw"}
 SKIPPED = 2  # blocks that do not run, each with its reason
 
 
-def run(path: Path, folder: Path) -> int:
-    """Run the blocks of a page and return their number."""
+def run(path: Path, folder: Path, server: str = "") -> int:
+    """Run the blocks of a page and return their number. server: address of a fork server for `labkit`, if any."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    with blocks.page(path, folder, port) as examples:
+    with blocks.page(path, folder, port, server) as examples:
         for each in examples:
             with suppress(SkipTest):  # of this block alone: those after it run
                 each.evaluate()
@@ -35,14 +35,17 @@ def run(path: Path, folder: Path) -> int:
 @pytest.mark.skipif(not shutil.which("curl"), reason="needs curl")
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(SOURCES).as_posix())
 def test_every_block_of_a_page_has_the_result_shown(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fork_server: str
 ) -> None:
     text = path.read_text()
     if "\n$ node " in text and not shutil.which("node"):
         pytest.skip("needs node")
     monkeypatch.chdir(tmp_path)
     has_blocks = any(language in blocks.LANGUAGES for _, language in FENCE.findall(text))
-    assert bool(run(path, tmp_path)) == has_blocks
+    server = (
+        "" if "kill -9" in text else fork_server
+    )  # a killed client cannot wait until its process has ended
+    assert bool(run(path, tmp_path, server)) == has_blocks
 
 
 def test_each_block_has_a_language_that_runs_or_is_text() -> None:

@@ -7,9 +7,12 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+
+from tests import plugins
 
 OUTSIDE = Path(__file__).parent / "outside"
 EXPECTED = OUTSIDE / "expected.txt"
@@ -24,7 +27,9 @@ VARYING = {  # parts of a report that differ from run to run
 CI = {"CI", "BUILD_NUMBER"}  # environment variables by which pytest knows that it runs in CI
 
 
-def run(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def run(
+    folder: Path, *arguments: str, environment: Mapping[str, str] = plugins.ENVIRONMENT
+) -> subprocess.CompletedProcess[str]:
     """Run pytest on the project in an empty folder."""
     shutil.copytree(OUTSIDE, folder, dirs_exist_ok=True)
     inherited = {
@@ -36,7 +41,7 @@ def run(folder: Path, *arguments: str, **environment: str) -> subprocess.Complet
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments],
         cwd=folder,
-        env=inherited | {"COLUMNS": "100", "NO_COLOR": "1"} | environment,
+        env={**inherited, "COLUMNS": "100", "NO_COLOR": "1", **environment},
         capture_output=True,
         text=True,
         check=False,
@@ -52,7 +57,8 @@ def report(ended: subprocess.CompletedProcess[str]) -> str:
 
 
 def test_each_fixture_works_without_any_setting(tmp_path: Path) -> None:
-    ended = run(tmp_path, "-q", "-W", "error", "--strict-markers", "test_fixtures.py")
+    options = ("-q", "-W", "error", "--strict-markers")
+    ended = run(tmp_path, *options, "test_fixtures.py", environment={})  # with all installed plugins
     assert (ended.returncode, ended.stderr) == (0, ""), ended.stdout
     assert "11 passed" in ended.stdout
 
@@ -103,7 +109,13 @@ def test_an_unused_plugin_imports_nothing_large(tmp_path: Path, arguments: tuple
         "; assert not {'sqlalchemy', 'aiohttp', 'pydantic', 'IPython', 'httpx'} & sys.modules.keys()"
     )
     ended = subprocess.run(
-        [sys.executable, "-c", code, "-p", "no:cacheprovider", *arguments],
+        [
+            sys.executable,
+            "-c",
+            code,
+            *"-p no:cacheprovider -p no:nbval -p no:schemathesis".split(),
+            *arguments,
+        ],
         cwd=tmp_path,
         capture_output=True,
         text=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from labkit.conformance.check import all_checks, select
 from labkit.conformance.target import LAB_YAML
 from labkit.testing.requirements import CheckItem
 from labkit.testing.server import LabServer, serving
+from tests import plugins
 from tests.conformance.own_folders import ACME, RULES, SENTENCES
 from tests.conformance.own_folders import OUTCOMES as OWN_OUTCOMES
 
@@ -36,7 +38,8 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         "labkit.conformance",
         *arguments,
     ]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    environment = os.environ | plugins.ENVIRONMENT
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="module")
