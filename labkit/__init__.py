@@ -3,8 +3,8 @@
 A lab and its handles: Lab, Product, Device, Solution, Fleet, Run, Fault, Provider, Browser, Session, PublishedService,
 Subscription, HeldPoll, PollWait, PendingCall, LabStory, LiveSettings.
 
-Values that they return: Future, Futures, Snapshot, Point, Credentials, KeyPair, LabAddress, Application, SubscriptionInfo,
-Tick, Latency, Mark, Failure.
+Values that they return: Future, Futures, Snapshot, Point, Credentials, KeyPair, LabAddress, Application,
+SubscriptionInfo, Tick, Latency, Mark, Failure.
 
 Behaviours of virtual devices, and shapes of load: Behaviour, Bulb, Counter, Flaky, Replay, Sensor, Thermostat,
 Updater; Shape, DailyWave, Flat, Herd, Ramp, Steps.

@@ -9,7 +9,7 @@ from datetime import timedelta
 from sqlalchemy import Connection
 
 from labkit.context import Context
-from labkit.core.clock import ClockState
+from labkit.core.clock import ClockSnapshot
 from labkit.core.component import Component
 from labkit.core.host_time import STEP
 from labkit.core.marks import Mark
@@ -26,7 +26,7 @@ class CoreState:
     actors: number of records by actor; ports: that the records may name.
     """
 
-    clock: ClockState
+    clock: ClockSnapshot
     starts: int
     identifiers_start: int
     identifiers: dict[str, int]

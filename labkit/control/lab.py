@@ -37,6 +37,12 @@ class Drained(Data):
     waited_for: dict[str, int]
 
 
+class SnapshotContent(Data):
+    """A snapshot of a lab. content: as its file has it."""
+
+    content: bytes
+
+
 class LabEvent(Data):
     """Event of a lab: a complete record of the journal, a mail, a mark of the lab itself, or a reset."""
 
@@ -117,12 +123,12 @@ class LabControl:
         await self._platform.reset()
 
     @ends_after(600)
-    async def snapshot(self, handles: Values | None = None, journal: bool = True) -> bytes:
+    async def snapshot(self, handles: Values | None = None, journal: bool = True) -> SnapshotContent:
         """Return the whole state of the lab. handles: plain data to keep with it; journal: whether to keep its records.
 
         Raises LabError while a fleet, a story or a poll is under way, and for handlers and services in Python.
         """
-        return await states.take(self._platform, handles or {}, journal=journal)
+        return SnapshotContent(content=await states.take(self._platform, handles or {}, journal=journal))
 
     @ends_after(600)
     async def restore(self, content: Content, trusted: bool = False) -> dict[str, Any]:

@@ -54,7 +54,7 @@ class TimerState(NamedTuple):
     order: int
 
 
-class ClockState(NamedTuple):
+class ClockSnapshot(NamedTuple):
     """State of a clock: its rate, lab time and start in Unix seconds, and the number of timers so far."""
 
     rate: float
@@ -324,12 +324,12 @@ class Clock:
             self._lab = self._start
             self._arm()
 
-    def snapshot(self) -> ClockState:
+    def snapshot(self) -> ClockSnapshot:
         """Return the state, without timers, which their owners keep."""
         self._count = itertools.count(timers := next(self._count))
-        return ClockState(self._rate, self.now(), self._start, timers)
+        return ClockSnapshot(self._rate, self.now(), self._start, timers)
 
-    def restore(self, state: ClockState) -> None:
+    def restore(self, state: ClockSnapshot) -> None:
         """Continue from a state, without timers. A clock that runs keeps its own rate."""
         self._timers.clear()
         self._cancelled = 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,17 +22,17 @@ class HandleStates:
     fleets: dict[str, tuple[CredentialsData, int]] = field(default_factory=dict)
 
 
-STATES = TypeAdapter(dict[str, HandleStates])
+STATES = TypeAdapter(HandleStates)
 
 
-def states_data(states: Mapping[str, HandleStates]) -> dict[str, Any]:
-    """Return states by product as JSON has them."""
-    data: dict[str, Any] = STATES.dump_python(dict(states), mode="json")
+def states_data(states: HandleStates) -> dict[str, Any]:
+    """Return states as JSON has them."""
+    data: dict[str, Any] = STATES.dump_python(states, mode="json")
     return data
 
 
-def states_of(data: object) -> dict[str, HandleStates]:
-    """Return states by product. Raises LabError for data that is none."""
+def states_of(data: object) -> HandleStates:
+    """Return states from `states_data`. Raises LabError for data that is none."""
     try:
         return STATES.validate_python(data)
     except ValidationError as error:

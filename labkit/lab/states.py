@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from labkit.core.errors import LabError
 from labkit.core.handle import Handle
 from labkit.lab.futures import Futures, fork_lab
-from labkit.lab.handle_states import HandleStates, states_data, states_of
 from labkit.lab.runtime import Runtime
 from labkit.lab.snapshot import Snapshot, read_snapshot
 
@@ -72,7 +71,7 @@ class LabStates(Handle):
         and services in Python, which no file can contain.
         """
         states = {id: each.handle_states() for id, each in self._products.items()}
-        return Snapshot(self._call("snapshot", states_data(states), journal))
+        return Snapshot(self._call("snapshot", states, journal).content)
 
     def save(self, path: str | Path, *, journal: bool = True) -> Path:
         """Write a snapshot to a file, and return its path: `lab.save("past.lab")`. Another process can restore it.
@@ -97,11 +96,11 @@ class LabStates(Handle):
             raise LabError(f"restore: expected a snapshot or the path of its file, not {past!r:.100}")
         trusted = isinstance(past, Snapshot)
         content = past.content if isinstance(past, Snapshot) else read_snapshot(past)
-        states = states_of(self._call("restore", content, trusted))
+        states = self._call("restore", content, trusted)
         for id in states.keys() - self._products.keys():
             self._add_handle(id)
         for id, product in self._products.items():
-            product.restore_handles(states.get(id, HandleStates()))
+            product.restore_handles(states.get(id))
 
     def _add_handle(self, id: str) -> None:
         """Make the handle of an existing product."""
