@@ -3,8 +3,8 @@
 A lab and its handles: Lab, Product, Device, Solution, Fleet, Run, Fault, Provider, Browser, Session, PublishedService,
 Subscription, HeldPoll, PollWait, PendingCall, LabStory, LiveSettings.
 
-Values that they return: Future, Futures, Point, Credentials, KeyPair, LabAddress, Application, SubscriptionInfo, Tick,
-Latency, Mark, Failure.
+Values that they return: Future, Futures, Snapshot, Point, Credentials, KeyPair, LabAddress, Application,
+SubscriptionInfo, Tick, Latency, Mark, Failure.
 
 Behaviours of virtual devices, and shapes of load: Behaviour, Bulb, Counter, Flaky, Replay, Sensor, Thermostat,
 Updater; Shape, DailyWave, Flat, Herd, Ramp, Steps.
@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from labkit.lab.product import LiveSettings, Product
     from labkit.lab.provider import Provider
     from labkit.lab.run import Run
+    from labkit.lab.snapshot import Snapshot
     from labkit.lab.solution import Solution
     from labkit.lab.story import LabStory
     from labkit.platform import Platform
@@ -101,6 +102,7 @@ _HOMES = {
     "labkit.lab.product": "LiveSettings Product",
     "labkit.lab.provider": "Provider",
     "labkit.lab.run": "Run",
+    "labkit.lab.snapshot": "Snapshot",
     "labkit.lab.solution": "Solution",
     "labkit.lab.story": "LabStory",
     "labkit.platform": "Platform",
@@ -163,6 +165,7 @@ __all__ = [
     "Session",
     "SettingsError",
     "Shape",
+    "Snapshot",
     "Solution",
     "Steps",
     "StorageError",

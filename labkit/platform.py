@@ -7,20 +7,15 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from contextvars import Context as OwnContext
 from contextvars import ContextVar
-from datetime import timedelta
 from types import TracebackType
 from typing import Self, TypeVar
-
-from sqlalchemy import Connection
 
 from labkit.context import Context
 from labkit.core.clock import Clock
 from labkit.core.component import Component
 from labkit.core.custody import CURRENT
 from labkit.core.errors import LabError, LabkitError, SettingsError, TakenError
-from labkit.core.host_time import STEP
 from labkit.core.identifiers import Identifiers
-from labkit.core.tables import metadata
 from labkit.device_api.api import add_product, create_product
 from labkit.device_api.emitted import EVENTS
 from labkit.devices.devices import Devices
@@ -30,6 +25,7 @@ from labkit.edge.listeners import Listeners
 from labkit.edge.proxy import Proxy
 from labkit.faults.delays import Held
 from labkit.fleet.conductor import Conductor
+from labkit.foundation import Core
 from labkit.http.address import ServerAddress
 from labkit.http.outbound import OutboundClient
 from labkit.providers.mail import Mailbox
@@ -40,7 +36,6 @@ from labkit.services.registry import SERVICES
 from labkit.settings import LabSettings, ProductSettings, check_names, shown_key
 from labkit.solutions.solutions import Solutions
 
-MINUTE = 60.0
 SHOWN = 5  # actors that an error names
 # The end of the restart that waits for this work. Tasks that it begins to listen keep it, so that it may be past.
 WITHIN_RESTART: ContextVar[asyncio.Event | None] = ContextVar("end of the restart", default=None)
@@ -82,12 +77,14 @@ class Platform:
         self.context.events.declare(EVENTS)
         self._providers = tuple(provider(self.context) for provider in PROVIDERS)
         self.services = Services(self.context, (service(self.context) for service in SERVICES))
+        self._own_services = frozenset(each.name for each in self.services)
         self.solutions = Solutions(self.context, self.services)
         self.edge = Edge(self.context)
         self._listeners = Listeners(self.edge, Proxy(self.context), self.context)
         # In the order of their start; they stop and clear in the reverse order.
-        self._components = (
-            Core(self.context),
+        self.core = Core(self.context)
+        self._components: tuple[Component, ...] = (
+            self.core,
             outbound,
             self.mailbox,
             self.services,
@@ -200,6 +197,32 @@ class Platform:
         for component in self._components:
             if component not in self._listeners:
                 await component.resume()
+
+    def stateful(self) -> dict[str, Component]:
+        """Return the components whose state a snapshot contains, by name, in the order in which they restore it."""
+        services = {f"service {each.name}": each for each in self.services if each.name in self._own_services}
+        others = {type(each).__name__: each for each in self._components if each is not self.core}
+        first = ("OutboundClient", "Mailbox")
+        return {
+            **{name: others.pop(name) for name in first},
+            **services,
+            **{name: each for name, each in others.items() if name != "Services"},
+        }
+
+    def added_services(self) -> list[str]:
+        """Return the names of the services of Python functions, which were added to the lab."""
+        return [each.name for each in self.services if each.name not in self._own_services]
+
+    async def empty(self) -> None:
+        """Remove all solutions and products, and all state that is not in the database, for a `restore`."""
+        await self.solutions.remove_all()
+        for product in self.devices.products:
+            self.devices.products.remove(product.id)
+            self.context.hosts.remove(product.domain)
+        for component in reversed(self._components):
+            if component is not self.core:
+                await component.clear()
+        await self.settle()
 
     async def expect_still(self, act: str) -> None:
         """Settle, and raise LabError if something is under way that cannot be copied.
@@ -350,71 +373,3 @@ class Platform:
             finally:
                 CURRENT.reset(token)
                 custody.take()
-
-
-class Core(Component):
-    """The component that starts, stops and resets database, clock, identifiers and journal."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
-
-    async def start(self) -> None:
-        clock, database = self._context.clock, self._context.database
-        database.start(metadata)
-        self._context.identifiers.start = database.starts
-        clock.continue_from(database.ended_at)
-        if clock.ahead > STEP:
-            self._warn(f"the host's clock is {_span(clock.ahead)} behind the end of the data file")
-        clock.watch_host(self._report_step)
-
-    def _report_step(self, step: float) -> None:
-        direction = "back" if step < 0 else "forward, or the machine slept,"
-        self._warn(f"the host's clock was set {direction} by {_span(abs(step))}")
-
-    def _warn(self, what: str) -> None:
-        """Record a step of the host's clock, and its consequence for lab time."""
-        ahead = self._context.clock.ahead
-        after = (
-            f"lab time goes on {_span(ahead)} ahead of it, a twentieth slower until it has caught up"
-            if ahead > STEP
-            else "lab time follows it"
-        )
-        self._context.journal.record("warning", "platform", f"{what}; {after}")
-
-    async def stop(self) -> None:
-        self._context.database.close()
-        self._context.clock.close()
-
-    async def suspend(self) -> None:
-        self._context.clock.suspend()
-        await asyncio.sleep(0)  # callbacks scheduled for the end of this iteration run
-
-    async def resume(self) -> None:
-        self._context.clock.resume()
-
-    async def recover(self) -> None:
-        database = self._context.database
-        if database.durable:
-            database.close()
-            database.start(metadata)
-            self._context.identifiers.start = database.starts
-
-    async def clear(self) -> None:
-        await self._context.database.run(_empty)
-
-    async def refill(self) -> None:
-        """Restart identifiers, clock and journal, before any other component uses them."""
-        self._context.identifiers.clear()
-        self._context.clock.reset()
-        self._context.journal.clear()
-
-
-def _span(seconds: float) -> str:
-    """Format seconds: `90061.5` is `1 day, 1:01:02`, `0.25` is `0.2 s`."""
-    return f"{seconds:.1f} s" if seconds < MINUTE else str(timedelta(seconds=round(seconds)))
-
-
-def _empty(connection: Connection) -> None:
-    for table in reversed(metadata.sorted_tables):
-        if table.info.get("reset", True):
-            connection.execute(table.delete())

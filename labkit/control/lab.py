@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any
 
-from labkit.control.bounds import Seconds
+from labkit.control.bounds import Content, Seconds, Values, ends_after
 from labkit.control.clock import number_of
 from labkit.control.data import Data
 from labkit.control.following import Followed, Missed
@@ -18,8 +19,11 @@ from labkit.core.records import Record
 from labkit.faults.delays import Held
 from labkit.platform import Platform
 from labkit.settings import OverlapSettings
+from labkit.snapshots import content as contents
+from labkit.snapshots import states
 
 Happening = Record | Mail | Mark | None  # None: a reset
+MOST_SNAPSHOT = contents.MOST  # bytes
 SHOWN = 5  # delayed operations that an error names
 
 
@@ -32,6 +36,12 @@ class Drained(Data):
 
     seconds: float
     waited_for: dict[str, int]
+
+
+class SnapshotContent(Data):
+    """A snapshot of a lab. content: as its file has it."""
+
+    content: bytes
 
 
 class LabEvent(Data):
@@ -129,6 +139,23 @@ class LabControl:
         with the subscriptions of their settings.
         """
         await self._platform.reset()
+
+    @ends_after(600)
+    async def snapshot(self, handles: Values | None = None, journal: bool = True) -> SnapshotContent:
+        """Return the whole state of the lab. handles: plain data to keep with it; journal: whether to keep its records.
+
+        Raises LabError while a fleet, a story or a poll is under way, and for handlers and services in Python.
+        """
+        return SnapshotContent(content=await states.take(self._platform, handles or {}, journal=journal))
+
+    @ends_after(600)
+    async def restore(self, content: Content, trusted: bool = False) -> dict[str, Any]:
+        """Replace the state of the lab by that of a snapshot, and return the `handles` that were kept with it.
+
+        trusted: whether folders of solutions that it names may be read; otherwise they are this lab's own. Raises
+        LabError, and changes nothing, for a snapshot that is damaged, of another version or of another kind of lab.
+        """
+        return await states.restore(self._platform, content, trusted=trusted)
 
     async def follow(self, records: bool = True) -> AsyncIterator[LabEvent | Missed]:
         """Return each record, mail, mark and reset from now on. records: whether to return those of the journal.

@@ -38,7 +38,7 @@ def canonical_text(records: Sequence[Record], ports: Iterable[int]) -> str:
             "cause": names.get(entry.cause or 0),
             "status": entry.status,
             "size": entry.size,
-            "detail": _plain(_repeatable(entry.detail)),
+            "detail": plain(_repeatable(entry.detail)),
         }
         line = json.dumps(shown, sort_keys=True, ensure_ascii=False)
         for port in ports:
@@ -69,10 +69,10 @@ def _repeatable(detail: Detail | None) -> Detail | None:
     return {key: value for key, value in detail.items() if key not in UNREPEATABLE}
 
 
-def _plain(value: object) -> object:
+def plain(value: object) -> object:
     """Return `value` as JSON data: tables of scripts may mix keys of several types, which cannot be sorted."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(value[key]) for key in sorted(value, key=str)}
+        return {str(key): plain(value[key]) for key in sorted(value, key=str)}
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
+        return [plain(each) for each in value]
     return value if value is None or isinstance(value, str | int | float) else str(value)

@@ -32,11 +32,12 @@ OBSERVATION_INTERVAL = 1.0  # seconds of real time between two observations of t
 class Timer:
     """A callback scheduled for a lab time; `cancel()` drops it."""
 
-    __slots__ = ("_clock", "callback", "when")
+    __slots__ = ("_clock", "callback", "order", "when")
 
-    def __init__(self, clock: Clock, when: float, callback: Callable[[], object]) -> None:
+    def __init__(self, clock: Clock, when: float, order: int, callback: Callable[[], object]) -> None:
         self._clock = clock
         self.when = when
+        self.order = order
         self.callback: Callable[[], object] | None = callback
 
     def cancel(self) -> None:
@@ -44,6 +45,22 @@ class Timer:
         if self.callback is not None:
             self.callback = None
             self._clock.sweep()
+
+
+class TimerState(NamedTuple):
+    """When a timer fires, in Unix seconds, and its place among timers of the same time."""
+
+    when: float
+    order: int
+
+
+class ClockSnapshot(NamedTuple):
+    """State of a clock: its rate, lab time and start in Unix seconds, and the number of timers so far."""
+
+    rate: float
+    now: float
+    start: float
+    timers: int
 
 
 class Reading(NamedTuple):
@@ -165,8 +182,16 @@ class Clock:
         """Call `callback` on the running loop once lab time has reached `when`. Raises LabError for NaN."""
         if when != when:  # NaN has no order, and would break the heap
             raise LabError("a timer needs a time in Unix seconds, not nan")
-        timer = Timer(self, when, callback)
-        heapq.heappush(self._timers, (when, next(self._count), timer))
+        return self.call_in_order(self.next_timer_at(when), callback)
+
+    def next_timer_at(self, when: float) -> TimerState:
+        """Return the state of a new timer that fires at `when`, after the existing ones of that time."""
+        return TimerState(when, next(self._count))
+
+    def call_in_order(self, at: TimerState, callback: Callable[[], object]) -> Timer:
+        """Call `callback` as the timer of an earlier clock was to, between the same other ones."""
+        timer = Timer(self, at.when, at.order, callback)
+        heapq.heappush(self._timers, (at.when, at.order, timer))
         if self._timers[0][2] is timer:
             self._arm()
         return timer
@@ -298,6 +323,20 @@ class Clock:
         if not self._rate:
             self._lab = self._start
             self._arm()
+
+    def snapshot(self) -> ClockSnapshot:
+        """Return the state, without timers, which their owners keep."""
+        self._count = itertools.count(timers := next(self._count))
+        return ClockSnapshot(self._rate, self.now(), self._start, timers)
+
+    def restore(self, state: ClockSnapshot) -> None:
+        """Continue from a state, without timers. A clock that runs keeps its own rate."""
+        self._timers.clear()
+        self._cancelled = 0
+        self._lab, self._since, self._start = state.now, self._steady(), state.start
+        self._host = None
+        self._count = itertools.count(state.timers)
+        self._arm()
 
     def suspend(self) -> None:
         """Detach from the event loop. Timers stay, and lab time continues."""

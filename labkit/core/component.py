@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 
 class Component:
     """A part of a platform with a life cycle. Each step does nothing unless overridden.
 
+    state_type: type of the state that `snapshot` returns, as pydantic validates it: a dataclass of plain values; None
+    for a component whose state is in the database alone.
+
     Components start, resume and recover in a fixed order, and stop, suspend, crash and clear in the reverse order.
     """
+
+    state_type: ClassVar[Any] = None
 
     async def start(self) -> None:
         """Start, after the components before it. Raises SettingsError for a setting that cannot work."""
@@ -38,3 +45,14 @@ class Component:
 
     async def refill(self) -> None:
         """Restore the objects that the settings define, after a reset has cleared all components."""
+
+    def snapshot(self) -> Any:
+        """Return the state that is not in the database, for a settled lab. Raises LabError for what cannot be kept."""
+        return None
+
+    async def restore(self, state: Any) -> None:
+        """Take over the state of another lab, after `clear`; the database has that lab's content already.
+
+        state: of `state_type`. Components restore in the order of their start, once products exist and timers are
+        gone; no script runs.
+        """

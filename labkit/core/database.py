@@ -304,6 +304,26 @@ class Database:
         self._connection = None
         self._lost = ()
 
+    @property
+    def changes(self) -> int:
+        """Number of changed rows so far, for a comparison."""
+        return self._raw.total_changes
+
+    def query(self, query: str) -> list[tuple[object, ...]]:
+        """Return the rows of a query of labkit's own."""
+        return self._raw.execute(query).fetchall()
+
+    def copy_for_snapshot(self) -> sqlite3.Connection:
+        """Return a copy of the committed data in memory. Call it while no transaction is open."""
+        return copy_in_memory(self._raw)
+
+    def load(self, source: sqlite3.Connection, starts: int) -> None:
+        """Replace all data of a database in memory by that of `source`. starts: as in the lab of the source."""
+        self._selects.drop()
+        source.backup(self._raw)
+        self._changes = self._raw.total_changes
+        self.starts = starts
+
     def prepare_fork(self) -> None:
         """Copy a data file into memory, for forks of this process: they must not use the file's connection."""
         if self.path is not None and self._connection is not None:

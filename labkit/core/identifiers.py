@@ -28,6 +28,16 @@ class Identifiers:
         """Restart every stream, for a reset."""
         self._counts.clear()
 
+    def snapshot(self) -> dict[str, int]:
+        """Return the number of values that each actor has had."""
+        return dict(self._counts)
+
+    def restore(self, start: int, counts: dict[str, int]) -> None:
+        """Continue the streams of another lab with the same seed. start: number of its start."""
+        self.start = start
+        self._counts.clear()
+        self._counts.update(counts)
+
     def hex(self, actor: str, length: int) -> str:
         """Return `length` lower-case hex digits."""
         return self._bytes(actor, (length + 1) // 2).hex()[:length]

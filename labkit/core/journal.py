@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 
 from labkit.core.canonical import canonical_text
@@ -55,6 +55,7 @@ class Journal:
         self._entries: deque[Record | RecordBatch] = deque(maxlen=capacity)
         self._sequence = 0
         self._counts: defaultdict[str, int] = defaultdict(int)
+        self._absent = 0  # number of the first records that another lab had, of which this one continues
         self._watchers: tuple[Callable[[Record], object], ...] = ()
         self._kind_watchers: dict[str, tuple[Callable[[Record], object], ...]] = {}
         self._end_watchers: tuple[Callable[[Record], object], ...] = ()
@@ -234,7 +235,7 @@ class Journal:
     @property
     def dropped(self) -> int:
         """Number of records that the ring has dropped."""
-        return max(self._sequence - self._capacity, 0)
+        return max(self._sequence - self._capacity, self._absent)
 
     def __len__(self) -> int:
         return self._sequence - self.dropped
@@ -283,7 +284,7 @@ class Journal:
     def find(self, sequence: int) -> Record | None:
         """Return the record with this number, or None where the ring has dropped it."""
         back = self._sequence - sequence + 1  # recent ones are asked for most, and near the end
-        if sequence < 1 or not 0 < back <= self._capacity:
+        if sequence <= self._absent or not 0 < back <= self._capacity:
             return None
         first = len(self._entries) - back  # where it is unless a later entry is a batch
         entry = self._entries[first if first > 0 else 0]
@@ -313,11 +314,23 @@ class Journal:
         """Return one line a record, without facts that differ between runs with one seed (core/canonical.py)."""
         return canonical_text(self.select(), self.ports)
 
+    def counts(self) -> tuple[int, dict[str, int]]:
+        """Return the sequence number of the last record, and the number of records of each actor."""
+        return self._sequence, dict(self._counts)
+
+    def continue_from(self, sequence: int, counts: Mapping[str, int], records: Iterable[Record]) -> None:
+        """Continue after the records of another lab. records: its newest ones, up to `sequence`; maybe none."""
+        self._entries.clear()
+        self._entries.extend(records)
+        self._counts.clear()
+        self._counts.update(counts)
+        self._sequence, self._absent = sequence, sequence - len(self._entries)
+
     def clear(self) -> None:
         """Drop every record and restart the numbering."""
         self._entries.clear()
         self._counts.clear()
-        self._sequence = 0
+        self._sequence = self._absent = 0
         self._runs.clear()
         self.marks.clear()
         for watcher in self._clear_watchers:

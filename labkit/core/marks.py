@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 MAX_MARKS = 1000  # marks kept; the oldest are removed
@@ -47,6 +47,11 @@ class Marks:
 
     def __len__(self) -> int:
         return len(self._marks)
+
+    def restore(self, marks: Iterable[Mark]) -> None:
+        """Replace all marks, without notice."""
+        self._marks.clear()
+        self._marks.extend(marks)
 
     def clear(self) -> None:
         """Remove all marks."""

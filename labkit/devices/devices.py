@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import cast
 
 from labkit.context import Context
@@ -15,12 +16,23 @@ from labkit.devices.content import Content
 from labkit.devices.polls import Polls
 from labkit.devices.products import PlatformProduct
 from labkit.devices.registry import Registry
-from labkit.devices.state import Datapoint, State
+from labkit.devices.state import Datapoint, State, StateOfData
 from labkit.settings import ContentFile, ProductSettings
 
 SEQUENCES = (
     10**9
 )  # for the datapoints of an alias, in each start of a lab; numbers of scripts are exact up to 2^53
+
+
+@dataclass(frozen=True, slots=True)
+class DevicesState:
+    """State of all devices that is not in the database.
+
+    sequences: number of datapoints of each alias so far; data: as of `State`.
+    """
+
+    sequences: list[tuple[str, str, str, int]]
+    data: StateOfData
 
 
 class Devices(Component):
@@ -34,6 +46,16 @@ class Devices(Component):
         self.state = State(context.database, context.settings.datapoints.kept)
         self.polls = Polls(context.clock, context.activity, context.holding, self.state)
         self._sequences: defaultdict[tuple[str, str, str], int] = defaultdict(int)
+
+    state_type = DevicesState
+
+    def snapshot(self) -> DevicesState:
+        sequences = [(*key, count) for key, count in self._sequences.items()]
+        return DevicesState(sequences, self.state.snapshot())
+
+    async def restore(self, state: DevicesState) -> None:
+        self._sequences.update({(*key,): count for *key, count in state.sequences})  # type: ignore[misc]
+        self.state.restore(state.data)
 
     async def add(self, product: PlatformProduct) -> None:
         """Add a product with the identities and the content of its settings.

@@ -8,6 +8,7 @@ several the one received last: a point recorded ahead of its time does not hide 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
@@ -96,6 +97,20 @@ class AnswerCondition(NamedTuple):
     since: int
     same: bool
     last: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StateOfData:
+    """State of the datapoints that is not in the database.
+
+    count: number of datapoints in this start of the lab; new: those of an alias since its oldest were deleted; marks:
+    timestamp and number of seen values; answers: timestamp, number and count of answers of others.
+    """
+
+    count: int
+    new: list[tuple[str, str, str, int]]
+    marks: list[tuple[str, str, str, int, int]]
+    answers: list[tuple[str, str, str, int, int, int]]
 
 
 class State:
@@ -227,6 +242,29 @@ class State:
         """Store the marks of seen values that are in memory."""
         if marks := [mark for key in list(self.seen.marks) for mark in self.seen.take_marks(key)]:
             await self._database.run(_keep_marks, marks)
+
+    def snapshot(self) -> StateOfData:
+        """Return the state that is not in the database."""
+        seen = self.seen
+        return StateOfData(
+            self._count,
+            [(*key, number) for key, number in self._new.items()],
+            [(*key, *mark) for key, marks in seen.marks.items() for mark in marks.items()],
+            [
+                (*key, timestamp, *answer)
+                for key, answers in seen.answers.items()
+                for timestamp, answer in answers.items()
+            ],
+        )
+
+    def restore(self, state: StateOfData) -> None:
+        """Take over the state of another lab, after `forget_all`."""
+        self._count = state.count
+        self._new = {(product, identity, alias): number for product, identity, alias, number in state.new}
+        for product, identity, alias, timestamp, number in state.marks:
+            self.seen.marks.setdefault((product, identity, alias), {})[timestamp] = number
+        for product, identity, alias, timestamp, number, count in state.answers:
+            self.seen.answers.setdefault((product, identity, alias), {})[timestamp] = number, count
 
     def forget_all(self) -> None:
         """Clear the caches: the database was emptied."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from labkit.context import Context
-from labkit.core.clock import Timer
+from labkit.core.clock import Timer, TimerState
 from labkit.core.component import Component
 from labkit.core.errors import SettingsError
 from labkit.edge.certificates import Certificates, certificates
@@ -132,6 +132,20 @@ class Edge(Component):
         self._host = self._context.address.host = host
         await self._open(https_port, http_port)
 
+    state_type = TimerState | None
+
+    def snapshot(self) -> TimerState | None:
+        """Return when it listens again after a crash; None while it listens."""
+        timer = self._listening
+        return None if timer is None else TimerState(timer.when, timer.order)
+
+    async def restore(self, state: TimerState | None) -> None:
+        if state is not None:
+            address = self._context.address
+            await self.crash()
+            self._take_ports(address.https_port, address.http_port)
+            self._listening = self._context.clock.call_in_order(state, self._listen)
+
     @property
     def down_until(self) -> float | None:
         """Lab time at which it listens again after a crash; None while it listens."""
@@ -178,10 +192,14 @@ class Edge(Component):
         else:
             self._listen()
 
-    async def clear(self) -> None:
-        """End idle connections, so that a replay begins with new connections, as the first run did."""
+    def end_idle(self) -> None:
+        """End each connection on which no request is being handled."""
         if self._server is not None:
             self._server.end_idle()
+
+    async def clear(self) -> None:
+        """End idle connections, so that a replay begins with new connections, as the first run did."""
+        self.end_idle()
         if self._listening is not None:
             self._listen()
 

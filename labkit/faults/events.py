@@ -43,7 +43,7 @@ class EventFaults:
             delay += fault.draw_delay(event.source)
         for number, seconds in enumerate(times):
             given = plain_copy(payload) if number else payload
-            self._lanes.add(Arrival(event.source, solution, handler, given, delay), seconds)
+            self._lanes.add(Arrival(event, event.source, solution, handler, given, delay), seconds)
 
     def _hit(self, fault: ActiveFault, event: Event, solution: str, payload: Any) -> tuple[Any, bool]:
         """Return the payload as a fault changes it, and whether the fault hits."""

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, 
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from labkit.core.clock import Clock
+from labkit.core.clock import Clock, TimerState
 from labkit.core.component import Component
 from labkit.core.directory import Directory
 from labkit.core.errors import LabError, LabkitError, SettingsError, TakenError, UnknownError, unknown
@@ -19,7 +19,7 @@ from labkit.faults.calls import CallFaults
 from labkit.faults.delays import Delays, Held
 from labkit.faults.events import EventFaults
 from labkit.faults.fault import ActiveFault, Origin, State
-from labkit.faults.lanes import Lanes
+from labkit.faults.lanes import Lanes, LateState
 from labkit.faults.outgoing import OutgoingFaults
 from labkit.faults.overlap import Overlap
 from labkit.faults.patterns import ANY, Pattern
@@ -55,6 +55,28 @@ class FaultRow:
     state: State
     origin: Origin
     settings: FaultSettings
+
+
+@dataclass(frozen=True, slots=True)
+class FaultState:
+    """A fault as plain data: see `ActiveFault`. timer: the next one of its period."""
+
+    name: str
+    settings: FaultSettings
+    origin: Origin
+    state: State
+    seen: int
+    hits: int
+    timer: TimerState | None
+
+
+@dataclass(frozen=True, slots=True)
+class FaultsState:
+    """All faults as plain data. of_settings: those to which a reset returns; late: events that wait."""
+
+    of_settings: tuple[FaultSettings, ...]
+    faults: list[FaultState]
+    late: list[LateState]
 
 
 class Faults(Component):
@@ -102,6 +124,37 @@ class Faults(Component):
         self._providers: dict[str, ProviderFaults[Any]] = {}
         self._lanes = Lanes(clock, events, self._arrange)
         self._periods = Periods(clock, self._begin, self._finish)
+
+    state_type = FaultsState
+
+    def snapshot(self) -> FaultsState:
+        return FaultsState(
+            self._settings,
+            [
+                FaultState(
+                    each.name,
+                    each.settings,
+                    each.origin,
+                    each.state,
+                    each.seen,
+                    each.hits,
+                    self._periods.timer(each),
+                )
+                for each in self
+            ],
+            self._lanes.snapshot(),
+        )
+
+    async def restore(self, state: FaultsState) -> None:
+        self._settings = state.of_settings
+        for each in state.faults:
+            self._check(each.settings)
+            fault = self._faults[each.name] = ActiveFault(each.name, each.settings, each.origin, self._draw)
+            fault.state, fault.seen, fault.hits = each.state, each.seen, each.hits
+            if each.timer is not None:
+                self._periods.restore(fault, each.timer)
+        self._lanes.restore(state.late)
+        self._arrange()
 
     def __iter__(self) -> Iterator[ActiveFault]:
         return iter(tuple(self._faults.values()))

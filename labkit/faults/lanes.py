@@ -7,14 +7,15 @@ be advanced.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from labkit.core.clock import Clock, Timer
-from labkit.core.events import Events, Handler
+from labkit.core.clock import Clock, Timer, TimerState
+from labkit.core.events import Event, EventKind, Events, Handler
 from labkit.faults.delays import Held
 
+Lane = deque["Arrival"]
 MAX_WAITING = 10_000  # events waiting at one time; further events are delivered without delay
 
 
@@ -22,11 +23,44 @@ MAX_WAITING = 10_000  # events waiting at one time; further events are delivered
 class Arrival:
     """An event on its way to a handler. delay: seconds for which it blocks its lane, once it is first in it."""
 
+    event: Event
     source: str
     receiver: str
     handler: Handler
     payload: Any
     delay: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class EventState:
+    """An event as plain data: see `Event`."""
+
+    kind: EventKind
+    source: str
+    cause: int | None
+    product: str | None
+    solution: str | None
+    names: tuple[str, ...] | None
+    caller: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ArrivalState:
+    """A waiting event as plain data: see `Arrival`."""
+
+    event: EventState
+    receiver: str
+    payload: Any
+    delay: float
+
+
+@dataclass(frozen=True, slots=True)
+class LateState:
+    """An event that waits for lab time. blocked: the events behind it; None for one that blocks none."""
+
+    at: TimerState
+    arrival: ArrivalState
+    blocked: list[ArrivalState] | None
 
 
 class Lanes:
@@ -40,8 +74,8 @@ class Lanes:
         self._clock = clock
         self._events = events
         self._changed = changed
-        self._timers: dict[Timer, Held] = {}
-        self._closed: dict[tuple[str, str], deque[Arrival]] = {}
+        self._timers: dict[Timer, tuple[Held, Arrival, Lane | None]] = {}
+        self._closed: dict[tuple[str, str], Lane] = {}
         self._count = 0
 
     @property
@@ -58,7 +92,7 @@ class Lanes:
         """Queue an event after `seconds` of lab time, and after earlier events of a blocked lane."""
         if seconds:
             self._count += 1
-            self._after(seconds, arrival, lambda: self._arrive(arrival))
+            self._after(self._clock.next_timer_at(self._clock.now() + seconds), arrival)
             return
         lane = self._closed.get((arrival.source, arrival.receiver))
         if lane is not None and not self.is_full:
@@ -74,7 +108,43 @@ class Lanes:
 
     def held(self) -> list[Held]:
         """Return the late events, and the first event of each blocked lane, which those behind it wait for."""
-        return list(self._timers.values())
+        return [held for held, _, _ in self._timers.values()]
+
+    def snapshot(self) -> list[LateState]:
+        """Return the waiting events."""
+        return [
+            LateState(
+                TimerState(timer.when, timer.order),
+                _plain(arrival),
+                list(map(_plain, lane)) if lane is not None and self._is_closed(arrival, lane) else None,
+            )
+            for timer, (_, arrival, lane) in self._timers.items()
+        ]
+
+    def restore(self, waiting: Iterable[LateState]) -> None:
+        """Let events of another lab wait. Those whose solution handles them no more are dropped."""
+        for each in waiting:
+            arrivals = [self._found(state) for state in (each.arrival, *(each.blocked or ()))]
+            first, *behind = arrivals
+            if first is None:
+                continue
+            lane: Lane | None = None
+            if each.blocked is not None:
+                lane = self._closed[first.source, first.receiver] = deque(a for a in behind if a is not None)
+            self._count += 1 + len(lane or ())
+            self._after(each.at, first, lane)
+
+    def _is_closed(self, arrival: Arrival, lane: Lane) -> bool:
+        return self._closed.get((arrival.source, arrival.receiver)) is lane
+
+    def _found(self, state: ArrivalState) -> Arrival | None:
+        """Return an event for its handler, which is looked up anew; None without one."""
+        given = state.event
+        event = Event(given.kind, given.source, lambda: state.payload, *_rest(given))
+        for receiver, handler in self._events.receivers(event):
+            if receiver == state.receiver:
+                return Arrival(event, given.source, receiver, handler, state.payload, state.delay)
+        return None
 
     def clear(self) -> None:
         """Drop the waiting events."""
@@ -98,10 +168,11 @@ class Lanes:
         if first:
             self._changed()
         self._count += 1
-        self._after(arrival.delay, arrival, lambda: self._open(key, lane, arrival))
+        self._after(self._clock.next_timer_at(self._clock.now() + arrival.delay), arrival, lane)
 
-    def _open(self, key: tuple[str, str], lane: deque[Arrival], arrival: Arrival) -> None:
+    def _open(self, lane: Lane, arrival: Arrival) -> None:
         """End the delay of an event: queue it, and the events behind it up to the next delayed event."""
+        key = (arrival.source, arrival.receiver)
         self._count -= 1
         self._queue(arrival)
         if self._closed.get(key) is not lane:  # it was opened before
@@ -120,13 +191,29 @@ class Lanes:
         if not self._closed:
             self._changed()
 
-    def _after(self, seconds: float, arrival: Arrival, then: Callable[[], object]) -> None:
+    def _after(self, at: TimerState, arrival: Arrival, lane: Lane | None = None) -> None:
+        """Wait with an event for its time. lane: the one that it blocks."""
+
         def fire() -> None:
             del self._timers[timer]
-            then()
+            if lane is None:
+                self._arrive(arrival)
+            else:
+                self._open(lane, arrival)
 
-        timer = self._clock.call_at(self._clock.now() + seconds, fire)
-        self._timers[timer] = Held(f"event of {arrival.source} for {arrival.receiver}", timer.when)
+        timer = self._clock.call_in_order(at, fire)
+        held = Held(f"event of {arrival.source} for {arrival.receiver}", timer.when)
+        self._timers[timer] = held, arrival, lane
 
     def _queue(self, arrival: Arrival) -> None:
         self._events.queue(arrival.source, arrival.receiver, arrival.handler, arrival.payload)
+
+
+def _plain(arrival: Arrival) -> ArrivalState:
+    event = arrival.event
+    state = EventState(event.kind, event.source, *_rest(event))
+    return ArrivalState(state, arrival.receiver, arrival.payload, arrival.delay)
+
+
+def _rest(event: Event | EventState) -> tuple[Any, ...]:
+    return event.cause, event.product, event.solution, event.names, event.caller

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from labkit.core.clock import Clock, Timer
+from labkit.core.clock import Clock, Timer, TimerState
 from labkit.faults.fault import ActiveFault
 
 
@@ -29,6 +29,15 @@ class Periods:
             self._at(fault, self._clock.now() + fault.settings.after, self._begin)
         else:
             self._limit(fault)
+
+    def timer(self, fault: ActiveFault) -> TimerState | None:
+        """Return the next timer of a fault, if it has one."""
+        timer = self._timers.get(fault)
+        return None if timer is None else TimerState(timer.when, timer.order)
+
+    def restore(self, fault: ActiveFault, at: TimerState) -> None:
+        """Begin or end a fault, as its state asks for, when its timer in another lab was to."""
+        self._wait(fault, at, self._begin if fault.state == "waiting" else self._end)
 
     def stop(self, fault: ActiveFault) -> None:
         """Cancel the timer of a fault, if it has one."""
@@ -55,8 +64,11 @@ class Periods:
         self._ended(fault)
 
     def _at(self, fault: ActiveFault, when: float, then: Callable[[ActiveFault], object]) -> None:
+        self._wait(fault, self._clock.next_timer_at(when), then)
+
+    def _wait(self, fault: ActiveFault, at: TimerState, then: Callable[[ActiveFault], object]) -> None:
         def fire() -> None:
             del self._timers[fault]
             then(fault)
 
-        self._timers[fault] = self._clock.call_at(when, fire)
+        self._timers[fault] = self._clock.call_in_order(at, fire)

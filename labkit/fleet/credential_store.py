@@ -31,6 +31,16 @@ class CredentialStore:
         """Return the credentials of a device, None if no fleet has it."""
         return self._credentials.get(identity)
 
+    def snapshot(self) -> dict[str, tuple[Credentials, int]]:
+        """Return the credentials and the last epoch of each device."""
+        return {name: (each, self._epochs.get(name, 0)) for name, each in self._credentials.items()}
+
+    def restore(self, state: Mapping[str, tuple[Credentials, int]]) -> None:
+        """Replace all devices."""
+        self.clear()
+        self._credentials.update({name: each for name, (each, _) in state.items()})
+        self._epochs.update({name: epoch for name, (_, epoch) in state.items() if epoch})
+
     def clear(self) -> None:
         """Delete all devices, after a reset of the platform."""
         self._credentials.clear()

@@ -244,6 +244,9 @@ class Lab(LabStates):
             info = self._runtime.run(providers.get, name)
         return Provider(self._runtime, info, self.browser)
 
+    def _add_handle(self, id: str) -> None:
+        self.product(id)
+
     def service(
         self, service: str | type[Service] | Service, /, **functions: Callable[..., object]
     ) -> CustomService:

@@ -20,6 +20,7 @@ from labkit.lab.arguments import content_bytes, duration, text_list
 from labkit.lab.client import rooted
 from labkit.lab.device import Device
 from labkit.lab.fleet import Behaviours, Fleet, make_fleet
+from labkit.lab.handle_states import HandleStates, credentials_data, credentials_of, states_data, states_of
 from labkit.lab.polls import DevicePolls, PollWait
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import card
@@ -117,6 +118,26 @@ class Product(Handle):
         """
         device = self._devices.get(identity)
         return None if device is None else device.credentials
+
+    def handle_states(self) -> dict[str, Any]:
+        """Return the credentials in the handles of devices and in fleets, as plain data; for `Lab.snapshot`."""
+        devices = {name: credentials_data(each.credentials) for name, each in self._devices.items()}
+        fleets = {
+            name: (credentials_data(credentials), epoch)
+            for name, (credentials, epoch) in self.credential_store.snapshot().items()
+        }
+        return states_data(HandleStates(devices, fleets))
+
+    def restore_handles(self, data: object = None) -> None:
+        """Replace the credentials of all devices, in handles and in fleets. data: from `handle_states`; None: none."""
+        states = HandleStates() if data is None else states_of(data)
+        for identity, device in self._devices.items():
+            device.use(credentials_of(states.devices.get(identity, {})))
+        for identity, data in states.devices.items():
+            self.device(identity).use(credentials_of(data))
+        self.credential_store.restore(
+            {name: (credentials_of(data), epoch) for name, (data, epoch) in states.fleets.items()}
+        )
 
     def clear_handles(self) -> None:
         """Remove the credentials from the handles of all virtual devices; the platform keeps its records of them."""

@@ -77,13 +77,14 @@ class Runtime:
         assert isinstance(control, Control)
         if self.story is not None:
             raise LabError("fork: the lab is in a story: do it before or after `with lab.story()`")
-        self.portal.run(control.prepare_fork, self._disconnect)
+        self.portal.run(control.prepare_fork, self.disconnect)
         try:
             yield
         finally:
             self.portal.run(control.resume_here)
 
-    async def _disconnect(self) -> None:
+    async def disconnect(self) -> None:
+        """End the connections of the lab's handles; the next request of each opens one."""
         for disconnect in self._connected:
             await disconnect()
 

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from labkit.core.errors import LabError
 from labkit.core.handle import Handle
 from labkit.lab.futures import Futures, fork_lab
 from labkit.lab.runtime import Runtime
+from labkit.lab.snapshot import Snapshot, read_snapshot
+
+if TYPE_CHECKING:
+    from labkit.lab.product import Product
 
 V = TypeVar("V")
 T = TypeVar("T")
 
 
 class LabStates(Handle):
-    """A lab's state: futures from here on."""
+    """A lab's state: futures from here on, snapshots, and files of these."""
 
     _runtime: Runtime
+    _products: dict[str, Product]
 
     def fork(
         self,
@@ -48,3 +55,60 @@ class LabStates(Handle):
         return fork_lab(
             self._runtime, functions, workers=workers, within=within, check=check, progress=progress
         )
+
+    def snapshot(self, *, journal: bool = True) -> Snapshot:
+        """Return the whole state of the lab: `past = lab.snapshot(); …; lab.restore(past)`.
+
+        It has all data, the clock, products, solutions and scripts of cells, providers with their codes and tokens,
+        mails, handsets, faults with their counts and late events, counts of identifiers and runs, and the credentials
+        that handles and fleets hold. With a seed, a restored lab continues exactly as this one does.
+
+        It does not have open connections (the lab ends idle ones now), globals of scripts, cookies, what devices of
+        fleets remember (a new run begins anew), files of solutions' folders, and the CA. journal: whether to keep the
+        journal's records; its numbers continue without them, too.
+
+        Raises LabError while a fleet runs, in a story, while a poll is open or a fault delays work, and for handlers
+        and services in Python, which no file can contain.
+        """
+        states = {id: each.handle_states() for id, each in self._products.items()}
+        return Snapshot(self._call("snapshot", states, journal).content)
+
+    def save(self, path: str | Path, *, journal: bool = True) -> Path:
+        """Write a snapshot to a file, and return its path: `lab.save("past.lab")`. Another process can restore it.
+
+        path: of the file, which is replaced if it exists; it has the lab's secrets, and only its owner can read it.
+        journal: as of `snapshot`, whose errors this raises, too.
+        """
+        return self.snapshot(journal=journal).save(path)
+
+    def restore(self, past: Snapshot | str | Path) -> None:
+        """Replace the whole state of this lab by that of a snapshot.
+
+        past: a snapshot, or the path of its file: `Lab(seed=7).restore("past.lab")`. The lab keeps its ports, its CA
+        and its settings of `guard`. It needs the seed, the domain, the profile and the limits of datapoints that the
+        lab of the snapshot had. A file runs no code and reads no other file: for a solution with a folder, add the
+        solution with the folder before.
+
+        Raises LabError, and changes nothing, for a file that is damaged, of another version or larger than 4 GiB, for a
+        lab with a data file, and as `snapshot` does.
+        """
+        if not isinstance(past, Snapshot | str | Path):
+            raise LabError(f"restore: expected a snapshot or the path of its file, not {past!r:.100}")
+        trusted = isinstance(past, Snapshot)
+        content = past.content if isinstance(past, Snapshot) else read_snapshot(past)
+        states = self._call("restore", content, trusted)
+        for id in states.keys() - self._products.keys():
+            self._add_handle(id)
+        for id, product in self._products.items():
+            product.restore_handles(states.get(id))
+
+    def _add_handle(self, id: str) -> None:
+        """Make the handle of an existing product."""
+
+    def _call(self, name: str, *arguments: Any) -> Any:
+        """Call an operation on the lab's state, without connections of the lab's handles."""
+        runtime = self._runtime
+        if runtime.story is not None:
+            raise LabError(f"{name}: the lab is in a story: do it before or after `with lab.story()`")
+        runtime.run(runtime.disconnect)
+        return runtime.run(getattr(runtime.control.lab, name), *arguments)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 CAPACITY = 10_000  # requests kept; the oldest are removed
@@ -40,6 +40,11 @@ class Inbox:
     def clear(self) -> None:
         """Remove all requests."""
         self._arrivals.clear()
+
+    def restore(self, arrivals: Iterable[ReceivedRequest]) -> None:
+        """Replace all requests."""
+        self._arrivals.clear()
+        self._arrivals.extend(arrivals)
 
     def __len__(self) -> int:
         return len(self._arrivals)

@@ -53,6 +53,14 @@ class Mailbox(Component):
         self._mails: list[Mail] = []
         self._watchers: tuple[Callable[[Mail], object], ...] = ()
 
+    state_type = list[Mail]
+
+    def snapshot(self) -> list[Mail]:
+        return list(self._mails)
+
+    async def restore(self, state: list[Mail]) -> None:
+        self._mails[:] = state[-CAPACITY:]
+
     def watch(self, watcher: Callable[[Mail], object]) -> Callable[[], None]:
         """Call `watcher` with every new mail. Returns a function that ends this."""
         self._watchers += (watcher,)

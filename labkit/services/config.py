@@ -32,6 +32,9 @@ class Config(Service):
     async def start(self) -> None:
         await self._script_parameters.load()
 
+    async def restore(self, state: None) -> None:
+        await self._script_parameters.load()
+
     async def recover(self) -> None:
         if self._context.database.durable:
             await self._script_parameters.load()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar, overload
 
 from labkit.context import Context
-from labkit.core.errors import SettingsError
+from labkit.core.errors import LabError, SettingsError
 from labkit.services.calls import Services
 from labkit.solutions import events
 from labkit.solutions.functions import FunctionHandler
@@ -22,6 +23,15 @@ from labkit.solutions.workers import Workers
 F = TypeVar("F", bound=Callable[..., object])
 
 ROUTE_NAMES = ("request", "response")
+
+
+@dataclass(frozen=True, slots=True)
+class AddedScript:
+    """A script that a cell added, as plain data. given: arguments of `route`, or of `on`."""
+
+    is_route: bool
+    given: dict[str, str]
+    replace: bool
 
 
 class AddedHandlers:
@@ -157,6 +167,26 @@ class AddedHandlers:
         given = {"service": service, "event": event, "function": function, "lua": lua}
         self._add(events.key(service, event), partial(add, **given), replace)
         return function
+
+    def added_scripts(self) -> list[AddedScript]:
+        """Return the additions of cells as plain data. Raises LabError if one is a Python function."""
+        found = []
+        for key, add in self._added.items():
+            assert isinstance(add, partial)
+            given = dict(add.keywords)
+            if given.pop("function") is not None:
+                raise LabError(
+                    f"solution {self.id!r}: {' '.join(key)} has a handler in Python, which a snapshot cannot contain: "
+                    "handle it in Lua, or try futures with lab.fork()"
+                )
+            found.append(AddedScript(add.func is AddedHandlers.route, given, key in self._replacing))
+        return found
+
+    def add_scripts(self, added: Iterable[AddedScript]) -> None:
+        """Add scripts as cells did in another lab. Raises SettingsError for a wrong one."""
+        for each in added:
+            add: Callable[..., object] = self.route if each.is_route else self.on
+            add(**each.given, replace=each.replace)
 
     def adopt_added(self, other: AddedHandlers) -> None:
         """Add the routes and handlers that cells added to another solution.

@@ -11,7 +11,7 @@ from typing import Any
 from labkit.core.errors import SettingsError
 from labkit.services.calls import Services
 from labkit.solutions.handlers import Handler, HandlerRun
-from labkit.solutions.lua import LuaFunction, LuaHost, LuaLimits, LuaSyntaxError
+from labkit.solutions.lua import HostState, LuaFunction, LuaHost, LuaLimits, LuaSyntaxError
 from labkit.solutions.request import Request
 from labkit.solutions.response import Response
 from labkit.solutions.scripts import WEBSOCKET, ScriptSource
@@ -99,6 +99,15 @@ class Scripts:
         """Forget the globals of all scripts and restart their random numbers, as if none had run yet."""
         if "_host" in self.__dict__:
             self._host.clear()
+
+    def snapshot(self) -> HostState | None:
+        """Return the state of the scripts' host without globals; None if there are no scripts."""
+        return self._host.snapshot() if "_host" in self.__dict__ else None
+
+    def restore(self, state: HostState) -> None:
+        """Continue with the random numbers and the time of another host; globals begin anew."""
+        self._seed = state.seed
+        self._host.restore(state)
 
     def crash(self) -> None:
         """Lose the globals of all scripts."""

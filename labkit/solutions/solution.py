@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, TypeVar
 
@@ -17,7 +18,7 @@ from labkit.core.time_limits import TimeLimit
 from labkit.services.calls import Services
 from labkit.settings import SolutionSettings, SubscriptionSettings
 from labkit.solutions import events
-from labkit.solutions.added import AddedHandlers
+from labkit.solutions.added import AddedHandlers, AddedScript
 from labkit.solutions.folder import Asset, SolutionFolder
 from labkit.solutions.functions import FunctionHandler
 from labkit.solutions.handlers import (
@@ -29,6 +30,7 @@ from labkit.solutions.handlers import (
     status_of,
     trace,
 )
+from labkit.solutions.lua import HostState
 from labkit.solutions.origins import Origin
 from labkit.solutions.registrations import Names, Registration
 from labkit.solutions.request import Request
@@ -41,6 +43,17 @@ from labkit.solutions.workers import Workers
 F = TypeVar("F", bound=Callable[..., object])
 
 ROUTE_NAMES = ("request", "response")
+
+
+@dataclass(frozen=True, slots=True)
+class SolutionState:
+    """A solution as plain data. configured, warnings: as in the solution; host: of its scripts, if it has one."""
+
+    settings: SolutionSettings
+    configured: dict[str, dict[str, Any]]
+    added: list[AddedScript]
+    warnings: list[str]
+    host: HostState | None
 
 
 class PlatformSolution(AddedHandlers):
@@ -150,6 +163,23 @@ class PlatformSolution(AddedHandlers):
         """Record a warning for the solution's author, here and in the journal."""
         self.warnings.append(text)
         self._context.journal.record("warning", self.id, text)
+
+    def snapshot(self) -> SolutionState:
+        """Return the solution as plain data, without globals of scripts. Raises LabError for Python handlers."""
+        return SolutionState(
+            self.settings,
+            self.configured,
+            self.added_scripts(),
+            list(self.warnings),
+            self._scripts.snapshot(),
+        )
+
+    def restore(self, state: SolutionState) -> None:
+        """Take over what cells and runs have changed, in a solution with the same settings."""
+        self.configured = state.configured
+        self.add_scripts(state.added)
+        if state.host is not None:
+            self._scripts.restore(state.host)
 
     def clear(self) -> None:
         """Forget warnings and the state of scripts, for a reset; routes and handlers stay."""

@@ -21,7 +21,7 @@ from labkit.solutions.handlers import Handler, explain
 from labkit.solutions.lua.calls import unknown_calls
 from labkit.solutions.request import Request
 from labkit.solutions.site import SolutionSite
-from labkit.solutions.solution import PlatformSolution
+from labkit.solutions.solution import PlatformSolution, SolutionState
 from labkit.solutions.workers import Workers
 
 T = TypeVar("T")
@@ -43,6 +43,31 @@ class Solutions(Component):
         context.events.declare(events.EVENTS)
         self.delivery = Delivery(self._solutions)
         context.events.set_receivers(self.delivery.receivers, self._solutions.values())
+
+    state_type = list[SolutionState]
+
+    def snapshot(self) -> list[SolutionState]:
+        return [each.snapshot() for each in self]
+
+    async def restore(self, state: list[SolutionState]) -> None:
+        """Take over all solutions; their folders are read again. No script runs.
+
+        Raises SettingsError for a solution whose folder or scripts are wrong.
+        """
+        for each in state:
+            self._register(each.settings).restore(each)
+        for solution in self:
+            self._check(solution)
+            self._configure(solution)
+        await self._services.set_up(*(each.id for each in self))
+        for solution, given in zip(self, state, strict=True):
+            solution.warnings[:] = given.warnings
+
+    async def remove_all(self) -> None:
+        """Remove all solutions, and keep the data of their services. No script may run."""
+        for each in tuple(self):
+            self._unregister(each)
+            each.close()
 
     async def add(self, settings: SolutionSettings) -> PlatformSolution:
         """Add a solution, read its folder if it has one, and run the folder's initial scripts.

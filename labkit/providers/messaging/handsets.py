@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import Any, Literal
 
-from labkit.core.clock import Clock, Timer
+from labkit.core.clock import Clock, Timer, TimerState
 from labkit.core.component import Component
 from labkit.core.directory import Directory
 from labkit.core.journal import Journal
@@ -48,6 +48,9 @@ class HandsetMessage:
     timer: Timer | None = field(default=None, repr=False)
 
 
+MESSAGE = tuple(each.name for each in fields(HandsetMessage) if each.name != "timer")
+
+
 class SimulatedHandset:
     """Device, phone or messenger account, created by the first message to it."""
 
@@ -62,6 +65,23 @@ class SimulatedHandset:
         """The delivered messages, in the order of their delivery."""
         reached = [each for each in self.messages if each.state == "delivered"]
         return sorted(reached, key=lambda each: each.ended or 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class MessageState:
+    """A message as plain data. fields: as of HandsetMessage; timer: that of its expiry, if it waits."""
+
+    fields: dict[str, Any]
+    timer: TimerState | None
+
+
+@dataclass(frozen=True, slots=True)
+class HandsetsState:
+    """All handsets as plain data: address, whether online, and number of dropped messages; and the messages."""
+
+    handsets: list[tuple[str, bool, int]]
+    messages: list[MessageState]
+    dropped: int
 
 
 class Handsets(Component):
@@ -80,6 +100,37 @@ class Handsets(Component):
         self._size = 0
         self.dropped = 0
 
+    state_type = HandsetsState
+
+    def snapshot(self) -> HandsetsState:
+        return HandsetsState(
+            [(each.address, each.online, each.dropped) for each in self],
+            [
+                MessageState(
+                    {name: getattr(each, name) for name in MESSAGE},
+                    None if each.timer is None else TimerState(each.timer.when, each.timer.order),
+                )
+                for each in self._kept
+            ],
+            self.dropped,
+        )
+
+    async def restore(self, state: HandsetsState) -> None:
+        self.dropped = state.dropped
+        for address, online, dropped in state.handsets:
+            handset = self.ensure(address)
+            handset.online, handset.dropped = online, dropped
+        for each in state.messages:
+            message = HandsetMessage(**each.fields)
+            self.ensure(message.address).messages.append(message)
+            self._kept.append(message)
+            self._size += message.size
+            if each.timer is not None:
+                self._expire(message, each.timer)
+
+    def _expire(self, message: HandsetMessage, at: TimerState) -> None:
+        message.timer = self._clock.call_in_order(at, lambda: self._end(message, "expired"))
+
     def deliver(self, message: HandsetMessage) -> None:
         """Deliver a message to its handset, at once or when the handset is online again."""
         handset = self._take(message)
@@ -88,7 +139,7 @@ class Handsets(Component):
         elif message.expires <= self._clock.now():  # a ttl of 0: this was the one attempt
             self._end(message, "expired")
         else:
-            message.timer = self._clock.call_at(message.expires, lambda: self._end(message, "expired"))
+            self._expire(message, self._clock.next_timer_at(message.expires))
             self._tell(message)
 
     def refuse(self, message: HandsetMessage, state: Literal["unregistered", "rejected"]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, cast
 
 from aiohttp import web
@@ -19,13 +20,13 @@ from labkit.http.connection import Connection
 from labkit.http.error import HttpError
 from labkit.http.request import SiteRequest
 from labkit.http.sites import Site
-from labkit.providers.inbox import Inbox
+from labkit.providers.inbox import Inbox, ReceivedRequest
 from labkit.providers.messaging.accounts import REALM, ProviderAccount, ProviderAccounts, of_settings, own
 from labkit.providers.messaging.courier import Courier
 from labkit.providers.messaging.errors import MEANINGS, ApiError
 from labkit.providers.messaging.faults import FAULTS, Step
 from labkit.providers.messaging.forms import BODY, FormParameters
-from labkit.providers.messaging.handsets import Handsets
+from labkit.providers.messaging.handsets import Handsets, HandsetsState
 from labkit.providers.messaging.resources import AccountRequest, Resources, parameters_of
 from labkit.providers.receipt import Receipt, receive, unanswered
 
@@ -39,6 +40,14 @@ _SERVICES = re.compile(
 _ERROR = re.compile(r"/errors/([0-9]{5})")
 
 Answer = tuple[int, dict[str, Any] | None]  # status and body; no body: truncated JSON is sent
+
+
+@dataclass(frozen=True, slots=True)
+class MessagingState:
+    """State of the provider as plain data."""
+
+    inbox: list[ReceivedRequest]
+    handsets: HandsetsState
 
 
 class Messaging(Site[Receipt], Component):
@@ -58,12 +67,25 @@ class Messaging(Site[Receipt], Component):
         self._resources = Resources(context, self._courier, self.url)
         context.hosts.add(self)
 
+    state_type = MessagingState
+
+    def snapshot(self) -> MessagingState:
+        return MessagingState(list(self.inbox), self.handsets.snapshot())
+
+    async def restore(self, state: MessagingState) -> None:
+        self.inbox.restore(state.inbox)
+        await self.handsets.restore(state.handsets)
+        await self._load_accounts()
+
     async def start(self) -> None:
         """Load the built-in account and the accounts of the settings; start the courier."""
+        await self._load_accounts()
+        await self._courier.start()
+
+    async def _load_accounts(self) -> None:
         named = [of_settings(each) for each in self._context.settings.providers.messaging.accounts]
         always = await self._context.database.run(own, self._context.identifiers)
         self.accounts = ProviderAccounts([always, *named])
-        await self._courier.start()
 
     async def stop(self) -> None:
         await self._courier.stop()

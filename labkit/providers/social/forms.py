@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from labkit.http.error import HttpError
@@ -38,6 +38,14 @@ class Forms:
         self._seconds = seconds
         self._secret = secret
         self._waiting: dict[str, PendingForm] = {}
+
+    def snapshot(self) -> list[PendingForm]:
+        """Return the open forms, the oldest first."""
+        return list(self._waiting.values())
+
+    def restore(self, forms: Iterable[PendingForm]) -> None:
+        """Replace the open forms."""
+        self._waiting = {form.value: form for form in forms}
 
     def show(self, authorization: AuthorizationRequest, call: ProviderRequest) -> PendingForm:
         """Create and return a form for the browser that sent `call`."""

@@ -9,6 +9,7 @@ from typing import Protocol
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from labkit.http.error import HttpError
+from labkit.providers.social.issued import ProtocolState
 from labkit.settings import Person
 
 JSON = "application/json"
@@ -147,4 +148,12 @@ class ProviderProtocol(Protocol):
 
     def userinfo(self, call: ProviderRequest) -> ProviderResponse:
         """Return the answer to a user-info request: data about the access token's person."""
+        ...
+
+    def snapshot(self) -> ProtocolState:
+        """Return all codes and tokens."""
+        ...
+
+    def restore(self, state: ProtocolState) -> None:
+        """Take over codes and tokens, in place of none."""
         ...

@@ -19,6 +19,7 @@ from oauthlib.oauth1 import (
     ResourceEndpoint,
 )
 
+from labkit.providers.social.issued import AccessToken, ProtocolState, Temporary
 from labkit.providers.social.kinds import ProviderKind, number
 from labkit.providers.social.messages import (
     Application,
@@ -33,27 +34,6 @@ LIFETIME = 600  # seconds of lab time until a request token expires
 LEEWAY = 300  # seconds that a request's timestamp may differ from lab time
 DUMMY = "dummy"  # replaces unknown keys and secrets, so that the signature is checked all the same
 WRONG_SIGNATURE = "the signature is wrong"
-
-
-@dataclass(slots=True)
-class Temporary:
-    """Request token (temporary credentials). person, verifier: set by the approval."""
-
-    client_id: str
-    secret: str
-    callback: str
-    expires: int
-    person: Person | None = None
-    verifier: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class AccessToken:
-    """Access token (token credentials)."""
-
-    client_id: str
-    secret: str
-    person: Person
 
 
 @dataclass(slots=True)
@@ -134,6 +114,20 @@ class OAuth1:
             )
 
         return self._credentials(respond, "an access token")
+
+    def snapshot(self) -> ProtocolState:
+        state = self._state
+        return ProtocolState(
+            temporary=list(state.temporary.items()),
+            lasting=list(state.lasting.items()),
+            nonces=[(*nonce, expires) for nonce, expires in state.nonces.items()],
+        )
+
+    def restore(self, state: ProtocolState) -> None:
+        self._state.temporary.update(state.temporary)
+        self._state.lasting.update(state.lasting)
+        for *nonce, expires in state.nonces:
+            self._state.nonces[tuple(nonce)] = expires  # type: ignore[index]
 
     def expired(self) -> ProviderResponse:
         return self._refusal(401, "the request token has expired")

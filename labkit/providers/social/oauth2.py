@@ -7,7 +7,6 @@ import hmac
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 from urllib.parse import parse_qs, unquote_plus
@@ -34,6 +33,7 @@ from oauthlib.oauth2.rfc6749.tokens import get_token_from_header
 
 from labkit.core.hiding import without_query_values
 from labkit.providers.social.hiding import HIDDEN
+from labkit.providers.social.issued import Code, Oauth2Token, ProtocolState, oauth2_state, oauth2_tokens
 from labkit.providers.social.kinds import ProviderKind
 from labkit.providers.social.messages import (
     JSON,
@@ -48,32 +48,6 @@ from labkit.settings import Person
 
 Fields = Mapping[str, object]
 CODE_LIFETIME = 600  # seconds of lab time (RFC 6749 4.1.2 recommends no more)
-
-
-@dataclass(slots=True)
-class Code:
-    """Authorization code. tokens: the access and refresh tokens issued for it."""
-
-    client_id: str
-    redirect: str
-    scopes: tuple[str, ...]
-    person: Person
-    expires: int
-    challenge: str | None
-    method: str | None
-    used: bool = False
-    tokens: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Oauth2Token:
-    """Access token or refresh token. code: the authorization code for which it was issued."""
-
-    client_id: str
-    scopes: tuple[str, ...]
-    person: Person
-    expires: float
-    code: Code
 
 
 class OAuth2:
@@ -153,6 +127,12 @@ class OAuth2:
             reply["scope"] = str(reply["scope"]).replace(" ", self._kind.scope_mark)
         return self._reply(200, reply, call, "an access token")
 
+    def snapshot(self) -> ProtocolState:
+        return self._validator.snapshot()
+
+    def restore(self, state: ProtocolState) -> None:
+        self._validator.restore(state)
+
     def expired(self) -> ProviderResponse:
         return self._refused(InvalidGrantError("the code has expired"), ProviderRequest("POST", "", {}))
 
@@ -226,6 +206,16 @@ class _Oauth2Validator(RequestValidator):
         self._codes: dict[str, Code] = {}
         self._tokens: dict[str, Oauth2Token] = {}
         self._refresh_tokens: dict[str, Oauth2Token] = {}
+
+    def snapshot(self) -> ProtocolState:
+        """Return all codes and tokens."""
+        return oauth2_state(self._codes, self._tokens, self._refresh_tokens)
+
+    def restore(self, state: ProtocolState) -> None:
+        """Take over codes and tokens."""
+        self._codes = {name: code for name, code in state.codes if name}
+        self._tokens = oauth2_tokens(state.access, state.codes)
+        self._refresh_tokens = oauth2_tokens(state.refresh, state.codes)
 
     def alive(self, access_token: str) -> Oauth2Token | None:
         """Return the data of an access token, or None if it is unknown, revoked or expired."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from aiohttp import web
@@ -18,11 +19,12 @@ from labkit.http.connection import Connection
 from labkit.http.error import HttpError
 from labkit.http.request import SiteRequest
 from labkit.http.sites import Site
-from labkit.providers.inbox import Inbox
+from labkit.providers.inbox import Inbox, ReceivedRequest
 from labkit.providers.receipt import Receipt, receive, unanswered
 from labkit.providers.social.faults import FAULTS, Step
-from labkit.providers.social.forms import Forms
+from labkit.providers.social.forms import Forms, PendingForm
 from labkit.providers.social.hiding import shown, shown_url
+from labkit.providers.social.issued import ProtocolState
 from labkit.providers.social.kinds import kind_of
 from labkit.providers.social.messages import (
     FORM,
@@ -49,6 +51,19 @@ METHODS: dict[Step, tuple[str, ...]] = {
     "token": ("POST",),
     "userinfo": ("GET", "POST"),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderState:
+    """An identity provider as plain data."""
+
+    settings: SocialSettings
+    people: list[Person]
+    applications: list[Application]
+    forms: list[PendingForm]
+    consents: list[Person]
+    inbox: list[ReceivedRequest]
+    protocol: ProtocolState
 
 
 class IdentityProviderSite(Site[Receipt]):
@@ -86,6 +101,28 @@ class IdentityProviderSite(Site[Receipt]):
         self._protocol: ProviderProtocol = protocol(
             self.name, self.kind, self.applications, self._context.clock.seconds, self._secret
         )
+
+    def snapshot(self) -> ProviderState:
+        """Return the provider with all that people and applications have done there."""
+        return ProviderState(
+            self.settings,
+            list(self.people),
+            list(self.applications.values()),
+            self._forms.snapshot(),
+            list(self._consents),
+            list(self.inbox),
+            self._protocol.snapshot(),
+        )
+
+    def restore(self, state: ProviderState) -> None:
+        """Take over the state of a provider with the same settings, after `clear`."""
+        self.people.reset(state.people)
+        self.applications.clear()
+        self.applications.update({each.client_id: each for each in state.applications})
+        self._forms.restore(state.forms)
+        self._consents.extend(state.consents)
+        self.inbox.restore(state.inbox)
+        self._protocol.restore(state.protocol)
 
     def extend(self, settings: SocialSettings) -> None:
         """Add people and applications; replace `consent` and `outside` if they are given.

@@ -10,7 +10,7 @@ from labkit.core.component import Component
 from labkit.core.directory import Directory
 from labkit.core.errors import UnknownError, unknown
 from labkit.providers.social.pages import Pages
-from labkit.providers.social.provider import IdentityProviderSite
+from labkit.providers.social.provider import IdentityProviderSite, ProviderState
 from labkit.settings import SOCIAL, SocialSettings
 
 
@@ -25,6 +25,18 @@ class SocialProviders(Component):
         )  # only this class adds to it
         for name in SOCIAL:
             self.add(SocialSettings(name=name))
+
+    state_type = list[ProviderState]
+
+    def snapshot(self) -> list[ProviderState]:
+        return [each.snapshot() for each in self]
+
+    async def restore(self, state: list[ProviderState]) -> None:
+        """Take over all providers; those that the other lab does not have are removed."""
+        for each in self._providers.names():
+            self._context.hosts.remove(self._providers.remove(each).host)
+        for given in state:
+            self.add(given.settings).restore(given)
 
     def add(self, settings: SocialSettings) -> IdentityProviderSite:
         """Add a provider, or extend the existing one. Raises SettingsError as `extend`, or if the host is in use."""

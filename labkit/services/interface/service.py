@@ -171,6 +171,9 @@ class Interface(Service):
     async def start(self) -> None:
         await self.subscriptions.load()
 
+    async def restore(self, state: None) -> None:
+        await self.subscriptions.load()
+
     async def recover(self) -> None:
         if self._context.database.durable:
             await self.subscriptions.load()

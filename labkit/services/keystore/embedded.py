@@ -47,6 +47,18 @@ class Embedded:
             self.now = time
             self.run(*command)
 
+    def snapshot(self) -> list[tuple[bytes, ...]]:
+        """Return the commands that restore the contents at the present lab time."""
+        self._moment()
+        return list(self._dump())
+
+    def restore(self, commands: Sequence[Command]) -> None:
+        """Replace the contents by what these commands make, at the present lab time. For a store without a log."""
+        self._moment()
+        self.run(b"FLUSHALL")
+        for command in commands:
+            self.run(*command)
+
     async def stop(self) -> None:
         """Compact the log: replace it by the commands that restore the current contents."""
         if self._log is not None and self._log.changed:

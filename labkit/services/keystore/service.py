@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, cast
 from urllib.parse import quote
@@ -115,6 +116,18 @@ class Keystore(Service):
         """Close the store; a durable store keeps its values."""
         store, self._store, self._immediate = self._store, _CLOSED, _CLOSED
         await store.stop()
+
+    state_type = list[list[str]]  # commands, in base64
+
+    def snapshot(self) -> list[list[str]]:
+        store = self._store
+        if not isinstance(store, Embedded):
+            raise LabError("the Keystore is in a Redis outside of the lab, whose content cannot be copied")
+        return [[b64encode(part).decode() for part in command] for command in store.snapshot()]
+
+    async def restore(self, state: list[list[str]]) -> None:
+        assert isinstance(self._store, Embedded)
+        self._store.restore([tuple(b64decode(part) for part in command) for command in state])
 
     async def recover(self) -> None:
         """Read a durable or external store again after a crash; a store in memory has lost nothing."""

@@ -13,8 +13,17 @@
 """
 
 from labkit.solutions.lua.errors import LuaError, LuaLimitError, LuaSyntaxError
-from labkit.solutions.lua.host import LuaHost
+from labkit.solutions.lua.host import HostState, LuaHost
 from labkit.solutions.lua.limits import LuaLimits
 from labkit.solutions.lua.run import LuaFunction, LuaResult
 
-__all__ = ["LuaError", "LuaFunction", "LuaHost", "LuaLimitError", "LuaLimits", "LuaResult", "LuaSyntaxError"]
+__all__ = [
+    "HostState",
+    "LuaError",
+    "LuaFunction",
+    "LuaHost",
+    "LuaLimitError",
+    "LuaLimits",
+    "LuaResult",
+    "LuaSyntaxError",
+]

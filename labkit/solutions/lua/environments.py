@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from labkit.core.errors import LabError
 from labkit.solutions.lua.current import Current
@@ -26,6 +26,15 @@ class RandomStreams:
             return None
         count = self._counts[script] = self._counts.get(script, 0) + 1
         return f"{self.seed} {script} {count}"
+
+    def snapshot(self) -> tuple[int | None, dict[str, int]]:
+        """Return the seed, and the number of runs of each script."""
+        return self.seed, dict(self._counts)
+
+    def restore(self, seed: int | None, counts: Mapping[str, int]) -> None:
+        """Continue the streams of another lab."""
+        self.seed = seed
+        self._counts = dict(counts)
 
     def clear(self) -> None:
         """Count from the beginning."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from labkit.core.errors import LabError
@@ -20,6 +21,15 @@ _K = TypeVar("_K")
 _V = TypeVar("_V")
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+@dataclass(frozen=True, slots=True)
+class HostState:
+    """State of a host. began: lab time of its start; seed: of random numbers; runs: number of runs by script."""
+
+    began: float
+    seed: int | None
+    runs: dict[str, int]
 
 
 class LuaHost:
@@ -160,6 +170,16 @@ class LuaHost:
         """
         self._streams.clear()
         self._began = self._now()
+        self._environments.clear()
+
+    def snapshot(self) -> HostState:
+        """Return the state without globals."""
+        return HostState(self._began, *self._streams.snapshot())
+
+    def restore(self, state: HostState) -> None:
+        """Continue with the random numbers and the time of another host; globals begin anew."""
+        self._began = state.began
+        self._streams.restore(state.seed, state.runs)
         self._environments.clear()
 
     def crash(self) -> None:

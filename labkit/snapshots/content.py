@@ -1,0 +1,113 @@
+"""Content of a snapshot: an SQLite database with the lab's tables, and one more with the rest of its state as JSON.
+
+A file may come from a stranger. So it is bounded before it is read, nothing in it is code, and its tables have to be
+exactly those of this labkit, without triggers and views.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from labkit import __version__
+from labkit.core.errors import LabError
+from labkit.core.upgrades import VERSION
+
+APPLICATION = int.from_bytes(b"LABS")
+FORMAT = 1  # of the JSON, and of what belongs to it
+MOST = 4 * 1024**3  # bytes of a snapshot
+SMALLEST = 512  # bytes of a database of one page
+TABLE = "CREATE TABLE labkit_snapshot (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"
+SCHEMA = "SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'"
+NAME = "labkit_snapshot"
+OF_FILES = ("lab_state",)  # tables of a data file alone
+
+
+@dataclass(frozen=True)
+class SnapshotParts:
+    """A snapshot that is open. database: with the lab's tables alone; journal: records, None if it has none."""
+
+    database: sqlite3.Connection
+    state: dict[str, Any]
+    journal: list[Any] | None
+
+
+def pack(copy: sqlite3.Connection, state: dict[str, Any], journal: list[Any] | None) -> bytes:
+    """Return the content of a snapshot. copy: of the lab's database, which is changed. Raises LabError."""
+    if not hasattr(copy, "serialize"):
+        raise LabError("snapshot: the SQLite of this Python cannot return a database as bytes")
+    for name in OF_FILES:
+        copy.execute(f"DROP TABLE IF EXISTS {name}")
+    copy.execute("DELETE FROM keystore_log")  # the Keystore's contents are part of the state
+    copy.execute(TABLE)
+    values = {"state": {**state, "labkit": __version__, "tables": VERSION}}
+    if journal is not None:
+        values["journal"] = journal  # type: ignore[assignment]
+    try:
+        rows = [(key, json.dumps(value)) for key, value in values.items()]
+        copy.executemany(f"INSERT INTO {NAME} VALUES (?, ?)", rows)
+    except (TypeError, ValueError, sqlite3.DataError) as error:
+        raise LabError(f"snapshot: the state cannot be written as JSON: {error}; try journal=False") from None
+    copy.execute(f"PRAGMA application_id={APPLICATION}")
+    copy.execute(f"PRAGMA user_version={FORMAT}")
+    return copy.serialize()
+
+
+def unpack(content: bytes, own: Callable[[str], list[Any]]) -> SnapshotParts:
+    """Return the parts of a snapshot. own: runs a query on the database of the lab that restores it.
+
+    Raises LabError for content that is none, of another version, damaged, or with other tables.
+    """
+    if not SMALLEST <= len(content) <= MOST:
+        raise LabError(f"restore: expected a snapshot of labkit, not {len(content)} bytes")
+    raw = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
+    try:
+        return _unpacked(raw, content, own)
+    except LabError:
+        raw.close()
+        raise
+    except (sqlite3.Error, ValueError, RecursionError, OverflowError) as error:
+        raw.close()
+        raise LabError(
+            f"restore: this snapshot is damaged: {error}; expected one that labkit wrote"
+        ) from None
+
+
+def _unpacked(raw: sqlite3.Connection, content: bytes, own: Callable[[str], list[Any]]) -> SnapshotParts:
+    raw.deserialize(content)
+    raw.execute("PRAGMA trusted_schema=OFF")
+    application, version = (
+        raw.execute(f"PRAGMA {each}").fetchone()[0] for each in ("application_id", "user_version")
+    )
+    if application != APPLICATION:
+        raise LabError("restore: this is no snapshot of labkit; expected one that lab.save(path) wrote")
+    if version != FORMAT:
+        raise _other_version(version)
+    found = raw.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if found != "ok":
+        raise LabError(f"restore: this snapshot is damaged: {found}; expected one that labkit wrote")
+    schema = {tuple(row) for row in raw.execute(SCHEMA)}
+    if ("table", NAME, TABLE) not in schema:
+        raise LabError("restore: this is no snapshot of labkit: it has no state")
+    rows = {key: json.loads(value) for key, value in raw.execute(f"SELECT key, value FROM {NAME}")}
+    state, journal = rows.get("state"), rows.get("journal")
+    if not isinstance(state, dict) or not isinstance(journal, list | None):
+        raise LabError("restore: this snapshot is damaged: its state is no JSON object")
+    if state.get("tables") != VERSION:
+        raise _other_version(f"{version}.{state.get('tables')}")
+    if schema - {("table", NAME, TABLE)} != {tuple(row) for row in own(SCHEMA)}:
+        raise LabError(
+            "restore: this snapshot has other tables than a lab; expected one that this labkit wrote"
+        )
+    raw.execute(f"DROP TABLE {NAME}")
+    return SnapshotParts(raw, state, journal)
+
+
+def _other_version(version: object) -> LabError:
+    return LabError(
+        f"restore: this snapshot is of version {version}, and labkit {__version__} reads version {FORMAT}; "
+        "expected one that this labkit wrote"
+    )
