@@ -89,14 +89,21 @@ class RunFaults:
     requests: tuple[DeviceFault, ...]
     others: tuple[DeviceFault, ...] = ()
     counts: dict[tuple[str, int], Counts] = field(default_factory=dict)
-    _elapsed: Callable[[], float] = field(default=float, compare=False)  # lab seconds since the run began
+    _now: Callable[[], float] = field(default=float, compare=False)  # lab time
+    _began: float = field(default=0.0, compare=False)
     # Numbers of devices in a fault; no other fault hits what they do in it.
     _busy: set[int] = field(default_factory=set)
 
-    @property
-    def titles(self) -> list[str]:
-        """Descriptions of the device faults."""
-        return [f"{each.does}, {each.often}" for each in self if each.does != RESTART]
+    def beginnings(self, members: Sequence[Member]) -> list[tuple[float, str]]:
+        """Return when each device fault begins, in lab seconds from the run's beginning, and its description."""
+        found = []
+        for each in self:
+            after: Span | None = each.after or 0.0
+            if isinstance(after, tuple):
+                after = min(self._moments(each, members), default=None)
+            if each.does != RESTART and after is not None:
+                found.append((after, f"{each.does}, {each.often}"))
+        return found
 
     def __iter__(self) -> Iterator[DeviceFault]:
         return iter((*self.requests, *self.others))
@@ -159,7 +166,7 @@ class RunFaults:
     def schedule(self, play: Play) -> list[Timer]:
         """Return the timers of the faults that hit devices of a run at moments, whatever they are doing."""
         clock, timers = play.pace.clock, []
-        self._elapsed = lambda: clock.now() - play.began
+        self._now, self._began = clock.now, play.began
         for fault in self.others:
             if KINDS[fault.does].at_moment is not None:
                 for after, members in self._moments(fault, play.plan.members).items():
@@ -183,7 +190,8 @@ class RunFaults:
         for fault in self.others:
             if fault.does == LATE_START and self._concerns(fault, device.number, device.identity):
                 self.put({(fault.name, device.number): (1, 1)})
-                await device.sleep(drawn(fault.seconds, self.seed, "seconds", fault.name, device.number, 0))
+                seconds = drawn(fault.seconds, self.seed, "seconds", fault.name, device.number, 0)
+                await device._sleep_until(self._now() + seconds, "waiting")
 
     async def before(self, device: FleetDevice, action: str) -> None:
         """Apply faults before a request is sent."""
@@ -218,7 +226,7 @@ class RunFaults:
             return
         begins = drawn(fault.after or 0.0, self.seed, "after", fault.name, device.number)
         length = drawn(fault.seconds, self.seed, "seconds", fault.name, device.number, 0)
-        if begins <= self._elapsed() < begins + length and self._hits(fault, device, action):
+        if begins <= self._now() - self._began < begins + length and self._hits(fault, device, action):
             device.connection.abort()
             raise NoAnswerError("no answer", "the device is cut off")
 
