@@ -15,7 +15,8 @@ from labkit.core.errors import LabError
 if TYPE_CHECKING:
     from labkit.reference.entry import ReferenceEntry
 
-BOOK = Path("reports", "book", "html", "index.html")  # in a checkout, or in the current folder
+BOOK = Path("reports", "book", "html", "index.html")  # in a checkout
+CHECKOUT = Path(__file__).parents[2]  # of this labkit, unless it is installed as a package
 
 
 @click.command(short_help="Show the reference of a service, operation, event, setting or command.")
@@ -43,8 +44,11 @@ def docs(context: click.Context, name: str | None, is_schema: bool) -> None:
 
 
 def built_book() -> Path:
-    """Return the first page of the book. Raises LabError where it has not been built."""
-    for folder in (Path.cwd(), Path(__file__).parents[2]):
+    """Return the first page of the book: that of this labkit, else that of the current folder.
+
+    Raises LabError where it has not been built.
+    """
+    for folder in (CHECKOUT, Path.cwd()):
         if (folder / BOOK).is_file():
             return folder / BOOK
     raise LabError(

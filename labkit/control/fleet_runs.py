@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from labkit.core.clock import Clock
 from labkit.core.custody import CURRENT
 from labkit.core.errors import LabError, LabkitError, UnknownError
 from labkit.core.events import Event, HandlerOutcome
@@ -240,21 +241,20 @@ class FleetRunsControl:
             part.remove()
 
     def _mark(self, play: Play | ClusterPlay) -> Callable[[], None]:
-        """Add the faults that a run begins with to its marks, and then each new mark of the lab.
+        """Add the faults that a run begins with to its marks, and then its own faults and each new mark of the lab.
 
         Returns a function that ends this.
         """
         context = self._platform.context
-        own = play.plan.faults
         texts = [each.title for each in context.faults if each.state == "active"]
-        texts += [] if own is None else list(own.titles)
         play.marks[:] = [Mark(context.clock.now(), "fault", each) for each in texts]
+        ends = [context.journal.marks.watch(partial(add_mark, play)), *mark_own_faults(play, context.clock)]
 
-        def add(mark: Mark) -> None:
-            if len(play.marks) < MAX_MARKS:
-                play.marks.append(mark)
+        def end() -> None:
+            for each in ends:
+                each()
 
-        return context.journal.marks.watch(add)
+        return end
 
     def _server(self, plan: Plan) -> DeviceServer | MemoryServer:
         """Return the server to which a simulated fleet connects, the same for each run, so that its TLS session is
@@ -277,6 +277,24 @@ class FleetRunsControl:
         if self._platform.story is not None:
             return self._platform.story.part(seed)
         return Simulated(context.clock, context.holding, context.activity, seed)
+
+
+def add_mark(play: FleetPlay, mark: Mark) -> None:
+    """Add a mark to those of a run, unless it has the maximum number."""
+    if len(play.marks) < MAX_MARKS:
+        play.marks.append(mark)
+
+
+def mark_own_faults(play: Play | ClusterPlay, clock: Clock) -> list[Callable[[], None]]:
+    """Add each of a run's own faults to its marks when it begins. Returns functions that end this."""
+    began, timers = clock.now(), []
+    for after, text in () if play.plan.faults is None else play.plan.faults.beginnings(play.plan.members):
+        mark = Mark(began + after, "fault", text)
+        if after:
+            timers.append(clock.call_at(mark.time, partial(add_mark, play, mark)))
+        else:
+            add_mark(play, mark)
+    return [each.cancel for each in timers]
 
 
 def own(play: FleetPlay) -> Play | ClusterPlay:

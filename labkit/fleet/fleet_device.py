@@ -110,12 +110,12 @@ class FleetDevice:
             raise LabError(f"sleep_until: {NUMBERS}") from None
         await self._sleep_until(when)
 
-    async def _sleep_until(self, when: float) -> None:
+    async def _sleep_until(self, when: float, state: str = "sleeping") -> None:
         if self._play.over or (self.refused is not None and self._refuses("sleep")):
             await self._play.block_ended(self)
         if when != when:
             raise LabError("sleep: expected a number, not nan")
-        self.enter("sleeping")
+        self.enter(state)
         await self._pace.sleep_until(self, when)
         self.enter("running")
         if self._faults is not None:

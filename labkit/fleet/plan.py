@@ -72,9 +72,8 @@ class DeviceFaults(Protocol):
 
     @property
     def restarts(self) -> Sequence[Restart]: ...
-    @property
-    def titles(self) -> Sequence[str]:
-        """Return a description of each device fault."""
+    def beginnings(self, members: Sequence[Member]) -> Sequence[tuple[float, str]]:
+        """Return when each device fault begins, in lab seconds from the run's beginning, and its description."""
         ...
 
     def losses(self, members: Sequence[Member]) -> Sequence[Loss]:

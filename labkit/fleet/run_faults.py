@@ -90,11 +90,9 @@ class RunFaults:
     others: tuple[DeviceFault, ...] = ()
     counts: dict[tuple[str, int], Counts] = field(default_factory=dict)
     last: dict[str, float] = field(default_factory=dict, compare=False)  # lab time of the last hit, by fault
+    _over: set[str] = field(default_factory=set, compare=False)  # names of faults removed during the run
+    _now: Callable[[], float] = field(default=float, compare=False)  # lab time
     _began: float = field(default=0.0, compare=False)
-    _over: set[str] = field(
-        default_factory=set, compare=False
-    )  # names of faults that were removed during the run
-    _elapsed: Callable[[], float] = field(default=float, compare=False)  # lab seconds since the run began
     # Numbers of devices in a fault; no other fault hits what they do in it.
     _busy: set[int] = field(default_factory=set)
 
@@ -106,10 +104,16 @@ class RunFaults:
         """Return whether a fault was removed during the run."""
         return name in self._over
 
-    @property
-    def titles(self) -> list[str]:
-        """Descriptions of the device faults."""
-        return [f"{each.does}, {each.often}" for each in self if each.does != RESTART]
+    def beginnings(self, members: Sequence[Member]) -> list[tuple[float, str]]:
+        """Return when each device fault begins, in lab seconds from the run's beginning, and its description."""
+        found = []
+        for each in self:
+            after: Span | None = each.after or 0.0
+            if isinstance(after, tuple):
+                after = min(self._moments(each, members), default=None)
+            if each.does != RESTART and after is not None:
+                found.append((after, f"{each.does}, {each.often}"))
+        return found
 
     def __iter__(self) -> Iterator[DeviceFault]:
         return iter((*self.requests, *self.others))
@@ -155,7 +159,7 @@ class RunFaults:
                 counts = self.counts[key] = Counts(chance(self.seed, "fault", *key), True)
             counts.seen, counts.hits = counts.seen + seen, counts.hits + hits
             if hits:
-                self.last[key[0]] = self._began + self._elapsed()
+                self.last[key[0]] = self._now()
             counts.reported = counts.seen, counts.hits
 
     def lost(self, fault: Loss, member: Member) -> None:
@@ -174,7 +178,7 @@ class RunFaults:
     def schedule(self, play: Play) -> list[Timer]:
         """Return the timers of the faults that hit devices of a run at moments, whatever they are doing."""
         clock, timers = play.pace.clock, []
-        self._elapsed, self._began = lambda: clock.now() - play.began, play.began
+        self._now, self._began = clock.now, play.began
         for fault in self.others:
             if KINDS[fault.does].at_moment is not None:
                 for after, members in self._moments(fault, play.plan.members).items():
@@ -204,7 +208,8 @@ class RunFaults:
                 and self._concerns(fault, device.number, device.identity)
             ):
                 self.put({(fault.name, device.number): (1, 1)})
-                await device.sleep(drawn(fault.seconds, self.seed, "seconds", fault.name, device.number, 0))
+                seconds = drawn(fault.seconds, self.seed, "seconds", fault.name, device.number, 0)
+                await device._sleep_until(self._now() + seconds, "waiting")
 
     async def before(self, device: FleetDevice, action: str) -> None:
         """Apply faults before a request is sent."""
@@ -239,7 +244,7 @@ class RunFaults:
             return
         begins = drawn(fault.after or 0.0, self.seed, "after", fault.name, device.number)
         length = drawn(fault.seconds, self.seed, "seconds", fault.name, device.number, 0)
-        if begins <= self._elapsed() < begins + length and self._hits(fault, device, action):
+        if begins <= self._now() - self._began < begins + length and self._hits(fault, device, action):
             device.connection.abort()
             raise NoAnswerError("no answer", "the device is cut off")
 

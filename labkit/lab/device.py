@@ -104,10 +104,11 @@ class Device(Handle):
         """Start a long poll, and return it once the platform holds it open or has answered it.
 
         alias: name of the resource; one that the product does not have never gets a value, of which this warns.
-        timeout: seconds of lab time. since: Unix seconds, a datetime, or `modified` of the last point. A client that
-        passes on `modified` each time misses a value only if its answer is lost five times, if another client of the
-        device got the value and this one polls over a new connection, or if the client closes its connection in order
-        just as the answer is sent (labkit.devices.polls).
+        timeout: seconds of lab time, at most 300. since: Unix seconds, a datetime, or `modified` of the last point. A
+        client that passes on `modified` each time misses a value only if its answer is lost five times, if another
+        client of the device got the value and this one polls over a new connection, or if the client closes its
+        connection in order just as the answer is sent (labkit.devices.polls). Raises DeviceError for arguments that the
+        platform refuses with 400.
         """
         duration(timeout, "timeout")
         self._warn_of_unknown([alias])

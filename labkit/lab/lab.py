@@ -28,7 +28,7 @@ from labkit.lab.journal import LabJournal
 from labkit.lab.lab_arguments import check_seed_and_speed, lab_settings, product_id
 from labkit.lab.mailbox import LabMailbox
 from labkit.lab.messaging import LabMessaging
-from labkit.lab.product import Product
+from labkit.lab.product import Product, warn_of_similar
 from labkit.lab.provider import Provider
 from labkit.lab.runtime import Runtime
 from labkit.lab.services import CustomService
@@ -187,12 +187,15 @@ class Lab(LabStates):
         `lab.product("thermostat", auth="token", resources={"temperature": "number"})`
 
         replace: give an existing product exactly these settings. Without it, an existing product that has the same
-        settings stays; TakenError is raised if they differ.
+        settings stays; TakenError is raised if they differ. Warns of a new product without settings whose id is similar
+        to an existing one.
         """
         named = given_settings(ProductSettings, f"product {id!r}", settings)
         products = self._runtime.control.products
         info = None if named or replace else self._runtime.run(products.find, id)
         if info is None:
+            if not named:
+                warn_of_similar(self._runtime, id)
             built = build_settings(ProductSettings, f"product {id!r}", {"id": id, **named})
             info = self._runtime.run(products.ensure, built, replace)
         if id not in self._products:

@@ -8,7 +8,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from labkit.core.errors import LabError
 from labkit.core.handle import Handle
-from labkit.fleet.device import Point
+from labkit.fleet.device import DeviceError, Point
 from labkit.lab.arguments import unknown_resource
 from labkit.lab.portal import Task
 from labkit.lab.runtime import Runtime
@@ -46,12 +46,19 @@ class DevicePolls:
     def begin_and_wait(
         self, alias: str, function: Callable[P, Awaitable[Point | None]], *args: P.args, **kwargs: P.kwargs
     ) -> HeldPoll:
-        """Start a poll like `begin`; return once the platform holds or has answered it, or a fault delays it."""
+        """Start a poll like `begin`; return once the platform holds or has answered it, or a fault delays it.
+
+        Raises DeviceError for a poll that is answered with 400, since its arguments are wrong.
+        """
         polls = self.runtime.control.polls
         count = self.runtime.run(polls.count, self.product, self.identity, alias)
         since = self.runtime.run(self.runtime.control.faults.count_started_delays)
         poll = self.begin(alias, function, *args, **kwargs)
         self.runtime.run(self._held_or_done, alias, count + 1, since, poll.task)
+        if poll.done:
+            error = poll.task.future.exception()
+            if isinstance(error, DeviceError) and error.status == 400:
+                raise error
         return poll
 
     async def held(self, alias: str, count: int) -> None:

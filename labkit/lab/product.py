@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -10,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from labkit.control.content import ContentInfo
 from labkit.control.products import ProductInfo
-from labkit.core.errors import LabError, NoAttributeError, unknown
+from labkit.core.errors import LabError, NoAttributeError, did_you_mean, unknown
 from labkit.core.extras import needs
-from labkit.core.handle import Handle
+from labkit.core.handle import Handle, warn
 from labkit.core.keywords import shows_keywords
 from labkit.fleet.credential_store import CredentialStore
 from labkit.fleet.device import Credentials, VirtualDevice
@@ -297,3 +298,11 @@ class ProductContent(Handle):
     def _repr_html_(self) -> str:
         html: str = self.frame().to_html()
         return html
+
+
+def warn_of_similar(runtime: Runtime, id: str) -> None:
+    """Warn that a product without settings is new if an existing one has a similar id, not only another number."""
+    known = [each.id for each in runtime.run(runtime.control.products.all)]
+    others = [each for each in known if re.sub(r"\d", "", each) != re.sub(r"\d", "", str(id))]
+    if hint := did_you_mean(id, others):
+        warn(f"product {id!r} is new and has no resources{hint}")

@@ -139,7 +139,7 @@ def entries() -> Iterator[ReferenceEntry]:
     for name, owner, function in public():
         if owner is None or name != owner.__name__:
             is_property = isinstance(_static(owner, name), property | cached_property)
-            head = name if is_property else f"{name}{_signature(function)}"
+            head = name if is_property else f"{name}{signature(function)}"
             yield ReferenceEntry(
                 "Python", name, f"    {head}\n\n{inspect.getdoc(function) or _inherited(owner, name)}"
             )
@@ -151,7 +151,7 @@ def _class_body(name: str, kind: type) -> str:
     constructor = getattr(kind, "__init__", None)
     if not is_made_by_labkit(kind) and inspect.isfunction(constructor):
         parts = [
-            f"    {name}{_signature(kind)}",
+            f"    {name}{signature(kind)}",
             *parts,
             inspect.cleandoc(constructor.__doc__ or ""),
         ]
@@ -176,7 +176,8 @@ class _Shown(str):
     __repr__ = str.__str__
 
 
-def _signature(function: Any) -> str:
+def signature(function: Any) -> str:
+    """Return the signature of a function or class as text, without `self` and without quotes around annotations."""
     shown = inspect.signature(function)
     kept = [
         each.replace(annotation=_Shown(each.annotation)) if isinstance(each.annotation, str) else each

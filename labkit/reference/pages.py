@@ -7,12 +7,23 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
 from labkit.core.errors import UnknownError, did_you_mean
-from labkit.reference import api, control, faults, promises, requirements, services, settings, testing
+from labkit.reference import (
+    api,
+    control,
+    faults,
+    modules,
+    promises,
+    requirements,
+    services,
+    settings,
+    testing,
+)
 from labkit.reference.entry import ReferenceEntry, ReferencePage
 
 # Requirements import all checks and mutants, which takes longest, so the terminal looks there last.
-PARTS = (services.pages, settings.pages, faults.pages, control.pages)
+PARTS = (services.pages, settings.pages, faults.pages, control.pages, modules.pages)
 LAST = (testing.pages, promises.pages, requirements.pages)
+KEYS = ("setting", "fault", "page")  # kinds of entries that are found by the last part of their names, too
 
 
 @cache
@@ -33,6 +44,8 @@ def generated() -> Iterator[tuple[str, str]]:
 def find(name: str, further: Iterable[ReferenceEntry] = ()) -> list[ReferenceEntry]:
     """Return the entries with a name or an alias: those in the same letter case, else those in any.
 
+    Else return the keys of settings and faults whose last part is the name: `faults[].cut` for `cut`.
+
     further: entries that the caller adds, such as commands. Raises UnknownError, suggesting the most similar name.
     """
     known: list[ReferenceEntry] = []
@@ -43,6 +56,8 @@ def find(name: str, further: Iterable[ReferenceEntry] = ()) -> list[ReferenceEnt
             for names in (_name, _aliases):
                 if matching := [each for each in found if fold(name) in map(fold, names(each))]:
                     return matching
+    if matching := [each for each in known if each.kind in KEYS and each.name.rpartition(".")[2] == name]:
+        return matching
     hint = did_you_mean(name, [text for each in known for text in (each.name, *each.aliases)])
     hint = hint or "; `labkit docs Keystore` lists the operations of a service"
     raise UnknownError(f"the reference has no entry {name!r}{hint}")

@@ -80,13 +80,17 @@ def test_the_schema_is_json() -> None:
 def test_without_a_name_it_opens_the_book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", opened.append)
-    monkeypatch.chdir(tmp_path)
-    book = tmp_path / docs.BOOK
-    book.parent.mkdir(parents=True)
-    book.write_text("<h1>labkit</h1>")
+    own, other = (tmp_path / name / docs.BOOK for name in ("own", "other"))
+    other.parent.mkdir(parents=True)
+    other.write_text("<h1>labkit</h1>")
+    monkeypatch.chdir(tmp_path / "other")
+    monkeypatch.setattr(docs, "CHECKOUT", tmp_path / "own")
+    assert run().output == f"{other}\n"
+    own.parent.mkdir(parents=True)
+    own.write_text("<h1>labkit</h1>")
     result = run()
-    assert (result.exit_code, result.output) == (0, f"{book}\n")
-    assert opened == [book.as_uri()]
+    assert (result.exit_code, result.output) == (0, f"{own}\n")
+    assert opened == [other.as_uri(), own.as_uri()]
 
 
 def test_without_a_book_it_says_how_to_build_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

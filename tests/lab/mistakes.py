@@ -106,6 +106,8 @@ CELLS = [
     ("t.wait_for_poll('t-001', 'message', count='x')", "not 'x'", "count: expected a number of polls"),
     ("d.read(temperature=1)", "read: no argument 'temperature'", "there are: *aliases"),
     ("d.write('temperature', 5)", "3 were given", "its arguments are: "),
+    ("d.start_poll('message', timeout=99999)", "400", "Request-Timeout: expected 0 to 300000 milliseconds"),
+    ("lab.product('emtpy')", "product 'emtpy' is new and has no resources", "did you mean empty?"),
     ("d.start_poll('message', timeout=-1)", "not -1", "timeout: expected a number of seconds"),
     # solutions and services
     ("lab.solution('b', products=['tt'])", "no product 'tt'", "did you mean t?"),

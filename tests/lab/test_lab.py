@@ -236,7 +236,8 @@ def test_closed_labs_leave_nothing() -> None:
 def test_pending_polls_and_an_unclosed_lab_end_with_the_process_without_output() -> None:
     script = (
         "from labkit import Lab; lab = Lab(seed=1); device = lab.product('p', resources={'m': 'string'})"
-        ".device('d').activate(); device.start_poll('m', since='x'); device.start_poll('m'); lab.close();"
+        ".device('d').activate(); lab.faults.add('GET /*', status=503, first=1);"
+        "device.start_poll('m'); device.start_poll('m'); lab.close();"
         "other = Lab(seed=1); other.product('p').device('d').activate(); print('done')"
     )
     ended = subprocess.run(

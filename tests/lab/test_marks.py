@@ -50,6 +50,27 @@ def test_a_run_has_the_marks_of_its_time_also_after_a_reset(lab: Lab, fleet: Fle
     assert first.frame().equals(first.frame())
 
 
+def test_a_fault_of_a_fleet_is_marked_when_it_begins(lab: Lab, fleet: Fleet) -> None:
+    fleet.faults.add("cut off", after=120, seconds=60)
+    fleet.faults.add("lost credential", after=(60, 300))
+    fleet.faults.add("wrong clock", after=3600, seconds=5)
+    run = fleet.run(minutes=10)
+    assert [(mark.time - run.began, mark.text) for mark in run.marks if "cut" in mark.text] == [
+        (120, "cut off, after 120 s")
+    ]
+    [lost] = [mark.time - run.began for mark in run.marks if "lost" in mark.text]
+    assert 60 < lost < 300
+    assert [mark.time for mark in run.marks] == sorted(mark.time for mark in run.marks)
+    assert not any("clock" in mark.text for mark in run.marks)  # the run ended before
+
+
+def test_devices_that_start_late_are_waiting(fleet: Fleet) -> None:
+    fleet.faults.add("late start", seconds=90)
+    frame = fleet.run(minutes=3, every=60).frame()
+    assert frame["waiting"].tolist() == [2, 0, 0]
+    assert frame["sleeping"].tolist() == [0, 2, 2]
+
+
 def test_a_fault_and_a_release_during_a_run_are_marks_of_it(tmp_path: Path) -> None:
     with Lab(speed=60) as lab:
         thermostat = lab.product("thermostat", resources={"temperature": "number"})

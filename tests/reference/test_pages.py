@@ -102,6 +102,17 @@ def test_anchors_are_unique_in_a_book() -> None:
         ("Lab.product", "Python"),
         ("lab.clock.advance", "Python"),
         ("User", "page"),
+        ("cut", "fault"),
+        ("forget", "fault"),
+        ("labkit.hunt", "page"),
+        ("hunt", "page"),
+        ("play", "Python"),
+        ("labkit.hunt.Draw", "Python"),
+        ("Draw.seconds", "Python"),
+        ("expect.status", "Python"),
+        ("labkit.conformance.check.check", "decorator"),
+        ("story", "decorator"),
+        ("Target.client", "Python"),
     ],
 )
 def test_an_entry_is_found_by_its_name(name: str, kind: str) -> None:

@@ -108,7 +108,8 @@ def _phone(lab: Lab, tenant: str, number: int) -> object:
         (handset.online if number % 4 == 1 else handset.offline)()
     solution.Notify.send(Tag=["family"], Body=f"b{number}", Ttl=60)
     lab.settle()
-    return [[each.text, each.state, each.ended] for each in lab.handsets.values() for each in each.messages]
+    messages = [each.messages for each in lab.handsets.values()]
+    return [[each.text, each.state, each.ended] for found in messages for each in found]
 
 
 def _person(lab: Lab, tenant: str, number: int) -> object:

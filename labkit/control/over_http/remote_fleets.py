@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from labkit.control.clock import ClockState
-from labkit.control.fleet_runs import FleetRunsControl, own
+from labkit.control.fleet_runs import FleetRunsControl, add_mark, mark_own_faults, own
 from labkit.control.following import Missed
 from labkit.control.lab import LabEvent
 from labkit.control.over_http.client import ControlClient
@@ -18,7 +18,7 @@ from labkit.control.over_http.remote_play import RemotePlay
 from labkit.core.clock import Clock, Reading
 from labkit.core.errors import LabError, LabkitError, OwnProcessError
 from labkit.core.host_time import RealTime
-from labkit.core.marks import MAX_MARKS, Mark
+from labkit.core.marks import Mark
 from labkit.fleet.cluster import ClusterPlay
 from labkit.fleet.descriptors import provide
 from labkit.fleet.fleet_play import FleetPlay
@@ -125,11 +125,14 @@ class RemoteFleetRuns(FleetRunsControl):
     async def _following(self, play: Play | ClusterPlay, clock: Clock) -> AsyncIterator[None]:
         """Keep clock and marks of a run like those of the lab within the block."""
         play.marks[:] = await self._faults(play)
+        ends = mark_own_faults(play, clock)
         events = await self._client.open(operations()["lab.follow"], records=False)
         tasks = [asyncio.create_task(each) for each in (self._compare(clock), _note_marks(play, events))]
         try:
             yield
         finally:
+            for end in ends:
+                end()
             for each in tasks:
                 each.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
@@ -137,7 +140,6 @@ class RemoteFleetRuns(FleetRunsControl):
     async def _faults(self, play: Play | ClusterPlay) -> list[Mark]:
         there = await self._client.call(operations()["faults.all"])
         texts = [each.does if each.name.startswith("fault ") else each.name for each in there]
-        texts += [] if play.plan.faults is None else play.plan.faults.titles
         return [Mark(play.began, "fault", each) for each in texts]
 
     async def _compare(self, clock: Clock) -> None:
@@ -165,8 +167,8 @@ async def _note_marks(play: FleetPlay, events: AsyncIterator[LabEvent | Missed])
     """Add the marks of the lab to those of a run."""
     with suppress(LabError):
         async for event in events:
-            if isinstance(event, LabEvent) and event.mark is not None and len(play.marks) < MAX_MARKS:
-                play.marks.append(event.mark)
+            if isinstance(event, LabEvent) and event.mark is not None:
+                add_mark(play, event.mark)
 
 
 def _described(play: FleetPlay) -> RemotePlay:
