@@ -354,6 +354,8 @@ class Losses:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _begin(self, loss: Loss, faults: DeviceFaults) -> None:
+        if faults.is_over(loss.name):
+            return
         self._platform.context.activity.begin()  # lab time does not advance meanwhile
         task = asyncio.get_running_loop().create_task(self._lose(loss, faults))
         self._tasks.add(task)

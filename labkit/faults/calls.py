@@ -105,6 +105,7 @@ def _concerns(fault: ActiveFault, call: ServiceCall) -> bool:
     return (
         fault.is_at(call.service, call.operation)
         and fault.is_for(solution=call.solution)
+        and not (fault.settings.scripts and call.cause is None)
         and fault.if_given.are_met_by(call.parameters)
     )
 

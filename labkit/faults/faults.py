@@ -161,12 +161,15 @@ class Faults(Component):
         self._lanes.clear()
         self._arrange()
 
-    def add(self, settings: FaultSettings, origin: Origin = "hand") -> ActiveFault:
+    def add(self, settings: FaultSettings, origin: Origin = "hand", *, early: bool = False) -> ActiveFault:
         """Add a fault; without a name it is `fault 1` and so on.
 
-        Raises TakenError for a duplicate name, UnknownError for an unknown place, product or solution, and LabError
-        for more than MAX_FAULTS faults.
+        early: whether the products, solutions and services that it names may be added later. Raises TakenError for a
+        duplicate name, UnknownError for an unknown place, product or solution unless `early`, and LabError for more
+        than MAX_FAULTS faults.
         """
+        if not early:
+            self._check(settings)
         fault = self._insert(settings, origin)
         self._periods.start(fault)
         self._arrange()
@@ -175,8 +178,7 @@ class Faults(Component):
         return fault
 
     def _insert(self, settings: FaultSettings, origin: Origin) -> ActiveFault:
-        """Check a fault and list it, not in use yet."""
-        self._check(settings)
+        """List a fault, not in use yet."""
         self._make_space()
         name = settings.name or self._free_name()
         if name in self._faults:
@@ -188,6 +190,7 @@ class Faults(Component):
         """Yield the index and the error of each invalid fault of the settings; for a lab that is never started."""
         for number, each in enumerate(self._settings):
             try:
+                self._check(each)
                 self._insert(each, "settings")
             except LabkitError as error:
                 yield number, error

@@ -81,6 +81,10 @@ class DeviceFaults(Protocol):
         """Return the losses of credentials of these devices."""
         ...
 
+    def is_over(self, name: str) -> bool:
+        """Return whether a fault was removed during the run."""
+        ...
+
     def restarted(self, fault: Restart) -> None:
         """Count a restart of the platform."""
 

@@ -8,8 +8,13 @@ ready_promises   promises that hold for most solutions and firmwares
 reading          promises that are judged by the journal
 story            `@story`
 drawn_faults     faults of one play, put into its lab
+sites            places of a story that faults can hit
+recipes          how each kind of fault is drawn
+menu             menus of faults, from which a play draws
+levels           menus by name: `calm`, `rough`, `wild`
 future           one future of a story
 given            values and faults of a play that are given instead of drawn
+player           plays whose values bytes decide
 play             `play`, which plays the future of a seed
 breach           what a play broke
 coverage         what plays showed, and edits of their bytes
@@ -28,6 +33,7 @@ from labkit.hunt.future import Played
 from labkit.hunt.hunt import hunt
 from labkit.hunt.hunted import Hunt
 from labkit.hunt.loading import load_story
+from labkit.hunt.menu import Menu
 from labkit.hunt.play import play
 from labkit.hunt.promise import Promise, Verdict
 from labkit.hunt.promises import always, eventually, never
@@ -49,6 +55,7 @@ __all__ = [
     "DrawnFault",
     "Failure",
     "Hunt",
+    "Menu",
     "Played",
     "Promise",
     "Replay",

@@ -11,7 +11,7 @@ from labkit.hunt.breach import Breach
 from labkit.hunt.coverage import Supply
 from labkit.hunt.future import Played, PlayPlan
 from labkit.hunt.literals import is_literal
-from labkit.hunt.play import play_bytes, supply_of
+from labkit.hunt.player import play_bytes, supply_of
 from labkit.hunt.shrink import Shrunk
 from labkit.hunt.written import WrittenPlay, literal, write, written_play
 from labkit.lab.show import card

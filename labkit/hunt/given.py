@@ -63,7 +63,10 @@ class GivenFaults:
 def _fault(given: object) -> DrawnFault:
     match given:
         case DrawnFault():
-            return given
+            fault = given
         case (str() as kind, Mapping() as settings):
-            return DrawnFault(kind, dict(settings))
-    raise LabError(f"faults: expected pairs of a kind and settings, not {given!r:.100}")
+            fault = DrawnFault(kind, dict(settings))
+        case _:
+            raise LabError(f"faults: expected pairs of a kind and settings, not {given!r:.100}")
+    fault.check()
+    return fault

@@ -19,7 +19,7 @@ from labkit.hunt.future import FaultSource, Played, PlayPlan
 from labkit.hunt.hunted import Hunt
 from labkit.hunt.levels import fault_source
 from labkit.hunt.past import past_failures
-from labkit.hunt.play import supply_of
+from labkit.hunt.player import supply_of
 from labkit.hunt.promise import Promise
 from labkit.hunt.rows import RowPlayer
 from labkit.hunt.shrink import SECONDS, shrink

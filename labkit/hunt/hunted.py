@@ -13,7 +13,7 @@ from labkit.core.extras import needs
 from labkit.hunt.course import Done
 from labkit.hunt.failure import Failure
 from labkit.hunt.future import Played, PlayPlan
-from labkit.hunt.play import play_bytes, supply_of
+from labkit.hunt.player import play_bytes, supply_of
 from labkit.hunt.written import Replay
 from labkit.lab.show import card
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from labkit.hunt.breach import Breach, breach_of
 from labkit.hunt.coverage import Supply, traits_of
 from labkit.hunt.future import PlayPlan
-from labkit.hunt.play import Player, supply_of
+from labkit.hunt.player import Player, supply_of
 from labkit.hunt.promise import State
 
 
@@ -65,7 +65,7 @@ class RowPlayer:
             seconds,
             played.journal.count("\n"),
             tuple(each.kind for each in played.faults),
-            played.journal.count('"kind": "fault"'),
+            sum(played.hits),
             {each.promise: each.state for each in played.verdicts},
             breach_of(self._plan.story, played),
             traits_of(played.journal),

@@ -22,6 +22,7 @@ from labkit.lab.ca_file import CaFile
 from labkit.lab.clock import LabClock
 from labkit.lab.connecting import connection
 from labkit.lab.delays import PendingCall
+from labkit.lab.device_faults import LabDeviceFaults
 from labkit.lab.faults import LabFaults, warn_of_fault
 from labkit.lab.handsets import LabHandsets
 from labkit.lab.journal import LabJournal
@@ -130,6 +131,7 @@ class Lab(Handle):
         self.messaging = LabMessaging(self._runtime)
         self.handsets = LabHandsets(self._runtime)
         self.faults = LabFaults(self._runtime)
+        self.device_faults = LabDeviceFaults(self._runtime)
         self._ca_file = CaFile(self.address.ca_pem)
         self._runtime.keep(self._ca_file)
 

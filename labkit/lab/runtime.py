@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar
 from labkit.control.control import LabOperations
 from labkit.core.errors import LabError
 from labkit.fleet.flow import LabAddress
+from labkit.fleet.shared_faults import SharedFaults
 from labkit.lab.portal import Portal, Task
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class Runtime:
 
     def __init__(self, start: Callable[[], Awaitable[LabOperations]]) -> None:
         self.portal = Portal()
+        self.device_faults = SharedFaults()
         self.story: StoryCalls | None = None  # while one is played
         try:
             self.control = self.portal.run(start)

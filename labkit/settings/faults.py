@@ -72,6 +72,7 @@ class FaultKeywords(TypedDict, total=False):
     product: str | Iterable[str] | None
     identity: str | Iterable[str] | None
     solution: str | Iterable[str] | None
+    scripts: bool | None
     first: int | None
     every: int | None
     chance: float | None
@@ -202,6 +203,13 @@ class FaultSettings(Model):
     solution: Annotated[
         Names | None, Role("scope", ("request", "call", "event")), Doc("solutions that it hits, or patterns")
     ] = None
+    scripts: Annotated[
+        bool,
+        Role("scope", ("call",)),
+        Doc(
+            "only calls of scripts and handlers, not those of cells and of other code outside of the platform"
+        ),
+    ] = False
     first: Annotated[Count | None, Doc("number of hits after which it ends")] = None
     every: Annotated[
         Count | None,

@@ -10,7 +10,7 @@ from labkit import Lab, LabError
 from labkit.hunt import Draw, DrawnFault, Failure, Promise, Story, hunt, play, story
 from labkit.hunt.breach import breach_of
 from labkit.hunt.future import PlayPlan
-from labkit.hunt.play import Player, supply_of
+from labkit.hunt.player import Player, supply_of
 from labkit.hunt.shrink import shrink
 from tests.hunt import hunted
 from tests.hunt.hunted import IN_TIME, SLOW, Delays, InTime
