@@ -6,18 +6,24 @@ An async function runs on the platform's event loop, a sync one in a worker thre
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 from labkit.control.services import OperationInfo, described
 from labkit.control.solutions import HandlerInfo, handler_info
 from labkit.core.errors import LabError, SettingsError
+from labkit.core.journal import Journal
 from labkit.core.marks import Mark
 from labkit.core.records import Record
+from labkit.devices.state import Datapoint
 from labkit.platform import Platform
 from labkit.providers.mail import Mail
 from labkit.services.custom import FunctionService
 from labkit.services.operation import Service as Service
 from labkit.services.registry import SERVICES
+
+T = TypeVar("T")
+Key = tuple[str, str, str]  # product, identity, alias
 
 
 class FunctionsControl:
@@ -83,6 +89,39 @@ class FunctionsControl:
             self._platform.mailbox.watch(mail),
             journal.marks.watch(mark),
             journal.watch_clear(forget),
+        )
+
+        def stop() -> None:
+            for end in ends:
+                end()
+
+        return stop
+
+    async def read(self, function: Callable[[Journal], T]) -> T:
+        """Call a function with the journal itself, whose records cost no copies, and return its result."""
+        return function(self._platform.context.journal)
+
+    async def follow_polls(
+        self,
+        polled: Callable[[Key], object],
+        stored: Callable[[Key, int], object],
+        answered: Callable[[Key, int], object],
+    ) -> Callable[[], None]:
+        """Observe long polls. Returns a function that ends the observation. All calls happen on the event loop.
+
+        polled: called with product, identity and alias of each poll that begins; stored: with each datapoint that is
+        stored, as its key and timestamp; answered: with each datapoint that was sent to a poll.
+        """
+        devices = self._platform.devices
+
+        def store(product: str, identity: str, points: Sequence[Datapoint]) -> None:
+            for point in points:
+                stored((product, identity, point.alias), point.timestamp)
+
+        ends = (
+            devices.polls.watch(polled),
+            devices.state.watch(store),
+            devices.state.watch_answers(lambda key, given: answered(key, given.point.timestamp)),
         )
 
         def stop() -> None:

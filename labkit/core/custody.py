@@ -115,6 +115,7 @@ class Way:
 
 
 CURRENT: ContextVar[Custody | None] = ContextVar("custody of the work that runs", default=None)
+LOOKS: ContextVar[bool] = ContextVar("whether the work that runs only looks at the lab", default=False)
 WAY: ContextVar[Way | None] = ContextVar("way of the request that is being answered", default=None)
 
 

@@ -33,7 +33,7 @@ between several, and after an unclean restart.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from labkit.core.activity import Activity
@@ -91,6 +91,7 @@ class Polls:
         self._holding = holding
         self._state = state
         self.waiting: dict[Key, list[Poll]] = {}
+        self._watchers: tuple[Callable[[Key], object], ...] = ()
         self._ahead: dict[Key, Timer] = {}  # until the next datapoint that was recorded ahead
         self._looking: dict[Key, set[asyncio.Task[None]]] = {}  # for all polls of an alias
         self._held: set[asyncio.Future[None]] = set()  # waits for one more request
@@ -120,10 +121,21 @@ class Polls:
         finally:
             self._held.discard(future)
 
+    def watch(self, watcher: Callable[[Key], object]) -> Callable[[], None]:
+        """Call `watcher` with the alias of each poll that begins, until the returned function is called."""
+        self._watchers = (*self._watchers, watcher)
+
+        def stop() -> None:
+            self._watchers = tuple(each for each in self._watchers if each is not watcher)
+
+        return stop
+
     def open(self, key: Key, since: int | None, last: int | None = None) -> Poll:
         """Register a poll: from `since` (Unix seconds), or from this moment. last: as in Poll."""
         poll = Poll(key, self._clock.seconds() if since is None else since, since is None, last)
         self.waiting.setdefault(key, []).append(poll)
+        for watcher in self._watchers:
+            watcher(key)
         for future in self._held:
             if not future.done():
                 future.set_result(None)

@@ -82,6 +82,9 @@ class Stored(NamedTuple):
     number: int
 
 
+AnswerWatcher = Callable[[Key, Stored], object]
+
+
 class AnswerCondition(NamedTuple):
     """Condition for the datapoints that answer a poll.
 
@@ -111,6 +114,7 @@ class State:
         self.seen = SeenValues()
         self._count = 0
         self._watchers: tuple[Watcher, ...] = ()
+        self._answer_watchers: tuple[AnswerWatcher, ...] = ()
 
     def watch(self, watcher: Watcher) -> Callable[[], None]:
         """Call `watcher` with product, identity and datapoints once they are stored.
@@ -121,6 +125,18 @@ class State:
 
         def stop() -> None:
             self._watchers = tuple(each for each in self._watchers if each is not watcher)
+
+        return stop
+
+    def watch_answers(self, watcher: AnswerWatcher) -> Callable[[], None]:
+        """Call `watcher` with each datapoint that answered a poll, once it is sent.
+
+        Ends when the returned function is called.
+        """
+        self._answer_watchers = (*self._answer_watchers, watcher)
+
+        def stop() -> None:
+            self._answer_watchers = tuple(each for each in self._answer_watchers if each is not watcher)
 
         return stop
 
@@ -198,6 +214,8 @@ class State:
 
     async def record_answer(self, key: Key, given: Stored, *, named: bool) -> None:
         """Record that a value answered a poll. named: the poll named the value's own second; otherwise it is seen."""
+        for watcher in self._answer_watchers:
+            watcher(key, given)
         if named:
             self.seen.count_answer(key, given.point.timestamp, given.number)
         else:

@@ -7,6 +7,7 @@ As `fleet.simulated`, with these differences:
 - When a call of a thread ends, and nothing else continued meanwhile, the thread continues once the effects of the call
   are over. Otherwise it waits for a turn, in an order drawn from the seed like those of devices.
 - Each fleet is a part (`fleet.part`), which ends at its own time.
+- A thread that only looks (`look`) continues between two instants, so that nothing else has another order without it.
 """
 
 from __future__ import annotations
@@ -15,27 +16,29 @@ import asyncio
 import math
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
-from heapq import heappop
+from functools import partial
+from heapq import heappop, heappush
 from typing import Any, TypeVar
 
 from labkit.core.activity import Activity
 from labkit.core.chance import seeded_hash
 from labkit.core.clock import Clock, Timer
-from labkit.core.custody import CURRENT, Custody, Way
+from labkit.core.custody import CURRENT, LOOKS, Custody, Way
 from labkit.core.errors import LabError
 from labkit.core.holding import Holding
 from labkit.core.journal import Journal
 from labkit.core.turns import Turn
-from labkit.fleet.pace import Ordered
+from labkit.fleet.pace import Ordered, Paced
 from labkit.fleet.part import FleetPart
 from labkit.fleet.simulated import Order
 from labkit.fleet.story_waits import StoryWaits
-from labkit.fleet.tellers import Background, Reached, Teller, TellerCall
+from labkit.fleet.tellers import Background, DevicePeriod, Reached, Teller, TellerCall
 
 T = TypeVar("T")
 
 STUCK = "nothing is due any more that could end this wait: lab time would stand still for ever"
 OVER = "the story is over"
+LOOKING = 1_000_000  # numbers of threads that only look begin above it, so that other threads keep theirs
 
 
 class Conductor(StoryWaits):
@@ -60,6 +63,10 @@ class Conductor(StoryWaits):
         self._tellers: dict[str, Teller] = {}  # by actor
         self._later = 0  # functions for later so far
         self._timers: set[Timer] = set()  # of those that have not begun
+        self._looks: list[tuple[float, int, Callable[[], object]]] = []  # to come: when, number, start
+        self._looked = 0  # looks so far, done or to come
+        self._idle: set[Custody] = set()  # of threads that wait for their next look
+        self.fleet_devices: dict[str, DevicePeriod] = {}  # by actor
         self._background: dict[Background[Any], asyncio.Task[None]] = {}
         self._leaving: list[tuple[Custody, Reached]] = []  # waits for the end of a thread
         self._failed: BaseException | None = None
@@ -79,6 +86,7 @@ class Conductor(StoryWaits):
             raise LabError(OVER)
         call = self._calls[custody] = TellerCall()
         CURRENT.set(custody)
+        LOOKS.set(teller.looks)
         try:
             try:
                 result = await work()
@@ -91,7 +99,8 @@ class Conductor(StoryWaits):
             except BaseException:
                 await self._continue(teller, steps)
                 raise
-            await self._continue(teller, steps)
+            if not call.looked:
+                await self._continue(teller, steps)
         except asyncio.CancelledError:
             if call.error is None:
                 raise
@@ -164,6 +173,38 @@ class Conductor(StoryWaits):
         else:
             self._begin_teller(teller, start)
 
+    async def look(self, when: float, start: Callable[[Teller], object]) -> None:
+        """Start a thread at a lab time which looks at the story; `leave_story` has to follow.
+
+        Then everything earlier is over, and nothing of that moment has happened. It keeps no wait of the story from an
+        end, and takes no turn of others.
+        """
+        teller = self._teller(-LOOKING - self._looked)
+        teller.looks = True
+
+        def begin() -> None:
+            teller.custody.take()
+            start(teller)
+
+        self._look_at(when, begin)
+
+    async def next_look(self, when: float) -> None:
+        """Return to a thread that looks at a lab time, as `look` describes it."""
+        custody = CURRENT.get()
+        assert custody is not None
+        reached: Reached = asyncio.get_running_loop().create_future()
+        self._look_at(when, partial(self._reach, custody, reached))
+        self._idle.add(custody)
+        try:
+            await self._wait(custody, reached)
+        finally:
+            self._idle.discard(custody)
+        self._calls[custody].looked = True
+
+    def _look_at(self, when: float, start: Callable[[], object]) -> None:
+        self._looked += 1
+        heappush(self._looks, (when, self._looked, start))
+
     async def leave_story(self, teller: Teller, error: BaseException | None) -> None:
         """End a thread of the story. error: what its function raised; ends the wait of the story's own thread."""
         del self._tellers[teller.actor]
@@ -222,6 +263,12 @@ class Conductor(StoryWaits):
         """Draw the turns of a device from this order. Begins to count its turns anew."""
         self._orders[actor] = order
         self._counts.setdefault(actor, 0)
+        self.fleet_devices[actor] = DevicePeriod()
+
+    def leave(self, device: Paced) -> None:
+        if device.actor in self.fleet_devices:
+            self.fleet_devices[device.actor] = DevicePeriod(self.clock.now(), device.state)
+        super().leave(device)
 
     def remove_part(self, part: FleetPart) -> None:
         """Forget a fleet whose run is over."""
@@ -315,8 +362,13 @@ class Conductor(StoryWaits):
             if self._ready:
                 return await self._run_next()
         until = min((part.until for part in self.parts), default=math.inf)
-        if until == self.clock.next_timer() == math.inf:
+        soonest = min(until, self.clock.next_timer())
+        if soonest == math.inf:
             await self._end_waits()
+        elif self._looks and self._looks[0][0] <= soonest:
+            when, _, start = heappop(self._looks)
+            self._fire(max(when, self.clock.now()))  # no timer, since none is earlier
+            start()
         elif self._fire(until):
             return self._woke
         else:
@@ -339,6 +391,7 @@ class Conductor(StoryWaits):
     async def _end_waits(self) -> None:
         """End the calls of all threads of the story, since nothing else will."""
         stuck = [(each.custody, self._calls.get(each.custody)) for each in self._tellers.values()]
+        stuck = [each for each in stuck if each[0] not in self._idle]
         for custody, call in stuck:
             if call is not None:
                 call.interrupt(custody, LabError(STUCK))

@@ -20,11 +20,13 @@ class Ordered(Protocol):
 class Paced(Ordered, Protocol):
     """Interface of a device for its scheduler.
 
-    actor: its name in the journal; asking: whether it has a pending request; asks_as: the
-    actor of that request; connected: whether its connection is open; answered: number of answered requests on its
-    own connection.
+    actor: its name in the journal; state: such as `waiting` or `failed`; asking: whether it has a pending request;
+    asks_as: the actor of that request; connected: whether its connection is open; answered: number of
+    answered requests on its own connection.
     """
 
+    @property
+    def state(self) -> str: ...
     @property
     def asking(self) -> bool: ...
     @property

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from concurrent.futures import Future
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from labkit.core.custody import Custody
 
@@ -13,19 +14,26 @@ Reached = asyncio.Future[None]
 
 
 class Teller:
-    """A thread of a story. number: 0 for the story's own, below 0 for that of a function for later."""
+    """A thread of a story.
+
+    number: 0 for the story's own, below 0 for that of a function for later; looks: whether it only looks at the lab, so
+    that no fault hits its service calls.
+    """
 
     def __init__(self, number: int, custody: Custody) -> None:
         self.actor = f"story/{-number}"
         self.number = number
         self.custody = custody
+        self.looks = False
 
 
 class TellerCall:
-    """A call of a thread that is in progress. waits: for lab time or for another's end; error: what ends it."""
+    """A call of a thread that is in progress. waits: for lab time or for another's end; looked: it ends a wait
+    for a look, which is no turn; error: what ends it.
+    """
 
     def __init__(self) -> None:
-        self.waits = False
+        self.waits = self.looked = False
         self.error: BaseException | None = None
         self._task = asyncio.current_task()
 
@@ -35,6 +43,16 @@ class TellerCall:
         custody.take()
         if self._task is not None:
             self._task.cancel()
+
+
+class DevicePeriod(NamedTuple):
+    """Time of a device in a fleet of a story.
+
+    until: lab time of its end; state: as it ended, such as `failed` or `ended`, empty before.
+    """
+
+    until: float = math.inf
+    state: str = ""
 
 
 class Background(Generic[T]):

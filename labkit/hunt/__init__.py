@@ -1,26 +1,29 @@
 """Stories, plays of them with values drawn from a seed, and hunts for what breaks their promises.
 
-kinds          kinds of faults, and groups of them
-draw           values that a story draws
-promise        promises, and verdicts on them
-story          `@story`
-drawn_faults   faults of one play, put into its lab
-sites          places of a story that faults can hit
-recipes        how each kind of fault is drawn
-menu           menus of faults, from which a play draws
-levels         menus by name: `calm`, `rough`, `wild`
-future         one future of a story
-given          values and faults of a play that are given instead of drawn
-player         plays whose values bytes decide
-play           `play`, which plays the future of a seed
-breach         what a play broke
-coverage       what plays showed, and edits of their bytes
-rows           plays as data that workers return
-course         order of the plays of a hunt
-shrink         search for the smallest play that breaks a promise
-written        plays as files, and `replay`
-loading        stories of files and modules
-hunt           `hunt`, which plays many futures
+kinds            kinds of faults, and groups of them
+draw             values that a story draws
+promise          promises, and verdicts on them
+promises         `always`, `eventually`, `never`
+ready_promises   promises that hold for most solutions and firmwares
+reading          promises that are judged by the journal
+story            `@story`
+drawn_faults     faults of one play, put into its lab
+sites            places of a story that faults can hit
+recipes          how each kind of fault is drawn
+menu             menus of faults, from which a play draws
+levels           menus by name: `calm`, `rough`, `wild`
+future           one future of a story
+given            values and faults of a play that are given instead of drawn
+player           plays whose values bytes decide
+play             `play`, which plays the future of a seed
+breach           what a play broke
+coverage         what plays showed, and edits of their bytes
+rows             plays as data that workers return
+course           order of the plays of a hunt
+shrink           search for the smallest play that breaks a promise
+written          plays as files, and `replay`
+loading          stories of files and modules
+hunt             `hunt`, which plays many futures
 """
 
 from labkit.hunt.draw import Draw
@@ -33,6 +36,17 @@ from labkit.hunt.loading import load_story
 from labkit.hunt.menu import Menu
 from labkit.hunt.play import play
 from labkit.hunt.promise import Promise, Verdict
+from labkit.hunt.promises import always, eventually, never
+from labkit.hunt.ready_promises import (
+    no_script_failed,
+    no_unexpected_status,
+    nothing_doubled,
+    nothing_lost,
+    quotas_kept,
+    recovers_within,
+    requests_bounded,
+    seen_within,
+)
 from labkit.hunt.story import Story, story
 from labkit.hunt.written import Replay, replay
 
@@ -47,9 +61,20 @@ __all__ = [
     "Replay",
     "Story",
     "Verdict",
+    "always",
+    "eventually",
     "hunt",
     "load_story",
+    "never",
+    "no_script_failed",
+    "no_unexpected_status",
+    "nothing_doubled",
+    "nothing_lost",
     "play",
+    "quotas_kept",
+    "recovers_within",
     "replay",
+    "requests_bounded",
+    "seen_within",
     "story",
 ]

@@ -6,6 +6,9 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from labkit.control.clock import number_of
+from labkit.core.errors import LabError
+from labkit.hunt.kinds import KINDS, Under, kinds_of
 from labkit.lab.lab import Lab
 
 State = Literal["kept", "broken", "untested", "failed"]
@@ -47,6 +50,27 @@ class Promise(ABC):
     name: str
     under: frozenset[str]
 
+    def _take(self, name: object, under: Under | None, default: frozenset[str] = KINDS) -> None:
+        """Set name and kinds of faults. Raises LabError for a wrong name or kind. default: without `under`."""
+        if not isinstance(name, str) or not name:
+            raise LabError(f"name: expected a text, not {name!r:.100}")
+        self.name = name
+        self.under = default if under is None else kinds_of(under)
+
     @abstractmethod
     def watch(self, lab: Lab) -> Watch:
         """Begin to watch over the promise. lab: of a story that has not begun yet."""
+
+    def __repr__(self) -> str:
+        return f"<promise {self.name}>"
+
+
+def checked_seconds(value: object, what: str, *, zero: bool = False) -> float:
+    """Return a time in seconds. Raises LabError for another value.
+
+    what: name of the argument; zero: whether 0 is allowed.
+    """
+    seconds = number_of(value, what)
+    if seconds < 0 or not (seconds or zero):
+        raise LabError(f"{what}: expected seconds, {'0 or more' if zero else 'above 0'}, not {value!r}")
+    return seconds

@@ -31,6 +31,9 @@ class Story:
         given: tuple[object, ...] = self.promises
         if wrong := [each for each in given if not isinstance(each, Promise)]:
             raise LabError(f"story: promises: expected promises such as always(check), not {wrong[0]!r:.100}")
+        names = [each.name for each in self.promises]
+        if doubled := [each for each in names if names.count(each) > 1]:
+            raise LabError(f"story: promises: two have the name {doubled[0]!r}; give one another by name=")
         self.parameters = _parameters(function)
         self.name: str = getattr(function, "__name__", "story")
         update_wrapper(self, function)

@@ -201,7 +201,8 @@ def _written(data: Mapping[str, Any]) -> WrittenPlay:
         case {"story": str(), "breaks": str(), "reason": str(), "seed": int(), **rest} if not (
             set(rest) - {"parameters", "faults", "values", "journal"}
         ):
-            return WrittenPlay(**data)
+            pairs = {name: tuple(data.get(name, ())) for name in ("faults", "values")}
+            return WrittenPlay(**{**data, **pairs})
     raise LabError(f"expected a play with story, breaks, reason, seed, faults and values, not {data!r:.100}")
 
 

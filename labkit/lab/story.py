@@ -140,6 +140,23 @@ class StoryCalls:
         when = clock.after(seconds) if moment is None else moment
         await self.conductor.later(when, lambda teller: self._start(teller, function))
 
+    def look(self, every: float, function: Callable[[], bool]) -> None:
+        """Call a function every so many seconds, between everything else, in a thread of its own, until it is False.
+
+        While it takes lab time, looks are left out.
+        """
+        clock = self.conductor.clock
+        begun = clock.now()
+
+        def look() -> None:
+            looks = 1
+            while function():
+                while begun + looks * every <= clock.now():
+                    looks += 1
+                self.run(self.conductor.next_look, begun + looks * every)
+
+        self.run(self.conductor.look, begun + every, lambda teller: self._start(teller, look))
+
     def _start(self, teller: Teller, function: Callable[[], object]) -> None:
         thread = threading.Thread(target=self._tell, args=(teller, function), daemon=True)
         self.threads.append(thread)

@@ -16,6 +16,7 @@ class Device:
     """Stub of a device whose request the platform delays."""
 
     actor: str = "p/a"
+    state: str = "running"
     asks_as: str = "p/a"
     number: int = 1
     answered: int = 0

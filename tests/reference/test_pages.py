@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from labkit.conformance.coverage import coverage
 from labkit.control.over_http.operations import operations
 from labkit.core.errors import UnknownError
-from labkit.reference import control, requirements
+from labkit.reference import control, promises, requirements
 from labkit.reference import testing as reference_of_tests
 from labkit.reference.entry import explained, prose
 from labkit.reference.pages import find, pages
@@ -54,6 +55,24 @@ def test_each_fixture_marker_and_option_of_the_pytest_plugin_has_an_entry(
     assert len(names["option of pytest"]) == 4
 
 
+def test_each_promise_has_an_entry_with_a_word_on_each_argument() -> None:
+    [page] = promises.pages()
+    made = {
+        "always",
+        "eventually",
+        "never",
+        "nothing_lost",
+        "nothing_doubled",
+        "recovers_within",
+        "seen_within",
+    }
+    made |= {"no_script_failed", "no_unexpected_status", "quotas_kept", "requests_bounded"}
+    assert {each.name for each in page.entries} == made
+    for name, function in promises.promises().items():
+        for argument in inspect.signature(function).parameters:
+            assert re.search(rf"\b{argument}\b[^(]*:", function.__doc__ or ""), (name, argument)
+
+
 def test_anchors_are_unique_in_a_book() -> None:
     anchors = [entry.anchor for page in pages() for entry in page.entries]
     assert len(set(anchors)) == len(anchors)
@@ -77,6 +96,8 @@ def test_anchors_are_unique_in_a_book() -> None:
         ("pytest.mark.lab", "marker"),
         ("--labkit-seed", "option of pytest"),
         ("labkit-seed", "option of pytest"),
+        ("recovers_within", "promise"),
+        ("promise always", "promise"),
         ("DEV-ALIAS-1", "requirement"),
         ("Lab.product", "Python"),
         ("lab.clock.advance", "Python"),

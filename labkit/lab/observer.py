@@ -1,0 +1,71 @@
+"""Observer of a lab in a story: reads its journal without copies, looks at it at moments, and follows its polls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from labkit.core.journal import Journal
+from labkit.fleet.tellers import DevicePeriod
+from labkit.lab.lab import Lab
+from labkit.lab.story import story_of
+
+T = TypeVar("T")
+Key = tuple[str, str, str]  # product, identity, alias
+
+
+class LabObserver:
+    """Observer of a lab, in its own process and in a story. None of its methods adds a record or changes an order."""
+
+    def __init__(self, lab: Lab) -> None:
+        self._runtime = lab._runtime
+
+    def read(self, function: Callable[[Journal], T]) -> T:
+        """Return the result of a function, called with the journal on the lab's loop."""
+        return self._runtime.run(self._runtime.control.functions.read, function)
+
+    def look(self, every: float, function: Callable[[], bool]) -> None:
+        """Call a function every so many seconds of lab time until it returns False, in a thread of its own.
+
+        Everything earlier is over at its moment, and nothing of that moment has happened. It may use the lab as the
+        story does.
+        """
+        story_of(self._runtime).look(every, function)
+
+    def wait(self, seconds: float) -> None:
+        """Let lab time pass, as `Lab.wait`."""
+        story_of(self._runtime).wait(seconds)
+
+    def follow_polls(
+        self,
+        polled: Callable[[Key], object],
+        stored: Callable[[Key, int], object],
+        answered: Callable[[Key, int], object],
+    ) -> None:
+        """Call functions on the lab's loop for each poll, stored datapoint, and datapoint sent to a poll.
+
+        polled: with product, identity and alias; stored, answered: with these and the datapoint's timestamp.
+        """
+        self._runtime.run(self._runtime.control.functions.follow_polls, polled, stored, answered)
+
+    def follow_clears(self, cleared: Callable[[], object]) -> None:
+        """Call a function whenever the journal is cleared."""
+        self.read(lambda journal: journal.watch_clear(cleared))
+
+    def fleet_devices(self) -> Mapping[str, DevicePeriod]:
+        """Return the devices of the story's fleets by their names in the journal, with the times of their ends."""
+        return story_of(self._runtime).conductor.fleet_devices
+
+    @property
+    def now(self) -> float:
+        """Lab time, in seconds since 1970."""
+        return story_of(self._runtime).conductor.clock.now()
+
+    def product_ids(self) -> set[str]:
+        """Return the ids of the lab's products."""
+        return {each.id for each in self._runtime.run(self._runtime.control.products.all)}
+
+    def solutions(self) -> dict[str, tuple[str, ...]]:
+        """Return the ids of the lab's solutions, with those of the products that each is linked to."""
+        found = self._runtime.run(self._runtime.control.solutions.all)
+        return {each.id: each.products for each in found}
