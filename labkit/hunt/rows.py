@@ -65,7 +65,7 @@ class RowPlayer:
             seconds,
             played.journal.count("\n"),
             tuple(each.kind for each in played.faults),
-            played.journal.count('"kind": "fault"'),
+            sum(played.hits),
             {each.promise: each.state for each in played.verdicts},
             breach_of(self._plan.story, played),
             traits_of(played.journal),
