@@ -50,8 +50,9 @@ def breach_of(story: Story, played: Played) -> Breach | None:
     error = played.error
     if error is not None:
         place, line = _place(story, error)
-        text = " ".join(str(error).split())
         is_check = isinstance(error, AssertionError)
+        # of an assertion the first line: pytest adds others
+        text = _line(error, is_check)
         reason = text or line or type(error).__name__
         if not is_check:
             reason = f"{type(error).__name__}: {text}" if text else type(error).__name__
@@ -66,6 +67,12 @@ def breach_of(story: Story, played: Played) -> Breach | None:
         if each.state in ("broken", "failed"):
             return Breach(each.promise, each.state, each.reason, each.at, each.record)
     return None
+
+
+def _line(error: BaseException, first: bool) -> str:
+    """Return the text of an error as one line. first: whether its first line is enough."""
+    lines = str(error).strip().splitlines()
+    return " ".join(" ".join(lines[:1] if first else lines).split())
 
 
 def _place(story: Story, error: BaseException) -> tuple[str, str]:
