@@ -3,8 +3,8 @@
 A lab and its handles: Lab, Product, Device, Solution, Fleet, Run, Fault, Provider, Browser, Session, PublishedService,
 Subscription, HeldPoll, PollWait, PendingCall, LabStory, LiveSettings.
 
-Values that they return: Point, Credentials, KeyPair, LabAddress, Application, SubscriptionInfo, Tick, Latency, Mark,
-Failure.
+Values that they return: Future, Futures, Point, Credentials, KeyPair, LabAddress, Application, SubscriptionInfo, Tick,
+Latency, Mark, Failure.
 
 Behaviours of virtual devices, and shapes of load: Behaviour, Bulb, Counter, Flaky, Replay, Sensor, Thermostat,
 Updater; Shape, DailyWave, Flat, Herd, Ramp, Steps.
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from labkit.lab.device import Device
     from labkit.lab.faults import Fault
     from labkit.lab.fleet import Fleet
+    from labkit.lab.futures import Future, Futures
     from labkit.lab.interface import PublishedService, Subscription
     from labkit.lab.lab import Lab
     from labkit.lab.polls import HeldPoll, PollWait
@@ -93,6 +94,7 @@ _HOMES = {
     "labkit.lab.device": "Device",
     "labkit.lab.faults": "Fault",
     "labkit.lab.fleet": "Fleet",
+    "labkit.lab.futures": "Future Futures",
     "labkit.lab.interface": "PublishedService Subscription",
     "labkit.lab.lab": "Lab",
     "labkit.lab.polls": "HeldPoll PollWait",
@@ -126,6 +128,8 @@ __all__ = [
     "Flaky",
     "Flat",
     "Fleet",
+    "Future",
+    "Futures",
     "HeldPoll",
     "Herd",
     "KeyPair",

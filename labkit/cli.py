@@ -14,6 +14,7 @@ from labkit import __version__
 from labkit.commands.call import call
 from labkit.commands.check import check
 from labkit.commands.docs import docs
+from labkit.commands.hunt import hunt
 from labkit.commands.logs import logs
 from labkit.commands.options import overlay_options, own_checks_option
 from labkit.commands.serve import serve
@@ -34,7 +35,7 @@ def main() -> None:
     """A laboratory for an IoT platform, in one process."""
 
 
-for each in (serve, check, call, logs, docs):
+for each in (serve, check, call, logs, docs, hunt):
     main.add_command(each)
 
 

@@ -17,7 +17,7 @@ from labkit.context import Context
 from labkit.core.clock import Clock
 from labkit.core.component import Component
 from labkit.core.custody import CURRENT
-from labkit.core.errors import LabkitError, SettingsError
+from labkit.core.errors import LabError, LabkitError, SettingsError, TakenError
 from labkit.core.host_time import STEP
 from labkit.core.identifiers import Identifiers
 from labkit.core.tables import metadata
@@ -26,6 +26,7 @@ from labkit.device_api.emitted import EVENTS
 from labkit.devices.devices import Devices
 from labkit.devices.products import PlatformProduct
 from labkit.edge.listener import Edge
+from labkit.edge.listeners import Listeners
 from labkit.edge.proxy import Proxy
 from labkit.faults.delays import Held
 from labkit.fleet.conductor import Conductor
@@ -40,8 +41,10 @@ from labkit.settings import LabSettings, ProductSettings, check_names, shown_key
 from labkit.solutions.solutions import Solutions
 
 MINUTE = 60.0
+SHOWN = 5  # actors that an error names
 # The end of the restart that waits for this work. Tasks that it begins to listen keep it, so that it may be past.
 WITHIN_RESTART: ContextVar[asyncio.Event | None] = ContextVar("end of the restart", default=None)
+LOST_POWER = "lost its power"
 C = TypeVar("C", bound=Component)
 
 
@@ -81,7 +84,7 @@ class Platform:
         self.services = Services(self.context, (service(self.context) for service in SERVICES))
         self.solutions = Solutions(self.context, self.services)
         self.edge = Edge(self.context)
-        proxy = Proxy(self.context)
+        self._listeners = Listeners(self.edge, Proxy(self.context), self.context)
         # In the order of their start; they stop and clear in the reverse order.
         self._components = (
             Core(self.context),
@@ -92,12 +95,12 @@ class Platform:
             *self._providers,
             self.solutions,
             self.context.events,
-            self.edge,
-            proxy,
+            *self._listeners,
             self.context.faults,
         )
         self._running = AsyncExitStack()
         self.story: Conductor | None = None  # scheduler of the story that is being played
+        self.runs: list[str] = []  # products of the fleets that are running
 
     def problems(self) -> list[str]:
         """Return what is wrong with the settings and the files that they name; for a platform that is never started.
@@ -177,28 +180,78 @@ class Platform:
 
         URLs with the old port are not updated, except those from the settings.
         """
-        await self.edge.resume()
+        await self._resume(self._listeners.resume)
+
+    async def resume_here(self) -> None:
+        """Continue after `suspend` in the same process, and listen again at the same ports."""
+        await self._resume(self._listeners.resume_here)
+
+    async def resume_apart(self) -> None:
+        """Continue after `suspend` in a fork of the process, which shares nothing with the other copies.
+
+        It listens at an IP address of its own (127.x.y.z), so that ports and URLs stay; where the system has none, at
+        free ports. Data goes on in memory.
+        """
+        self.context.database.leave_file()
+        await self._resume(self._listeners.resume_apart)
+
+    async def _resume(self, listen: Callable[[], Awaitable[object]]) -> None:
+        await listen()
         for component in self._components:
-            if component is not self.edge:
+            if component not in self._listeners:
                 await component.resume()
 
-    async def restart(self, down: float = 0.0) -> None:
-        """Cut the platform's power, and start it again; it listens again after `down` seconds of lab time.
+    async def expect_still(self, act: str) -> None:
+        """Settle, and raise LabError if something is under way that cannot be copied.
 
-        Every connection, waiting poll, running script and queued event is aborted, and scripts lose their
-        globals. With a data file, its content and the objects of settings, folders and handles remain; in
+        act: what needs this, for the error. Fleets, stories and requests that wait are under way.
+        """
+        if self.runs:
+            raise TakenError(
+                f"{act}: a fleet of {self.runs[0]!r} is running: wait() for its run, or stop() it first"
+            )
+        if self.story is not None or self.context.clock.driven:
+            raise TakenError(f"{act}: a story is being played: do it before or after `with lab.story()`")
+        await self._wait_for_restart()
+        await self.settle()
+        if waiting := self.context.holding.actors():
+            raise LabError(
+                f"{act}: requests or calls of {', '.join(waiting[:SHOWN])} are waiting, and an open connection cannot "
+                "be copied: end the polls, or drain() what faults delay"
+            )
+
+    async def restart(self, down: float = 0.0) -> None:
+        """Cut the platform's power, and start it again; it refuses connections for `down` seconds of lab time.
+
+        Every connection, waiting poll, running script and queued event is aborted, and scripts lose their globals. All
+        connections end at one moment, without an answer; with 0, new ones wait until the platform is up again.
+        With a data file, its content and the objects of settings, folders and handles remain; in
         memory the database stays too. The clock, the providers, mails, handsets, faults and the journal are
         outside of the platform and stay.
         """
         await self._wait_for_restart()
+        with self.context.activity:
+            self._lose_power(down)
+            await self._start_again(down)
+
+    def _lose_power(self, down: float) -> None:
+        """End every connection and running handler now, before any client or handler can do more.
+
+        So what a client meets next does not depend on how long the restart takes: without `down` its connection waits
+        until the platform is up, with `down` it is refused.
+        """
         context = self.context
         detail = {"down": down, "connections": len(self.edge), "held": len(context.holding)}
-        context.journal.record("restart", "platform", "lost its power", detail=detail)
+        context.journal.record("restart", "platform", LOST_POWER, detail=detail)
         context.journal.marks.add("restart", f"{down:g} s down" if down else "at once")
+        self.edge.cut(f"the platform {LOST_POWER}", refuse=bool(down))
+        context.events.cancel_handlers()
+
+    async def _start_again(self, down: float) -> None:
         over = asyncio.Event()
         within = WITHIN_RESTART.set(over)
         try:
-            with context.activity:
+            with self.context.activity:
                 for component in reversed(self._components):
                     await component.crash()
                 for component in self._components:
@@ -217,6 +270,7 @@ class Platform:
         """
         if self._restarting is None or self._restarting.done():
             self.context.activity.begin()  # lab time does not advance before it
+            self._lose_power(down)
             restarting = self._restart(down)
             self._restarting = asyncio.get_running_loop().create_task(restarting, context=OwnContext())
         return self._restarting
@@ -229,12 +283,11 @@ class Platform:
         over = WITHIN_RESTART.get()
         if over is not None and not over.is_set():
             return asyncio.sleep(0)
-        self.context.events.cancel_handlers()
         return self.begin_restart(down)
 
     async def _restart(self, down: float) -> None:
         try:
-            await self.restart(down)
+            await self._start_again(down)
         except LabkitError as error:
             self.context.journal.record_error(error)
         finally:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
 from typing import Self, get_type_hints
 
@@ -29,6 +29,7 @@ from labkit.control.services import ServicesControl
 from labkit.control.solutions import SolutionsControl
 from labkit.control.stories import StoriesControl
 from labkit.core.clock import Clock
+from labkit.core.errors import LabError
 from labkit.platform import Platform
 from labkit.settings import LabSettings
 
@@ -103,6 +104,33 @@ class Control(LabOperations):
     async def suspend(self) -> None:
         """Settle, close all connections and detach from the event loop, which may end then. All state is kept."""
         await self._platform.suspend()
+
+    async def prepare_fork(self, disconnect: Callable[[], Awaitable[object]]) -> None:
+        """Suspend the lab for forks of this process: in each, `resume_apart` follows, and here `resume_here`.
+
+        disconnect: closes the connections of the lab's handles, once nothing stands in the way.
+        Raises LabError, and changes nothing, while something is under way that cannot be copied: a fleet, a story, an
+        open poll, or work that a fault delays.
+        """
+        await self._platform.expect_still("fork")
+        if self._platform.context.settings.keystore is not None:
+            raise LabError(
+                "fork: the Keystore is in a Redis outside of the lab, which its futures would share"
+            )
+        await disconnect()
+        await self._platform.suspend()
+        self._platform.context.database.prepare_fork()
+
+    async def resume_apart(self) -> Self:
+        """In a fork: continue with all of this lab's state, and share nothing with the other processes."""
+        await self._platform.resume_apart()
+        return self
+
+    async def resume_here(self) -> Self:
+        """Continue at the same ports after `prepare_fork`, in the process that was suspended."""
+        self._platform.context.database.end_fork()
+        await self._platform.resume_here()
+        return self
 
     async def resume(self) -> Self:
         """Attach to the running event loop after `suspend`, in this process or in a fork of it."""

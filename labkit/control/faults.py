@@ -54,6 +54,14 @@ class FaultsControl:
         """
         return self._info(self._faults.row(self._faults.add(fault).name))
 
+    async def prepare(self, fault: FaultSettings) -> FaultInfo:
+        """Add a fault whose products, solutions, services and providers may be added to the lab later.
+
+        Raises LabError for a name in use.
+        """
+        row = self._faults.row(self._faults.add(fault, early=True).name)
+        return self._info(row, warned=False)
+
     async def get(self, name: Id) -> FaultInfo:
         """Return the fault with this name. Raises UnknownError, listing the existing names, if there is none."""
         return self._info(self._faults.row(name))
@@ -110,7 +118,7 @@ class FaultsControl:
         product, slash, _ = actor.partition("/")
         return bool(slash) and product in self._products
 
-    def _info(self, row: FaultRow) -> FaultInfo:
+    def _info(self, row: FaultRow, *, warned: bool = True) -> FaultInfo:
         return FaultInfo(
             name=row.name,
             where=row.where,
@@ -121,5 +129,5 @@ class FaultsControl:
             hits=row.hits,
             state=row.state,
             origin=row.origin,
-            warnings=fault_warnings(self._platform, row),
+            warnings=fault_warnings(self._platform, row) if warned else (),
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -51,6 +52,7 @@ class FleetRunsControl:
         """
         live = bool(self._platform.context.clock.rate)
         provide(len(plan.members), strict=live)
+        plan = self._in_step(plan)
         return Play(plan, self._pace(plan.seed), None if live else self._server(plan))
 
     async def prepare_on_cluster(
@@ -61,7 +63,10 @@ class FleetRunsControl:
         client: dask client of the cluster; shares: number of parts into which the fleet is divided; close: called at
         the end of the run.
         """
-        return ClusterPlay(plan, self._platform.context.clock, client, shares, close)
+        return ClusterPlay(self._in_step(plan), self._platform.context.clock, client, shares, close)
+
+    def _in_step(self, plan: Plan) -> Plan:
+        return replace(plan, in_step=self._platform.context.faults.in_step)
 
     async def watch_received(self, play: FleetPlay) -> None:
         """Report each number that an added handler receives from devices of a run to the run's accounts.
@@ -147,6 +152,14 @@ class FleetRunsControl:
         counted: whether to keep accounts of the numbers that the platform stores. On a virtual clock the run alone
         advances the time. Raises LabError there without `seconds`, and while another run is in progress.
         """
+        runs, product = self._platform.runs, play.plan.product
+        runs.append(product)
+        try:
+            await self._run_counted(play, seconds, counted)
+        finally:
+            runs.remove(product)
+
+    async def _run_counted(self, play: FleetPlay, seconds: float | None, counted: bool) -> None:
         if not counted:
             await self._run(own(play), seconds)
             return
@@ -218,7 +231,7 @@ class FleetRunsControl:
         """Run the devices while other things happen in the story, whose scheduler moves the clock."""
         custody = CURRENT.get()
         assert custody is not None
-        part.belongs_to(custody, play.disconnected)
+        part.belongs_to(custody)
         token = CURRENT.set(None)  # the devices' own work is counted as theirs
         try:
             await play.run(until)
@@ -327,9 +340,7 @@ class Restarts:
 
     async def _notice(self) -> None:
         """Wait until the devices have noticed a restart; otherwise real time would decide what they notice next."""
-        if self._platform.story is not None:
-            await self._platform.story.disconnected()
-        elif self._platform.context.clock.driven and isinstance(self._play, Play):
+        if self._platform.context.clock.driven and isinstance(self._play, Play):
             await self._play.disconnected()
 
 
@@ -354,6 +365,8 @@ class Losses:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _begin(self, loss: Loss, faults: DeviceFaults) -> None:
+        if faults.is_over(loss.name):
+            return
         self._platform.context.activity.begin()  # lab time does not advance meanwhile
         task = asyncio.get_running_loop().create_task(self._lose(loss, faults))
         self._tasks.add(task)

@@ -106,10 +106,14 @@ class JournalControl:
                 chain.add(each.sequence)
         return await entries(records[each] for each in sorted(chain))
 
-    async def canonical(self) -> str:
-        """Return the records as text; two runs of the same cells with the same seed give the same bytes."""
-        records: list[Record] = []
-        async for some in in_slices(self._journal):
+    async def canonical(self, since: Number = 0) -> str:
+        """Return the records as text; two runs of the same cells with the same seed give the same bytes.
+
+        since: sequence number of a record; only those after it are returned.
+        """
+        journal, records = self._journal, list[Record]()
+        later = journal.newest(len(journal) + journal.dropped - int(since)) if since > 0 else journal
+        async for some in in_slices(later):
             records += some
         return await asyncio.to_thread(canonical_text, records, self._journal.ports)
 

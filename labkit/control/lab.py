@@ -17,6 +17,7 @@ from labkit.core.marks import Mark
 from labkit.core.records import Record
 from labkit.faults.delays import Held
 from labkit.platform import Platform
+from labkit.settings import OverlapSettings
 
 Happening = Record | Mail | Mark | None  # None: a reset
 SHOWN = 5  # delayed operations that an error names
@@ -96,6 +97,13 @@ class LabControl:
         else:
             await custody.wait_until(when)
 
+    async def overlap(self, overlap: OverlapSettings) -> None:
+        """Set what overlaps from now on: service calls that take lab time, devices in step, the order of handlers.
+
+        Calls that are under way go on as they began, and so do the runs of fleets that have begun.
+        """
+        self._platform.context.faults.overlap(overlap)
+
     async def restart(self, down: Seconds = 0.0) -> None:
         """Simulate a power loss and restart the platform: see `Platform.restart`.
 
@@ -105,12 +113,14 @@ class LabControl:
         """
         if number_of(down, "down") < 0:
             raise LabError(f"down: expected seconds, 0 or more, not {down!r}")
-        story = self._platform.story if CURRENT.get() is not None else None
-        if story is None:
+        if self._platform.story is None or CURRENT.get() is None:
             self._platform.context.clock.expect_undriven()
         await self._platform.restart(float(down))
-        if story is not None:
-            await story.disconnected()
+
+    async def downtime(self) -> float:
+        """Return the seconds of lab time for which the platform still refuses connections after a restart, else 0."""
+        until = self._platform.edge.down_until
+        return 0.0 if until is None else max(0.0, until - self._platform.context.clock.now())
 
     async def reset(self) -> None:
         """Delete devices, datapoints, content, Keystore, users, mails, handsets, provider inboxes and the journal.

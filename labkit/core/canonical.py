@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from labkit.core.records import Record
 
 # Keys of details that differ between runs with one seed: left out of the canonical form.
-UNREPEATABLE = frozenset({"duration", "port", "peer_port", "tls_bytes", "cpu"})
+UNREPEATABLE = frozenset({"duration", "port", "peer_port", "tls_bytes", "cpu", "connections"})
 
 Detail = Mapping[str, object]
 

@@ -21,6 +21,7 @@ from sqlalchemy import Connection, MetaData
 
 from labkit.core.activity import Activity
 from labkit.core.clock import Clock
+from labkit.core.connections import copy_in_memory, one_connection
 from labkit.core.data_file import KEEP_TIME, open_data_file
 from labkit.core.errors import LabError, SettingsError, StorageError
 from labkit.core.group_commit import CommitGroup, let_others_run
@@ -70,6 +71,9 @@ class Database:
         self.starts = 0
         self._connection: Connection | None = None
         self._raw: sqlite3.Connection
+        self._tables: MetaData
+        self._forked: sqlite3.Connection | None = None  # copy of a data file, for forks
+        self._left: Connection | None = None  # in a fork: of the data file, which is never used again
         self._turn: CommitGroup | None = None
         self._changes = 0
         self._select_limits = select_limits or SelectLimits()
@@ -91,12 +95,8 @@ class Database:
         """
         if self.path is not None:
             create_private(self.path)
-        engine = sqlalchemy.create_engine(
-            "sqlite://" if self.path is None else f"sqlite:///{self.path}",
-            poolclass=sqlalchemy.StaticPool,
-            isolation_level="AUTOCOMMIT",  # transactions are ours: one for each turn of the loop
-            connect_args={"check_same_thread": False, "timeout": 0},  # locks are never released
-        )
+        self._tables = tables
+        engine = one_connection("sqlite://" if self.path is None else f"sqlite:///{self.path}")
         try:
             connection = engine.connect()
             self._prepare(connection, tables)
@@ -111,6 +111,11 @@ class Database:
                 raise damaged(self.path, cause) from error
             reason = "another lab has it open" if code == sqlite3.SQLITE_BUSY else cause
             raise SettingsError(f"data: cannot use {self.path}: {reason}") from error
+        self._use(connection)
+
+    def _use(self, connection: Connection) -> None:
+        """Use this connection from now on."""
+        tables = self._tables
         self._connection = connection
         self._raw = driver(connection)
         self._selects = Selects(
@@ -298,6 +303,26 @@ class Database:
         self._connection.engine.dispose()
         self._connection = None
         self._lost = ()
+
+    def prepare_fork(self) -> None:
+        """Copy a data file into memory, for forks of this process: they must not use the file's connection."""
+        if self.path is not None and self._connection is not None:
+            self._forked = copy_in_memory(self._raw)
+
+    def end_fork(self) -> None:
+        """Free the copy for forks, in the process that has made it."""
+        if self._forked is not None:
+            self._forked.close()
+            self._forked = None
+
+    def leave_file(self) -> None:
+        """In a fork: continue with the copy in memory. The file's connection stays open, since closing it writes."""
+        if self._forked is None:
+            return
+        self._left, copy, self._forked = self._connection, self._forked, None
+        self.path = self._now = None
+        self._storage = Storage(None)
+        self._use(one_connection("sqlite://", lambda: copy).connect())
 
     async def select(self, query: str) -> Selected:
         """Return the result of a SELECT. Raises LabError for a write, invalid SQL, or a timeout.

@@ -47,6 +47,10 @@ class Holding:
         """Return the number of waiting operations of an actor."""
         return self._counts.get(actor, 0)
 
+    def actors(self) -> list[str]:
+        """Return the names of the actors with waiting operations, in the order in which they began to wait."""
+        return list(self._counts)
+
     def __len__(self) -> int:
         return sum(self._counts.values())
 

@@ -42,6 +42,10 @@ async def respond(context: Context, site: Site[Any], connection: Connection, req
             site.complete(exchange, answer)
         if (faults := context.faults.requests) is not None:
             answer = await faults.change_answer(exchange, as_response(answer))
+        if (
+            connection.cut_reason is not None
+        ):  # within the request's own work: an event that restarts the platform
+            raise ConnectionCut(connection.cut_reason)
         record = exchange.record or exchange.identify()
         record.status = answer.status
         record.size = answer.size if isinstance(answer, Reply) else body_size(answer)
@@ -50,7 +54,7 @@ async def respond(context: Context, site: Site[Any], connection: Connection, req
         exchange.add_detail(reason=str(cut))
         raise
     except asyncio.CancelledError:
-        exchange.add_detail(reason=exchange.cancel_reason)
+        exchange.add_detail(reason=connection.cut_reason or exchange.cancel_reason)
         raise
     except Exception as error:
         # The server answers, and reports the error.

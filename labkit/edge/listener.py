@@ -30,6 +30,7 @@ from labkit.http.memory import MemoryTransport, connect_in_memory
 BACKLOG = 1024
 OUT_OF_RESOURCES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 RESOURCES_PAUSE = 0.5  # seconds until accepting is tried again when the system has nothing left
+Greet = Callable[[socket.socket, Peer], Awaitable[None]]  # begins HTTP on an accepted connection
 
 
 class SmallBuffers(sslproto.SSLProtocol):
@@ -63,24 +64,33 @@ class Edge(Component):
         self._server: EdgeServer | None = None
         self._tls: EdgeContext
         self._listening: Timer | None = None  # again, after a crash
+        self._host = context.settings.host
         self._accepts = False
+        self._opening: asyncio.Event | None = None  # set once it accepts the connections that wait meanwhile
+        self._pauses: dict[socket.socket, asyncio.TimerHandle] = {}  # until accepting is tried again
         self._own_ip = ""  # from which clients on this machine connect
         self._tasks = Tasks()
         self._sockets: list[socket.socket] = []
 
     async def start(self) -> None:
         """Listen at the ports of the settings and set the context's address. Raises SettingsError if it cannot."""
-        settings, address = self._context.settings, self._context.address
+        settings = self._context.settings
         path = self._context.database.path
-        own = self._own or certificates(settings.tls, None if path is None else Path(f"{path}.tls"))
-        self._certificates = own
-        hosts = self._context.hosts
+        self._certificates = self._own or certificates(
+            settings.tls, None if path is None else Path(f"{path}.tls")
+        )
+        await self._open(settings.https_port, settings.http_port)
+
+    async def _open(self, https_port: int, http_port: int | None) -> None:
+        """Listen at these ports, 0 for any free one, and set the context's address."""
+        address, own, hosts = self._context.address, self._certificates, self._context.hosts
         self._tls = EdgeContext(own, hosts.certificate_names, hosts.serves, hosts.want_client_certificates)
         self._server = EdgeServer(self._context, max_body=self._max_body)
         try:
             self._tls.prepare()
-            self._take_ports(settings.https_port, settings.http_port)
-            self._listen()
+            self._take_ports(https_port, http_port)
+            if self._listening is None:
+                self._listen()
         except BaseException:
             await self.stop()
             raise
@@ -89,7 +99,8 @@ class Edge(Component):
         address.https_port, address.http_port = ports[0], ports[1] if len(ports) > 1 else None
         address.ca_pem = own.ca_pem.decode()
         address.connect, address.connect_in_memory = self._connect, self._connect_in_memory
-        self._context.journal.ports = ports
+        journal = self._context.journal
+        journal.ports = tuple(dict.fromkeys([*journal.ports, *ports]))  # its records may have earlier ports
 
     async def stop(self) -> None:
         """Stop listening and end all connections; release all resources of the edge."""
@@ -106,10 +117,20 @@ class Edge(Component):
         return made
 
     async def suspend(self) -> None:
-        await self.stop()
+        """Stop listening and end all connections. After a restart, the time without power continues."""
+        await self._release_ports()
+        if self._server is not None:
+            await self._server.stop()
+            self._server = None
 
     async def resume(self) -> None:
-        await self.start()
+        """Listen again at the ports of the settings, 0 for any free one."""
+        await self._open(self._context.settings.https_port, self._context.settings.http_port)
+
+    async def resume_at(self, host: str, https_port: int, http_port: int | None) -> None:
+        """Listen again at this IP address and these ports, 0 for any free one. Raises SettingsError."""
+        self._host = self._context.address.host = host
+        await self._open(https_port, http_port)
 
     @property
     def down_until(self) -> float | None:
@@ -120,19 +141,38 @@ class Edge(Component):
         """Return the number of open connections."""
         return 0 if self._server is None else len(self._server)
 
+    def cut(self, reason: str, *, refuse: bool = True) -> None:
+        """End all connections now, before any client can act, and accept none until `listen_in`. `crash` has to follow.
+
+        reason: that of requests without an answer. refuse: refuse new connections meanwhile; else they wait, so that no
+        client sees the time in which nothing is accepted.
+        """
+        accepted = self._accepts
+        self._stop_accepting()
+        if refuse:
+            self._end_waits()
+            if accepted:
+                self._close_sockets()
+        elif accepted:
+            self._opening = asyncio.Event()
+        self._tasks.cancel()
+        if self._server is not None:
+            self._server.cut(reason)
+
     async def crash(self) -> None:
-        """Stop listening and end all connections at once."""
-        await self._let_go()
+        """Return once the end of all connections is over, which `cut` has begun."""
+        await self._tasks.finish()
         if self._server is not None:
             await self._server.crash()
 
     def listen_in(self, seconds: float) -> None:
-        """After a crash, listen at the same ports again in `seconds` of lab time; refuse connections until then.
+        """After a crash, accept connections at the same ports again in `seconds` of lab time.
 
         Raises SettingsError where another program has taken one.
         """
         address, clock = self._context.address, self._context.clock
-        self._take_ports(address.https_port, address.http_port)
+        if not self._sockets:
+            self._take_ports(address.https_port, address.http_port)
         if seconds:
             self._listening = clock.call_at(clock.now() + seconds, self._listen)
         else:
@@ -152,7 +192,7 @@ class Edge(Component):
 
     def _bind(self, setting: str, port: int) -> None:
         """Bind a port. It refuses connections until `_listen`."""
-        host = self._context.settings.host
+        host = self._host
         listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
         self._sockets.append(listener)
         try:
@@ -168,20 +208,19 @@ class Edge(Component):
 
     def _listen(self) -> None:
         """Accept connections at the bound ports."""
-        if self._listening is not None:
-            self._listening.cancel()
-            self._listening = None
+        self._cancel_listening()
         greetings = (("https_port", self._secure), ("http_port", self._clear))
         for listener, (setting, greet) in zip(self._sockets, greetings, strict=False):
             try:
                 listener.listen(BACKLOG)
             except OSError as error:
                 raise self._cannot(setting, listener.getsockname()[1], error) from error
-            self._tasks.spawn(self._accept(listener, greet))
+            self._watch(listener, greet)
         self._accepts = True
+        self._end_waits()
 
     def _cannot(self, setting: str, port: int, error: OSError) -> SettingsError:
-        host = self._context.settings.host
+        host = self._host
         text = f"{setting}: cannot listen on {host}:{port}: {error.strerror or error}"
         if error.errno == errno.EADDRINUSE:
             text += (
@@ -190,54 +229,95 @@ class Edge(Component):
         return SettingsError(text)
 
     async def _let_go(self) -> None:
-        """Stop listening and release the ports."""
+        """Stop listening and release the ports, for good."""
+        self._cancel_listening()
+        await self._release_ports()
+
+    async def _release_ports(self) -> None:
+        self._unwatch()
+        self._end_waits()
+        await self._tasks.finish()
+        self._close_sockets()
+
+    def _stop_accepting(self) -> None:
+        """Accept no connection; clients still connect to a listening socket, and wait."""
+        self._cancel_listening()
+        self._unwatch()
+
+    def _cancel_listening(self) -> None:
         if self._listening is not None:
             self._listening.cancel()
             self._listening = None
+
+    def _unwatch(self) -> None:
+        for listener in self._sockets if self._accepts else ():
+            if (pause := self._pauses.pop(listener, None)) is not None:
+                pause.cancel()
+            else:
+                asyncio.get_running_loop().remove_reader(listener.fileno())
         self._accepts = False
-        await self._tasks.finish()
+
+    def _end_waits(self) -> None:
+        """Let clients in this process go on that wait for a connection; they look again whether it is accepted."""
+        if self._opening is not None:
+            self._opening.set()
+            self._opening = None
+
+    def _close_sockets(self) -> None:
         for listener in self._sockets:
             listener.close()
         self._sockets.clear()
 
-    async def _accept(
-        self, listener: socket.socket, greet: Callable[[socket.socket, Peer], Awaitable[None]]
-    ) -> None:
-        loop = asyncio.get_running_loop()
-        while True:
-            try:
-                accepted, (peer_ip, peer_port, *_) = await loop.sock_accept(listener)
-            except OSError as error:
-                if error.errno in OUT_OF_RESOURCES:
-                    await self._wait_for_resources(error)
-                continue
-            self._tasks.spawn(self._greet(greet, accepted, Peer(plain_ip(peer_ip), peer_port)))
-            await asyncio.sleep(0)  # let others run while connections keep coming
+    def _watch(self, listener: socket.socket, greet: Greet) -> None:
+        """Accept the connections of a listening socket, until its reader is removed."""
+        self._pauses.pop(listener, None)
+        asyncio.get_running_loop().add_reader(listener.fileno(), self._accept, listener, greet)
+
+    def _accept(self, listener: socket.socket, greet: Greet) -> None:
+        """Accept one connection: let others run while connections keep coming."""
+        try:
+            accepted, (peer_ip, peer_port, *_) = listener.accept()
+        except OSError as error:
+            if error.errno in OUT_OF_RESOURCES:
+                self._report_resources(error)
+                loop = asyncio.get_running_loop()
+                loop.remove_reader(listener.fileno())
+                self._pauses[listener] = loop.call_later(RESOURCES_PAUSE, self._watch, listener, greet)
+            return
+        accepted.setblocking(False)
+        self._tasks.spawn(self._greet(greet, accepted, Peer(plain_ip(peer_ip), peer_port, accepted)))
+
+    async def _is_accepting(self) -> bool:
+        """Return whether connections are accepted, once a restart is over that lets them wait."""
+        while self._opening is not None:
+            await self._opening.wait()
+        return self._accepts
 
     async def _connect(self) -> tuple[socket.socket, Callable[[], None]]:
         """Open a connection to the HTTPS port without the network: see `ServerAddress.connect`.
 
-        As over TCP, the connection is refused while nothing listens, and waits while the system lacks resources. Raises
-        OSError.
+        As over TCP, the connection is refused while nothing listens, and waits while none is accepted and while the
+        system lacks resources. Raises OSError.
         """
-        while self._accepts:
+        while await self._is_accepting():
             try:
                 client, accepted = socket.socketpair()
             except OSError as error:
                 if error.errno not in OUT_OF_RESOURCES:
                     raise
-                await self._wait_for_resources(error)
+                self._report_resources(error)
+                await asyncio.sleep(RESOURCES_PAUSE)
                 continue
             client.setblocking(False)
             accepted.setblocking(False)
-            peer = LocalPeer(self._own_ip, self._context.activity)
+            peer = LocalPeer(self._own_ip, self._context.activity, accepted)
             self._tasks.spawn(self._greet(self._secure, accepted, peer))
             return client, peer.leave
         raise ConnectionRefusedError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED))
 
     async def _connect_in_memory(self, host: str) -> tuple[MemoryTransport, Callable[[], None]]:
         """Open a connection to a host in memory, without TLS: see `ServerAddress.connect_in_memory`. Raises OSError."""
-        if not self._accepts or self._server is None:
+        if not await self._is_accepting() or self._server is None:
             raise ConnectionRefusedError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED))
         name = judge(host, self._context.hosts.serves)
         if name.refusal is not None:
@@ -250,13 +330,10 @@ class Edge(Component):
         protocol.connection_made(accepted)
         return client, peer.leave
 
-    async def _wait_for_resources(self, error: OSError) -> None:
+    def _report_resources(self, error: OSError) -> None:
         self._context.journal.record_refusal("no resources for connections", str(error))
-        await asyncio.sleep(RESOURCES_PAUSE)
 
-    async def _greet(
-        self, greet: Callable[[socket.socket, Peer], Awaitable[None]], accepted: socket.socket, peer: Peer
-    ) -> None:
+    async def _greet(self, greet: Greet, accepted: socket.socket, peer: Peer) -> None:
         served = False
         try:
             await greet(accepted, peer)
@@ -277,7 +354,7 @@ class Edge(Component):
     async def _secure(self, accepted: socket.socket, peer: Peer) -> None:
         """Agree on TLS. Raises OSError (ssl.SSLError, NameRefused) if that fails."""
         loop = asyncio.get_running_loop()
-        handshake = Handshake(lambda: loop.call_soon(cut, accepted))
+        handshake = Handshake(lambda: loop.call_soon(peer.cut))
         HANDSHAKE.set(handshake)  # of this task, and of all that it starts for the connection
         try:
             await self._agree(accepted, peer)
@@ -303,12 +380,6 @@ class Edge(Component):
         except BaseException:
             transport.abort()
             raise
-
-
-def cut(accepted: socket.socket) -> None:
-    """End a connection in both directions; the bytes sent before still arrive."""
-    with suppress(OSError):
-        accepted.shutdown(socket.SHUT_RDWR)
 
 
 def own_ip(listener: socket.socket) -> str:

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import socket
+from contextlib import suppress
+
 from labkit.core.activity import Activity
 
 
 class Peer:
-    """Client of a connection. ip: its address; port: its own, 0 without the network."""
+    """Client of a connection.
 
-    def __init__(self, ip: str, port: int = 0) -> None:
+    ip: its address; port: its own, 0 without the network; accepted: the edge's socket, None in memory.
+    """
+
+    def __init__(self, ip: str, port: int = 0, accepted: socket.socket | None = None) -> None:
         self.ip = ip
         self.port = port
+        self._accepted = accepted
+
+    def cut(self) -> None:
+        """End the connection in both directions, at once; the bytes sent before still arrive."""
+        if self._accepted is not None:
+            with suppress(OSError):
+                self._accepted.shutdown(socket.SHUT_RDWR)
 
     def seen_off(self) -> None:
         """Called once the edge has seen the end of the connection."""
@@ -23,8 +36,8 @@ class LocalPeer(Peer):
     after the last one.
     """
 
-    def __init__(self, ip: str, activity: Activity) -> None:
-        super().__init__(ip)
+    def __init__(self, ip: str, activity: Activity, accepted: socket.socket | None = None) -> None:
+        super().__init__(ip, accepted=accepted)
         self._activity = activity
         self._left = self._seen = False
 

@@ -28,21 +28,24 @@ class Proxy(Component):
     def __init__(self, context: Context) -> None:
         self._context = context
         self._server: asyncio.Server | None = None
+        self.port: int | None = None  # at which it listens or has listened
         self._tasks = Tasks()
         self._open = 0
 
     async def start(self) -> None:
         """Listen if the settings have a `proxy_port`. Raises SettingsError if the port is taken."""
-        port = self._context.settings.proxy_port
+        await self._listen(HOST, self._context.settings.proxy_port)
+
+    async def _listen(self, host: str, port: int | None) -> None:
         if port is None:
             return
         try:
-            self._server = await asyncio.start_server(self._connected, HOST, port, limit=LONGEST)
+            self._server = await asyncio.start_server(self._connected, host, port, limit=LONGEST)
         except OSError as error:
-            text = f"proxy_port: cannot listen on {HOST}:{port}: {error.strerror or error}"
+            text = f"proxy_port: cannot listen on {host}:{port}: {error.strerror or error}"
             raise SettingsError(text) from error
-        port = self._server.sockets[0].getsockname()[1]
-        self._context.address.proxy = f"http://{HOST}:{port}"
+        self.port = self._server.sockets[0].getsockname()[1]
+        self._context.address.proxy = f"http://{host}:{self.port}"
 
     async def stop(self) -> None:
         """Stop listening and end all tunnels."""
@@ -56,6 +59,10 @@ class Proxy(Component):
 
     async def resume(self) -> None:
         await self.start()
+
+    async def resume_at(self, host: str, port: int | None) -> None:
+        """Listen again at this IP address and port, 0 for any free one; None for no proxy. Raises SettingsError."""
+        await self._listen(host, port)
 
     def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._tasks.spawn(self._serve(reader, writer))

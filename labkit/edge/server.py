@@ -92,6 +92,21 @@ class EdgeServer(web.Server):
         await self._tasks.finish(self.context.settings.guard.grace)
         await self.crash()
 
+    def cut(self, reason: str) -> None:
+        """End all connections now: no client that runs later can send a request, and no further answer is sent.
+
+        Connections with a request in progress end last, and that of the running request after all others: a client that
+        notices its end finds its idle connections ended, too. `crash` has to follow. reason: that of the requests.
+        """
+        running = asyncio.current_task()
+        ending = list(self._transports)
+        for protocol in sorted(ending, key=lambda each: (not each.is_idle(), each._task_handler is running)):
+            protocol.connection.deliveries = None  # an end that the server makes confirms nothing
+            protocol.connection.cut_reason = reason
+            protocol.peer.cut()
+            protocol.cut()
+        self._tasks.cancel()
+
     async def crash(self) -> None:
         """End all connections at once, with the requests that are in progress."""
         for protocol, transport in self._transports.items():

@@ -27,6 +27,11 @@ class Tasks:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
+    def cancel(self) -> None:
+        """Cancel the tasks, except the one that calls this; `finish` has to follow."""
+        for task in self._tasks - {asyncio.current_task()}:
+            task.cancel()
+
     async def finish(self, grace: float = 0.0) -> None:
         """Wait `grace` seconds of real time for the tasks, then cancel the remaining ones and wait for them."""
         if self._tasks:

@@ -158,4 +158,5 @@ class ActiveFault:
     def whom(self) -> str:
         """Description of the scope: `identity t-00*`; empty for all."""
         named = ((name, getattr(self.settings, name)) for name in ("site", "product", "identity", "solution"))
-        return ", ".join(f"{name} {' or '.join(texts)}" for name, texts in named if texts is not None)
+        words = [f"{name} {' or '.join(texts)}" for name, texts in named if texts is not None]
+        return ", ".join([*words, "scripts"] if self.settings.scripts else words)

@@ -147,6 +147,9 @@ class ClusterPlay:
         """Return state, epoch and notes of a device, as its worker reported last."""
         return self._shown.get(number, {"state": "waiting", "epoch": 0})
 
+    def history(self, number: int) -> None:
+        """Return None: only the last notes are reported."""
+
     def epochs(self) -> dict[int, int]:
         """Return the last epoch of each device that has begun, by number."""
         found = self._known_epochs()

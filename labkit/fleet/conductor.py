@@ -277,11 +277,6 @@ class Conductor(StoryWaits):
         for actor in [actor for actor, order in self._orders.items() if order is part.order]:
             del self._orders[actor], self._counts[actor]
 
-    async def disconnected(self) -> None:
-        """Return once every device has seen that the platform closed its connections."""
-        for part in tuple(self.parts):
-            await part.disconnected()
-
     def _draw(self, device: Ordered) -> int:
         order = self._orders.get(device.actor, self._order)
         return order.draw(self.clock.micros(), device.number, self._counts[device.actor])
@@ -334,21 +329,7 @@ class Conductor(StoryWaits):
         if failed is not None:
             raise failed
 
-    async def _conduct(self) -> None:
-        stop = self._holding.watch(self._began, self._ended)
-        quiet = False
-        try:
-            while not self._stopped:
-                if not quiet:
-                    await self._activity.idle()
-                    if self._is_awaiting():
-                        await self._quiet()
-                quiet = await self._step()
-        finally:
-            stop()
-
     async def _step(self) -> bool:
-        """Let one piece of work continue. Returns whether the platform is idle afterwards."""
         if self._stopped:
             return False
         if self._settling:

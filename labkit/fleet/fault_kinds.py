@@ -223,15 +223,20 @@ def range_text(value: Span) -> str:
     return " to ".join(f"{each:g}" for each in (value if isinstance(value, tuple) else (value,))) + " s"
 
 
-def checked_devices(devices: Devices | None, identities: Mapping[int, str]) -> tuple[str | int, ...] | None:
-    """Return the devices that a fault hits, None for all. Raises UnknownError for one that the fleet does not have."""
+def checked_devices(
+    devices: Devices | None, identities: Mapping[int, str] | None
+) -> tuple[str | int, ...] | None:
+    """Return the devices that a fault hits, None for all. Raises UnknownError for one that the fleet does not have.
+
+    identities: of the fleet's devices, by number; None if they are not known.
+    """
     if devices is None:
         return None
     several = (devices,) if isinstance(devices, str | int) else tuple(devices)
     for each in several:
         if isinstance(each, bool) or not isinstance(each, str | int):
             raise LabError(f"devices: expected identities such as 't-0*', or numbers, not {each!r}")
-        if not is_any(each, identities):
+        if identities is not None and not is_any(each, identities):
             first, *_, last = (*identities.values(), *identities.values())
             raise UnknownError(f"devices: the fleet has none that is {each!r}, there are: {first} to {last}")
     return several

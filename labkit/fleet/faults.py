@@ -9,19 +9,10 @@ from labkit.core.errors import LabError, TakenError, UnknownError, unknown
 from labkit.core.extras import needs
 from labkit.core.handle import Handle
 from labkit.core.keywords import lists
-from labkit.fleet.fault_kinds import (
-    KINDS,
-    Devices,
-    Span,
-    check_time,
-    check_whom,
-    checked_actions,
-    checked_after,
-    checked_devices,
-    checked_seconds,
-    is_of_requests,
-)
+from labkit.fleet.fault_arguments import DeviceFaultKeywords, device_fault
+from labkit.fleet.fault_kinds import KINDS, Devices, Span, is_of_requests
 from labkit.fleet.run_faults import DeviceFault, RunFaults
+from labkit.fleet.shared_faults import FaultsOfAll
 
 if TYPE_CHECKING:
     import pandas
@@ -30,13 +21,23 @@ MOST = 1000  # faults of one fleet
 
 
 class FleetFaults(Handle):
-    """Faults of a fleet, in the order in which they were added. Counts start from 0 in each run."""
+    """Faults of a fleet, in the order in which they were added. Counts start from 0 in each run.
 
-    def __init__(self, seed: int, identities: Mapping[int, str], faults: Iterable[DeviceFault] = ()) -> None:
-        """identities: of the fleet's devices, by number."""
+    Those of all fleets (`lab.device_faults`) follow, except one with the name of a fault that was added here.
+    """
+
+    def __init__(
+        self,
+        seed: int,
+        identities: Mapping[int, str],
+        faults: Iterable[DeviceFault] = (),
+        shared: FaultsOfAll | None = None,
+    ) -> None:
+        """identities: of the fleet's devices, by number; shared: faults of all fleets, which count here, too."""
         self._seed = seed
         self._identities = identities
         self._faults = {each.name: each for each in faults}
+        self._shared = shared
         self._last_run: RunFaults | None = None  # of the last run
 
     @lists({name: kind.meaning for name, kind in KINDS.items()}, "Faults")
@@ -63,22 +64,6 @@ class FleetFaults(Handle):
         hit, drawn from the seed, such as 0.3; actions: `write`, `poll` … Raises LabError naming what is wrong and what
         was expected.
         """
-        kind = KINDS.get(does)
-        if kind is None:
-            raise UnknownError(unknown("fault of a device", does, KINDS))
-        for each, value in (("every", every), ("first", first)):
-            if value is not None and (type(value) is not int or value < 1):
-                raise LabError(f"{each}: expected a number of requests, not {value!r}")
-        if chance is not None and not (type(chance) in (int, float) and 0 < chance <= 1):
-            raise LabError(f"chance: expected a number above 0, up to 1, not {chance!r}")
-        if share is not None and not (type(share) in (int, float) and 0 < share <= 1):
-            raise LabError(f"share: expected a number above 0, up to 1, not {share!r}")
-        check_time(does, after, every=every, chance=chance, first=first, actions=actions)
-        check_whom(does, devices=devices, share=share)
-        if every is not None and chance is not None:
-            raise LabError("every cannot go with chance")
-        if kind.once and every is None and chance is None and first is None:
-            first = 1
         name = name or self._free_name()
         if name in self._faults:
             raise TakenError(
@@ -86,19 +71,17 @@ class FleetFaults(Handle):
             )
         if len(self._faults) >= MOST:
             raise LabError(f"expected at most {MOST} faults; remove some: fleet.faults.clear()")
-        length = checked_seconds(kind, does, seconds)
-        self._faults[name] = DeviceFault(
-            name,
-            does,
-            length,
-            first,
-            every,
-            chance,
-            checked_devices(devices, self._identities),
-            checked_actions(kind, actions),
-            checked_after(does, after),
-            share,
+        given = DeviceFaultKeywords(
+            every=every,
+            chance=chance,
+            first=first,
+            seconds=seconds,
+            after=after,
+            devices=devices,
+            share=share,
+            actions=actions,
         )
+        self._faults[name] = device_fault(does, name, given, self._identities)
         return name
 
     def remove(self, name: str) -> None:
@@ -106,6 +89,8 @@ class FleetFaults(Handle):
 
         Raises UnknownError, listing the existing names, if there is none.
         """
+        if name not in self._faults and any(each.name == name for each in self):
+            raise LabError(f"fault {name!r} is one of all fleets: lab.device_faults.remove({name!r})")
         if name not in self._faults:
             raise UnknownError(unknown("fault", name, self._faults))
         del self._faults[name]
@@ -114,12 +99,26 @@ class FleetFaults(Handle):
         """Remove all faults from the next run on."""
         self._faults.clear()
 
+    @property
+    def own(self) -> tuple[DeviceFault, ...]:
+        """The faults that were added here, without those of all fleets."""
+        return tuple(self._faults.values())
+
     def begin(self) -> RunFaults | None:
         """Return the faults of a new run, None if there are none, so that they cost nothing."""
-        requests = tuple(each for each in self if is_of_requests(each.does, each.after))
-        others = tuple(each for each in self if each not in requests)
-        self._last_run = RunFaults(self._seed, requests, others) if self._faults else None
+        shared = () if self._shared is None else tuple(self._without_own(self._shared.due()))
+        faults = (*self.own, *shared)
+        requests = tuple(each for each in faults if is_of_requests(each.does, each.after))
+        others = tuple(each for each in faults if each not in requests)
+        before, self._last_run = self._last_run, None
+        if faults:
+            self._last_run = RunFaults(self._seed, requests, others)
+        if self._shared is not None:
+            self._shared.follow(before, self._last_run if shared else None)
         return self._last_run
+
+    def _without_own(self, shared: Iterable[DeviceFault]) -> Iterator[DeviceFault]:
+        return (each for each in shared if each.name not in self._faults)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a row per fault, with its counts in the last run."""
@@ -149,10 +148,11 @@ class FleetFaults(Handle):
         return html
 
     def __iter__(self) -> Iterator[DeviceFault]:
-        return iter(tuple(self._faults.values()))
+        shared = () if self._shared is None else self._without_own(self._shared.all())
+        return iter((*self.own, *shared))
 
     def __len__(self) -> int:
-        return len(self._faults)
+        return len(tuple(iter(self)))
 
     def __repr__(self) -> str:
         lines = [

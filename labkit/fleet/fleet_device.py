@@ -13,8 +13,10 @@ from labkit.fleet.arguments import LONGEST_POLL, poll_seconds, range_text, read_
 from labkit.fleet.channel import NoAnswerError
 from labkit.fleet.connection import DeviceConnection
 from labkit.fleet.device import Credentials, DeviceError, Point, VirtualDevice, check_points
+from labkit.fleet.notes import DeviceNotes
 from labkit.fleet.passwords import Passwords
 from labkit.fleet.shapes import Shape, arrivals
+from labkit.fleet.steps import instant
 
 if TYPE_CHECKING:
     from labkit.fleet.plan import DeviceFaults
@@ -25,7 +27,6 @@ INSTANT_REQUEST_LIMIT = 10_000  # requests of a device at one instant of a virtu
 P = ParamSpec("P")
 T = TypeVar("T")
 
-OWN_COLUMNS = frozenset({"identity", "behaviour", "state", "epoch"})  # columns of a run's table of devices
 NUMBERS = "expected a number, not a text or another thing"
 SHUTDOWN_REQUEST_LIMIT = 20  # requests that a device may still make when it is taken offline
 EXCHANGE_ERRORS = (DeviceError, NoAnswerError)  # errors of a request
@@ -56,7 +57,6 @@ class FleetDevice:
         self.epoch = self.first_epoch = 1  # first_epoch: of this run
         self.random = chance(plan.seed, "device", number)  # shared by all epochs of this run
         self.state = "waiting"
-        self.notes: dict[str, object] = {}
         self.memory: dict[str, Any] = {}
         self.clock_error = 0.0
         self.alive = False  # tasks that outlive the device do not change its state
@@ -72,6 +72,8 @@ class FleetDevice:
         self._play = play
         self._pace = play.pace
         self._clock = play.pace.clock
+        self._notes = DeviceNotes(self._clock.now, len(plan.members))
+        self.notes, self.history = self._notes.newest, self._notes.history
         self._faults: DeviceFaults | None = plan.faults
         self._intended: float | None = None
         self.has_arrivals = plan.arrivals is not None
@@ -94,7 +96,7 @@ class FleetDevice:
         """Sleep for this much lab time."""
         try:
             length = seconds + 60 * minutes + 3600 * hours + 86400 * days
-            sleeping = self._sleep_until(self._clock.now() + length)
+            sleeping = self._sleep_until(instant(self._clock.now(), length, self._play.plan.in_step))
         except TypeError:
             raise LabError(f"sleep: {NUMBERS}") from None
         sleeping.__qualname__ = "device.sleep"  # type: ignore[attr-defined]  # as in write
@@ -198,29 +200,33 @@ class FleetDevice:
         check_points(points)
         await self._exchange("record", self.virtual.record, points)
 
-    async def wait_for(self, alias: str, timeout: float = 300) -> str | None:
+    async def wait_for(self, alias: str, timeout: float = 300, since: float | None = None) -> str | None:
         """Return the next value of an alias, or None after `timeout` seconds of lab time without one (long poll).
 
         Values since this device's last poll are not missed, but the resource keeps only the last of several in one
         second. A value whose answer is lost is sent again, up to five times; if other clients poll the alias, a device
         that has reconnected can miss values that they received (labkit.devices.polls). The platform allows polls of up
-        to 300 s; for a longer timeout the device polls again.
+        to 300 s; for a longer timeout the device polls again. since: Unix seconds after which a value counts, by a
+        cursor of the behaviour's own, rather than since the last poll.
         """
         left = poll_seconds(timeout)
         while left > LONGEST_POLL:
             began = self._clock.now()
-            if (value := await self._poll_once(alias, LONGEST_POLL)) is not None:
+            if (value := await self._poll_once(alias, LONGEST_POLL, since)) is not None:
                 return value
+            since = None
             left -= max(self._clock.now() - began, 1.0)
-        return await self._poll_once(alias, max(left, 0.0))
+        return await self._poll_once(alias, max(left, 0.0), since)
 
-    async def _poll_once(self, alias: str, timeout: float) -> str | None:
+    async def _poll_once(self, alias: str, timeout: float, since: float | None) -> str | None:
         poll = self.virtual.poll
-        point: Point | None = await self._exchange("poll", poll, alias, timeout, self._seen.get(alias))
+        cursor = self._seen.get(alias) if since is None else str(int(since))
+        point: Point | None = await self._exchange("poll", poll, alias, timeout, cursor)
         last = self.connection.last
         if point is not None:
             self._seen[alias] = point.modified
-        elif last is not None and "date" in last.headers:  # so that the next poll misses nothing
+        elif alias not in self._seen and last is not None and "date" in last.headers:
+            # An earlier cursor stays: a value may have been written while this answer was on its way.
             self._seen[alias] = last.headers["date"]
         return None if point is None else point.value
 
@@ -259,13 +265,7 @@ class FleetDevice:
 
         Raises LabError for the name of a column that the table has anyway.
         """
-        if not OWN_COLUMNS.isdisjoint(values):
-            raise LabError(
-                f"note: {', '.join(sorted(OWN_COLUMNS & set(values)))}: the run shows that itself; name it otherwise"
-            )
-        if text is not None:
-            self.notes["note"] = text
-        self.notes.update(values)
+        self._notes.add(values if text is None else {"note": text, **values})
 
     # --- for the run and the faults
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from labkit.core.marks import Mark
@@ -11,6 +11,8 @@ from labkit.fleet.device import Credentials
 from labkit.fleet.measures import Measures, Tick, Timings
 from labkit.fleet.plan import Failure, Plan, RequestRow
 from labkit.fleet.shapes import Dial
+
+NotedValue = tuple[float, str, object]  # lab time, name and value of a note
 
 
 class FleetPlay(Protocol):
@@ -43,6 +45,10 @@ class FleetPlay(Protocol):
 
     def shown(self, number: int) -> dict[str, object]:
         """Return state, epoch and notes of a device."""
+        ...
+
+    def history(self, number: int) -> Sequence[NotedValue] | None:
+        """Return the notes of a device, oldest first; None if the run does not keep them."""
         ...
 
     def credentials(self) -> dict[int, Credentials]:

@@ -32,11 +32,12 @@ HEADERS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class LabAddress:
     """Address on which a lab listens, and the certificate (PEM) of its CA.
 
-    host: IP address; https_port: port of HTTPS; ca_pem: the certificate as text.
+    host: IP address; https_port: port of HTTPS; ca_pem: the certificate as text. In a future of a lab (`Lab.fork`),
+    host and port change once, for all clients that have the address.
     """
 
     host: str
@@ -67,7 +68,7 @@ class LabAddress:
         from labkit.fleet.httpx_transport import LabTransport
 
         context = _anonymous(self.ca_pem) if certificate is None else self.context(certificate)
-        return LabTransport(self.host, self.https_port, context)
+        return LabTransport(self, context)
 
 
 @lru_cache(maxsize=8)
@@ -145,8 +146,12 @@ class FlowClient:
 
     async def close(self) -> None:
         """Close the connections that are not shared, and delete the cookies. The client can be used again."""
-        transport, self._transport = self._transport, None
         self._cookies = None
+        await self.disconnect()
+
+    async def disconnect(self) -> None:
+        """Close the connections that are not shared; the next request opens one."""
+        transport, self._transport = self._transport, None
         if transport is not None:
             await transport.aclose()
 

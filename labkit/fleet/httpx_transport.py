@@ -9,7 +9,7 @@ import asyncio
 import itertools
 import re
 import ssl
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import httpx
 
@@ -17,6 +17,9 @@ from labkit.core.custody import CURRENT, Custody
 from labkit.fleet.answer import FIELD, Answer, AnswerReader, MalformedError, raw_fields
 from labkit.fleet.channel import Channel, NoAnswerError
 from labkit.fleet.transport import connected
+
+if TYPE_CHECKING:
+    from labkit.fleet.flow import LabAddress
 
 IDLE_LIMIT = 30.0  # real seconds after which an idle connection is not reused
 MOST = 1024 * 1024 * 1024  # bytes of an answer's body
@@ -31,9 +34,8 @@ class LabTransport(httpx.AsyncBaseTransport):
     function called once the request is written; `timeout`, as in httpx.
     """
 
-    def __init__(self, host: str, port: int, context: ssl.SSLContext) -> None:
-        self._host = host
-        self._port = port
+    def __init__(self, address: LabAddress, context: ssl.SSLContext) -> None:
+        self._address = address
         self._context = context
         self._idle: dict[str, list[tuple[Channel, float]]] = {}  # with the loop's time of the last use
         self._all: dict[Channel, tuple[int, int]] = {}  # number in the order of opening, and local port
@@ -94,7 +96,7 @@ class LabTransport(httpx.AsyncBaseTransport):
     async def _open_channel(self, name: str, patience: float | None) -> Channel:
         try:
             async with asyncio.timeout(patience):
-                agreed = await connected(self._host, self._port, self._context, name)
+                agreed = await connected(self._address.host, self._address.https_port, self._context, name)
         except TimeoutError as error:
             raise httpx.ConnectTimeout(str(error)) from error
         except OSError as error:  # including those of TLS

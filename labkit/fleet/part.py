@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from labkit.core.clock import Clock
@@ -30,15 +29,13 @@ class StoryPace(Pace, Protocol):
 class FleetPart:
     """Scheduler of a fleet in a story: a Pace.
 
-    order: of its devices; until: lab time at which the run ends, infinity until `play`; disconnected: returns once the
-    devices have seen that the platform closed their connections.
+    order: of its devices; until: lab time at which the run ends, infinity until `play`.
     """
 
     def __init__(self, story: StoryPace, seed: int) -> None:
         self.clock: Clock = story.clock
         self.order = Order(seed)
         self.until = math.inf
-        self.disconnected: Callable[[], Awaitable[None]] = _nothing
         self._custody: Custody | None = None  # of the run
         self._story = story
         self._stopped = False
@@ -54,9 +51,9 @@ class FleetPart:
         self._story.order_by(device.actor, self.order)
         self._story.join(device)
 
-    def belongs_to(self, custody: Custody, disconnected: Callable[[], Awaitable[None]]) -> None:
-        """Set the custody of the run, which `play` gives away, and `disconnected`."""
-        self._custody, self.disconnected = custody, disconnected
+    def belongs_to(self, custody: Custody) -> None:
+        """Set the custody of the run, which `play` gives away."""
+        self._custody = custody
 
     @property
     def custody(self) -> Custody:
@@ -101,7 +98,3 @@ class FleetPart:
 
     def resume(self) -> None:
         """Do nothing: the fleet never pauses."""
-
-
-async def _nothing() -> None:
-    """Do nothing."""

@@ -81,6 +81,10 @@ class DeviceFaults(Protocol):
         """Return the losses of credentials of these devices."""
         ...
 
+    def is_over(self, name: str) -> bool:
+        """Return whether a fault was removed during the run."""
+        ...
+
     def restarted(self, fault: Restart) -> None:
         """Count a restart of the platform."""
 
@@ -115,7 +119,8 @@ class Plan:
 
     every: seconds of lab time between ticks; requests: whether to keep a row per request; devices: number of devices
     online (None: all); arrivals: the rate of `FleetDevice.arrivals`; transport: tls, or memory without TLS; others:
-    credentials of devices on other workers, by identity.
+    credentials of devices on other workers, by identity;
+    in_step: whether devices act at the same instants (`OverlapSettings`).
     """
 
     product: str
@@ -131,6 +136,7 @@ class Plan:
     faults: DeviceFaults | None = None
     transport: str = "tls"
     others: Mapping[str, Credentials] = field(default_factory=dict)
+    in_step: bool | float = False
 
 
 class Failure(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from labkit.core.certificates import KeyPair
@@ -19,6 +19,7 @@ from labkit.fleet.device import Credentials, DeviceError
 from labkit.fleet.device_outcome import DeviceOutcome
 from labkit.fleet.ending import end, error_text
 from labkit.fleet.fleet_device import INSTANT_REQUEST_LIMIT, SHUTDOWN_REQUEST_LIMIT, FleetDevice, Reboot
+from labkit.fleet.fleet_play import NotedValue
 from labkit.fleet.measures import Measures, Tick, Timings
 from labkit.fleet.pace import Pace
 from labkit.fleet.pauses import Pauses
@@ -179,6 +180,11 @@ class Play:
         if device is None:
             return {"state": "waiting", "epoch": 0}
         return {"state": device.state, "epoch": device.epoch, **device.notes}
+
+    def history(self, number: int) -> Sequence[NotedValue]:
+        """Return the notes of a device, oldest first."""
+        device = self.begun.get(number)
+        return () if device is None else tuple(device.history)
 
     def credentials(self) -> dict[int, Credentials]:
         """Return the current credentials of each device that has begun, by number."""

@@ -89,9 +89,22 @@ class RunFaults:
     requests: tuple[DeviceFault, ...]
     others: tuple[DeviceFault, ...] = ()
     counts: dict[tuple[str, int], Counts] = field(default_factory=dict)
+    last: dict[str, float] = field(default_factory=dict, compare=False)  # lab time of the last hit, by fault
+    _began: float = field(default=0.0, compare=False)
+    _over: set[str] = field(
+        default_factory=set, compare=False
+    )  # names of faults that were removed during the run
     _elapsed: Callable[[], float] = field(default=float, compare=False)  # lab seconds since the run began
     # Numbers of devices in a fault; no other fault hits what they do in it.
     _busy: set[int] = field(default_factory=set)
+
+    def end(self, name: str) -> None:
+        """Let a fault hit no more."""
+        self._over.add(name)
+
+    def is_over(self, name: str) -> bool:
+        """Return whether a fault was removed during the run."""
+        return name in self._over
 
     @property
     def titles(self) -> list[str]:
@@ -141,6 +154,8 @@ class RunFaults:
             if counts is None:
                 counts = self.counts[key] = Counts(chance(self.seed, "fault", *key), True)
             counts.seen, counts.hits = counts.seen + seen, counts.hits + hits
+            if hits:
+                self.last[key[0]] = self._began + self._elapsed()
             counts.reported = counts.seen, counts.hits
 
     def lost(self, fault: Loss, member: Member) -> None:
@@ -159,7 +174,7 @@ class RunFaults:
     def schedule(self, play: Play) -> list[Timer]:
         """Return the timers of the faults that hit devices of a run at moments, whatever they are doing."""
         clock, timers = play.pace.clock, []
-        self._elapsed = lambda: clock.now() - play.began
+        self._elapsed, self._began = lambda: clock.now() - play.began, play.began
         for fault in self.others:
             if KINDS[fault.does].at_moment is not None:
                 for after, members in self._moments(fault, play.plan.members).items():
@@ -171,6 +186,8 @@ class RunFaults:
         """Hit the devices that have begun."""
         at_moment = KINDS[fault.does].at_moment
         assert at_moment is not None
+        if self.is_over(fault.name):
+            return
         for each in members:
             device = play.devices.get(each.number)
             if device is not None:
@@ -181,7 +198,11 @@ class RunFaults:
     async def started(self, device: FleetDevice) -> None:
         """Apply the faults that hit a device as it starts for the first time in the run."""
         for fault in self.others:
-            if fault.does == LATE_START and self._concerns(fault, device.number, device.identity):
+            if (
+                fault.does == LATE_START
+                and not self.is_over(fault.name)
+                and self._concerns(fault, device.number, device.identity)
+            ):
                 self.put({(fault.name, device.number): (1, 1)})
                 await device.sleep(drawn(fault.seconds, self.seed, "seconds", fault.name, device.number, 0))
 
@@ -243,7 +264,9 @@ class RunFaults:
 
     def _hits(self, fault: DeviceFault, device: FleetDevice, action: str) -> bool:
         counts = self._counts(fault, device)
-        if not counts.concerned or (fault.actions is not None and action not in fault.actions):
+        if not counts.concerned or self.is_over(fault.name):
+            return False
+        if fault.actions is not None and action not in fault.actions:
             return False
         if fault.first is not None and counts.hits >= fault.first:
             return False

@@ -78,6 +78,8 @@ class Simulated:
         self._excess: Counter[str] = Counter()  # by actor: turns at this instant beyond COUNTED_FROM
         self._paused = False
         self._stopped = False
+        self._until = 0.0  # lab time at which the run ends
+        self._reached = False
 
     # --- called by devices
 
@@ -152,27 +154,9 @@ class Simulated:
     async def play(self, until: float | None) -> bool:
         """Run the devices and drive the clock: see Pace.play."""
         assert until is not None
-        reached = quiet = False
-        stop = self._holding.watch(self._began, self._ended)
-        try:
-            while not self._stopped:
-                if not quiet:
-                    await self._activity.idle()
-                    if self._is_awaiting():
-                        await self._quiet()
-                quiet = False
-                if self._paused and not self._stopped:
-                    await self._wait_for_event()
-                elif self._ready and not self.clock.due:
-                    quiet = await self._run_next()
-                elif self._fire(until):
-                    quiet = self._woke  # no timer of the platform fired
-                else:
-                    reached = True
-                    break
-        finally:
-            stop()
-        return reached
+        self._until = until
+        await self._conduct()
+        return self._reached
 
     def stop(self) -> None:
         self._stopped = True
@@ -193,6 +177,32 @@ class Simulated:
         finally:
             stop()
         await self._activity.idle()
+
+    async def _conduct(self) -> None:
+        """Let one piece of work after the other continue, each once the platform is idle, until the end."""
+        stop = self._holding.watch(self._began, self._ended)
+        quiet = False
+        try:
+            while not (self._stopped or self._reached):
+                if not quiet:
+                    await self._activity.idle()
+                    if self._is_awaiting():
+                        await self._quiet()
+                quiet = await self._step()
+        finally:
+            stop()
+
+    async def _step(self) -> bool:
+        """Let one piece of work continue. Return whether the platform is idle afterwards."""
+        if self._paused and not self._stopped:
+            await self._wait_for_event()
+        elif self._ready and not self.clock.due:
+            return await self._run_next()
+        elif self._fire(self._until):
+            return self._woke  # no timer of the platform fired
+        else:
+            self._reached = True
+        return False
 
     def _fire(self, until: float) -> bool:
         """Fire the next timer due until `until`. Return whether there was one."""

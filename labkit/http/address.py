@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 from labkit.http.memory import MemoryTransport
 
+LOOPBACK = "127.0.0.1"
+
 
 @dataclass(slots=True)
 class ServerAddress:
@@ -38,3 +40,18 @@ class ServerAddress:
         """Return the URL of a path at a host of the lab. All URLs that the lab sends to clients are created here."""
         port = "" if self.https_port == 443 else f":{self.https_port}"
         return f"https://{host}{port}{path}"
+
+
+def loopback(number: int) -> str:
+    """Return an IP address of the loopback interface other than LOOPBACK, another one for each number below 2**23."""
+    return f"127.{1 + (number >> 16) % 128}.{number >> 8 & 255}.{number & 255}"
+
+
+def can_bind(host: str, port: int) -> bool:
+    """Return whether this process can listen at an IP address and port. Linux has all of 127.0.0.0/8, others do not."""
+    with socket.socket() as probe:
+        try:
+            probe.bind((host, port))
+        except OSError:
+            return False
+    return True

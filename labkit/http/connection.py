@@ -33,7 +33,8 @@ class Connection:
 
     watch_input: a handler calls it when it delays a request. Until then a client may close its sending side after the
     request, as some do over plain HTTP, and still gets its answer; afterwards that counts as a disconnection.
-    deliveries: None until an answer is tracked.
+    deliveries: None until an answer is tracked. cut_reason: reason for which the edge has ended the connection with
+    all others; None before.
     """
 
     host: str
@@ -47,6 +48,7 @@ class Connection:
     peer_port: int = 0
     watch_input: Callable[[], None] = field(default=unwatched, repr=False)
     deliveries: Deliveries | None = field(default=None, repr=False)
+    cut_reason: str | None = None
 
     def identify(self, identifiers: Identifiers, device: str) -> None:
         """Give the connection an id unless it has one.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, overload
 from labkit.control.clock import number_of
 from labkit.core.errors import LabError
 from labkit.core.extras import needs
+from labkit.hunt.literals import is_literal, kept
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -16,6 +17,10 @@ T = TypeVar("T")
 
 LADDER = (0.000_001, 1.0, 30.0, 600.0)  # seconds: an instant, an answer, a timeout, an outage
 MAX_SHOWN = 20  # draws that a description shows
+
+
+class OtherValueError(LabError):
+    """A story that draws another value than it was given."""
 
 
 class DrawFrom(Protocol):
@@ -28,7 +33,8 @@ class Draw:
     """Drawer of a story's values, which the seed of a play fixes: `draw(strategies.text())`, `draw.seconds()`.
 
     Behaviours, handlers in threads and functions of `lab.at` may draw, too, since one thing happens at a time.
-    values: all values drawn so far, oldest first, with their labels (None without one).
+    values: all values drawn so far, oldest first, with their labels (None without one); of a choice among objects that
+    are no Python literals, such as devices, the number of the option, from 0: `{"option": 2}`.
     """
 
     def __init__(self, draw: DrawFrom) -> None:
@@ -45,9 +51,9 @@ class Draw:
             value = self._draw(strategy, label)
         except BaseException as error:
             if is_end(error):
-                self._stopped = error
+                self._stopped = self._stopped or error
             raise
-        self.values.append((label, value))
+        self.values.append((label, kept(value)))
         return cast(T, value)
 
     @overload
@@ -63,9 +69,10 @@ class Draw:
         if least > most:
             raise LabError(f"number: low is {low!r}, which is above high, {high!r}")
         strategies = _strategies()
-        if isinstance(low, int) and isinstance(high, int):
-            return cast(int, self(strategies.integers(low, high), label))
-        return cast(float, self(strategies.floats(least, most), label))
+        is_whole = isinstance(low, int) and isinstance(high, int)
+        value = self(strategies.integers(low, high) if is_whole else strategies.floats(least, most), label)
+        fits = isinstance(value, int if is_whole else int | float) and least <= value <= most
+        return cast(float, self._expect(fits, value, f"a number from {low} to {high}"))
 
     def choice(self, options: Sequence[T], label: str | None = None) -> T:
         """Return one of the options. The first is the simplest, to which a failure is cut down.
@@ -78,7 +85,15 @@ class Draw:
             count = 0
         if not count:
             raise LabError(f"choice: expected a list of options, not {options!r}")
-        return cast(T, self(_strategies().sampled_from(options), label))
+        value = self(_strategies().sampled_from(options), label)
+        match value:
+            case {"option": int(number)} if 0 <= number < count and value not in options:  # given, not drawn
+                return options[number]
+        place = next((place for place, each in enumerate(options) if each is value or each == value), None)
+        self._expect(place is not None, value, f"one of {options!r:.200}")
+        if not is_literal(value):
+            self.values[-1] = (label, {"option": place})
+        return cast(T, value)
 
     def seconds(self, *ladder: float, label: str | None = None) -> float:
         """Return a time in seconds from a short ladder: by default 1 µs, 1 s, 30 s or 10 min.
@@ -100,6 +115,15 @@ class Draw:
         numbers = _strategies().integers(1, 1_000_000)  # of which the smallest, the simplest, is False
         return bool(self(numbers.map(lambda number: number > (1 - share) * 1_000_000), label))
 
+    def _expect(self, fits: bool, value: T, expected: str) -> T:
+        """Return a value if it fits, as all drawn ones do. Raises OtherValueError for a given one that does not."""
+        if not fits:
+            self._stopped = OtherValueError(
+                f"the story draws {expected}, and the given value is {value!r:.100}"
+            )
+            raise self._stopped
+        return value
+
     def expect_running(self) -> None:
         """Raise what ended the play in a draw of another thread, if anything did."""
         if self._stopped is not None:
@@ -115,10 +139,10 @@ class Draw:
 
 
 def is_end(error: BaseException) -> bool:
-    """Return whether hypothesis ends a play by this error, since the values are no future of the story."""
+    """Return whether an error ends a play, since the values are no future of the story."""
     with needs("lab"):
         from hypothesis.errors import UnsatisfiedAssumption
-    return isinstance(error, UnsatisfiedAssumption) or not isinstance(error, Exception)
+    return isinstance(error, UnsatisfiedAssumption | OtherValueError) or not isinstance(error, Exception)
 
 
 def _strategies() -> Any:

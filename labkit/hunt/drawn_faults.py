@@ -2,33 +2,211 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, cast
 
+from labkit.core.errors import LabError, UnknownError, unknown
+from labkit.fleet.fault_arguments import DeviceFaultKeywords, device_fault
+from labkit.hunt.kinds import GROUPS, KINDS
+from labkit.lab.arguments import build_settings
+from labkit.lab.faults import Fault
 from labkit.lab.lab import Lab
+from labkit.settings import FaultSettings
+
+OF_DEVICES = frozenset(GROUPS["devices"])
+RESTART = "restart"
 
 
 @dataclass(frozen=True)
 class DrawnFault:
     """A fault of a play, as plain data that can be written to a file.
 
-    kind: such as `request lost`; settings: as of `lab.faults.add`.
+    kind: such as `request lost`; settings: of a request, call, event, outgoing request or provider as of
+    `lab.faults.add`, of devices as of `lab.device_faults.add`, of a restart `after` and `down`, in seconds.
     """
 
     kind: str
     settings: Mapping[str, Any]
 
+    def check(self) -> None:
+        """Raise LabError for an unknown kind, or for settings that a lab would not accept."""
+        if self.kind not in KINDS:
+            raise UnknownError(unknown("kind of fault", self.kind, sorted(KINDS)))
+        try:
+            _TYPES.get(self.kind, _LabFault).check(self)
+        except TypeError as error:
+            raise LabError(f"{self.kind}: {error}") from None
 
-class PutFaults:
-    """The faults of a play, in its lab."""
+    def __str__(self) -> str:
+        return f"{self.kind}: {', '.join(f'{name} {value}' for name, value in self.settings.items())}"
 
-    def __init__(self, lab: Lab, faults: Iterable[DrawnFault]) -> None:
-        self._lab = lab
-        self._names = [lab.faults.add(**each.settings).name for each in faults]
+
+class _Put(Protocol):
+    """Interface of a fault in a lab."""
+
+    hits: int
 
     def end(self) -> float | None:
-        """End all faults; return the lab time at which the last one ended, None without faults."""
-        for name in self._names:
-            self._lab.faults.remove(name)
-        return self._lab.clock.time if self._names else None
+        """Remove the fault; return the lab time at which it ended, None if it did not hit."""
+
+    def count(self) -> None:
+        """Bring `hits` up to date."""
+
+
+class PutFaults:
+    """The faults of a play, in its lab.
+
+    lab: in a story that has not begun yet. Products, solutions and fleets that the faults name may be added later.
+    """
+
+    def __init__(self, lab: Lab, faults: Iterable[DrawnFault]) -> None:
+        numbers: Counter[str] = Counter()
+        self._put: list[_Put] = []
+        for each in faults:
+            numbers[each.kind] += 1
+            made = _TYPES.get(each.kind, _LabFault)
+            # not numbered over all kinds: what a fault draws then stays when another one is left out
+            self._put.append(made(lab, each, f"{each.kind} {numbers[each.kind]}"))
+
+    @property
+    def hits(self) -> tuple[int, ...]:
+        """How often each fault did hit so far."""
+        for each in self._put:
+            each.count()
+        return tuple(each.hits for each in self._put)
+
+    def end(self) -> float | None:
+        """Remove all faults; return the lab time at which the last of those that hit has ended, None without any.
+
+        What a fault delays may go on later.
+        """
+        ends = [end for each in self._put if (end := each.end()) is not None]
+        return max(ends, default=None)
+
+
+class _LabFault:
+    """A fault at a request, a service call, an event, an outgoing request or a provider."""
+
+    def __init__(self, lab: Lab, fault: DrawnFault, name: str) -> None:
+        self.hits = 0
+        self._lab = lab
+        self._settings = fault.settings
+        self._name = name
+        self._began = lab.clock.time
+        lab.faults.prepare(name=name, **fault.settings)
+
+    @staticmethod
+    def check(fault: DrawnFault) -> None:
+        build_settings(FaultSettings, fault.kind, dict(fault.settings))
+
+    def count(self) -> None:
+        there = self._there()
+        if there is not None:
+            self.hits = there.hits
+
+    def end(self) -> float | None:
+        there = self._there()
+        if there is None:
+            return None
+        info = there.info
+        self.hits = info.hits
+        there.remove()
+        if not info.hits:
+            return None
+        settings, now = self._settings, self._lab.clock.time
+        last = max(
+            each.time / 1_000_000
+            for each in self._lab.journal.select("fault")
+            if each.detail is not None and each.detail["fault"] == self._name
+        )
+        over = last
+        if info.state == "active":
+            over = now
+        elif settings.get("first") != info.hits and "seconds" in settings:
+            over = min(now, self._began + settings.get("after", 0.0) + settings["seconds"])
+        lasting = [_longest(settings[name]) for name in ("delay", "late", "down") if name in settings]
+        return max(over, last + max(lasting, default=0.0))
+
+    def _there(self) -> Fault | None:
+        """Return the fault, None if the story has removed it."""
+        return {each.name: each for each in self._lab.faults}.get(self._name)
+
+
+class _DeviceFault:
+    """A fault of the devices of fleets."""
+
+    def __init__(self, lab: Lab, fault: DrawnFault, name: str) -> None:
+        self.hits = 0
+        self._lab = lab
+        self._settings = fault.settings
+        self._began = lab.clock.time
+        self._name = lab.device_faults.add(fault.kind, name=name, **fault.settings)
+        self._is_over = False
+
+    @staticmethod
+    def check(fault: DrawnFault) -> None:
+        settings = dict(fault.settings)
+        settings.pop("products", None)
+        device_fault(fault.kind, fault.kind, cast(DeviceFaultKeywords, settings), None)
+
+    def count(self) -> None:
+        if not self._is_over and self._name in list(self._lab.device_faults):
+            self.hits = self._lab.device_faults.counts(self._name).hits
+
+    def end(self) -> float | None:
+        if self._name not in list(self._lab.device_faults):
+            return None
+        counts = self._lab.device_faults.counts(self._name)
+        self.hits, self._is_over = counts.hits, True
+        self._lab.device_faults.remove(self._name)
+        if not self.hits:
+            return None
+        began = counts.last if counts.last is not None else self._began + self._settings.get("after", 0.0)
+        lasting = (
+            0.0 if self._name.startswith("wrong clock") else _longest(self._settings.get("seconds", 0.0))
+        )
+        return min(self._lab.clock.time, began + lasting)
+
+
+class _Restart:
+    """A restart of the platform at a moment."""
+
+    def __init__(self, lab: Lab, fault: DrawnFault, name: str) -> None:
+        self.hits = 0
+        self._lab = lab
+        self._down = float(fault.settings.get("down", 0.0))
+        self._last = 0.0
+        self._is_over = False
+        lab.at(fault.settings.get("after", 0.0), self._restart)
+
+    @staticmethod
+    def check(fault: DrawnFault) -> None:
+        for name, value in fault.settings.items():
+            if name not in ("after", "down"):
+                raise UnknownError(unknown("setting of a restart", name, ("after", "down")))
+            if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+                raise LabError(f"{name}: expected seconds, 0 or more, not {value!r}")
+
+    def _restart(self) -> None:
+        if self._is_over:
+            return
+        self.hits += 1
+        self._last = self._lab.clock.time
+        self._lab.restart(down=self._down)
+
+    def count(self) -> None:
+        """Do nothing: a restart counts itself."""
+
+    def end(self) -> float | None:
+        self._is_over = True
+        return self._last + self._down if self.hits else None
+
+
+def _longest(value: Any) -> float:
+    """Return a number of seconds, or the larger one of a range."""
+    return float(max(value) if isinstance(value, list | tuple) else value)
+
+
+_TYPES: dict[str, Any] = {RESTART: _Restart, **dict.fromkeys(OF_DEVICES, _DeviceFault)}

@@ -22,8 +22,9 @@ class Played:
     """One play of a story.
 
     seed: repeats it; journal: of its lab, as text that is equal for equal plays; result: what the function returned;
-    drawn: the values that it drew, with their labels; error: what it raised, None if nothing; faults: that were put in;
-    verdicts: on the promises that the play judged.
+    drawn: the values that it drew, with their labels, without those that decided on faults; error: what it raised, None
+    if nothing; faults: that were put in; verdicts: on the promises that the play judged; hits: how often each fault did
+    hit; began: lab time at which the story began; seconds: of lab time that its function took.
     """
 
     seed: int
@@ -33,6 +34,9 @@ class Played:
     error: BaseException | None = None
     faults: tuple[DrawnFault, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
+    hits: tuple[int, ...] = ()
+    began: float = 0.0
+    seconds: float = 0.0
 
 
 class FaultSource(Protocol):
@@ -72,6 +76,7 @@ def play_future(plan: PlayPlan, seed: int, source: DrawFrom) -> Played:
     failed: Exception | None = None
     verdicts: list[Verdict] = []
     faults: tuple[DrawnFault, ...] = ()
+    put: PutFaults | None = None
     with Lab(seed=seed, **story.settings) as lab:
         told = lab.story()
 
@@ -80,12 +85,16 @@ def play_future(plan: PlayPlan, seed: int, source: DrawFrom) -> Played:
             return told.run_in_own_thread(partial(source, strategy, label))
 
         draw = Draw(draw_here)
+        began = lab.clock.time
+        ended: float | None = None
         try:
             with told:
-                faults = plan.faults.faults(draw, story.promises)
+                # by a `Draw` of their own: a play's values are those that the story draws
+                faults = plan.faults.faults(Draw(draw_here), story.promises)
                 watches = _watches(lab, story.promises, faults)
                 put = PutFaults(lab, faults)
                 result = story.function(lab, draw, **parameters)
+                ended = lab.clock.time
                 quiet_since = put.end()
                 lab.drain(within=DRAIN)
                 verdicts = [watch.verdict(quiet_since) for watch in watches]
@@ -95,7 +104,16 @@ def play_future(plan: PlayPlan, seed: int, source: DrawFrom) -> Played:
             failed = error
         draw.expect_running()
         return Played(
-            seed, lab.journal.canonical(), result, tuple(draw.values), failed, faults, tuple(verdicts)
+            seed,
+            lab.journal.canonical(),
+            result,
+            tuple(draw.values),
+            failed,
+            faults,
+            tuple(verdicts),
+            () if put is None else put.hits,
+            began,
+            (lab.clock.time if ended is None else ended) - began,
         )
 
 

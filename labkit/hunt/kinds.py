@@ -16,11 +16,12 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "request error after",
     ),
     "calls": ("call delay", "call error", "call error after"),
-    "events": ("event lost", "event doubled", "event late"),
+    "events": ("event lost", "event doubled", "event late", "event delay"),
     "outgoing": ("outgoing delay", "outgoing cut", "outgoing error"),
     "providers": ("provider error", "provider delay"),
-    "platform": ("restart", "restart at call"),
-    "devices": ("wrong clock", "lost credential", "full quota", "late start", "cut off"),
+    "platform": ("restart", "restart at call", "restart at event"),
+    "devices": ("wrong clock", "lost credential", "late start", "cut off"),
+    "quotas": ("full quota",),
     "order": ("overlap", "handler order"),
 }
 

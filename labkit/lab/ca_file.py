@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from pathlib import Path
 
@@ -12,6 +13,7 @@ class CaFile:
     def __init__(self, ca_pem: str) -> None:
         self._ca_pem = ca_pem
         self._path: Path | None = None
+        self._process = 0  # that wrote it
 
     @property
     def path(self) -> Path:
@@ -19,10 +21,10 @@ class CaFile:
         if self._path is None:
             with tempfile.NamedTemporaryFile("w", prefix="labkit-", suffix="-ca.pem", delete=False) as file:
                 file.write(self._ca_pem)
-            self._path = Path(file.name)
+            self._path, self._process = Path(file.name), os.getpid()
         return self._path
 
     async def close(self) -> None:
-        """Remove the file."""
-        if self._path is not None:
+        """Remove the file, unless another process wrote it, of which this one is a fork."""
+        if self._path is not None and self._process == os.getpid():
             self._path.unlink(missing_ok=True)

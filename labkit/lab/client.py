@@ -21,7 +21,7 @@ class SiteClient(Handle):
         self._runtime = runtime
         self._domain = domain
         self._flow = FlowClient(runtime.address, domain, cookies=cookies)
-        runtime.keep(self._flow)
+        runtime.keep(self._flow, self._flow.disconnect)
 
     @property
     def domain(self) -> str:

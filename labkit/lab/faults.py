@@ -90,11 +90,20 @@ class LabFaults(Handle):
         Raises SettingsError for a wrong or impossible setting, UnknownError for a product, solution or provider that
         does not exist. Warns of a path that is similar to an existing one, which may be added later.
         """
-        named = given_settings(FaultSettings, "fault", settings)
-        fault = build_settings(FaultSettings, f"fault at {where!r}", {"where": where, **named})
-        info = self._runtime.run(self._control.add, fault)
+        info = self._runtime.run(self._control.add, _built(where, settings))
         warn_of_fault(info)
         return Fault(self._runtime, info.name)
+
+    @shows_keywords(FaultKeywords, FaultSettings)
+    def prepare(self, where: str, **settings: Unpack[FaultKeywords]) -> Fault:
+        """Add a fault for products, solutions, services and providers that may be added to the lab later.
+
+        `lab.faults.prepare("POST /onep:v1/stack/alias", product="thermostat", status=503)`, before the thermostat is
+        there. As `add`, but names that do not exist yet raise no error, and nothing is warned of.
+
+        where: as of `add`. Raises SettingsError for a wrong or impossible setting.
+        """
+        return Fault(self._runtime, self._runtime.run(self._control.prepare, _built(where, settings)).name)
 
     def get(self, name: str) -> Fault:
         """Return the fault with this name. Raises UnknownError, listing the existing names, if there is none."""
@@ -136,3 +145,9 @@ class LabFaults(Handle):
 
     def _repr_html_(self) -> str:
         return table(SHOWN, [[getattr(each, name) for name in SHOWN] for each in self._all()])
+
+
+def _built(where: str, settings: FaultKeywords) -> FaultSettings:
+    """Return the settings of a fault. Raises SettingsError for wrong ones."""
+    named = given_settings(FaultSettings, "fault", settings)
+    return build_settings(FaultSettings, f"fault at {where!r}", {"where": where, **named})

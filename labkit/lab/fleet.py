@@ -21,9 +21,10 @@ from labkit.fleet.faults import FleetFaults
 from labkit.fleet.identities import identities as fleet_identities
 from labkit.fleet.plan import Member, Plan
 from labkit.fleet.run_faults import DeviceFault
+from labkit.fleet.shared_faults import FaultsOfAll
 from labkit.lab.arguments import shown_duration, text_list
-from labkit.lab.run import Run, Spread
-from labkit.lab.run_options import RunKeywords, RunOptions
+from labkit.lab.run import Run
+from labkit.lab.run_options import RunKeywords, RunOptions, Spread
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import card
 
@@ -65,7 +66,8 @@ class Fleet(Handle):
         self._product = product
         self.seed = seed
         self._members = list(members)  # they get their credentials when a run begins
-        self.faults = FleetFaults(seed, {each.number: each.identity for each in members}, faults)
+        of_all = FaultsOfAll(runtime.device_faults, product.id, self._now)
+        self.faults = FleetFaults(seed, {each.number: each.identity for each in members}, faults, of_all)
         self._run: Run | None = None
 
     def __len__(self) -> int:
@@ -198,7 +200,10 @@ class Fleet(Handle):
             if each not in known:
                 raise UnknownError(f"no device {each!r}, there are {_range(self.identities)}")
         members = [known[each] for each in identities]
-        return Fleet(self._runtime, self._product, self.seed, members, self.faults)
+        return Fleet(self._runtime, self._product, self.seed, members, self.faults.own)
+
+    def _now(self) -> float:
+        return self._runtime.run(self._runtime.control.clock.state).time
 
     def __repr__(self) -> str:
         return (

@@ -20,13 +20,14 @@ class DeviceWrite(NamedTuple):
     """Values that a device has written with one timestamp.
 
     time: Unix seconds, of lab time unless the device sent its own; values: text by alias, cut if it is long; request:
-    sequence number of the request's record.
+    sequence number of the request's record; identity: of the device.
     """
 
     product: str
     time: float
     values: dict[str, str]
     request: int | None
+    identity: str
 
 
 class LabJournal(Handle):
@@ -40,9 +41,12 @@ class LabJournal(Handle):
         """Return a DataFrame of the records, of one kind or one actor if given."""
         return entries_frame(self.select(kind, actor))
 
-    def canonical(self) -> str:
-        """Return the records as text that is equal, byte for byte, for two runs with the same seed."""
-        return self._runtime.run(self._control.canonical)
+    def canonical(self, since: int = 0) -> str:
+        """Return the records as text that is equal, byte for byte, for two runs with the same seed.
+
+        since: sequence number of a record; only those after it are returned.
+        """
+        return self._runtime.run(self._control.canonical, since)
 
     def select(self, kind: str | None = None, actor: str | None = None) -> list[Entry]:
         """Return the records, of one kind or one actor if given."""
@@ -51,18 +55,19 @@ class LabJournal(Handle):
             warn(unknown("kind of record", kind, KINDS))
         return found
 
-    def writes(self, identity: str, product: str | None = None) -> list[DeviceWrite]:
-        """Return what a device has written, oldest first: every write, also of equal values in one second.
+    def writes(self, identity: str | None = None, product: str | None = None) -> list[DeviceWrite]:
+        """Return what devices have written, oldest first: every write, also of equal values in one second.
 
-        identity: of the device. On a virtual clock time stands still, so two writes of an alias are one datapoint;
-        here they are two. product: only of this product. What the journal has cut or dropped is missing here, too.
+        identity: of one device; None for all. On a virtual clock time stands still, so two writes of an alias are one
+        datapoint; here they are two. product: only of this product. What the journal has cut or dropped is missing
+        here, too.
         """
         return [
-            DeviceWrite(name, point["timestamp"] / 1_000_000, dict(point["values"]), event.cause)
+            DeviceWrite(name, point["timestamp"] / 1_000_000, dict(point["values"]), event.cause, device)
             for event in self.select("event")
             if event.summary == "data_in" and event.detail is not None
             for name, _, device in [event.actor.partition("/")]
-            if device == identity and product in (None, name)
+            if identity in (None, device) and product in (None, name)
             for point in event.detail["payload"]
             if isinstance(point, Mapping)  # else the journal's note of how many it has left out
         ]

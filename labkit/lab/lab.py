@@ -13,7 +13,6 @@ from labkit.control.clock import Moment
 from labkit.control.control import Control
 from labkit.control.over_http.remote import RemoteControl
 from labkit.core.extras import needs
-from labkit.core.handle import Handle
 from labkit.core.keywords import shows_keywords
 from labkit.fleet.flow import LabAddress
 from labkit.lab.arguments import as_list, build_settings, given_settings, without_control
@@ -22,6 +21,7 @@ from labkit.lab.ca_file import CaFile
 from labkit.lab.clock import LabClock
 from labkit.lab.connecting import connection
 from labkit.lab.delays import PendingCall
+from labkit.lab.device_faults import LabDeviceFaults
 from labkit.lab.faults import LabFaults, warn_of_fault
 from labkit.lab.handsets import LabHandsets
 from labkit.lab.journal import LabJournal
@@ -34,10 +34,13 @@ from labkit.lab.runtime import Runtime
 from labkit.lab.services import CustomService
 from labkit.lab.show import card, table_frame
 from labkit.lab.solution import Solution, warn_of
+from labkit.lab.states import LabStates
 from labkit.lab.story import LabStory, StoryCall, story_of
 from labkit.settings import (
     LabKeywords,
     LabSettings,
+    OverlapKeywords,
+    OverlapSettings,
     ProductKeywords,
     ProductSettings,
     SocialKeywords,
@@ -59,7 +62,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Lab(Handle):
+class Lab(LabStates):
     """A whole IoT platform on its own thread, listening on loopback: `Lab(seed=7)`.
 
     Use it in a `with` statement, or end it with `close()`. Other examples: `Lab(profile="field", data="lab.db")`,
@@ -130,6 +133,7 @@ class Lab(Handle):
         self.messaging = LabMessaging(self._runtime)
         self.handsets = LabHandsets(self._runtime)
         self.faults = LabFaults(self._runtime)
+        self.device_faults = LabDeviceFaults(self._runtime)
         self._ca_file = CaFile(self.address.ca_pem)
         self._runtime.keep(self._ca_file)
 
@@ -258,7 +262,7 @@ class Lab(Handle):
 
         if self._connections is None:
             self._connections = Connections(self.address)
-            self._runtime.keep(self._connections)
+            self._runtime.keep(self._connections, self._connections.close)
         return Browser(self._runtime, self._connections)
 
     def begin(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> PendingCall[T]:
@@ -316,12 +320,25 @@ class Lab(Handle):
         """
         return self._runtime.run(self._runtime.control.lab.drain, within)
 
+    @shows_keywords(OverlapKeywords, OverlapSettings)
+    def overlap(self, **settings: Unpack[OverlapKeywords]) -> None:
+        """Let handlers overlap on a virtual clock, as the lab's seed draws: `lab.overlap(calls=(0.001, 0.05))`.
+
+        Each call replaces the settings of the one before; `lab.overlap()` ends the overlap. What is under way goes on
+        as it began.
+        """
+        given = build_settings(
+            OverlapSettings, "overlap", given_settings(OverlapSettings, "overlap", settings)
+        )
+        self._runtime.run(self._runtime.control.lab.overlap, given)
+
     def restart(self, down: float = 0) -> None:
         """Cut the platform's power and start it again. down: seconds of lab time during which it refuses connections.
 
-        Connections, waiting long polls, running scripts with their globals and queued events are lost. Stored data
-        stays, also in a lab in memory, and so does everything outside of the platform: clock, CA, providers, mails
-        and journal.
+        Connections, waiting long polls, running scripts with their globals and queued events are lost, all at one
+        moment; requests in progress get no answer. Stored data stays, also in a lab in memory, and so does everything
+        outside of the platform: clock, CA, providers, mails and journal. With down=0 no connection is refused: a new
+        one waits until the platform is up again.
         """
         self._runtime.run(self._runtime.control.lab.restart, down)
 

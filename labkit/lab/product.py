@@ -69,7 +69,7 @@ class Product(Handle):
                 identity,
                 partial(self._control.password, self.id, identity),
             )
-            self._runtime.keep(virtual)
+            self._runtime.keep(virtual, virtual.close)
             self._devices[identity] = Device(self._runtime, self.id, virtual)
         return self._devices[identity]
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
-from labkit.control.fleet_runs import FleetRunsControl
-from labkit.core.errors import LabError
+from labkit.core.errors import LabError, UnknownError, unknown
 from labkit.core.extras import needs
 from labkit.core.handle import Handle, warn
 from labkit.core.marks import Mark
@@ -16,10 +16,13 @@ from labkit.fleet.cluster_client import addresses
 from labkit.fleet.device import Credentials
 from labkit.fleet.fleet_play import FleetPlay
 from labkit.fleet.measures import Latency, Tick, frame
+from labkit.fleet.notes import Note, notes_of
 from labkit.fleet.plan import Failure, Plan
 from labkit.lab.arguments import ignored_writes, shown_duration
 from labkit.lab.portal import Task
 from labkit.lab.progress import Progress
+from labkit.lab.run_closer import RunCloser
+from labkit.lab.run_options import Spread
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import card, devices_frame, failures_frame, requests_frame, workers_frame
 from labkit.lab.solution import Solution
@@ -28,17 +31,6 @@ if TYPE_CHECKING:
     import pandas
 
 T = TypeVar("T")
-
-
-class Spread(NamedTuple):
-    """Dask workers that run a fleet.
-
-    client: of their cluster; close: ends it; shares: number of partitions of the devices (None: one per worker).
-    """
-
-    client: Any
-    close: Callable[[], object]
-    shares: int | None
 
 
 class Run(Handle):
@@ -269,11 +261,27 @@ class Run(Handle):
         """DataFrame of the devices that failed: lab time, error, and the seed with which to repeat each one alone."""
         return failures_frame(self.failed)
 
-    def devices(self) -> pandas.DataFrame:
-        """Return a DataFrame of the devices: behaviour, state, epoch, and the values that the behaviour noted."""
+    def devices(self, *columns: str) -> pandas.DataFrame:
+        """Return a DataFrame of the devices: behaviour, state, epoch, and the values that the behaviour noted.
+
+        columns: names of notes that have a column even if no device has noted one.
+        """
         self._refresh()
         rows = self._devices() if self._runtime.closed else self._call(self._devices)
-        return devices_frame(rows)
+        return devices_frame(rows, columns)
+
+    def notes(self, identity: str | None = None) -> list[Note]:
+        """Return what devices have noted, oldest first, with the lab time of each note: also values noted over later.
+
+        identity: of one device; None for all. A run keeps its newest 100,000 notes, each device its share of them.
+        Raises LabError for an unknown identity, and for a run outside of the lab's own process, which keeps none.
+        """
+        numbers = {each.identity: each.number for each in self._plan.members}
+        if identity is not None and identity not in numbers:
+            raise UnknownError(unknown("device", identity, numbers))
+        chosen = numbers if identity is None else {identity: numbers[identity]}
+        read = partial(notes_of, self._play, chosen)
+        return read() if self._runtime.closed else self._call(read)
 
     @property
     def losses(self) -> pandas.DataFrame:
@@ -381,14 +389,3 @@ class Run(Handle):
         if not self._counted:
             raise LabError("this run kept no accounts: run(…, accounts=True) does")
         return self._play.accounts
-
-
-class RunCloser:
-    """Closes a run when its lab is closed."""
-
-    def __init__(self, control: FleetRunsControl, play: FleetPlay) -> None:
-        self._control = control
-        self._play = play
-
-    async def close(self) -> None:
-        await self._control.close(self._play)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from typing import Annotated, Any, Literal, Self, TypedDict, get_args
+from typing import Annotated, Any, Literal, NamedTuple, Self, TypedDict, get_args
 
 from labkit.control.clock import number_of
 from labkit.core.errors import ArgumentError, LabError, unknown
@@ -21,6 +21,17 @@ UNITS = {"seconds": 1, "minutes": 60, "hours": 3_600, "days": 86_400}
 
 
 Transport = Literal["tls", "memory"]
+
+
+class Spread(NamedTuple):
+    """Dask workers that run a fleet.
+
+    client: of their cluster; close: ends it; shares: number of partitions of the devices (None: one per worker).
+    """
+
+    client: Any
+    close: Callable[[], object]
+    shares: int | None
 
 
 class RunKeywords(TypedDict, total=False):

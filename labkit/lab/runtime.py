@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar
 
-from labkit.control.control import LabOperations
+from labkit.control.control import Control, LabOperations
 from labkit.core.errors import LabError
 from labkit.fleet.flow import LabAddress
+from labkit.fleet.shared_faults import SharedFaults
 from labkit.lab.portal import Portal, Task
 
 if TYPE_CHECKING:
     from labkit.lab.story import StoryCalls
 
+WITHOUT_POWER = (
+    "Connection refused: the platform was restarted and is without power for {0:g} s of lab time more; "
+    "lab.clock.advance(seconds={0:g}) or lab.drain() lets them pass"
+)
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -34,6 +40,7 @@ class Runtime:
 
     def __init__(self, start: Callable[[], Awaitable[LabOperations]]) -> None:
         self.portal = Portal()
+        self.device_faults = SharedFaults()
         self.story: StoryCalls | None = None  # while one is played
         try:
             self.control = self.portal.run(start)
@@ -42,13 +49,54 @@ class Runtime:
             raise
         clients: list[Client] = []
         self._clients = clients
+        self._connected: list[
+            Callable[[], Awaitable[object]]
+        ] = []  # functions that end the connections of clients
         # The finalizer must not refer to the runtime, nor to a handle, which refers to the runtime.
         self._finish = weakref.finalize(self, _finish, self.portal, self.control, clients)
         self.seed = self.run(self.control.lab.seed)
-        listening = self.run(self.control.addresses.listening)
-        self.address = LabAddress(listening.host, listening.https_port, listening.ca_pem)
-        self.http_port = listening.http_port
-        self.proxy = listening.proxy
+        self.address = LabAddress("", 0, "")
+        self.http_port: int | None = None
+        self.proxy: str | None = None
+        self._learn_address()
+
+    def _learn_address(self) -> None:
+        """Ask for the address at which the lab listens; all clients have the same object."""
+        listening = self.portal.run(self.control.addresses.listening)
+        self.address.host, self.address.https_port = listening.host, listening.https_port
+        self.address.ca_pem = listening.ca_pem
+        self.http_port, self.proxy = listening.http_port, listening.proxy
+
+    @contextmanager
+    def forking(self) -> Iterator[None]:
+        """Suspend the lab of this process within the block, in which the process can be forked.
+
+        Raises LabError, and changes nothing, while something is under way that cannot be copied.
+        """
+        control = self.control
+        assert isinstance(control, Control)
+        if self.story is not None:
+            raise LabError("fork: the lab is in a story: do it before or after `with lab.story()`")
+        self.portal.run(control.prepare_fork, self._disconnect)
+        try:
+            yield
+        finally:
+            self.portal.run(control.resume_here)
+
+    async def _disconnect(self) -> None:
+        for disconnect in self._connected:
+            await disconnect()
+
+    def continue_apart(self) -> None:
+        """In a fork, within `forking`: continue with a platform, a thread and ports of this process's own."""
+        control = self.control
+        assert isinstance(control, Control)
+        self._inherited = self.portal, self._finish  # of the other process: never used again, and never freed
+        self._finish.detach()
+        self.portal = Portal()
+        self.portal.run(control.resume_apart)
+        self._finish = weakref.finalize(self, _finish, self.portal, control, self._clients)
+        self._learn_address()
 
     def run(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
         """Return the result of an async function. Raises LabError on a closed lab or from the loop's own thread."""
@@ -65,19 +113,24 @@ class Runtime:
     async def asked(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
         """Return the result of a request to the platform, on the lab's loop.
 
-        Raises LabError instead of the request's own error if it got no answer since the lab elsewhere is gone.
+        Raises LabError instead of the request's own error if it got no answer since the lab elsewhere is gone, and
+        httpx.ConnectError that says so while the platform is without power.
         """
         import httpx
 
         try:
             return await function(*args, **kwargs)
-        except httpx.TransportError:
-            await self.control.lab.seed()
+        except httpx.TransportError as error:
+            down = await self.control.lab.downtime()
+            if down and isinstance(error, httpx.ConnectError):
+                raise httpx.ConnectError(WITHOUT_POWER.format(down), request=error.request) from error
             raise
 
-    def keep(self, client: Client) -> None:
-        """Register a client to be closed with the lab."""
+    def keep(self, client: Client, disconnect: Callable[[], Awaitable[object]] | None = None) -> None:
+        """Register a client to be closed with the lab. disconnect: ends its connections, which it opens again."""
         self._clients.append(client)
+        if disconnect is not None:
+            self._connected.append(disconnect)
 
     def forget(self, client: Client) -> None:
         """Remove a client that is closed already."""

@@ -151,14 +151,18 @@ def failures_frame(failures: Iterable[Failure]) -> pandas.DataFrame:
     return with_columns_named(frame.set_index("identity"))
 
 
-def devices_frame(rows: Iterable[Mapping[str, object]]) -> pandas.DataFrame:
-    """Return a DataFrame of a run's devices, indexed by identity."""
+def devices_frame(rows: Iterable[Mapping[str, object]], columns: Iterable[str] = ()) -> pandas.DataFrame:
+    """Return a DataFrame of a run's devices, indexed by identity. columns: names of columns that it always has."""
     with needs("tables"):
         import pandas
 
         from labkit.lab.frame import with_columns_named
 
-    return with_columns_named(pandas.DataFrame(list(rows)).set_index("identity"))
+    frame = pandas.DataFrame(list(rows)).set_index("identity")
+    for each in columns:
+        if each not in frame:
+            frame[each] = None
+    return with_columns_named(frame)
 
 
 def workers_frame(rows: Iterable[Mapping[str, object]]) -> pandas.DataFrame:

@@ -72,6 +72,7 @@ class FaultKeywords(TypedDict, total=False):
     product: str | Iterable[str] | None
     identity: str | Iterable[str] | None
     solution: str | Iterable[str] | None
+    scripts: bool | None
     first: int | None
     every: int | None
     chance: float | None
@@ -162,13 +163,17 @@ class FaultSettings(Model):
         ),
         Doc(
             "the platform loses its power at that moment and starts again (see `lab.restart`): the request, call or "
-            "event is lost, and so are all others in progress; with `when: after`, once its work is done"
+            "event is lost, and so are all others in progress, which get no answer; so does a request whose event "
+            "restarts it, although its work is stored; with `when: after`, once its work is done"
         ),
     ] = False
     down: Annotated[
         Spent | None,
         Role("condition", CHANGEABLE),
-        Doc("seconds of lab time for which the platform refuses connections after a `restart`; 0 without it"),
+        Doc(
+            "seconds of lab time for which the platform refuses connections after a `restart`; without it, or with 0, "
+            "none is refused: a new connection waits until the platform is up"
+        ),
     ] = None
     when: Annotated[
         Literal["before", "after"] | None,
@@ -202,6 +207,13 @@ class FaultSettings(Model):
     solution: Annotated[
         Names | None, Role("scope", ("request", "call", "event")), Doc("solutions that it hits, or patterns")
     ] = None
+    scripts: Annotated[
+        bool,
+        Role("scope", ("call",)),
+        Doc(
+            "only calls of scripts and handlers, not those of cells and of other code outside of the platform"
+        ),
+    ] = False
     first: Annotated[Count | None, Doc("number of hits after which it ends")] = None
     every: Annotated[
         Count | None,

@@ -52,6 +52,7 @@ async def test_clients_that_leave_are_no_longer_counted_as_arrived(rig: DeviceRi
         client.send("POST", ALIAS, "text=a")
         client.leave()
     await asyncio.sleep(0)
+    rig.platform.edge.cut("the platform lost its power")
     await rig.platform.edge.crash()
     await rig.idle()
     assert rig.platform.context.activity.arrived == 0

@@ -125,6 +125,7 @@ async def test_an_end_of_the_connection_by_the_server_confirms_nothing(
     elif how == "stop":
         await rig.edge.stop()
     elif how == "crash":
+        rig.edge.cut("the platform lost its power")
         await rig.edge.crash()
     elif how == "clear":
         await rig.edge.clear()

@@ -66,6 +66,7 @@ async def test_an_unknown_name_is_refused_with_the_address_in_the_journal(rig: E
 async def test_connections_are_refused_while_nothing_listens(rig: EdgeRig) -> None:
     edge = await rig.start()
     client = await rig.connect_in_process()
+    edge.cut("the platform lost its power")
     await edge.crash()
     assert await client.rest() == b""
     with pytest.raises(ConnectionRefusedError) as over_tcp:

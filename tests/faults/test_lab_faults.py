@@ -87,6 +87,39 @@ def test_an_event_of_no_solution_or_device_is_an_error(lab: Lab, where: str, exp
     assert len(lab.faults) == 3
 
 
+def test_a_prepared_fault_waits_for_what_it_names(recwarn: pytest.WarningsRecorder) -> None:
+    with Lab(seed=7) as lab:
+        late = lab.faults.prepare(f"POST {ALIAS}", product="lamp", identity="l-1", status=503, name="later")
+        called = lab.faults.prepare("Twilio.send", solution="home", status=500)
+        lab.faults.prepare("POST /onep:v1/stack/alis", status=500)
+        with pytest.raises(LabError, match="fault 'later' is there already"):
+            lab.faults.prepare("provider later token", does="down", name="later")
+        with pytest.raises(SettingsError, match="fault at 'POST /x': cut: expected 'before'"):
+            lab.faults.prepare("POST /x", cut="sometimes")  # type: ignore[arg-type]
+        lamp = lab.product("lamp", resources={"message": "string"})
+        home = lab.solution("home")
+        lab.service("Twilio", send=lambda to: {"sent": to})
+        answers = [
+            lamp.device(each).activate().request("POST", ALIAS, data={"message": "x"})
+            for each in ("l-1", "l-2")
+        ]
+        assert [each.status_code for each in answers] == [503, 204]
+        assert home.call("Twilio", "send", {"to": "ann"})["status"] == 500
+        assert (late.hits, called.hits, late.info.warnings) == (1, 1, ())
+    assert [each for each in recwarn if issubclass(each.category, UserWarning)] == []
+
+
+def test_a_fault_of_scripts_leaves_the_calls_of_cells_alone(lab: Lab) -> None:
+    acme = lab.solution("acme")
+    acme.route("GET", "/lua", lua='return Keystore.get{key = "a"}')
+    acme.route("GET", "/python", lambda services: services.Keystore.get(key="a"))
+    fault = lab.faults.add("Keystore.*", status=503, scripts=True)
+    assert acme.Keystore.set(key="a", value="1") == {}
+    assert (acme.Keystore.get(key="a"), fault.hits, fault.info.whom) == ({"value": "1"}, 0, "scripts")
+    assert [acme.get(path).json()["status"] for path in ("/lua", "/python")] == [503, 503]
+    assert fault.hits == 2
+
+
 def test_an_unknown_argument_is_an_error(lab: Lab) -> None:
     with pytest.raises(SettingsError, match="fault at 'GET /x': cut: expected 'before', 'inside' or 'after'"):
         lab.faults.add("GET /x", cut="sometimes")  # type: ignore[arg-type]

@@ -86,7 +86,11 @@ def test_at_a_request(lab: Lab, when: Any, stored: dict[str, str]) -> None:
 
 def test_at_an_event_which_is_lost_although_its_datapoint_is_stored(lab: Lab) -> None:
     lab.faults.add("device datapoint", restart=True, first=1)
-    write(lab, "a")
+    with pytest.raises(httpx.RemoteProtocolError, match="without an answer"):
+        write(lab, "a")
+    lab.settle()
+    [request] = [each for each in lab.journal.select("request") if ALIAS in each.summary]
+    assert (request.status, request.detail) == (None, {"reason": "the platform lost its power"})
     assert kept(lab) == {"before": None, "during": None, "after": None}
     assert lab.product("thermostat").device("t-1").read("message") == {"message": "a"}
     write(lab, "b")

@@ -2,56 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from typing import Any
 
-from labkit import Behaviour, Lab
-from labkit.fleet.fleet_device import EXCHANGE_ERRORS, FleetDevice
+from labkit import Lab
 from labkit.hunt import Draw, play, story
-
-RESOURCES: dict[str, str | dict[str, object]] = {
-    "temperature": "number",
-    "target": {"format": "number", "settable": True},
-}
-
-
-class Reports(Behaviour):
-    """Behaviour that writes in step with others."""
-
-    async def run(self, device: FleetDevice) -> None:
-        while True:
-            try:
-                await device.write(temperature=round(self.random.gauss(21, 2), 2))
-            except EXCHANGE_ERRORS as error:
-                device.note(type(error).__name__)
-            await device.sleep(60)
-
-
-class Follows(Behaviour):
-    """Behaviour that polls for its target."""
-
-    async def run(self, device: FleetDevice) -> None:
-        while True:
-            try:
-                async for value in device.poll("target"):
-                    device.note(target=value)
-            except EXCHANGE_ERRORS:
-                await device.sleep(30)
+from tests.lab.story_parts import Listens, Reports, counting, digest, product_of
 
 
 @story
 def counter(lab: Lab, draw: Draw) -> object:
     """Count datapoints by get and set, while each service call takes lab time, and look at the count."""
-    product = lab.product("thermostat", resources=RESOURCES)
-    app = lab.solution("app", products=[product])
-
-    def count(services: Any) -> None:
-        found = services.Keystore.get(key="count")
-        services.Keystore.set(key="count", value=str(int(found.get("value") or 0) + 1))
-
-    app.on("device", "datapoint", count)
-    app.route("GET", "/count", lambda services: services.Keystore.get(key="count"))
+    product = product_of(lab)
+    app = counting(lab, product)
     lab.faults.add("Keystore.*", delay=draw.seconds(0.000001, 1, 30), chance=0.5)
     run = product.fleet(5, Reports).start(minutes=10)
     seen = []
@@ -65,8 +28,8 @@ def counter(lab: Lab, draw: Draw) -> object:
 @story
 def outage(lab: Lab, draw: Draw) -> object:
     """Restart the platform at drawn times while devices report and poll."""
-    product = lab.product("thermostat", resources=RESOURCES)
-    run = product.fleet({Reports: 4, Follows: 4}).start(minutes=15, requests=True)
+    product = product_of(lab)
+    run = product.fleet({Reports: 4, Listens: 4}).start(minutes=15, requests=True)
     for _ in range(draw.number(1, 3)):
         lab.at(draw.number(1, 800), lambda: lab.restart(down=draw.seconds()))
     run.wait()
@@ -76,8 +39,8 @@ def outage(lab: Lab, draw: Draw) -> object:
 @story
 def household(lab: Lab, draw: Draw) -> object:
     """Two people set the targets of two fleets, by routes, while handlers of both solutions run."""
-    products = [lab.product(name, resources=RESOURCES) for name in ("thermostat", "lamp")]
-    fleets = [product.fleet({Follows: 3, Reports: 2}) for product in products]
+    products = [product_of(lab, name) for name in ("thermostat", "lamp")]
+    fleets = [product.fleet({Listens: 3, Reports: 2}) for product in products]
     seen: list[object] = []
     for product in products:
         app = lab.solution(f"{product.id}-app", products=[product])
@@ -87,7 +50,7 @@ def household(lab: Lab, draw: Draw) -> object:
             services.Keystore.set(key=given["identity"], value="1")
             return services.Device2.setIdentityState(pid=product, **given)
 
-        app.route("POST", "/target", choose)
+        app.route("POST", "/config", choose)
         app.on("device", "datapoint", lambda services: services.Keystore.command(key="n", command="incr"))
     lab.faults.add("Keystore.set", delay=draw.seconds(1, 7, 30), chance=0.5)
     lab.faults.add("device datapoint", late=draw.seconds(5, 20), chance=0.3)
@@ -97,8 +60,8 @@ def household(lab: Lab, draw: Draw) -> object:
         for _ in range(draw.number(1, 4)):
             place = draw.number(0, 1)
             identity = fleets[place].identities[draw.number(0, 2)]
-            given = {"identity": identity, "target": draw.number(15, 25)}
-            answer = lab.solution(f"{products[place].id}-app").post("/target", json=given)
+            given = {"identity": identity, "config": str(draw.number(15, 25))}
+            answer = lab.solution(f"{products[place].id}-app").post("/config", json=given)
             seen.append((answer.status_code, answer.text, lab.clock.time))
             lab.wait(seconds=draw.seconds(10, 60))
 
@@ -110,13 +73,41 @@ def household(lab: Lab, draw: Draw) -> object:
     return seen
 
 
-STORIES = (counter, outage, household)
+@story
+def overlap(lab: Lab, draw: Draw) -> object:
+    """Overlap handlers of two solutions in Lua and Python while devices write in step, and look at their counts."""
+    product = product_of(lab)
+    lua, python = (lab.solution(name, products=[product]) for name in ("lua", "python"))
+
+    async def count(services: Any) -> None:
+        found = await services.Keystore.get(key="count")
+        await services.Keystore.set(key="count", value=str(int(found.get("value") or 0) + 1))
+
+    lua.on(
+        "device",
+        "datapoint",
+        lua="""
+        local count = tonumber(Keystore.get{key = "count"}.value or 0)
+        Keystore.set{key = "count", value = count + 1}""",
+    )
+    python.on("device", "datapoint", count)
+    lua.route("GET", "/count", lua='return Keystore.get{key = "count"}')
+    lab.overlap(calls=(0.001, draw.seconds(0.002, 0.05, 5)), in_step=True, order="random")
+    run = product.fleet({Reports: 4, Listens: 2}).start(minutes=10)
+    seen: list[object] = []
+    for _ in range(draw.number(1, 3)):
+        lab.wait(seconds=draw.seconds(0.01, 60))
+        seen.append(lua.get("/count").text)
+    lab.overlap()
+    run.wait()
+    return [*seen, *(each.Keystore.get(key="count") for each in (lua, python))]
+
+
+STORIES = (counter, outage, household, overlap)
 
 
 def digests() -> list[str]:
-    return [
-        hashlib.sha256(repr(play(each, seed)).encode()).hexdigest() for each in STORIES for seed in (1, 2)
-    ]
+    return [digest(play(each, seed)) for each in STORIES for seed in (1, 2)]
 
 
 def main() -> None:

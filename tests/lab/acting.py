@@ -2,73 +2,34 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sys
 from collections.abc import Callable
 from typing import Any
 
-from labkit import Behaviour, Lab, LabError
-from labkit.fleet.fleet_device import EXCHANGE_ERRORS, FleetDevice
+from labkit import Lab, LabError
 from labkit.lab.product import Product
 from labkit.lab.solution import Solution
+from tests.lab.story_parts import Listens, Reports, counting, digest, product_of
 
-RESOURCES: dict[str, str | dict[str, object]] = {
-    "temperature": "number",
-    "config": {"format": "string", "settable": True},
-    "message": "string",
-}
 ALIAS = "/onep:v1/stack/alias"
-
-
-class Reports(Behaviour):
-    """Behaviour that writes at instants that it shares with other devices."""
-
-    async def run(self, device: FleetDevice) -> None:
-        while True:
-            try:
-                await device.write(temperature=round(self.random.gauss(21, 2), 2))
-            except EXCHANGE_ERRORS as error:
-                device.note(type(error).__name__)
-            await device.sleep(self.random.choice([60, 60, 90]))
-
-
-class Listens(Behaviour):
-    """Behaviour that polls, and writes what it received."""
-
-    async def run(self, device: FleetDevice) -> None:
-        while True:
-            try:
-                async for value in device.poll("config", timeout=300):
-                    await device.write(message=f"is {value}")
-                    await device.sleep(self.random.choice([0, 30]))
-            except EXCHANGE_ERRORS:
-                await device.sleep(60)
 
 
 def solutions(lab: Lab, products: list[Product], seen: list[object]) -> tuple[Solution, Solution]:
     """Return two solutions whose handlers run in threads and on the loop, and ask each other's routes."""
-    app = lab.solution("app", products=products)
+    app = counting(lab, *products)
     other = lab.solution("other", products=products[:1])
 
-    def count(services: Any) -> None:
-        found = services.Keystore.get(key="count")
-        number = int(found.get("value") or 0)
-        services.Keystore.set(key="count", value=str(number + 1))
-        if number % 17 == 0:
+    def ask(data: Any) -> None:
+        if data["alias"] == "message":
             seen.append(("handler", other.get("/incremented").text, lab.clock.time))
 
-    app.on("device", "datapoint", count)
+    lab.solution("asking", products=products).on("device", "datapoint", ask)
 
     async def increment(services: Any) -> None:
         await services.Keystore.command(key="count", command="incr")
 
     other.on("device", "datapoint", increment)
-
-    def show(services: Any) -> object:
-        return services.Keystore.get(key="count")
-
-    app.route("GET", "/count", show)
 
     def incremented(services: Any) -> object:
         return services.Keystore.get(key="count")
@@ -106,12 +67,13 @@ def play(seed: int, restart: bool = True) -> dict[str, str]:
     """Play the story, and return all of its results that a seed reproduces."""
     seen: list[object] = []
     with Lab(seed=seed, journal={"records": 1_000_000}) as lab:
-        products = [lab.product(name, resources=RESOURCES) for name in ("thermostat", "lamp")]
+        products = [product_of(lab, name) for name in ("thermostat", "lamp")]
+        reports, listens = Reports(60, 60, 90), Listens(answers=True)
         app, _ = solutions(lab, products, seen)
         add_faults(lab)
         first, second = (
-            products[0].fleet({Reports: 8, Listens: 4}),
-            products[1].fleet({Listens: 6, Reports: 3}),
+            products[0].fleet({reports: 8, listens: 4}),
+            products[1].fleet({listens: 6, reports: 3}),
         )
         devices = [products[0].device(f"d{number}").activate() for number in range(3)]
         # A handle that polls as a device of a fleet, while that polls, too.
@@ -131,7 +93,7 @@ def play(seed: int, restart: bool = True) -> dict[str, str]:
             lab.at(100, lambda: attempt(seen, lambda: devices[1].poll("config", timeout=100)))
             lab.at(150, lambda: devices[1].write(config="x"))
             if restart:
-                lab.at(400, lambda: lab.restart(down=20))
+                lab.at(400, lambda: lab.restart(down=70))
             begun = lab.begin(app.get, "/count")
             held = devices[2].start_poll("config", timeout=300)
             for turn in range(12):
@@ -161,7 +123,7 @@ def fail() -> Any:
 
 
 def digests(results: dict[str, str]) -> dict[str, str]:
-    return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in results.items()}
+    return {name: digest(text) for name, text in results.items()}
 
 
 def main() -> None:

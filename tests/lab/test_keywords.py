@@ -66,6 +66,7 @@ DECLARED = {
     "lab.solution": Declared(Lab.solution, *SOLUTION, "id products replace", "id products"),
     "lab.provider": Declared(Lab.provider, SocialKeywords, SocialSettings, "name", "name"),
     "lab.faults.add": Declared(LabFaults.add, FaultKeywords, FaultSettings, "where", "where"),
+    "lab.faults.prepare": Declared(LabFaults.prepare, FaultKeywords, FaultSettings, "where", "where"),
     "fleet.run": Declared(Fleet.run, *RUN, "seconds progress check", "seconds"),
     "fleet.start": Declared(Fleet.start, *RUN, "seconds", "seconds"),
     "fleet.dashboard": Declared(Fleet.dashboard, *RUN, "seconds", "seconds"),

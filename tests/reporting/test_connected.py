@@ -29,11 +29,11 @@ def connecting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("connecting")
 @pytest.mark.parametrize("name", NOTEBOOKS)
-def test_a_notebook_has_its_stored_outputs(name: str, tmp_path: Path) -> None:
+def test_a_notebook_has_its_stored_outputs(name: str, tmp_path: Path, fork_server: str) -> None:
     verdicts = tmp_path / "verdicts.json"
     verdicts.write_text(json.dumps({"verdicts": []}))  # its checks have a test of their own
     path = notebooks_folder() / f"{name}.ipynb"
-    run = run_notebook(path, parameters={"verdicts_file": str(verdicts)})
+    run = run_notebook(path, parameters={"verdicts_file": str(verdicts)}, server=fork_server)
     assert run.error is None
     got = {each.source: each for each in code_cells(run.notebook)}
     skipped = compared = 0

@@ -191,6 +191,7 @@ FAULTS: dict[str, dict[str, Any]] = {
         "seconds": 600.0,
     },
     "POST /x delay=[0.1,2]": {"delay": (0.1, 2.0)},
+    "Keystore.* status=503 scripts=true": {"status": 503, "scripts": True},
 }
 
 

@@ -187,6 +187,9 @@ class RemotePlay:
             return had  # reading a certificate takes long
         return client_credentials(given)
 
+    def history(self, number: int) -> None:
+        """Return None: only the last notes are reported."""
+
     def epochs(self) -> dict[int, int]:
         """Return the last epoch of each device that has begun, by number."""
         return {number: each.epoch for number, each in self._states.items()}

@@ -341,3 +341,12 @@ async def test_draining(caller: Caller) -> None:
         400,
         "within: expected seconds, 0 or more, not -1.0",
     )
+
+
+async def test_time_without_power(caller: Caller) -> None:
+    assert await caller.result("lab.downtime") == 0
+    await caller.result("lab.restart", down=60)
+    await caller.result("clock.advance", seconds=20)
+    assert await caller.result("lab.downtime") == 40
+    await caller.result("clock.advance", seconds=40)
+    assert await caller.result("lab.downtime") == 0

@@ -1,0 +1,161 @@
+"""The command `labkit hunt`."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from labkit.core.commands import INTERRUPTED
+from labkit.core.errors import LabError, SettingsError
+from labkit.core.extras import check_installed
+
+if TYPE_CHECKING:
+    from labkit.hunt.failure import Failure
+
+UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+DURATION = re.compile(r"(\d+(?:\.\d+)?) ?(s|m|min|h)?")
+
+
+class Duration(click.ParamType[float]):
+    """A duration in real time: `30s`, `5m`, `1h`, or a number of seconds."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if isinstance(value, float):
+            return value
+        match = DURATION.fullmatch(value)
+        if match is None or not float(match[1]):
+            self.fail(f"{value!r} is no duration such as 30s, 5m or 1h", param, ctx)
+        return float(match[1]) * UNITS[match[2] or ""]
+
+
+@click.command(short_help="Play many futures of a story, in search of one that breaks a promise.")
+@click.argument("stories", required=False, metavar="STORIES")
+@click.option(
+    "--seeds", type=click.IntRange(min=1), help="Number of plays.  [default: 1000, or any with --time]"
+)
+@click.option("--time", type=Duration(), help="Real time after which no play begins: 30s, 5m, 1h.")
+@click.option(
+    "--workers",
+    type=click.IntRange(min=0),
+    help="Number of processes, 0 for this one.  [default: one for each core]",
+)
+@click.option(
+    "--level",
+    type=click.Choice(["calm", "rough", "wild"]),
+    default="rough",
+    show_default=True,
+    help="How many faults are drawn: none, few and short, many of all kinds.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="First seed.")
+@click.option("--set", "parameters", multiple=True, metavar="NAME=VALUE", help="Parameter of the story.")
+@click.option(
+    "--all", "plays_all", is_flag=True, help="Play all seeds, rather than end with the first failure."
+)
+@click.option(
+    "--failures",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("failures"),
+    show_default=True,
+    help="Folder for failures. Those of earlier hunts are played first.",
+)
+@click.option(
+    "--replay",
+    "replayed",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Play one failure of a file again, instead of a hunt.",
+)
+@click.option("--dask", metavar="ADDRESS", help="Scheduler of a dask cluster, whose workers play.")
+@click.option("--json", "as_json", is_flag=True, help="Print a line of JSON for each story.")
+def hunt(
+    stories: str | None,
+    replayed: Path | None,
+    parameters: tuple[str, ...],
+    failures: Path,
+    as_json: bool,
+    plays_all: bool,
+    **options: Any,
+) -> None:
+    """Play many futures of a story; exit status 0 if none breaks a promise, otherwise 1.
+
+    STORIES is stories.py::outage, stories.py for all stories of a file, or package.stories:outage. Each play has a
+    seed, from which values, latencies and faults are drawn. The first failure is cut down to the smallest play that
+    breaks the same promise, and written to a file with a pytest function, which repeats it.
+
+    Ctrl-C and SIGTERM end a hunt with what is known so far and exit status 130.
+    """
+    check_installed("lab", "labkit hunt takes", "hypothesis", "cloudpickle")
+    if replayed is not None:
+        if stories is not None:
+            raise SettingsError("--replay: expected no STORIES, since the file names its story")
+        sys.exit(_replay(replayed, as_json))
+    if stories is None:
+        raise SettingsError("expected STORIES, such as stories.py::outage, or --replay FILE")
+    options |= {"first_seed": options.pop("seed"), "failures": failures}
+    options |= {"parameters": dict(map(_parameter, parameters)), "stop": "never" if plays_all else "first"}
+    sys.exit(_hunt(stories, as_json, options))
+
+
+def _hunt(place: str, as_json: bool, options: dict[str, Any]) -> int:
+    """Hunt each story of a place, and return the exit status."""
+    from labkit.hunt.hunt import hunt
+    from labkit.hunt.loading import load_stories
+
+    status = 0
+    for story in load_stories(place):
+        found = hunt(story, **options)
+        files = {title: _written(each, options["failures"]) for title, each in found.failures.items()}
+        if as_json:
+            shown = {title: None if file is None else str(file) for title, (file, _) in files.items()}
+            click.echo(json.dumps(found.as_dict() | {"files": shown}))
+        else:
+            click.echo(found.text())
+            for _, text in files.values():
+                click.echo(text)
+        if found.interrupted:
+            return INTERRUPTED
+        status = status if found.good else 1
+    return status
+
+
+def _written(failure: Failure, folder: Path) -> tuple[Path | None, str]:
+    """Write a failure to a folder; return the file, and a line that says how to repeat it."""
+    try:
+        file = failure.save(folder)
+    except LabError as error:
+        return None, f"no file repeats it: {error}"
+    return file, f"repeat it: labkit hunt --replay {shlex.quote(str(file))}"
+
+
+def _replay(file: Path, as_json: bool) -> int:
+    """Play the play of a file again, and return the exit status."""
+    from labkit.hunt.written import read, replay
+
+    found = replay(read(file), beside=file, check=False)
+    if as_json:
+        breaks = None if found.breach is None else found.breach.title
+        click.echo(
+            json.dumps({"file": str(file), "breaks": breaks, "exact": found.is_exact, "text": found.text})
+        )
+    else:
+        click.echo(f"{file}: {found.text}")
+    return 0 if found.breach is None else 1
+
+
+def _parameter(text: str) -> tuple[str, object]:
+    """Return a parameter of `NAME=VALUE`: a Python literal such as 3, or else a text."""
+    name, separator, value = text.partition("=")
+    if not (name and separator):
+        raise SettingsError(f"--set {text}: expected NAME=VALUE")
+    try:
+        return name, ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return name, value

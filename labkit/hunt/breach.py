@@ -1,0 +1,84 @@
+"""Breach of a promise in one play, or an error of the story's own function."""
+
+from __future__ import annotations
+
+import linecache
+import traceback
+from dataclasses import dataclass
+
+from labkit.hunt.future import Played
+from labkit.hunt.story import Story
+
+OWN = "the story's own checks"  # title of what the function asserts
+
+
+@dataclass(frozen=True)
+class Breach:
+    """First thing that went wrong in a play.
+
+    promise: name of the promise, None if the story's function raised an error; state: `broken`, or `failed` if the
+    code of the promise or of the story raised another error than an AssertionError; reason: a sentence; at: lab time in
+    seconds since 1970, record: number of the journal's record, both None if unknown; error: name of the raised error's
+    class; place: the last line of the story's file that ran, as `file:line`; both empty for a broken promise.
+    """
+
+    promise: str | None
+    state: str
+    reason: str
+    at: float | None = None
+    record: int | None = None
+    error: str = ""
+    place: str = ""
+
+    @property
+    def title(self) -> str:
+        """Name under which failures of this kind are counted."""
+        if self.promise is None:
+            return OWN if self.state == "broken" else f"the story's own code ({self.error})"
+        return self.promise if self.state == "broken" else f"{self.promise} (its own code failed)"
+
+    def is_same_as(self, other: Breach | None) -> bool:
+        """Return whether another play broke the same promise, in the same way."""
+        return other is not None and (self.title, self.place) == (other.title, other.place)
+
+    def __str__(self) -> str:
+        return f"{self.title}: {self.reason}"
+
+
+def breach_of(story: Story, played: Played) -> Breach | None:
+    """Return what went wrong first in a play: the error of the story, else the first promise that did not hold."""
+    error = played.error
+    if error is not None:
+        place, line = _place(story, error)
+        text = " ".join(str(error).split())
+        is_check = isinstance(error, AssertionError)
+        reason = text or line or type(error).__name__
+        if not is_check:
+            reason = f"{type(error).__name__}: {text}" if text else type(error).__name__
+        return Breach(
+            None,
+            "broken" if is_check else "failed",
+            f"{reason} ({place})" if place else reason,
+            error=type(error).__name__,
+            place=place,
+        )
+    for each in played.verdicts:
+        if each.state in ("broken", "failed"):
+            return Breach(each.promise, each.state, each.reason, each.at, each.record)
+    return None
+
+
+def _place(story: Story, error: BaseException) -> tuple[str, str]:
+    """Return the last line of the story's file in a traceback, as `file:line` and as text."""
+    code = getattr(story.function, "__code__", None)
+    file = getattr(code, "co_filename", "")
+    for frame, number in reversed(list(traceback.walk_tb(error.__traceback__))):
+        name = frame.f_code.co_filename
+        if name == file:
+            return f"{_short(name)}:{number}", linecache.getline(name, number).strip()
+    return "", ""
+
+
+def _short(name: str) -> str:
+    """Return the last part of a file's name, of which the rest depends on the machine."""
+    return name.replace("\\", "/").rpartition("/")[2]

@@ -1,0 +1,34 @@
+"""Chart of what the plays of a hunt showed for the first time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from labkit.core.extras import needs
+
+if TYPE_CHECKING:
+    import pandas
+
+
+def novelty_chart(frame: pandas.DataFrame) -> pandas.DataFrame:
+    """Draw the number of things that plays have shown, over the plays; return it. frame: of `Hunt.frame()`."""
+    with needs("lab"):
+        from matplotlib.figure import Figure
+
+        from labkit.widgets.drawing import CYCLE, lay_out, plot_style, set_head, show
+
+    drawn = frame[["new"]].cumsum().rename(columns={"new": "things"})
+    plot_style()
+    figure = Figure(figsize=(8, 3), dpi=110, layout="constrained")
+    axes = figure.subplots()
+    axes.step(drawn.index, drawn["things"], where="post", color=CYCLE[0])
+    edits = frame.index[frame["parent"].notna() & (frame["new"] > 0)]
+    axes.plot(edits, drawn.loc[edits, "things"], "o", color=CYCLE[1], markersize=4, label="by an edit")
+    axes.set_xlabel("play")
+    axes.set_ylabel("things seen")
+    if len(edits):
+        axes.legend()
+    lay_out(figure)
+    set_head(axes, "New things over plays")
+    show(figure)
+    return drawn

@@ -1,0 +1,118 @@
+"""Stories of files and modules: `stories.py::outage`, `package.stories:outage`."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+import traceback
+import zlib
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+from labkit.core.errors import LabError, UnknownError, unknown
+from labkit.hunt.story import Story
+
+SEPARATOR = "::"
+
+
+def load_stories(place: str, folder: Path | None = None) -> list[Story]:
+    """Return the stories of a place: `stories.py::outage`, `stories.py` for all of a file, or `module:outage`.
+
+    folder: in which a relative file is, by default the current one. A file is run anew each time, and is no module that
+    others could import; it can import the files beside it. Raises LabError if there is no story, or if the file or the
+    module raises an error.
+    """
+    file, separator, name = place.partition(SEPARATOR)
+    if separator or file.endswith(".py"):
+        module = _run_file((folder or Path()) / file, file)
+    else:
+        file, _, name = place.partition(":")
+        module = _import(file)
+    found = {key: each for key, each in vars(module).items() if isinstance(each, Story)}
+    if not name:
+        own = [each for each in dict.fromkeys(found.values()) if each.__module__ == module.__name__]
+        if not own:
+            raise LabError(f"{file}: there is no story, which is a function with @story")
+        return own
+    if name not in found:
+        if hasattr(module, name):
+            raise LabError(
+                f"{place}: expected a story, a function with @story, not {vars(module)[name]!r:.100}"
+            )
+        raise UnknownError(f"{file}: {unknown('story', name, found)}")
+    return [found[name]]
+
+
+def load_story(place: str, beside: str | Path | None = None) -> Story:
+    """Return one story: `stories.py::outage` or `module:outage`.
+
+    beside: a file, in whose folder a relative file is; by default it is in the current one. Raises LabError as
+    `load_stories`, and if the place has several stories.
+    """
+    stories = load_stories(place, None if beside is None else Path(beside).parent)
+    if len(stories) > 1:
+        names = ", ".join(each.name for each in stories)
+        raise LabError(
+            f"{place}: expected one story, such as {place}{SEPARATOR}{stories[0].name}; there are: {names}"
+        )
+    return stories[0]
+
+
+def file_of(story: Story) -> Path | None:
+    """Return the file in which a story stands, None for one of a notebook."""
+    file = inspect.unwrap(story.function).__code__.co_filename if inspect.isfunction(story.function) else ""
+    path = Path(file)
+    is_module = bool(file) and "ipykernel" not in file and path.is_file()
+    return path.resolve() if is_module else None
+
+
+def _run_file(file: Path, shown: str) -> ModuleType:
+    if not file.is_file():
+        raise LabError(f"{shown}: there is no such file")
+    path = file.resolve()
+    name = f"labkit_stories_{zlib.crc32(str(path).encode()):08x}_{path.stem}"
+    spec = spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise LabError(f"{shown}: expected a file of Python")
+    module = module_from_spec(spec)
+    if str(path.parent) not in sys.path:
+        sys.path.append(str(path.parent))  # last, so that a file there hides no module
+    sys.modules[name] = module  # dataclasses look their module up while they are made
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  whatever it raises is the file's error
+        raise _failed(error, path, shown) from None
+    finally:
+        del sys.modules[name]
+    return module
+
+
+def _import(name: str) -> ModuleType:
+    if not all(part.isidentifier() for part in name.split(".")):
+        raise LabError(
+            f"{name!r:.100}: expected stories, such as stories.py::outage or package.stories:outage"
+        )
+    if "" not in sys.path:
+        sys.path.insert(0, "")  # finds modules in the current folder
+    try:
+        return importlib.import_module(name)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  whatever it raises is the module's error
+        raise LabError(f"{name}: {type(error).__name__}: {_line(error)}") from None
+
+
+def _failed(error: BaseException, path: Path, shown: str) -> LabError:
+    """Return the error of a file with its last line that ran."""
+    number: int | None = None
+    for frame in traceback.extract_tb(error.__traceback__):
+        if frame.filename == str(path):
+            number = frame.lineno
+    text = _line(error)
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        number, text = error.lineno, error.msg
+    return LabError(f"{shown}{'' if number is None else f':{number}'}: {type(error).__name__}: {text}")
+
+
+def _line(error: BaseException) -> str:
+    return " ".join(str(error).split())

@@ -1,0 +1,109 @@
+"""Menus: which faults a play may have, and how many, for how long. They are drawn from the seed of the play."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from labkit.control.clock import number_of
+from labkit.core.errors import LabError, UnknownError, unknown
+from labkit.core.extras import needs
+from labkit.hunt.draw import Draw
+from labkit.hunt.drawn_faults import DrawnFault
+from labkit.hunt.kinds import KINDS, Under, kinds_of
+from labkit.hunt.promise import Promise
+from labkit.hunt.recipes import RECIPES, Bounds, Chooser, usable
+from labkit.hunt.sites import Sites
+
+MOST = 100  # faults of one play
+LONGEST = 86400.0  # seconds of one fault
+
+
+@dataclass(frozen=True)
+class Level:
+    """What a menu draws. most: number of faults; longest: seconds of one."""
+
+    most: int
+    longest: float
+
+
+LEVELS: Mapping[str, Level] = {"calm": Level(0, 0.0), "rough": Level(3, 60.0), "wild": Level(8, 3600.0)}
+
+Kinds = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Menu:
+    """A menu of faults: `Menu("wild")`, `Menu(kinds=("requests", "restart"), most=2, longest=30)`.
+
+    level: `calm` (none), `rough` (few, short) or `wild` (many, long), whose values the others replace. kinds: names of
+    kinds of faults and of groups, by default all; most: number of faults of a play; longest: seconds of one, as far as
+    the story leaves time. sites: where faults can hit a story; by default a play without faults shows it.
+    Raises LabError for other values.
+    """
+
+    level: str = "rough"
+    kinds: Under | None = None
+    most: int | None = None
+    longest: float | None = None
+    sites: Sites | None = None
+    _strategies: dict[tuple[Kinds, ...], Any] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        if self.level not in LEVELS:
+            raise UnknownError(unknown("level", self.level, LEVELS))
+        level = LEVELS[self.level]
+        most = level.most if self.most is None else self.most
+        longest = level.longest if self.longest is None else number_of(self.longest, "longest")
+        if type(most) is not int or not 0 <= most <= MOST:
+            raise LabError(f"most: expected a number of faults, 0 to {MOST}, not {most!r}")
+        if not 0 <= longest <= LONGEST:
+            raise LabError(f"longest: expected seconds, 0 to {LONGEST:g}, not {longest!r}")
+        kinds = KINDS if self.kinds is None else kinds_of(self.kinds)
+        for name, value in (("most", most), ("longest", longest), ("kinds", tuple(sorted(kinds)))):
+            object.__setattr__(self, name, value)
+
+    def faults(self, draw: Draw, promises: tuple[Promise, ...]) -> tuple[DrawnFault, ...]:
+        """Return faults for a play, of kinds that one of the promises must bear.
+
+        draw: draws which promise, and the faults; promises: of the story. Raises LabError without `sites`.
+        """
+        sites = self.sites
+        if sites is None:
+            raise LabError("a menu needs the places of its story: use it as the level of play() or hunt()")
+        under = [each.under for each in promises] or [KINDS]
+        kinds = tuple(usable(sites, frozenset(self.kinds or ()) & each) for each in under)
+        kinds = tuple(each for each in kinds if each)
+        if not kinds or not self.most:
+            return ()
+        if kinds not in self._strategies:
+            self._strategies[kinds] = self._strategy(sites, kinds)
+        return draw(self._strategies[kinds])
+
+    def _strategy(self, sites: Sites, kinds: tuple[Kinds, ...]) -> Any:
+        """Return the strategy of the faults of a play. kinds: of each promise that may be put to the test."""
+        with needs("lab"):
+            from hypothesis import strategies
+        bounds = Bounds.of(sites, self.longest or 0.0)
+        most = self.most or 0
+
+        # A slot for each fault, which is empty or not, rather than a list: each shrinks to nothing by itself.
+        @strategies.composite
+        def faults(draw: Callable[[Any], Any]) -> tuple[DrawnFault, ...]:
+            choose = Chooser(draw)
+            possible = choose.of(kinds)
+            return tuple(_fault(choose, possible, sites, bounds) for _ in range(most) if choose.number(1))
+
+        return faults()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_strategies": {}}
+
+
+def _fault(choose: Chooser, kinds: Kinds, sites: Sites, bounds: Bounds) -> DrawnFault:
+    kind = choose.of(kinds)
+    recipe = RECIPES[kind]
+    return DrawnFault(kind, recipe.settings(choose, choose.of(recipe.sites(sites)), bounds))

@@ -1,0 +1,153 @@
+"""`labkit hunt`: hunts of stories of a file, failures as files, and their replay."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from labkit.cli import main
+
+STORIES = """
+import os
+import signal
+
+from labkit.hunt import story
+from limits import limit
+
+
+@story
+def sells(lab, draw, *, most=9, goods="ä"):
+    \"\"\"Sell what is there, and sometimes more.\"\"\"
+    count = draw.number(1, most, label="count")
+    lab.solution("shop").Keystore.set(key="sold", value=f"{count} {goods}")
+    assert count < limit, f"sold out: {count} {goods}"
+
+
+@story
+def calm(lab, draw):
+    \"\"\"Do nothing.\"\"\"
+
+
+def stopped(lab, draw):
+    if draw.number(0, 9) == 9:
+        os.kill(os.getpid(), signal.SIGINT)
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Current folder, in which another folder has stories and a module."""
+    place = tmp_path / "my stories"
+    place.mkdir()
+    (place / "stories.py").write_text(STORIES, encoding="utf-8")
+    (place / "limits.py").write_text("limit = 5\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.delitem(sys.modules, "limits", raising=False)
+    return tmp_path
+
+
+def hunted(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["hunt", *arguments])
+
+
+PLACE = "my stories/stories.py"
+
+
+def test_a_failure_is_printed_written_and_replayed(folder: Path) -> None:
+    ended = hunted(f"{PLACE}::sells", "--workers", "0", "--level", "calm")
+    [file] = (folder / "failures").iterdir()
+    lines = ended.stdout.splitlines()
+    assert (ended.exit_code, ended.stderr) == (1, "")
+    assert lines[0].startswith("hunt of sells: ")
+    assert lines[1].startswith("broken: the story's own checks (play ")
+    assert lines[1].endswith("): sold out: 5 ä (stories.py:14)")
+    assert lines[3:] == ["  drawn: count 5", f"repeat it: labkit hunt --replay failures/{file.name}"]
+
+    replayed = hunted("--replay", str(file))
+    text = "breaks again, byte for byte as written: the story's own checks: sold out: 5 ä (stories.py:14)"
+    assert replayed.stdout == f"{file}: {text}\n"
+    assert replayed.exit_code == 1
+
+
+def test_a_mended_story_passes(folder: Path) -> None:
+    hunted(f"{PLACE}::sells", "--workers", "0", "--level", "calm")
+    [file] = (folder / "failures").iterdir()
+    again = hunted(f"{PLACE}::sells", "--workers", "0", "--level", "calm")  # the past failure is played first
+    assert again.exit_code == 1
+    assert "0 plays" in again.stdout
+    assert "past failure: breaks again, byte for byte as written" in again.stdout
+    text = (folder / PLACE).read_text()
+    (folder / PLACE).write_text(text.replace("count < limit", "count < 50"))
+    assert hunted("--replay", str(file)).stdout == f"{file}: no longer breaks: the story's own checks\n"
+    mended = hunted(f"{PLACE}::sells", "--workers", "0", "--level", "calm", "--seeds", "9")
+    assert (mended.exit_code, mended.stdout.splitlines()[1]) == (0, "nothing broke")
+
+
+def test_without_a_name_all_stories_of_a_file_are_hunted() -> None:
+    ended = hunted(PLACE, "--workers", "0", "--level", "calm", "--seeds", "20", "--seed", "3", "--json")
+    sells, calm = map(json.loads, ended.stdout.splitlines())
+    assert ended.exit_code == 1
+    assert (sells["story"], sells["failures"][0]["smallest"]["values"]) == ("sells", [["count", "5"]])
+    assert min(sells["failures"][0]["plays"]) >= 3
+    [file] = Path("failures").iterdir()
+    assert sells["files"] == {"the story's own checks": str(file)}
+    assert (calm["story"], calm["plays"], calm["failures"]) == ("calm", 20, [])
+
+
+def test_all_seeds_are_played_and_parameters_set() -> None:
+    ended = hunted(
+        *(f"{PLACE}::sells", "--workers", "0", "--level", "calm", "--seeds", "30", "--all", "--json"),
+        *("--set", "most=6", "--set", "goods=two words"),
+    )
+    found = json.loads(ended.stdout)
+    assert (found["plays"], len(found["failures"][0]["plays"]) > 3) == (30, True)
+    assert found["failures"][0]["smallest"]["reason"].startswith("sold out: 5 two words")
+    [file] = Path("failures").iterdir()
+    replayed = json.loads(hunted("--json", "--replay", str(file)).stdout)
+    assert (replayed["exact"], replayed["breaks"]) == (True, "the story's own checks")
+
+
+@pytest.mark.timeout(300)
+def test_workers_find_what_is_beside_the_file() -> None:
+    ended = hunted(f"{PLACE}::sells", "--workers", "1", "--level", "calm", "--time", "5m")
+    assert ended.exit_code == 1
+    assert "1 processes" in ended.stdout
+
+
+def test_ctrl_c_prints_what_is_known(folder: Path) -> None:
+    text = (folder / PLACE).read_text()
+    (folder / PLACE).write_text(text.replace("def stopped", "@story\ndef stopped"))
+    ended = hunted(f"{PLACE}::stopped", "--workers", "0", "--level", "calm")
+    assert ended.exit_code == 130
+    assert ended.stdout.splitlines()[0].endswith("; interrupted")
+    assert "hunt of stopped: 1000 plays" not in ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        ((), 1, "expected STORIES, such as stories.py::outage, or --replay FILE"),
+        (("nowhere.py::x",), 1, "nowhere.py: there is no such file"),
+        ((f"{PLACE}::sels",), 1, f"{PLACE}: no story 'sels', there are: sells, calm; did you mean sells?"),
+        ((PLACE, "--time", "soon"), 2, "'soon' is no duration such as 30s, 5m or 1h"),
+        ((PLACE, "--time", "0s"), 2, "'0s' is no duration"),
+        ((PLACE, "--set", "most"), 1, "--set most: expected NAME=VALUE"),
+        ((f"{PLACE}::sells", "--set", "mots=3"), 1, "no parameter 'mots', there are: most, goods"),
+        ((PLACE, "--seeds", "0"), 2, "invalid value for '--seeds'"),
+        ((PLACE, "--level", "stormy"), 2, "'stormy' is not one of"),
+        (("--replay", "nowhere.py"), 1, "nowhere.py: No such file or directory"),
+        (("--replay", PLACE), 1, "expected a file that a hunt has written"),
+        ((PLACE, "--replay", PLACE), 1, "--replay: expected no STORIES"),
+    ],
+)
+def test_mistakes_are_one_line(arguments: tuple[str, ...], status: int, message: str) -> None:
+    ended = hunted(*arguments)
+    assert (ended.exit_code, ended.stdout) == (status, "")
+    assert ended.stderr.startswith("labkit: ")
+    assert message in ended.stderr
+    assert ended.stderr.count("\n") == 1

@@ -1,0 +1,43 @@
+"""Planted bug: a handler that is not idempotent. An event that arrives twice is billed twice."""
+
+from __future__ import annotations
+
+from labkit import Lab
+from labkit.hunt import Draw, story
+from tests.hunt.planted.parts import Harm, Meter, finish, unharmed
+
+BROKEN = 'Keystore.command{key = "bill", command = "incrby", args = {data.value[2]}}'
+MENDED = """
+local id = data.device_sn .. " " .. data.value[1]
+if Keystore.command{key = "billed", command = "sadd", args = {id}}.value == 1 then
+  Keystore.command{key = "bill", command = "incrby", args = {data.value[2]}}
+end"""
+
+
+def tell(lab: Lab, draw: Draw, *, mended: bool = False, harm: Harm = unharmed) -> None:
+    """Bill what devices write.
+
+    Promise: the bill is the sum of all values that devices have written. Holds under doubled and late events, overlap,
+    and delays of requests, service calls and events; not under lost events, error answers at service calls, restarts,
+    and a device that sends twice.
+    """
+    product = lab.product("meter", resources={"kwh": "number"})
+    app = lab.solution("app", products=[product])
+    app.on("device", "datapoint", lua=MENDED if mended else BROKEN)
+    fleet = product.fleet(draw.number(1, 4), Meter)
+    harm(lab, fleet)
+    fleet.start(minutes=10, transport="memory").wait()
+    finish(lab)
+    bill = int(app.Keystore.get(key="bill").get("value", 0))
+    used = sum(int(each.values["kwh"]) for name in fleet.identities for each in lab.journal.writes(name))
+    assert bill == used, f"billed {bill} kWh of {used}"
+
+
+@story
+def broken(lab: Lab, draw: Draw) -> None:
+    tell(lab, draw)
+
+
+@story
+def mended(lab: Lab, draw: Draw) -> None:
+    tell(lab, draw, mended=True)

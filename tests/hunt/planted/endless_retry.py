@@ -1,0 +1,73 @@
+"""Planted bug: a retry without a limit. While the platform refuses, devices send a request each second."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from labkit import Behaviour, Lab
+from labkit.fleet.fleet_device import EXCHANGE_ERRORS, FleetDevice
+from labkit.hunt import Draw, story
+from tests.hunt.planted.parts import Harm, unharmed
+
+WINDOW = 600  # seconds
+MOST = 30  # requests of a device in a window
+
+
+class Stubborn(Behaviour):
+    """Behaviour that repeats a failed write each second, for as long as it fails."""
+
+    async def run(self, device: FleetDevice) -> None:
+        while True:
+            while not await written(device):
+                await device.sleep(1)
+            await device.sleep(120)
+
+
+class Patient(Behaviour):
+    """Behaviour that repeats a failed write three times, after 5, 10 and 20 seconds, and then drops the value."""
+
+    async def run(self, device: FleetDevice) -> None:
+        while True:
+            for pause in (5, 10, 20, 0):
+                if await written(device):
+                    break
+                await device.sleep(pause)
+            await device.sleep(120)
+
+
+async def written(device: FleetDevice) -> bool:
+    """Write a value, and return whether the platform has accepted it."""
+    try:
+        await device.write(kwh=device.random.randint(1, 9))
+    except EXCHANGE_ERRORS:
+        return False
+    return True
+
+
+def tell(lab: Lab, draw: Draw, *, mended: bool = False, harm: Harm = unharmed) -> None:
+    """Let devices write every two minutes.
+
+    Promise: a device sends at most 30 requests in any ten minutes. Holds under all faults of requests and devices,
+    under restarts and delays of any kind; reboots of a device begin its behaviour anew, so not under these.
+    """
+    product = lab.product("meter", resources={"kwh": "number"})
+    fleet = product.fleet(draw.number(1, 4), Patient if mended else Stubborn)
+    harm(lab, fleet)
+    run = fleet.start(minutes=45, transport="memory", requests=True).wait()
+    sent: Counter[tuple[str, int]] = Counter()  # by device and half of a window
+    for request in run.requests().to_dict("records"):
+        half = int((request["time"].timestamp() - run.began) // (WINDOW / 2))
+        sent[request["identity"], half] += 1
+    for identity, half in sorted(sent):
+        count = sent[identity, half] + sent[identity, half + 1]
+        assert count <= MOST, f"{identity} sent {count} requests in {WINDOW} s"
+
+
+@story
+def broken(lab: Lab, draw: Draw) -> None:
+    tell(lab, draw)
+
+
+@story
+def mended(lab: Lab, draw: Draw) -> None:
+    tell(lab, draw, mended=True)

@@ -1,0 +1,162 @@
+"""Search for the smallest play that breaks the same promise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from labkit import Lab, LabError
+from labkit.hunt import Draw, DrawnFault, Failure, Promise, Story, hunt, play, story
+from labkit.hunt.breach import breach_of
+from labkit.hunt.future import PlayPlan
+from labkit.hunt.play import Player, supply_of
+from labkit.hunt.shrink import shrink
+from tests.hunt import hunted
+from tests.hunt.hunted import IN_TIME, SLOW, Delays, InTime
+
+QUIET: dict[str, Any] = {"workers": 0, "progress": False}
+
+
+def the_failure(told: Story, **options: Any) -> Failure:
+    [failure] = hunt(told, **{"seeds": 200, **QUIET, **options}).failures.values()
+    return failure
+
+
+@pytest.mark.timeout(300)
+def test_faults_and_values_are_cut_down_while_the_promise_breaks() -> None:
+    failure = the_failure(hunted.shop, level=Delays())
+    assert failure.smallest is not None
+    played = failure.smallest.played
+    [fault] = played.faults  # the shortest delay that is long enough
+    assert fault.settings["delay"] == 20
+    assert played.drawn == (("customers", 1), ("goods", "ä"))
+    assert failure.smallest.breach.is_same_as(failure.breach)
+    assert failure.smallest.is_complete
+    assert "  fault: call delay, where Keystore." in failure.lines()[2]
+    assert 'drawn: customers 1, goods "ä"' in failure.lines()[3]
+    assert "fault 1" in failure._repr_html_()
+
+
+@pytest.mark.timeout(300)
+def test_each_hunt_shrinks_anew() -> None:
+    first, second = (the_failure(hunted.shop, level=Delays()) for _ in range(2))
+    assert first.smallest is not None
+    assert second.smallest is not None
+    assert first.smallest.played == second.smallest.played
+    assert first.smallest.plays == second.smallest.plays > 1
+
+
+@pytest.mark.timeout(300)
+def test_only_the_same_promise_is_the_same_failure() -> None:
+    """A smaller play breaks another one: nothing drawn leads to an error of the story's code."""
+
+    @story
+    def two_ways(lab: Lab, draw: Draw) -> None:
+        number = draw.number(0, 1000)
+        if number < 100:
+            raise ValueError("small")
+        assert number < 500, "large"
+
+    found = hunt(two_ways, 50, level="calm", stop="never", **QUIET)
+    drawn = {
+        title: each.smallest.played.drawn
+        for title, each in found.failures.items()
+        if each.smallest is not None
+    }
+    assert drawn == {
+        "the story's own checks": ((None, 500),),
+        "the story's own code (ValueError)": ((None, 0),),
+    }
+
+
+def test_two_assertions_of_a_story_are_two_failures() -> None:
+    @story
+    def two_lines(lab: Lab, draw: Draw) -> None:
+        number = draw.number(0, 1000)
+        assert number > 100, "small"
+        assert number < 500, "large"
+
+    plan = PlayPlan(two_lines)
+    for seed in range(100):
+        played, _ = Player(plan).play(seed, supply_of(seed))
+        assert played is not None
+        breach = breach_of(two_lines, played)
+        if breach is not None and breach.reason.startswith("large"):
+            assert shrink(plan, seed, supply_of(seed), breach).played.drawn == ((None, 500),)
+            return
+    raise AssertionError("no seed draws a number above 500")
+
+
+class Needless:
+    """Source of faults of which hypothesis can leave out none, and only the second is needed."""
+
+    def faults(self, draw: Draw, promises: tuple[Promise, ...]) -> tuple[DrawnFault, ...]:
+        """Return the faults of a play."""
+        places = ("User.*", "Keystore.set", "Keystore.get", "Config.*")
+        return tuple(
+            DrawnFault(SLOW, {"where": each, "delay": 20 if "set" in each else 1}) for each in places
+        )
+
+
+def test_each_fault_is_left_out_once() -> None:
+    failure = the_failure(hunted.shop, level=Needless())
+    assert failure.smallest is not None
+    [fault] = failure.smallest.played.faults
+    assert fault.settings == {"where": "Keystore.set", "delay": 20}
+
+
+def test_a_limit_ends_the_search_with_what_was_found() -> None:
+    plan = PlayPlan(hunted.odd)
+    seed, breach = next(
+        (seed, found)
+        for seed in range(50)
+        if (found := breach_of(hunted.odd, play(hunted.odd, seed, check=False))) is not None
+    )
+    shrunk = shrink(plan, seed, supply_of(seed), breach, plays=1)
+    assert (shrunk.plays, shrunk.is_complete) == (1, False)
+    assert shrunk.played.drawn == play(hunted.odd, seed, check=False).drawn
+
+
+def test_a_story_that_is_not_repeatable_is_told() -> None:
+    count = 0
+
+    @story
+    def moody(lab: Lab, draw: Draw) -> None:
+        nonlocal count
+        count += 1
+        assert count != 3, "in a bad mood"
+
+    failure = the_failure(moody, level="calm")
+    assert failure.smallest is None
+    assert "does not break again" in failure.lines()[1]
+
+
+def test_ctrl_c_ends_the_search() -> None:
+    count = 0
+
+    @story
+    def pressed(lab: Lab, draw: Draw) -> None:
+        nonlocal count
+        number = draw.number(0, 1000)
+        if number >= 500:
+            count += 1
+            if count == 4:
+                raise KeyboardInterrupt
+        assert number < 500
+
+    failure = the_failure(pressed, level="calm")
+    assert failure.smallest is not None
+    assert not failure.smallest.is_complete
+    assert "not ended" in failure.lines()[1]
+
+
+def test_a_play_that_breaks_nothing_cannot_be_cut_down() -> None:
+    breach = breach_of(
+        hunted.odd, play(hunted.odd, the_failure(hunted.odd, level="calm").numbers[0], check=False)
+    )
+    assert breach is not None
+    never = InTime("never broken", 1e9, IN_TIME.under)
+    calm = Story(hunted.shop.function, {}, [never])
+    with pytest.raises(LabError, match="does not break again"):
+        shrink(PlayPlan(calm), 1, supply_of(1), breach)
