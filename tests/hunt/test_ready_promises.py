@@ -177,7 +177,8 @@ def outage(behaviour: type[Behaviour], minutes: float = 10) -> Act:
     ],
 )
 def test_recovers_within(behaviour: type[Behaviour], state: str, reason: str) -> None:
-    verdict = judged(outage(behaviour), recovers_within(120), REFUSED)
+    polls = DrawnFault("request error", {"where": "GET /onep:v1/stack/alias", "status": 503})
+    verdict = judged(outage(behaviour), recovers_within(120), REFUSED, polls)
     assert (verdict.state, verdict.reason.rpartition("fault: ")[2]) == (state, reason)
     if state == "broken":
         assert verdict.reason.startswith("thermostat/t-00")
@@ -212,6 +213,39 @@ def test_seen_within() -> None:
     assert (verdict.state, verdict.reason, verdict.at) == ("broken", text, START + 180)
     assert judged(targets(20, lasts=2), seen_within(30)).state == "kept"
     assert judged(handled(fine), seen_within(30)).state == "untested"
+
+
+@pytest.mark.parametrize(
+    ("reads", "cut", "state"), [(True, 0, "kept"), (False, 0, "broken"), (True, 9, "broken")]
+)
+def test_a_read_stands_for_earlier_values(reads: bool, cut: int, state: str) -> None:
+    """Of a device that misses answers of polls, unless the answer to the read is lost, too."""
+
+    class Looks(Behaviour):
+        """Behaviour that polls for a while, and reads the value when it begins anew."""
+
+        async def run(self, device: FleetDevice) -> None:
+            while True:
+                try:
+                    if reads:
+                        await device.read("target")
+                    async for _ in device.poll("target"):
+                        break
+                except EXCHANGE_ERRORS:
+                    pass
+                await device.sleep(10)
+
+    def act(lab: Lab, draw: Draw) -> None:
+        product, app = home(lab)
+        lab.faults.add(
+            "GET /onep:v1/stack/alias", cut="after", identity="t-002", first=1 + cut, if_status=200
+        )
+        run = product.fleet(2, Looks).start(minutes=20)
+        lab.wait(seconds=50)
+        app.Device2.setIdentityState(pid="thermostat", identity="t-002", target=20)
+        run.wait()
+
+    assert judged(act, seen_within(60)).state == state
 
 
 def test_datapoints_are_seen_after_faults_and_restarts() -> None:
