@@ -106,11 +106,14 @@ class FunctionsControl:
         polled: Callable[[Key], object],
         stored: Callable[[Key, int], object],
         answered: Callable[[Key, int], object],
+        read: Callable[[Key, Record], object],
     ) -> Callable[[], None]:
-        """Observe long polls. Returns a function that ends the observation. All calls happen on the event loop.
+        """Observe what devices poll and read. Returns a function that ends the observation.
 
-        polled: called with product, identity and alias of each poll that begins; stored: with each datapoint that is
-        stored, as its key and timestamp; answered: with each datapoint that was sent to a poll.
+        All calls happen on the event loop. polled: called with product, identity and alias of each poll that begins;
+        stored: with each datapoint that is stored, as its key and timestamp; answered: with each datapoint that was
+        sent to a poll; read: with each alias whose current value a device reads, and the record of its request, which
+        has the status once it is answered.
         """
         devices = self._platform.devices
 
@@ -122,6 +125,7 @@ class FunctionsControl:
             devices.polls.watch(polled),
             devices.state.watch(store),
             devices.state.watch_answers(lambda key, given: answered(key, given.point.timestamp)),
+            devices.state.watch_reads(read),
         )
 
         def stop() -> None:

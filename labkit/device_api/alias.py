@@ -22,10 +22,10 @@ async def read(exchange: Exchange, devices: Devices) -> Answer:
         raise HttpError(400, "expected at least one alias in the query")
     if "Request-Timeout" in exchange.request.headers:
         return await long_poll.wait(exchange, devices, device, aliases)
-    return values_reply(
-        exchange,
-        await devices.state.latest(device.product, device.identity, existing_aliases(exchange, aliases)),
-    )
+    read = existing_aliases(exchange, aliases)
+    found = await devices.state.latest(device.product, device.identity, read)
+    devices.state.report_read(device.product, device.identity, read, exchange.record)
+    return values_reply(exchange, found)
 
 
 async def write(exchange: Exchange, devices: Devices) -> Answer:
@@ -54,6 +54,8 @@ async def write(exchange: Exchange, devices: Devices) -> Answer:
     read = existing_aliases(exchange, aliases) if aliases else ()
     stored, first, found = await devices.state.store(device.product, device.identity, points, second, read)
     emitted.stored(exchange, devices, device, stored, first, "write", now)
+    if read:
+        devices.state.report_read(device.product, device.identity, read, exchange.record)
     return values_reply(exchange, found)
 
 

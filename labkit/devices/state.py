@@ -15,6 +15,7 @@ from typing import NamedTuple
 from sqlalchemy import Boolean, Column, Connection, Integer, String, Table
 
 from labkit.core.database import Database, execute, execute_many
+from labkit.core.records import Record
 from labkit.core.tables import metadata
 from labkit.devices.seen import MOST_MARKS, Key, Mark, SeenValues
 from labkit.settings.datapoints import DatapointSettings
@@ -84,6 +85,7 @@ class Stored(NamedTuple):
 
 
 AnswerWatcher = Callable[[Key, Stored], object]
+ReadWatcher = Callable[[Key, Record], object]
 
 
 class AnswerCondition(NamedTuple):
@@ -130,6 +132,7 @@ class State:
         self._count = 0
         self._watchers: tuple[Watcher, ...] = ()
         self._answer_watchers: tuple[AnswerWatcher, ...] = ()
+        self._read_watchers: tuple[ReadWatcher, ...] = ()
 
     def watch(self, watcher: Watcher) -> Callable[[], None]:
         """Call `watcher` with product, identity and datapoints once they are stored.
@@ -154,6 +157,25 @@ class State:
             self._answer_watchers = tuple(each for each in self._answer_watchers if each is not watcher)
 
         return stop
+
+    def watch_reads(self, watcher: ReadWatcher) -> Callable[[], None]:
+        """Call `watcher` with each alias whose current value a device reads, and the record of its request.
+
+        Ends when the returned function is called.
+        """
+        self._read_watchers = (*self._read_watchers, watcher)
+
+        def stop() -> None:
+            self._read_watchers = tuple(each for each in self._read_watchers if each is not watcher)
+
+        return stop
+
+    def report_read(self, product: str, identity: str, aliases: Iterable[str], record: Record | None) -> None:
+        """Notify watchers of a read by a device. record: of its request."""
+        if record is not None and self._read_watchers:
+            for alias in aliases:
+                for watcher in self._read_watchers:
+                    watcher((product, identity, alias), record)
 
     async def store(
         self,

@@ -17,7 +17,7 @@ Carried = tuple[str, str, object, object]  # device, alias, timestamp, value
 
 
 @dataclass
-class Handled:
+class HandledEvents:
     """The events of devices' writes and the runs of handlers that they caused.
 
     events: by number; runs: by solution and number of the event; first: number of the first event of a lane that a
@@ -30,7 +30,7 @@ class Handled:
     last_restart: int = 0
 
     @classmethod
-    def of(cls, evidence: Evidence) -> Handled:
+    def of(cls, evidence: Evidence) -> HandledEvents:
         """Return the events and runs of a story."""
         found = cls()
         for record in evidence.journal:
@@ -59,7 +59,7 @@ class Handled:
 
 def judge_lost(evidence: Evidence) -> Finding:
     """Judge whether every event of a write was handled at least once, without an error."""
-    handled = Handled.of(evidence)
+    handled = HandledEvents.of(evidence)
     tested = False
     for solution, event in handled.due(evidence):
         tested = True
@@ -81,7 +81,7 @@ def judge_lost(evidence: Evidence) -> Finding:
 
 def judge_doubled(evidence: Evidence) -> Finding:
     """Judge whether no handler got an event twice, or a recorded value that it had got before."""
-    handled = Handled.of(evidence)
+    handled = HandledEvents.of(evidence)
     seen: dict[tuple[str, Carried], int] = {}
     tested = False
     for (solution, number), runs in handled.runs.items():

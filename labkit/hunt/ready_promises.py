@@ -96,8 +96,8 @@ def seen_within(seconds: float, *, name: str | None = None, under: Under | None 
 
     seconds: of lab time, from the storage of the datapoint, or from the end of the last fault if that is later; of
     datapoints since the device's first long poll of the alias. A value that replaces one of the same second stands for
-    it. Seen is what was sent as the answer to a poll. name: of the promise; under: kinds of faults under which it must
-    hold, by default all.
+    it. Seen is what was sent as the answer to a poll; a read of the alias stands for all earlier values. name: of the
+    promise; under: kinds of faults under which it must hold, by default all.
     """
     within = checked_seconds(seconds, "seen_within: seconds")
     return SeenPromise(within, f"seen_within {within:g} s" if name is None else name, under)

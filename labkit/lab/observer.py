@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from labkit.core.journal import Journal
+from labkit.core.records import Record
 from labkit.fleet.tellers import DevicePeriod
 from labkit.lab.lab import Lab
 from labkit.lab.story import story_of
@@ -41,12 +42,15 @@ class LabObserver:
         polled: Callable[[Key], object],
         stored: Callable[[Key, int], object],
         answered: Callable[[Key, int], object],
+        read: Callable[[Key, Record], object],
     ) -> None:
-        """Call functions on the lab's loop for each poll, stored datapoint, and datapoint sent to a poll.
+        """Call functions on the lab's loop for each poll, stored datapoint, datapoint sent to a poll, and read.
 
-        polled: with product, identity and alias; stored, answered: with these and the datapoint's timestamp.
+        polled: with product, identity and alias; stored, answered: with these and the datapoint's timestamp; read: with
+        these and the record of the request.
         """
-        self._runtime.run(self._runtime.control.functions.follow_polls, polled, stored, answered)
+        follow = self._runtime.control.functions.follow_polls
+        self._runtime.run(follow, polled, stored, answered, read)
 
     def follow_clears(self, cleared: Callable[[], object]) -> None:
         """Call a function whenever the journal is cleared."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,3 +86,31 @@ def home(lab: Lab, name: str = "thermostat") -> tuple[Product, Solution]:
 
 def count(services: Any) -> None:
     services.Keystore.command(key="n", command="incr")
+
+
+def handled(function: Callable[..., object], *faults: dict[str, Any]) -> Act:
+    """Return a story in which two devices write for five minutes, and a function handles their datapoints."""
+
+    def act(lab: Lab, draw: Draw) -> None:
+        product, app = home(lab)
+        app.on("device", "datapoint", function, replace=True)
+        for each in faults:
+            lab.faults.add(**each)
+        product.fleet(2, Writes).run(minutes=5)
+
+    return act
+
+
+def fine(services: Any) -> None:
+    services.Keystore.command(key="n", command="incr")
+
+
+def minds(services: Any) -> None:
+    """Count, and fail where the service refuses."""
+    found = services.Keystore.command(key="n", command="incr")
+    assert "error" not in found, found
+
+
+def fails_at_times(data: Any) -> None:
+    if data["seq"] == 3:
+        raise ValueError("ünfit")

@@ -25,7 +25,7 @@ from labkit.hunt import (
     seen_within,
 )
 from labkit.hunt.story import Act
-from tests.hunt.judged import ALIAS, Polls, Writes, home, judged, played
+from tests.hunt.judged import ALIAS, Polls, Writes, fails_at_times, fine, handled, home, judged, played
 
 START = 1_767_225_600
 REFUSED = DrawnFault("request error", {"where": ALIAS, "status": 503})
@@ -39,34 +39,6 @@ READY: list[Callable[[], Promise]] = [
     quotas_kept,
     lambda: requests_bounded(3, per=60),
 ]
-
-
-def handled(function: Callable[..., object], *faults: dict[str, Any]) -> Act:
-    """Return a story in which two devices write for five minutes, and a function handles their datapoints."""
-
-    def act(lab: Lab, draw: Draw) -> None:
-        product, app = home(lab)
-        app.on("device", "datapoint", function, replace=True)
-        for each in faults:
-            lab.faults.add(**each)
-        product.fleet(2, Writes).run(minutes=5)
-
-    return act
-
-
-def fine(services: Any) -> None:
-    services.Keystore.command(key="n", command="incr")
-
-
-def minds(services: Any) -> None:
-    """Count, and fail where the service refuses."""
-    found = services.Keystore.command(key="n", command="incr")
-    assert "error" not in found, found
-
-
-def fails_at_times(data: Any) -> None:
-    if data["seq"] == 3:
-        raise ValueError("ünfit")
 
 
 def silent(lab: Lab, draw: Draw) -> None:
@@ -106,134 +78,6 @@ def test_records_that_a_run_left_out_are_missed() -> None:
 
     verdict = judged(handled(many), no_script_failed(), journal={"per_run": 2})
     assert (verdict.state, "journal.per_run" in verdict.reason) == ("failed", True)
-
-
-# --- nothing lost, nothing doubled
-
-
-@pytest.mark.parametrize(
-    ("function", "fault", "state", "reason"),
-    [
-        (fine, {}, "kept", ""),
-        (fine, {"where": "device datapoint", "late": 30}, "kept", ""),
-        (fine, {"where": "device datapoint", "doubled": True}, "kept", ""),
-        (
-            fails_at_times,
-            {},
-            "broken",
-            "datapoint of thermostat/t-002 is lost to 'thermostat-app': its handler failed with 500: ",
-        ),
-        (
-            fine,
-            {"where": "device datapoint", "lost": True, "every": 5},
-            "broken",
-            "datapoint of thermostat/t-002 is lost to 'thermostat-app': no handler got it",
-        ),
-        (minds, {"where": "Keystore.*", "status": 503, "after": 90, "seconds": 60}, "broken", "datapoint of"),
-        (minds, {"where": "Keystore.*", "delay": 45}, "kept", ""),
-    ],
-)
-def test_nothing_lost(function: Any, fault: dict[str, Any], state: str, reason: str) -> None:
-    verdict = judged(handled(function, *([fault] if fault else [])), nothing_lost())
-    assert (verdict.state, verdict.reason[: len(reason)]) == (state, reason)
-    assert (verdict.record is None) == (state == "kept")
-
-
-def test_events_that_nobody_has_to_handle_are_not_lost() -> None:
-    """Before a solution has its handler, or of a product that it is not linked to."""
-
-    def late(lab: Lab, draw: Draw) -> None:
-        product = lab.product("lamp", resources={"temperature": "number"})
-        fleet = product.fleet(1, Writes)
-        fleet.run(minutes=2)
-        app = lab.solution("late", products=[product])
-        app.on("device", "datapoint", fine)
-        handled(fine)(lab, draw)
-        product.fleet(1, Writes).run(minutes=2)
-
-    assert judged(late, nothing_lost()).state == "kept"
-
-
-def test_a_restart_loses_the_event_that_a_handler_is_at_work_on() -> None:
-    def restarts(lab: Lab, draw: Draw) -> None:
-        product, _ = home(lab)
-        lab.faults.add("Keystore.*", delay=30)
-        run = product.fleet(1, Writes).start(minutes=5)
-        lab.wait(seconds=130)
-        lab.restart()
-        run.wait()
-
-    verdict = judged(restarts, nothing_lost(under="platform"))
-    assert verdict.reason.endswith("is lost to 'thermostat-app': a restart ended its handler")
-    assert judged(restarts, no_script_failed()).state == "kept"
-
-
-@pytest.mark.parametrize(
-    ("fault", "state", "reason"),
-    [
-        ({}, "kept", ""),
-        ({"where": "device datapoint", "late": 30, "every": 2}, "kept", ""),
-        (
-            {"where": "device datapoint", "doubled": True, "every": 4},
-            "broken",
-            "datapoint of thermostat/t-002 reached 'thermostat-app' 2 times",
-        ),
-    ],
-)
-def test_nothing_doubled(fault: dict[str, Any], state: str, reason: str) -> None:
-    verdict = judged(handled(fine, *([fault] if fault else [])), nothing_doubled())
-    assert (verdict.state, verdict.reason) == (state, reason)
-
-
-def test_a_doubled_event_is_drawn_only_for_a_promise_that_names_it() -> None:
-    fault = DrawnFault("event doubled", {"where": "device datapoint", "doubled": True})
-    assert played(handled(fine), [nothing_doubled()], fault).verdicts == ()
-    assert judged(handled(fine), nothing_doubled(under="events"), fault).state == "broken"
-
-
-class Records(Behaviour):
-    """Behaviour that records two values, and the same once more after an error."""
-
-    async def run(self, device: FleetDevice) -> None:
-        points: dict[str, dict[float, object]] = {"temperature": {START - 60: 21, START - 30: 22}}
-        try:
-            await device.record(points)
-        except EXCHANGE_ERRORS:
-            await device.sleep(10)
-            await device.record(points)
-
-
-@pytest.mark.parametrize(
-    ("cut", "state", "reason"),
-    [
-        ({"cut": "before"}, "kept", ""),
-        ({"cut": "after"}, "broken", f"reached 'thermostat-app' twice: temperature=21 at {START - 60}"),
-    ],
-)
-def test_a_value_that_is_recorded_again_is_doubled(cut: Any, state: str, reason: str) -> None:
-    def act(lab: Lab, draw: Draw) -> None:
-        product, _ = home(lab)
-        lab.faults.add("POST /onep:v1/stack/record", first=1, **cut)
-        product.fleet(1, Records).run(minutes=1)
-
-    verdict = judged(act, nothing_doubled())
-    assert (verdict.state, verdict.reason.endswith(reason)) == (state, True)
-
-
-def test_two_tenants_with_the_same_names() -> None:
-    """Devices of one name, and solutions that handle them: a loss is that of one tenant alone."""
-
-    def twins(lab: Lab, draw: Draw) -> None:
-        for name, function in (("a", fine), ("b", fails_at_times)):
-            product, app = home(lab, name)
-            app.on("device", "datapoint", function, replace=True)
-            product.fleet(1, Writes, identities=["t-001"]).start(minutes=5)
-        lab.wait(minutes=5)
-
-    assert judged(twins, nothing_lost()).reason.startswith("datapoint of b/t-001 is lost to 'b-app'")
-    assert judged(twins, nothing_doubled()).state == "kept"
-    assert judged(twins, requests_bounded(2, per=61)).state == "kept"
-    assert judged(twins, requests_bounded(1, per=61)).state == "broken"
 
 
 # --- scripts and statuses
@@ -333,7 +177,8 @@ def outage(behaviour: type[Behaviour], minutes: float = 10) -> Act:
     ],
 )
 def test_recovers_within(behaviour: type[Behaviour], state: str, reason: str) -> None:
-    verdict = judged(outage(behaviour), recovers_within(120), REFUSED)
+    polls = DrawnFault("request error", {"where": "GET /onep:v1/stack/alias", "status": 503})
+    verdict = judged(outage(behaviour), recovers_within(120), REFUSED, polls)
     assert (verdict.state, verdict.reason.rpartition("fault: ")[2]) == (state, reason)
     if state == "broken":
         assert verdict.reason.startswith("thermostat/t-00")
@@ -368,6 +213,39 @@ def test_seen_within() -> None:
     assert (verdict.state, verdict.reason, verdict.at) == ("broken", text, START + 180)
     assert judged(targets(20, lasts=2), seen_within(30)).state == "kept"
     assert judged(handled(fine), seen_within(30)).state == "untested"
+
+
+@pytest.mark.parametrize(
+    ("reads", "cut", "state"), [(True, 0, "kept"), (False, 0, "broken"), (True, 9, "broken")]
+)
+def test_a_read_stands_for_earlier_values(reads: bool, cut: int, state: str) -> None:
+    """Of a device that misses answers of polls, unless the answer to the read is lost, too."""
+
+    class Looks(Behaviour):
+        """Behaviour that polls for a while, and reads the value when it begins anew."""
+
+        async def run(self, device: FleetDevice) -> None:
+            while True:
+                try:
+                    if reads:
+                        await device.read("target")
+                    async for _ in device.poll("target"):
+                        break
+                except EXCHANGE_ERRORS:
+                    pass
+                await device.sleep(10)
+
+    def act(lab: Lab, draw: Draw) -> None:
+        product, app = home(lab)
+        lab.faults.add(
+            "GET /onep:v1/stack/alias", cut="after", identity="t-002", first=1 + cut, if_status=200
+        )
+        run = product.fleet(2, Looks).start(minutes=20)
+        lab.wait(seconds=50)
+        app.Device2.setIdentityState(pid="thermostat", identity="t-002", target=20)
+        run.wait()
+
+    assert judged(act, seen_within(60)).state == state
 
 
 def test_datapoints_are_seen_after_faults_and_restarts() -> None:
