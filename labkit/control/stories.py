@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
+from typing import TypeVar
 
+from labkit.core.activity import Activity
+from labkit.core.custody import CURRENT, Custody
 from labkit.core.errors import LabError
+from labkit.core.turns import Turn
 from labkit.fleet.conductor import Conductor
 from labkit.platform import Platform
+
+T = TypeVar("T")
 
 
 class StoriesControl:
@@ -15,6 +22,11 @@ class StoriesControl:
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
         self._driving: AbstractContextManager[None] | None = None
+
+    @property
+    def activity(self) -> Activity:
+        """The count of pending work of the lab."""
+        return self._platform.context.activity
 
     async def begin(self) -> Conductor:
         """Begin a story, and return its scheduler. Raises LabError unless the clock is virtual and nothing moves it."""
@@ -44,3 +56,32 @@ class StoriesControl:
         finally:
             self._platform.story = self._driving = None
             driving.__exit__(None, None, None)
+
+    async def asked(self, turn: Turn, work: Callable[[], Awaitable[T]]) -> T:
+        """Return the result of what a handler calls in a thread, on behalf of its turn, outside of a story.
+
+        Its request hands on the handler's count and turn, so that a virtual clock can move while a fault delays it.
+        """
+        context = self._platform.context
+        if context.clock.rate:
+            return await work()
+        custody = Custody(context.activity, Unconducted(self._platform), context.ways, turn, held=True)
+        token = CURRENT.set(custody)
+        try:
+            return await work()
+        finally:
+            CURRENT.reset(token)
+            custody.take()
+
+
+class Unconducted:
+    """What a handler waits for outside of a story: a StoryScheduler."""
+
+    def __init__(self, platform: Platform) -> None:
+        self._context = platform.context
+
+    async def settled(self, custody: Custody) -> None:
+        await self._context.activity.idle()
+
+    async def wait_until(self, custody: Custody, when: float) -> None:
+        await self._context.clock.advance_to(when)

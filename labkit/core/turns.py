@@ -48,6 +48,11 @@ class Turn:
         return self._turns.next(self.number)
 
     @property
+    def activity(self) -> Activity:
+        """The count of pending work of the lab that the turn belongs to."""
+        return self._turns.activity
+
+    @property
     def is_waiting(self) -> bool:
         """Whether the turn is in the queue."""
         return self._admission is not None and not self._admission.done()

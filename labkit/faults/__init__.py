@@ -3,9 +3,9 @@
 In a lab without faults, each injection point costs one test.
 """
 
-from labkit.faults.awaited import AWAITED
+from labkit.faults.awaited import AWAITED, awaited_as
 from labkit.faults.faults import FaultRow, Faults
 from labkit.faults.provider_faults import ProviderFaults
 from labkit.faults.requests import FaultAnswer
 
-__all__ = ["AWAITED", "FaultAnswer", "FaultRow", "Faults", "ProviderFaults"]
+__all__ = ["AWAITED", "FaultAnswer", "FaultRow", "Faults", "ProviderFaults", "awaited_as"]

@@ -85,7 +85,7 @@ class FaultTools:
         self.runs.begin(holder, run, turn)
         held = self.delays.begin(name, actor, when)
         try:
-            with time_limits.paused():
+            with time_limits.paused(), self.awaited.suspended():
                 await reached
         finally:
             timer.cancel()

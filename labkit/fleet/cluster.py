@@ -25,6 +25,7 @@ from labkit.fleet.accounts import Accounts
 from labkit.fleet.cluster_client import ANSWERED, addresses, pickle_shard
 from labkit.fleet.device import Credentials
 from labkit.fleet.intervals import Intervals
+from labkit.fleet.kept_device import KeptDevice
 from labkit.fleet.measures import Latency, Measures, Tick, Timings
 from labkit.fleet.plan import OVER, Failure, Plan, RequestRow
 from labkit.fleet.shapes import Delayed, Dial, Portion, scaled
@@ -149,6 +150,10 @@ class ClusterPlay:
 
     def history(self, number: int) -> None:
         """Return None: only the last notes are reported."""
+
+    def kept(self) -> dict[int, KeptDevice]:
+        """Return nothing: devices of other processes start anew in each run."""
+        return {}
 
     def epochs(self) -> dict[int, int]:
         """Return the last epoch of each device that has begun, by number."""

@@ -41,6 +41,12 @@ class DeviceError(LabkitError):
         refused = self.status >= 400  # the body of any other answer may be a secret
         super().__init__(f"{action}: {self.status} {self.reason if refused else 'was not expected'}".rstrip())
 
+    @property
+    def conflicts(self) -> dict[str, int]:
+        """Timestamp of the first conflict of each alias, of a `record` that was refused (409); empty of any other."""
+        pairs = parse_qsl(self.reason) if self.status == 409 else []
+        return {alias: int(timestamp) for alias, timestamp in pairs if timestamp.isdecimal()}
+
 
 @dataclass(frozen=True, slots=True)
 class Point:
@@ -139,6 +145,12 @@ class VirtualDevice:
         if credentials.certificate is not self.certificate:
             await self.use_certificate(credentials.certificate)
 
+    def acting_as(self, identity: str, credentials: Credentials, client: DeviceClient) -> VirtualDevice:
+        """Return another device of the product, with its credentials and a client of its own."""
+        other = VirtualDevice(self.address, self.domain, self.auth, identity, self._secret, client)
+        other.token, other.password = credentials.token, credentials.password
+        return other
+
     async def use_certificate(self, certificate: KeyPair | None) -> None:
         """Present another certificate from the next connection on."""
         await self._client.close()
@@ -156,26 +168,30 @@ class VirtualDevice:
             self._add_credentials(headers)
         return self._client.request(method, path, headers=headers, **options)
 
-    async def activate(self, anew: bool = False) -> None:
+    async def activate(self, anew: bool = False, password: str | None = None) -> None:
         """Provision the device, or replace its credentials.
 
         anew: without showing the credentials that it has, which the platform may have lost; a refusal keeps them.
+        password: to send, by default a new one; a device that keeps it can `use` it if the answer is lost. Raises
+        LabError for a password of a device without passwords.
         """
+        if password is not None and self.auth != "password":
+            raise LabError(f"activate: a device with auth={self.auth!r} sends no password")
         before = self.credentials
         if anew:
             await self.use(Credentials())
         try:
-            await self._activate()
+            await self._activate(password)
         except BaseException:
             if anew:
                 await self.use(before)
             raise
 
-    async def _activate(self) -> None:
+    async def _activate(self, password: str | None) -> None:
         if self.auth == "certificate":
             await self._activate_certificate()
         elif self.auth == "password":
-            password = await self._secret(24)
+            password = password or await self._secret(24)
             fields = {"id": self.identity, "password": password}
             await self._post("activate", STORED, "/provision/activate", fields.items())
             self.password = password

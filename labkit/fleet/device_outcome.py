@@ -8,6 +8,7 @@ from typing import NamedTuple
 from labkit.fleet.device import Credentials
 from labkit.fleet.fleet_device import FleetDevice
 from labkit.fleet.fleet_play import NotedValue
+from labkit.fleet.kept_device import KeptDevice
 
 
 class DeviceOutcome(NamedTuple):
@@ -18,8 +19,10 @@ class DeviceOutcome(NamedTuple):
     notes: dict[str, object]
     history: Sequence[NotedValue]
     credentials: Credentials
+    kept: KeptDevice | None
 
     @classmethod
-    def of(cls, device: FleetDevice) -> DeviceOutcome:
-        """Return the outcome of a device that has ended."""
-        return cls(device.state, device.epoch, device.notes, device.history, device.credentials)
+    def of(cls, device: FleetDevice, *, keeps: bool) -> DeviceOutcome:
+        """Return the outcome of a device that has ended. keeps: whether it may go on in another run."""
+        kept = KeptDevice.of(device) if keeps else None
+        return cls(device.state, device.epoch, device.notes, device.history, device.credentials, kept)

@@ -13,6 +13,7 @@ from labkit.fleet.arguments import LONGEST_POLL, poll_seconds, range_text, read_
 from labkit.fleet.channel import NoAnswerError
 from labkit.fleet.connection import DeviceConnection
 from labkit.fleet.device import Credentials, DeviceError, Point, VirtualDevice, check_points
+from labkit.fleet.misuse import INSTANT_REQUEST_LIMIT, InstantRequests
 from labkit.fleet.notes import DeviceNotes
 from labkit.fleet.passwords import Passwords
 from labkit.fleet.shapes import Shape, arrivals
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from labkit.fleet.plan import DeviceFaults
     from labkit.fleet.play import Play
 
-INSTANT_REQUEST_LIMIT = 10_000  # requests of a device at one instant of a virtual clock
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -64,9 +64,9 @@ class FleetDevice:
         self.asking = False
         self.asks_as = self.actor
         self.connection = connection
-        self._passwords = Passwords(plan.seed, number)
+        self.passwords = Passwords(plan.seed, number)
         self.virtual = VirtualDevice(
-            plan.address, plan.domain, plan.auth, identity, self._passwords.draw, connection
+            plan.address, plan.domain, plan.auth, identity, self.passwords.draw, connection
         )
         self.virtual.token, self.virtual.password = credentials.token, credentials.password
         self._play = play
@@ -78,10 +78,9 @@ class FleetDevice:
         self._intended: float | None = None
         self.has_arrivals = plan.arrivals is not None
         self._ignores_arrivals = self.has_arrivals  # it has not iterated over the arrivals of the run yet
-        self._seen: dict[str, str] = {}  # Last-Modified of the last polled value, by alias
-        self._counted: tuple[int, int] | None = None  # epoch and number of its last count
-        self._instant = -1.0  # lab time of its last request
-        self._at_instant = 0  # requests at that instant
+        self.seen: dict[str, str] = {}  # Last-Modified of the last polled value, by alias
+        self.counted: tuple[int, int] | None = None  # epoch and number of its last count
+        self._requests = InstantRequests()
         self._remote: DeviceConnection | None = None  # for requests as another device
 
     # --- time
@@ -141,9 +140,17 @@ class FleetDevice:
 
     # --- requests
 
-    async def activate(self, anew: bool = False) -> None:
-        """Provision the device, or replace its credentials. anew: without showing those that it has."""
-        await self._exchange("activate", self.virtual.activate, anew)
+    async def activate(self, anew: bool = False, password: str | None = None) -> None:
+        """Provision the device, or replace its credentials. anew: without showing those that it has.
+
+        password: to send, if the product has auth="password". Where the answer is lost, the platform may have stored
+        it, and refuses any other (409): keep it, and `use` it.
+        """
+        await self._exchange("activate", self.virtual.activate, anew, password)
+
+    async def use(self, credentials: Credentials) -> None:
+        """Replace the device's credentials without a request: `await device.use(Credentials(password=sent))`."""
+        await self.virtual.use(credentials)
 
     def write(
         self, values: Mapping[str, object] | None = None, /, **more: object
@@ -160,9 +167,9 @@ class FleetDevice:
         again: repeat the last number, which got no answer.
         """
         accounts = self._play.accounts
-        if not again or self._counted is None:
-            self._counted = (self.epoch, accounts.sent(self.identity, self.epoch))
-        epoch, number = self._counted
+        if not again or self.counted is None:
+            self.counted = (self.epoch, accounts.sent(self.identity, self.epoch))
+        epoch, number = self.counted
         try:
             await self._exchange("write", self.virtual.write, {ALIAS: stamp(epoch, number)})
         except Reboot:  # by a fault, before the request was sent
@@ -177,9 +184,7 @@ class FleetDevice:
         other = self._play.other(identity)
         if self._remote is None:
             self._remote = self._play.connection(other.certificate)
-        own, draw = self.virtual, self._passwords.draw
-        remote = VirtualDevice(own.address, own.domain, own.auth, identity, draw, self._remote)
-        remote.token, remote.password = other.token, other.password
+        remote = self.virtual.acting_as(identity, other, self._remote)
         self.asks_as = f"{self._play.plan.product}/{identity}"
         try:
             await self._exchange("write to", remote.write, written_values(None, values))
@@ -220,14 +225,14 @@ class FleetDevice:
 
     async def _poll_once(self, alias: str, timeout: float, since: float | None) -> str | None:
         poll = self.virtual.poll
-        cursor = self._seen.get(alias) if since is None else str(int(since))
+        cursor = self.seen.get(alias) if since is None else str(int(since))
         point: Point | None = await self._exchange("poll", poll, alias, timeout, cursor)
         last = self.connection.last
         if point is not None:
-            self._seen[alias] = point.modified
-        elif alias not in self._seen and last is not None and "date" in last.headers:
+            self.seen[alias] = point.modified
+        elif alias not in self.seen and last is not None and "date" in last.headers:
             # An earlier cursor stays: a value may have been written while this answer was on its way.
-            self._seen[alias] = last.headers["date"]
+            self.seen[alias] = last.headers["date"]
         return None if point is None else point.value
 
     async def poll(self, alias: str, timeout: float = 300) -> AsyncIterator[str]:
@@ -306,9 +311,6 @@ class FleetDevice:
         if self._remote is not None:
             self._remote.disable_timeout()
 
-    def __repr__(self) -> str:
-        return f"<device {self.actor}, {self.state}>"
-
     async def _exchange(
         self, action: str, ask: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs
     ) -> T:
@@ -320,11 +322,8 @@ class FleetDevice:
         faults, now = self._faults, self._clock.now()
         intended = now if self._intended is None else self._intended
         self._intended = None
-        if now != self._instant:
-            self._instant, self._at_instant = now, 0
-        self._at_instant += 1
-        if self._at_instant > INSTANT_REQUEST_LIMIT and self.simulated:
-            last = self._at_instant > INSTANT_REQUEST_LIMIT + SHUTDOWN_REQUEST_LIMIT
+        if (count := self._requests.count(now)) > INSTANT_REQUEST_LIMIT and self.simulated:
+            last = count > INSTANT_REQUEST_LIMIT + SHUTDOWN_REQUEST_LIMIT
             await self._play.reject_runaway(self, last=last)
         error: Exception | None = None
         result: Any = None

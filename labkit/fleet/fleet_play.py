@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from labkit.core.marks import Mark
 from labkit.fleet.accounts import Accounts
 from labkit.fleet.device import Credentials
+from labkit.fleet.kept_device import KeptDevice
 from labkit.fleet.measures import Measures, Tick, Timings
 from labkit.fleet.plan import Failure, Plan, RequestRow
 from labkit.fleet.shapes import Dial
@@ -53,6 +54,10 @@ class FleetPlay(Protocol):
 
     def credentials(self) -> dict[int, Credentials]:
         """Return the current credentials of each device that has begun, by number."""
+        ...
+
+    def kept(self) -> Mapping[int, KeptDevice]:
+        """Return what the devices keep that may go on in another run, once this one is over, by number."""
         ...
 
     def epochs(self) -> dict[int, int]:

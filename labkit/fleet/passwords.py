@@ -12,10 +12,10 @@ class Passwords:
     def __init__(self, seed: int, number: int) -> None:
         self._seed = seed
         self._number = number
-        self._chance: Chance | None = None
+        self.chance: Chance | None = None  # None before the first password
 
     async def draw(self, length: int) -> str:
         """Return the next password of `length` characters."""
-        if self._chance is None:
-            self._chance = chance(self._seed, "password", self._number)
-        return "".join(self._chance.choices(ALPHANUMERIC, k=length))
+        if self.chance is None:
+            self.chance = chance(self._seed, "password", self._number)
+        return "".join(self.chance.choices(ALPHANUMERIC, k=length))

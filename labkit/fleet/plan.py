@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from labkit.fleet.behaviour import Behaviour
 from labkit.fleet.device import Credentials
 from labkit.fleet.flow import LabAddress
+from labkit.fleet.kept_device import KeptDevice
 from labkit.fleet.shapes import Shape
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class Member:
     """Device of a fleet before it starts.
 
     epoch: the first in the run, counted over the life of the fleet; state: `ended` or `failed` for a device that must
-    not start, because it finished on another worker.
+    not start, because it finished on another worker; kept: from an earlier run, if the device goes on.
     """
 
     number: int
@@ -34,6 +35,7 @@ class Member:
     credentials: Credentials
     epoch: int = 1
     state: str = "waiting"
+    kept: KeptDevice | None = None
 
     @property
     def over(self) -> bool:
@@ -119,7 +121,8 @@ class Plan:
     every: seconds of lab time between ticks; requests: whether to keep a row per request; devices: number of devices
     online (None: all); arrivals: the rate of `FleetDevice.arrivals`; transport: tls, or memory without TLS; others:
     credentials of devices on other workers, by identity;
-    in_step: whether devices act at the same instants (`OverlapSettings`).
+    in_step: whether devices act at the same instants (`OverlapSettings`); anew: whether devices start anew, and
+    keep nothing.
     """
 
     product: str
@@ -136,6 +139,7 @@ class Plan:
     transport: str = "tls"
     others: Mapping[str, Credentials] = field(default_factory=dict)
     in_step: bool | float = False
+    anew: bool = True
 
 
 class Failure(NamedTuple):

@@ -18,9 +18,11 @@ from labkit.fleet.connection import DeviceConnection, DeviceServer, MemoryServer
 from labkit.fleet.device import Credentials, DeviceError
 from labkit.fleet.device_outcome import DeviceOutcome
 from labkit.fleet.ending import end, error_text
-from labkit.fleet.fleet_device import INSTANT_REQUEST_LIMIT, SHUTDOWN_REQUEST_LIMIT, FleetDevice, Reboot
+from labkit.fleet.fleet_device import SHUTDOWN_REQUEST_LIMIT, FleetDevice, Reboot
 from labkit.fleet.fleet_play import NotedValue
+from labkit.fleet.kept_device import KeptDevice
 from labkit.fleet.measures import Measures, Tick, Timings
+from labkit.fleet.misuse import INSTANT_REQUEST_LIMIT, ignored_arrivals, runaway
 from labkit.fleet.pace import Pace
 from labkit.fleet.pauses import Pauses
 from labkit.fleet.plan import OVER, Failure, Member, Plan, RequestRow
@@ -149,10 +151,7 @@ class Play:
     def reject_ignored_arrivals(self, device: FleetDevice, action: str) -> None:
         """Raise LabError for a device that acts without the arrivals of the run, and end the run with this error."""
         name = type(self._members[device.number].behaviour).__name__
-        error = LabError(
-            f"arrivals: {name} does not ask for them (device {device.identity!r}: {action}): let {name}.run wait in "
-            f"`async for _ in device.arrivals():` before each request, or run without arrivals="
-        )
+        error = ignored_arrivals(name, device.identity, action)
         self._misuse = self._misuse or error
         self.stop()
         raise error
@@ -163,10 +162,7 @@ class Play:
         last: it kept catching that error, so it has failed and is blocked until the run ends.
         """
         name = type(self._members[device.number].behaviour).__name__
-        error = LabError(
-            f"device {device.identity!r} sent {INSTANT_REQUEST_LIMIT:,} requests at one instant of lab time, which "
-            f"stands still while it goes on: let {name}.run sleep between requests, as in `await device.sleep(60)`"
-        )
+        error = runaway(name, device.identity, INSTANT_REQUEST_LIMIT)
         if not last:
             raise error
         self._fail(device, error)
@@ -189,6 +185,11 @@ class Play:
     def credentials(self) -> dict[int, Credentials]:
         """Return the current credentials of each device that has begun, by number."""
         return {number: device.credentials for number, device in self.begun.items()}
+
+    def kept(self) -> dict[int, KeptDevice]:
+        """Return what the devices keep that may go on in another run, once this one is over, by number."""
+        outcomes = ((number, getattr(each, "kept", None)) for number, each in self.begun.items())
+        return {number: kept for number, kept in outcomes if kept is not None}
 
     def epochs(self) -> dict[int, int]:
         """Return the last epoch of each device that has begun, by number."""
@@ -266,6 +267,8 @@ class Play:
             connection = self.connection(member.credentials.certificate)
             device = FleetDevice(self, member.number, member.identity, connection, member.credentials)
             device.epoch = device.first_epoch = member.epoch
+            if member.kept is not None:
+                member.kept.restore(device)
             self.devices[member.number] = device
         elif member.number in self._tasks or device.state in OVER:
             return  # a device that is still going offline restarts afterwards
@@ -389,6 +392,7 @@ class Play:
         Otherwise the handle of a finished run would keep their connections, random generators and coroutines, which
         only the garbage collector could free, since devices refer to the run.
         """
-        self.begun = {number: DeviceOutcome.of(device) for number, device in self.devices.items()}
+        keeps = not self.plan.anew
+        self.begun = {number: DeviceOutcome.of(each, keeps=keeps) for number, each in self.devices.items()}
         self.devices.clear()
         self._subscribers.clear()  # some refer to the run's handle, such as its progress bar

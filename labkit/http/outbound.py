@@ -41,12 +41,14 @@ class AnswerRegistry(Protocol):
 
 
 class InjectionPoints(Protocol):
-    """Injection points of outgoing requests. outgoing, requests: None without active faults."""
+    """Injection points of outgoing requests. outgoing, requests, calls: None without active faults."""
 
     @property
     def outgoing(self) -> OutboundFaults | None: ...
     @property
     def requests(self) -> object | None: ...
+    @property
+    def calls(self) -> object | None: ...
     @property
     def awaited(self) -> AnswerRegistry: ...
 
@@ -87,9 +89,11 @@ class OutboundClient(Component):
     async def _send(self, method: str, url: str, headers: Mapping[str, str], body: str | None) -> Answer:
         try:
             target = URL(url, encoded=True)  # unchanged, since it may be signed
-            if self.faults is None or self.faults.requests is None or not self._is_own(target):
+            faults = self.faults
+            may_wait = faults is not None and (faults.requests is not None or faults.calls is not None)
+            if faults is None or not (may_wait and self._is_own(target)):
                 return await self._exchange(method, target, headers, body)
-            async with self.faults.awaited.expect(
+            async with faults.awaited.expect(
                 f"outgoing/{target.host}", cause_of(headers), self._patience
             ) as more:
                 endless = ClientTimeout()

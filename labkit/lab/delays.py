@@ -49,7 +49,8 @@ def ask(
             blocked.cancel()
             asking.cancel()
 
-    moves = runtime.story is not None or BEGUN.get()  # something else moves the clock
+    # Something else moves the clock, also while a handler waits.
+    moves = runtime.story is not None or BEGUN.get() or runtime.handler_turn() is not None
     return runtime.run(request if moves else answer)
 
 

@@ -144,15 +144,16 @@ class Fleet(Handle):
             raise LabError(
                 f"transport='memory': devices of {self._product.id!r} have certificates, which take TLS: leave it out"
             )
-        members = self._product.credential_store.begin(self._members)
+        anew = self._runtime.story is None if options.anew is None else options.anew
+        members = self._product.credential_store.begin(self._members, anew=anew)
         try:
-            self._run = self._begin(options, rate, members)
+            self._run = self._begin(options, rate, members, anew)
         except BaseException:
-            self._product.credential_store.end(members, {}, {})
+            self._product.credential_store.end(members, {}, {}, {})
             raise
         return self._run
 
-    def _begin(self, options: RunOptions, rate: float, members: Sequence[Member]) -> Run:
+    def _begin(self, options: RunOptions, rate: float, members: Sequence[Member], anew: bool) -> Run:
         plan = Plan(
             product=self._product.id,
             address=self._runtime.address,
@@ -166,6 +167,7 @@ class Fleet(Handle):
             arrivals=options.arrivals,
             faults=self.faults.begin(),
             transport=options.transport,
+            anew=anew,
         )
         keep = partial(self._product.credential_store.end, members)
         return Run(self._runtime, plan, options.lasting, keep, options.accounts, self._spread(options))
@@ -234,8 +236,9 @@ def make_fleet(
     seed: int | None,
     prefix: str | None,
     identities: Iterable[str] | None,
+    provisioned: bool = True,
 ) -> Fleet:
-    """Return a fleet whose devices are provisioned. Raises LabError for arguments that do not fit together."""
+    """Return a fleet whose devices are provisioned, or only known. Raises LabError for arguments that do not fit."""
     if seed is not None and type(seed) is not int:
         raise LabError(f"fleet: seed: expected a whole number, not {seed!r}")
     lives = _lives(count, given)
@@ -244,15 +247,26 @@ def make_fleet(
         seed = runtime.seed if runtime.seed is not None else fresh_seed()
     product.credential_store.check_idle(names)
     _leave_handles(product, names)
-    held = runtime.run(runtime.control.fleets.provision, product.id, names)
-    product.credential_store.put(
-        {name: client_credentials(each) for name, each in zip(names, held, strict=True)}
-    )
+    product.credential_store.put(_credentials(runtime, product.id, names, provisioned))
     members = [
         Member(number, name, life, Credentials())
         for number, (name, life) in enumerate(zip(names, lives, strict=True), 1)
     ]
     return Fleet(runtime, product, seed, members)
+
+
+def _credentials(
+    runtime: Runtime, product: str, names: Sequence[str], provisioned: bool
+) -> dict[str, Credentials]:
+    """Return the credentials of devices, which the platform has given them, or has removed."""
+    control = runtime.control
+    if provisioned:
+        held = runtime.run(control.fleets.provision, product, names)
+        return {name: client_credentials(each) for name, each in zip(names, held, strict=True)}
+    runtime.run(control.identities.allow, product, names)
+    for name in names:
+        runtime.run(control.identities.forget_credentials, product, name)
+    return {name: Credentials() for name in names}
 
 
 def _leave_handles(product: FleetProduct, names: Sequence[str]) -> None:

@@ -99,6 +99,7 @@ class Product(Handle):
         seed: int | None = None,
         prefix: str | None = None,
         identities: Iterable[str] | None = None,
+        provisioned: bool = True,
     ) -> Fleet:
         """Provision virtual devices, up to thousands of them, and return them as a fleet.
 
@@ -108,9 +109,10 @@ class Product(Handle):
         count: number of devices, for each behaviour where it is a mapping. behaviour: what they do.
         seed: of the devices' random numbers; by default the lab's seed, or a random one. prefix: start of each
         identity; by default that of the identity format, or the first letter of the product's id (`t-001`, `t-002`
-        …). identities: all identities, instead of a prefix.
+        …). identities: all identities, instead of a prefix. provisioned: whether the devices have credentials; without,
+        a behaviour begins with `device.activate()`.
         """
-        return make_fleet(self._runtime, self, count, behaviour, seed, prefix, identities)
+        return make_fleet(self._runtime, self, count, behaviour, seed, prefix, identities, provisioned)
 
     def handle_credentials(self, identity: str) -> Credentials | None:
         """Return the credentials in the handle of a device, None if the device has no handle.

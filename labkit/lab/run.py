@@ -15,6 +15,7 @@ from labkit.fleet.cluster import ClusterPlay
 from labkit.fleet.cluster_client import addresses
 from labkit.fleet.device import Credentials
 from labkit.fleet.fleet_play import FleetPlay
+from labkit.fleet.kept_device import KeptDevice
 from labkit.fleet.measures import Latency, Tick, frame
 from labkit.fleet.notes import Note, notes_of
 from labkit.fleet.plan import Failure, Plan
@@ -41,7 +42,7 @@ class Run(Handle):
         runtime: Runtime,
         plan: Plan,
         lasting: float | None,
-        keep: Callable[[Mapping[int, Credentials], Mapping[int, int]], None],
+        keep: Callable[[Mapping[int, Credentials], Mapping[int, int], Mapping[int, KeptDevice]], None],
         accounts: bool | Solution = False,
         spread: Spread | None = None,
     ) -> None:
@@ -88,7 +89,7 @@ class Run(Handle):
             await self._follow()
         finally:  # before `wait` returns, since the next run may follow
             self._runtime.forget(self._closer)
-            self._keep(self._play.credentials(), self._play.epochs())
+            self._keep(self._play.credentials(), self._play.epochs(), self._play.kept())
 
     async def _follow(self) -> None:
         await self._runtime.control.fleet_runs.run(self._play, self.lasting, self._counted)

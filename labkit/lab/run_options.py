@@ -48,6 +48,7 @@ class RunKeywords(TypedDict, total=False):
     workers: int | None
     cluster: object
     transport: Transport
+    anew: bool | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +88,14 @@ class RunOptions:
             "for products with auth='certificate'"
         ),
     ] = "tls"
+    anew: Annotated[
+        bool | None,
+        Doc(
+            "whether devices start anew, in their next epoch; False: they go on from their last run, with its "
+            "`memory`, notes, cursors of polls, error of the clock and chance, if that had `anew=False`, too; their "
+            "behaviours begin again in any case. None: False in a story, True elsewhere"
+        ),
+    ] = None
 
     def __post_init__(self) -> None:
         if self.lasting is not None and self.lasting <= 0:
@@ -102,6 +111,10 @@ class RunOptions:
             raise LabError(
                 f"accounts: expected True, False or a solution of the lab, not {self.accounts!r:.100}"
             )
+        if self.anew is not None and type(self.anew) is not bool:
+            raise LabError(f"anew: expected True or False, not {self.anew!r:.100}")
+        if self.anew is False and self.spread:
+            raise LabError("anew=False: devices on other processes start anew in each run; leave it out")
         if self.transport not in get_args(Transport):
             raise LabError(f"transport: expected 'tls' or 'memory', not {self.transport!r:.100}")
         self._check_workers()

@@ -6,10 +6,12 @@ import threading
 import weakref
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar
 
 from labkit.control.control import Control, LabOperations
 from labkit.core.errors import LabError
+from labkit.core.turns import Turn, current
 from labkit.fleet.flow import LabAddress
 from labkit.fleet.shared_faults import SharedFaults
 from labkit.lab.portal import Portal, Task
@@ -54,6 +56,7 @@ class Runtime:
         ] = []  # functions that end the connections of clients
         # The finalizer must not refer to the runtime, nor to a handle, which refers to the runtime.
         self._finish = weakref.finalize(self, _finish, self.portal, self.control, clients)
+        self._activity = self.control.stories.activity if isinstance(self.control, Control) else None
         self.seed = self.run(self.control.lab.seed)
         self.address = LabAddress("", 0, "")
         self.http_port: int | None = None
@@ -103,7 +106,14 @@ class Runtime:
         """Return the result of an async function. Raises LabError on a closed lab or from the loop's own thread."""
         if self.story is not None:
             return self.story.run(function, *args, **kwargs)
+        if (turn := self.handler_turn()) is not None and not self.portal.here:
+            return self.portal.run(self.control.stories.asked, turn, partial(function, *args, **kwargs))
         return self.portal.run(function, *args, **kwargs)
+
+    def handler_turn(self) -> Turn | None:
+        """Return the turn of the lab's handler that runs in this thread, None if none does."""
+        turn = current()
+        return turn if turn is not None and turn.activity is self._activity else None
 
     def begin(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> Task[T]:
         """Start an async function on the platform's loop and return at once."""

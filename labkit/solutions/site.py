@@ -12,6 +12,7 @@ from aiohttp import web
 from labkit.context import Context
 from labkit.core.custody import WAY
 from labkit.core.errors import SettingsError
+from labkit.faults import AWAITED, awaited_as
 from labkit.http.bodies import read_body
 from labkit.http.error import HttpError
 from labkit.http.sites import Site, SiteExchange
@@ -79,12 +80,14 @@ class SolutionSite(Site[SiteExchange]):
         body = (
             await asyncio.to_thread(requests.decode, data, *types) if long else requests.decode(data, *types)
         )
+        headers = requests.headers(request.headers)
+        key = headers.pop(AWAITED.lower(), "")
         given = Request(
             uri=self._context.url(solution.domain, request.rel_url.raw_path_qs),
             route=route.path,
             method=request.method,
             parameters=parameters,
-            headers=requests.headers(request.headers),
+            headers=headers,
             body=body,
             ip=exchange.connection.peer_ip,
             timestamp=self._context.clock.micros(),
@@ -92,7 +95,8 @@ class SolutionSite(Site[SiteExchange]):
         )
         try:
             if (way := WAY.get()) is None:
-                return await solution.answer(route, given, record.sequence)
+                with awaited_as(key):
+                    return await solution.answer(route, given, record.sequence)
             async with self._context.turns.for_story(way.turn):
                 return await solution.answer(route, given, record.sequence)
         except Exception as error:  # noqa: BLE001  a handler may raise any exception

@@ -39,11 +39,6 @@ def cut_off(lab: Lab, fleet: Fleet | None) -> None:
     fleet.faults.add("cut off", after=300, seconds=600)
 
 
-def lost_credential(lab: Lab, fleet: Fleet | None) -> None:
-    assert fleet is not None
-    fleet.faults.add("lost credential", after=300)
-
-
 def restart(lab: Lab, fleet: Fleet | None) -> None:
     lab.at(310, partial(lab.restart, down=10))
 
@@ -78,7 +73,7 @@ def calls_fail(lab: Lab, fleet: Fleet | None) -> None:
 # What breaks each bug, and what else its twin has to bear.
 HARMS: dict[str, tuple[tuple[Harm, ...], tuple[Harm, ...]]] = {
     "doubled_event": ((doubled, doubled_late), (overlap, delays)),
-    "endless_retry": ((refused, cut_off, lost_credential), (restart, delays)),
+    "endless_retry": ((refused, cut_off), (restart, delays)),
     "expiry_race": ((overlap,), (delays, restart_at_call)),
     "late_subscription": ((overlap,), (delays, doubled)),
     "lost_token": ((restart,), (overlap, delays, restart_at_call, doubled)),

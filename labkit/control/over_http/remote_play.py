@@ -25,6 +25,7 @@ from labkit.core.errors import LabError
 from labkit.core.marks import Mark
 from labkit.fleet.accounts import Accounts
 from labkit.fleet.device import Credentials
+from labkit.fleet.kept_device import KeptDevice
 from labkit.fleet.measures import Latency, Measures, Tick, Timings
 from labkit.fleet.plan import Failure, Plan, RequestRow
 from labkit.fleet.run_faults import RunFaults
@@ -189,6 +190,10 @@ class RemotePlay:
 
     def history(self, number: int) -> None:
         """Return None: only the last notes are reported."""
+
+    def kept(self) -> dict[int, KeptDevice]:
+        """Return nothing: devices of other processes start anew in each run."""
+        return {}
 
     def epochs(self) -> dict[int, int]:
         """Return the last epoch of each device that has begun, by number."""

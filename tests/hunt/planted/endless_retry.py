@@ -48,12 +48,12 @@ def tell(lab: Lab, draw: Draw, *, mended: bool = False, harm: Harm = unharmed) -
     """Let devices write every two minutes.
 
     Promise: a device sends at most 30 requests in any ten minutes. Holds under all faults of requests and devices,
-    under restarts and delays of any kind; reboots of a device begin its behaviour anew, so not under these.
+    under restarts and delays of any kind; not under reboots of a device, which begin its behaviour anew.
     """
     product = lab.product("meter", resources={"kwh": "number"})
     fleet = product.fleet(draw.number(1, 4), Patient if mended else Stubborn)
     harm(lab, fleet)
-    run = fleet.start(minutes=45, transport="memory", requests=True).wait()
+    run = fleet.start(minutes=25, transport="memory", requests=True).wait()
     sent: Counter[tuple[str, int]] = Counter()  # by device and half of a window
     for request in run.requests().to_dict("records"):
         half = int((request["time"].timestamp() - run.began) // (WINDOW / 2))

@@ -45,7 +45,7 @@ def tell(lab: Lab, draw: Draw, *, mended: bool = False, harm: Harm = unharmed) -
             repeated(lab, partial(app.get, "/me", params={"session": session["session"]}))
     finish(lab)
     failed = [each for each in lab.journal.select("script", "app") if each.status == 500]
-    assert not failed, f"{len(failed)} scripts failed: {(failed[0].detail or {}).get('error')}"
+    assert not failed, f"{len(failed)} scripts failed"
 
 
 @story

@@ -1,4 +1,4 @@
-"""Count the plays in which each bug breaks its promise: `python -m tests.hunt.planted.measure [SEEDS]`."""
+"""Counts of the plays in which each bug, and each twin, breaks its promise: `python -m tests.hunt.planted.measure`."""
 
 from __future__ import annotations
 
