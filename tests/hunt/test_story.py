@@ -147,6 +147,31 @@ def test_settings_of_the_lab() -> None:
     assert play(domain, 1).result == "app.apps.example.org"
 
 
+def test_parameters_of_a_story() -> None:
+    @story
+    def outage(lab: Lab, draw: Draw, *, retries: int = 3, policy: object = None) -> object:
+        if retries == 13:
+            raise ValueError("unlucky")
+        return retries, policy, draw.number(0, 10**6)
+
+    assert outage.parameters == {"retries": 3, "policy": None}
+    plain, changed = play(outage, 1).result, play(outage, 1, parameters={"policy": "é'"}).result
+    assert isinstance(plain, tuple)
+    assert changed == (3, "é'", plain[2])  # parameters change nothing that the seed draws
+    with pytest.raises(ValueError, match="unlucky") as raised:
+        play(outage, 1, parameters={"retries": 13})
+    assert raised.value.__notes__[-1] == "play(outage, seed=1, parameters={'retries': 13}) repeats this"
+    with pytest.raises(LabError, match=r"outage: no parameter 'retrys', there are: retries, policy; did you"):
+        play(outage, 1, parameters={"retrys": 1})
+
+
+def test_a_parameter_without_a_default_is_refused() -> None:
+    with pytest.raises(LabError, match="asks: parameter 'retries' has no default; expected"):
+
+        @story
+        def asks(lab: Lab, draw: Draw, *, retries: int) -> None: ...
+
+
 def test_what_is_no_story_or_draw_is_refused() -> None:
     @story
     def discards(lab: Lab, draw: Draw) -> None:
