@@ -36,7 +36,7 @@ def pickle_shard(shard: ShardTask) -> bytes:
     import cloudpickle
 
     modules = {type(member.behaviour).__module__ for member in shard.plan.members}
-    with _pickled_by_value(cloudpickle, modules):
+    with pickled_by_value(cloudpickle, modules):
         try:
             payload: bytes = cloudpickle.dumps(shard)
         except Exception as error:  # pickling a user's object may raise anything
@@ -45,8 +45,8 @@ def pickle_shard(shard: ShardTask) -> bytes:
 
 
 @contextmanager
-def _pickled_by_value(cloudpickle: Any, names: set[str]) -> Iterator[None]:
-    """Pickle the classes of these modules by value, except labkit's, which every worker has."""
+def pickled_by_value(cloudpickle: Any, names: Collection[str]) -> Iterator[None]:
+    """Have cloudpickle pickle by value what these modules define, except labkit's: every worker has labkit."""
     found = []
     for name in names:
         module = sys.modules.get(name)
