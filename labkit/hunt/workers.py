@@ -139,7 +139,7 @@ def _dumped(cloudpickle: Any, value: object, name: str) -> bytes:
 
 
 def _modules(function: object) -> set[str]:
-    """Return the names of the modules of a function and of those that it wraps: partial, story, bound method."""
+    """Return the names of the modules of a function and of what it holds: partial, story, bound method."""
     found: set[str] = set()
     seen: set[int] = set()
     pending = [function]
@@ -148,12 +148,17 @@ def _modules(function: object) -> set[str]:
         if id(each) in seen:
             continue
         seen.add(id(each))
-        if isinstance(module := getattr(each, "__module__", None), str):
+        module = getattr(each if callable(each) else type(each), "__module__", None)
+        if isinstance(module, str):
             found.add(module)
         if isinstance(each, partial):
             pending += [each.func, *each.args, *each.keywords.values()]
-        pending += [getattr(each, "__self__", None), *getattr(each, "__dict__", {}).values()]
-        pending = [value for value in pending if callable(value)]
+        elif isinstance(each, list | tuple | set):
+            pending += each
+        elif isinstance(each, dict):
+            pending += each.values()
+        elif callable(each):
+            pending += [getattr(each, "__self__", None), *getattr(each, "__dict__", {}).values()]
     return found
 
 
