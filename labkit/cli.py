@@ -13,6 +13,7 @@ import click
 from labkit import __version__
 from labkit.commands.call import call
 from labkit.commands.check import check
+from labkit.commands.diff import diff
 from labkit.commands.docs import docs
 from labkit.commands.hunt import hunt
 from labkit.commands.logs import logs
@@ -35,7 +36,7 @@ def main() -> None:
     """A laboratory for an IoT platform, in one process."""
 
 
-for each in (serve, check, call, logs, docs, hunt):
+for each in (serve, check, call, logs, diff, docs, hunt):
     main.add_command(each)
 
 

@@ -24,8 +24,12 @@ shrink           search for the smallest play that breaks a promise
 written          plays as files, and `replay`
 loading          stories of files and modules
 hunt             `hunt`, which plays many futures
+sweep            `sweep`, which plays a story for each combination of parameters and each seed
+comparing        `compare`, which puts two runs or two sets of plays side by side
+workers          `plays_over`, which calls a function with many items in several processes or on a dask cluster
 """
 
+from labkit.hunt.comparing import Comparison, compare
 from labkit.hunt.draw import Draw
 from labkit.hunt.drawn_faults import DrawnFault
 from labkit.hunt.failure import Failure
@@ -48,9 +52,11 @@ from labkit.hunt.ready_promises import (
     seen_within,
 )
 from labkit.hunt.story import Story, story
+from labkit.hunt.sweep import Sweep, sweep
 from labkit.hunt.written import Replay, replay
 
 __all__ = [
+    "Comparison",
     "Draw",
     "DrawnFault",
     "Failure",
@@ -60,8 +66,10 @@ __all__ = [
     "Promise",
     "Replay",
     "Story",
+    "Sweep",
     "Verdict",
     "always",
+    "compare",
     "eventually",
     "hunt",
     "load_story",
@@ -77,4 +85,5 @@ __all__ = [
     "requests_bounded",
     "seen_within",
     "story",
+    "sweep",
 ]

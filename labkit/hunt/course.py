@@ -12,7 +12,7 @@ from typing import Any
 from labkit.core.errors import LabError
 from labkit.hunt.coverage import Coverage, Supply
 from labkit.hunt.rows import Row, RowPlayer, Task
-from labkit.hunt.workers import Outcome, plays_over
+from labkit.hunt.workers import ItemOutcome, plays_over
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Course:
         self._numbers = islice(count(first), plays)
         self._next = first
         self._waiting: list[int] = []  # edits of plays that are not over yet
-        self._over: dict[int, Outcome[Task, Row]] = {}
+        self._over: dict[int, ItemOutcome[Task, Row]] = {}
         self._is_begun_whole = False
 
     def __iter__(self) -> Iterator[Done]:
@@ -101,7 +101,7 @@ class Course:
         return Done(number, supply, row, new=new)
 
 
-def _reason(outcome: Outcome[Task, Row]) -> str:
+def _reason(outcome: ItemOutcome[Task, Row]) -> str:
     error = outcome.error
     if isinstance(error, LabError):
         return str(error)

@@ -14,7 +14,7 @@ from labkit.core.errors import LabError
 from labkit.core.extras import check_installed
 from labkit.fleet.cluster_client import addresses, client_of
 from labkit.hunt.worker import ATTEMPTS, Worker, WorkerError
-from labkit.hunt.worker_process import Reply
+from labkit.hunt.worker_process import WorkerReply
 
 PATIENCE = 60.0  # real seconds to wait for a worker where the cluster has none
 INTERVAL = 5.0  # real seconds between two looks at the cluster's workers
@@ -40,9 +40,9 @@ class Cluster:
             self._disconnect()
             raise LabError(f"dask: the cluster has no workers: {error}") from None
 
-    def caller(self) -> Call:
+    def caller(self) -> DaskCaller:
         """Return a new caller."""
-        return Call(self)
+        return DaskCaller(self)
 
     def close(self) -> None:
         """End the processes on the workers, and disconnect."""
@@ -59,7 +59,7 @@ class Cluster:
             self._disconnect()
 
 
-class Call:
+class DaskCaller:
     """Caller that has one item after the other called on some worker of the cluster."""
 
     def __init__(self, cluster: Cluster) -> None:
@@ -67,8 +67,8 @@ class Call:
         self._closed = threading.Event()
         self._future: Any = None
 
-    def call(self, item: bytes) -> Reply:
-        """Call an item on the cluster. Raises LabError if the cluster has no workers for a minute."""
+    def call(self, item: bytes) -> WorkerReply:
+        """DaskCaller an item on the cluster. Raises LabError if the cluster has no workers for a minute."""
         from distributed import KilledWorker
 
         cluster = self._cluster
@@ -106,7 +106,7 @@ class Call:
             raise LabError("dask: the call was cancelled, or the cluster has gone")
 
     @staticmethod
-    def _reply(given: Reply | tuple[str, bool]) -> Reply:
+    def _reply(given: WorkerReply | tuple[str, bool]) -> WorkerReply:
         if isinstance(given, tuple):
             text, late = given
             raise WorkerError(text, late=late)
@@ -146,8 +146,10 @@ class Processes:
             each.close()
 
 
-def call_there(key: str, function: bytes, item: bytes, within: float | None) -> Reply | tuple[str, bool]:
-    """Call an item in a worker process beside this dask worker. Return the text and `late` of a WorkerError."""
+def call_there(
+    key: str, function: bytes, item: bytes, within: float | None
+) -> WorkerReply | tuple[str, bool]:
+    """DaskCaller an item in a worker process beside this dask worker. Return the text and `late` of a WorkerError."""
     from distributed import get_worker
 
     processes = _processes(get_worker(), key)

@@ -53,6 +53,7 @@ def play(
         if values is None and not given:
             shown = f", level={level!r}" if isinstance(level, str) else ""
             if level is None or shown:
+                shown += f", parameters={dict(parameters)!r}" if parameters else ""
                 error.add_note(f"play({story.name}, seed={seed}{shown}) repeats this")
         raise error
     return played

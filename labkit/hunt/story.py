@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import update_wrapper
 from typing import Any, Unpack, overload
 
-from labkit.core.errors import LabError, UnknownError, unknown
+from labkit.core.errors import LabError, unknown
 from labkit.hunt.draw import Draw
 from labkit.hunt.promise import Promise
 from labkit.lab.lab import Lab
@@ -34,8 +34,8 @@ class Story:
         names = [each.name for each in self.promises]
         if doubled := [each for each in names if names.count(each) > 1]:
             raise LabError(f"story: promises: two have the name {doubled[0]!r}; give one another by name=")
-        self.parameters = _parameters(function)
         self.name: str = getattr(function, "__name__", "story")
+        self.parameters = _parameters(function, self.name)
         update_wrapper(self, function)
 
     def __call__(self, lab: Lab, draw: Draw, **parameters: object) -> object:
@@ -48,16 +48,12 @@ class Story:
     def with_defaults(self, parameters: Mapping[str, object]) -> dict[str, object]:
         """Return the values of all parameters. parameters: those that differ from their defaults.
 
-        Raises UnknownError for a parameter that the function does not have, LabError for one without a value.
+        Raises LabError, listing the known names, for a parameter that the function does not have.
         """
         for name in parameters:
             if name not in self.parameters:
-                raise UnknownError(unknown("parameter", name, self.parameters))
-        values = {**self.parameters, **parameters}
-        for name, value in values.items():
-            if value is inspect.Parameter.empty:
-                raise LabError(f"{self.name}: expected a value of the parameter {name}")
-        return values
+                raise LabError(f"{self.name}: {unknown('parameter', name, self.parameters)}")
+        return {**self.parameters, **parameters}
 
     def __repr__(self) -> str:
         return f"<story {self.name}>"
@@ -72,17 +68,22 @@ def story(function: Any = None, /, *, promises: Iterable[Promise] = (), **settin
 
     The function sets up the lab, starts fleets, and acts as people and solutions do. Its calls let lab time pass while
     they wait, as in `with lab.story()`. function: gets a `Lab`, a `Draw`, and by name its parameters, as `retries` in
-    `def outage(lab, draw, *, retries=3)`; promises: what must hold in every future; settings: of the lab.
+    `def outage(lab, draw, *, retries=3)`; promises: what must hold in every future; settings: of the lab. Raises
+    LabError for a parameter without a default.
     """
     if function is not None:
         return Story(function, settings)  # type: ignore[arg-type]
     return lambda given: Story(given, settings, promises)  # type: ignore[arg-type]
 
 
-def _parameters(function: Act) -> dict[str, object]:
-    """Return the parameters that a function takes by name alone, with their defaults."""
-    return {
-        each.name: each.default
-        for each in inspect.signature(function).parameters.values()
-        if each.kind is each.KEYWORD_ONLY
-    }
+def _parameters(function: Act, name: str) -> dict[str, object]:
+    """Return the names and defaults of a function's keyword-only arguments. Raises LabError if one has no default."""
+    try:
+        arguments = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # some callables of C have no signature
+        return {}
+    found = {each.name: each.default for each in arguments if each.kind is each.KEYWORD_ONLY}
+    for each, default in found.items():
+        if default is inspect.Parameter.empty:
+            raise LabError(f"{name}: parameter {each!r} has no default; expected `*, {each}=…`")
+    return found

@@ -14,7 +14,7 @@ from typing import IO
 
 from labkit.core.errors import LabError
 from labkit.hunt import worker_process
-from labkit.hunt.worker_process import Reply
+from labkit.hunt.worker_process import WorkerReply
 
 STARTED = 120.0  # real seconds in which a process has to import labkit and the function
 PROGRAM = f"from {worker_process.__name__} import main; main()"  # as __main__ its classes would be others
@@ -68,7 +68,7 @@ class Worker:
         """Whether it can be called."""
         return not self._late and self._process.poll() is None
 
-    def call(self, item: bytes, within: float | None = None) -> Reply:
+    def call(self, item: bytes, within: float | None = None) -> WorkerReply:
         """Call the function with a pickled item, and return the reply.
 
         within: real seconds after which the process is killed. Raises WorkerError if the process has ended before its
@@ -101,7 +101,7 @@ class Worker:
             with suppress(OSError):  # bytes that the ended process has not read
                 each.close()
 
-    def _exchange(self, data: bytes, within: float | None) -> Reply:
+    def _exchange(self, data: bytes, within: float | None) -> WorkerReply:
         requests, replies = self._process.stdin, self._process.stdout
         assert requests is not None
         assert replies is not None
@@ -113,7 +113,7 @@ class Worker:
                 limit.start()
             pickle.dump(data, requests)
             requests.flush()
-            reply: Reply = pickle.load(replies)
+            reply: WorkerReply = pickle.load(replies)
         except (OSError, EOFError, pickle.UnpicklingError):
             raise WorkerError(self._ending(within), late=self._late) from None
         finally:

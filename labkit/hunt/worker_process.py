@@ -1,6 +1,6 @@
 """Program of a worker process, started by worker.py.
 
-It reads pickles from its standard input: first a function, then items. For each item it writes a `Reply` to its
+It reads pickles from its standard input: first a function, then items. For each item it writes a `WorkerReply` to its
 standard output. What the function prints goes to standard error. The process ends when its standard input does, also
 within an item, so that none is left behind when the process that started it dies.
 """
@@ -25,8 +25,8 @@ from labkit.core.memory import serve_for_long
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
-    """Reply of a worker to its function, and to each item.
+class WorkerReply:
+    """WorkerReply of a worker to its function, and to each item.
 
     result, error: pickled; error is None if the function returned; traceback: as text; seconds: real time of the call.
     """
@@ -51,29 +51,29 @@ def main() -> None:
     os._exit(1)
 
 
-def call(function: Callable[[Any], object], item: bytes) -> Reply:
+def call(function: Callable[[Any], object], item: bytes) -> WorkerReply:
     """Call a function with a pickled item, and return its result or error."""
     began = time.perf_counter()
     try:
         result = function(pickle.loads(item))
         seconds = time.perf_counter() - began
-        return Reply(_pickled_result(result), seconds=seconds)
+        return WorkerReply(_pickled_result(result), seconds=seconds)
     except (Exception, SystemExit) as error:  # noqa: BLE001  of any kind: it is the caller's
-        return Reply(
+        return WorkerReply(
             error=_pickled_error(error),
             traceback="".join(traceback.format_exception(error)),
             seconds=time.perf_counter() - began,
         )
 
 
-def _load(data: bytes) -> tuple[Callable[[Any], object] | None, Reply]:
+def _load(data: bytes) -> tuple[Callable[[Any], object] | None, WorkerReply]:
     """Return the function, and the reply that says whether it can be called."""
     try:
         function: Callable[[Any], object] = pickle.loads(data)
     except Exception as error:  # noqa: BLE001  unpickling a user's function may raise anything
-        return None, Reply(error=_pickled_error(error), traceback=traceback.format_exc())
+        return None, WorkerReply(error=_pickled_error(error), traceback=traceback.format_exc())
     serve_for_long()
-    return function, Reply()
+    return function, WorkerReply()
 
 
 def _private_streams() -> tuple[IO[bytes], IO[bytes]]:
@@ -93,7 +93,7 @@ def _receive(requests: IO[bytes], received: SimpleQueue[bytes]) -> None:
     os._exit(0)
 
 
-def _send(replies: IO[bytes], reply: Reply) -> None:
+def _send(replies: IO[bytes], reply: WorkerReply) -> None:
     try:
         pickle.dump(reply, replies)
         replies.flush()

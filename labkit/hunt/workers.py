@@ -2,7 +2,7 @@
 
 What it promises:
 
-- Results come as they are ready, in any order, each as an `Outcome` with its item. Every item that was taken has
+- Results come as they are ready, in any order, each as an `ItemOutcome` with its item. Every item that was taken has
   exactly one outcome, unless the caller stops early.
 - `items` may be a generator. The next item is taken when a worker is free, in the caller's thread, within `next()`: a
   caller can choose later items by earlier outcomes. When `items` ends, the outcomes of items under way still come.
@@ -40,7 +40,7 @@ from labkit.core.errors import LabError
 from labkit.core.extras import needs
 from labkit.fleet.cluster_client import pickled_by_value
 from labkit.hunt.worker import ATTEMPTS, Worker, WorkerError
-from labkit.hunt.worker_process import Reply
+from labkit.hunt.worker_process import WorkerReply
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -48,8 +48,8 @@ INTERVAL = 0.5  # real seconds until an interrupt is noticed
 
 
 @dataclass(frozen=True)
-class Outcome(Generic[T, R]):
-    """Outcome of one item.
+class ItemOutcome(Generic[T, R]):
+    """ItemOutcome of one item.
 
     item: as given; result: of the function, None if it failed; error: of the function, or a WorkerError that says how
     the process ended; traceback: of the function's error, as text; seconds: real time of the call, 0.0 if the process
@@ -65,10 +65,10 @@ class Outcome(Generic[T, R]):
     died: bool = False
 
 
-class Caller(Protocol):
+class ItemCaller(Protocol):
     """Place where one item after the other is called. Its calls run in a thread of their own."""
 
-    def call(self, item: bytes) -> Reply:
+    def call(self, item: bytes) -> WorkerReply:
         """Return the reply for a pickled item. Raises WorkerError if the item has none."""
 
     def close(self) -> None:
@@ -82,7 +82,7 @@ def plays_over(
     *,
     within: float | None = None,
     dask: Any = None,
-) -> Generator[Outcome[T, R], None, None]:
+) -> Generator[ItemOutcome[T, R], None, None]:
     """Call a function with each item, in several processes, and yield the outcomes as they come.
 
     workers: number of processes; None for one for each core, or each thread of the cluster; 0 to call the function in
@@ -139,7 +139,7 @@ def _dumped(cloudpickle: Any, value: object, name: str) -> bytes:
 
 
 def _modules(function: object) -> set[str]:
-    """Return the names of the modules of a function and of those that it wraps: partial, story, bound method."""
+    """Return the names of the modules of a function and of what it holds: partial, story, bound method."""
     found: set[str] = set()
     seen: set[int] = set()
     pending = [function]
@@ -148,12 +148,17 @@ def _modules(function: object) -> set[str]:
         if id(each) in seen:
             continue
         seen.add(id(each))
-        if isinstance(module := getattr(each, "__module__", None), str):
+        module = getattr(each if callable(each) else type(each), "__module__", None)
+        if isinstance(module, str):
             found.add(module)
         if isinstance(each, partial):
             pending += [each.func, *each.args, *each.keywords.values()]
-        pending += [getattr(each, "__self__", None), *getattr(each, "__dict__", {}).values()]
-        pending = [value for value in pending if callable(value)]
+        elif isinstance(each, list | tuple | set):
+            pending += each
+        elif isinstance(each, dict):
+            pending += each.values()
+        elif callable(each):
+            pending += [getattr(each, "__self__", None), *getattr(each, "__dict__", {}).values()]
     return found
 
 
@@ -165,25 +170,28 @@ def _is_installed(name: str) -> bool:
     return file is not None and "site-packages" in Path(file).parts
 
 
-def _here(function: Callable[[T], R], items: Iterable[T]) -> Generator[Outcome[T, R], None, None]:
+def _here(function: Callable[[T], R], items: Iterable[T]) -> Generator[ItemOutcome[T, R], None, None]:
     """Call the function in this process."""
     for item in items:
         began = time.perf_counter()
         try:
             result = function(item)
-            yield Outcome(item, result, seconds=time.perf_counter() - began)
+            yield ItemOutcome(item, result, seconds=time.perf_counter() - began)
         except Exception as error:  # noqa: BLE001  the caller's, as from another process
-            yield Outcome(item, None, error, traceback.format_exc(), seconds=time.perf_counter() - began)
+            yield ItemOutcome(item, None, error, traceback.format_exc(), seconds=time.perf_counter() - began)
 
 
 def _plays(
-    caller: Callable[[], Caller], count: int, items: Iterable[T], close: Callable[[], object] = lambda: None
-) -> Generator[Outcome[T, R], None, None]:
+    caller: Callable[[], ItemCaller],
+    count: int,
+    items: Iterable[T],
+    close: Callable[[], object] = lambda: None,
+) -> Generator[ItemOutcome[T, R], None, None]:
     """Keep up to `count` callers busy with items, and yield their outcomes. close: called at the end."""
     import cloudpickle
 
     left = iter(items)
-    done: SimpleQueue[tuple[_Slot[T, R], Outcome[T, R] | BaseException]] = SimpleQueue()
+    done: SimpleQueue[tuple[_Slot[T, R], ItemOutcome[T, R] | BaseException]] = SimpleQueue()
     slots: list[_Slot[T, R]] = []
     busy = 0
 
@@ -224,7 +232,7 @@ def _next(done: SimpleQueue[T]) -> T:
 class _Slot(Generic[T, R]):
     """Thread that has one caller call one item after the other."""
 
-    def __init__(self, caller: Caller, done: SimpleQueue[Any]) -> None:
+    def __init__(self, caller: ItemCaller, done: SimpleQueue[Any]) -> None:
         self._caller = caller
         self._done = done
         self._items: SimpleQueue[tuple[T, bytes] | None] = SimpleQueue()
@@ -250,22 +258,22 @@ class _Slot(Generic[T, R]):
             self._done.put((self, outcome))
 
 
-def _outcome(item: T, call: Callable[[], Reply]) -> Outcome[T, Any]:
+def _outcome(item: T, call: Callable[[], WorkerReply]) -> ItemOutcome[T, Any]:
     """Return the outcome of an item from its reply."""
     try:
         reply = call()
     except WorkerError as error:
-        return Outcome(item, error=error, late=error.late, died=not error.late)
+        return ItemOutcome(item, error=error, late=error.late, died=not error.late)
     if reply.error is not None:
-        return Outcome(item, None, pickle.loads(reply.error), reply.traceback, reply.seconds)
+        return ItemOutcome(item, None, pickle.loads(reply.error), reply.traceback, reply.seconds)
     try:
-        return Outcome(item, pickle.loads(reply.result), seconds=reply.seconds)
+        return ItemOutcome(item, pickle.loads(reply.result), seconds=reply.seconds)
     except Exception as error:  # noqa: BLE001  unpickling a user's object may raise anything
-        return Outcome(item, error=LabError(f"the result cannot be read: {error}"), seconds=reply.seconds)
+        return ItemOutcome(item, error=LabError(f"the result cannot be read: {error}"), seconds=reply.seconds)
 
 
 class _Process:
-    """Caller that has one worker process at a time, and replaces one that has ended."""
+    """ItemCaller that has one worker process at a time, and replaces one that has ended."""
 
     def __init__(self, function: bytes, within: float | None) -> None:
         self._function = function
@@ -274,7 +282,7 @@ class _Process:
         self._closed = False
         self._worker: Worker | None = Worker(function)
 
-    def call(self, item: bytes) -> Reply:
+    def call(self, item: bytes) -> WorkerReply:
         """Call an item; again in a new process if the first one ended by itself."""
         for attempt in range(1, ATTEMPTS + 1):
             try:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from labkit import __version__
 from labkit.reporting import matrix
+from labkit.reporting.journal_differences import chain_lines
 from labkit.reporting.run_notebook import NotebookRun
 from labkit.reporting.verdicts import BAD, MARKS, MOST_IDS, Verdicts, collect_verdicts
 
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from nbconvert import HTMLExporter
     from nbformat import NotebookNode
 
+    from labkit.reporting.journal_differences import JournalDifference
     from labkit.reporting.report import Report
+    from labkit.reporting.report_differences import ReportDifference
 
 TEMPLATES = Path(__file__).parent / "templates"
 DIFFERING = ("failed", "broken", "warned")
@@ -28,6 +31,15 @@ UNSEEN = ("skipped", "not reached", "not run")
 
 def report_page(report: Report) -> str:
     """Return the HTML of report.html: summary, problems, notebooks, and the matrix of requirements."""
+    return _rendered("report.html.j2", _facts(report))
+
+
+def difference_page(found: ReportDifference | JournalDifference) -> str:
+    """Return the HTML page of what `labkit diff` found."""
+    return _rendered("diff.html.j2", {"found": found, "chain_lines": chain_lines, "version": __version__})
+
+
+def _rendered(template: str, values: dict[str, Any]) -> str:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
     environment = Environment(
@@ -37,7 +49,7 @@ def report_page(report: Report) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template("report.html.j2").render(_facts(report))
+    return environment.get_template(template).render(values)
 
 
 def notebook_page(run: NotebookRun, names: Collection[str] = ()) -> str:

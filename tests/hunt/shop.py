@@ -13,7 +13,7 @@ from labkit.hunt import Draw, DrawnFault, play, story
 from labkit.hunt.levels import calm_sites
 from labkit.hunt.recipes import RECIPES, Bounds, Chooser
 from labkit.hunt.sites import Sites
-from tests.hunt.stories import RESOURCES
+from tests.lab.story_parts import RESOURCES
 from tests.providers.social.test_login import GUIDE, linked
 
 

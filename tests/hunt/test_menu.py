@@ -23,6 +23,7 @@ from labkit.hunt.promise import Promise, Watch
 from labkit.hunt.recipes import RECIPES
 from labkit.hunt.sites import Site, Sites
 from tests.hunt import shop, stories
+from tests.lab.story_parts import Reports, product_of
 from tests.sizes import size
 
 ROOT = Path(__file__).parents[2]
@@ -322,10 +323,10 @@ def test_faults_end_when_the_last_of_those_that_hit_is_over() -> None:
     @story(promises=[Sees(*KINDS)])
     def writes(lab: Lab, draw: Draw) -> None:
         lab.wait(seconds=10)
-        product = lab.product("thermostat", resources=stories.RESOURCES)
+        product = product_of(lab)
         app = lab.solution("app", products=[product])
         app.on("device", "datapoint", lambda services: services.Keystore.command(key="n", command="incr"))
-        product.fleet(2, stories.Reports).start(minutes=10).wait()
+        product.fleet(2, Reports).start(minutes=10).wait()
 
     def end(*faults: tuple[str, dict[str, Any]]) -> float | None:
         played = play(writes, 1, faults=faults)

@@ -199,6 +199,31 @@ def test_settings_of_the_lab() -> None:
     assert play(domain, 1).result == "app.apps.example.org"
 
 
+def test_parameters_of_a_story() -> None:
+    @story
+    def outage(lab: Lab, draw: Draw, *, retries: int = 3, policy: object = None) -> object:
+        if retries == 13:
+            raise ValueError("unlucky")
+        return retries, policy, draw.number(0, 10**6)
+
+    assert outage.parameters == {"retries": 3, "policy": None}
+    plain, changed = play(outage, 1).result, play(outage, 1, parameters={"policy": "é'"}).result
+    assert isinstance(plain, tuple)
+    assert changed == (3, "é'", plain[2])  # parameters change nothing that the seed draws
+    with pytest.raises(ValueError, match="unlucky") as raised:
+        play(outage, 1, parameters={"retries": 13})
+    assert raised.value.__notes__[-1] == "play(outage, seed=1, parameters={'retries': 13}) repeats this"
+    with pytest.raises(LabError, match=r"outage: no parameter 'retrys', there are: retries, policy; did you"):
+        play(outage, 1, parameters={"retrys": 1})
+
+
+def test_a_parameter_without_a_default_is_refused() -> None:
+    with pytest.raises(LabError, match="asks: parameter 'retries' has no default; expected"):
+
+        @story
+        def asks(lab: Lab, draw: Draw, *, retries: int) -> None: ...
+
+
 def test_what_is_no_story_or_draw_is_refused() -> None:
     @story
     def discards(lab: Lab, draw: Draw) -> None:
@@ -249,16 +274,3 @@ def test_a_story_drains_while_its_fleets_go_on() -> None:
     assert isinstance(found, tuple)
     assert 0 < found[0] <= 50
     assert found[1] > 1
-
-
-def test_parameters_of_a_story() -> None:
-    @story
-    def adds(lab: Lab, draw: Draw, *, first: int, second: int = 2) -> int:
-        return first + second
-
-    assert play(adds, 1, parameters={"first": 1}).result == 3
-    assert play(adds, 1, parameters={"first": 1, "second": 5}).result == 6
-    with pytest.raises(LabError, match="expected a value of the parameter first"):
-        play(adds, 1)
-    with pytest.raises(LabError, match="fist"):
-        play(adds, 1, parameters={"fist": 1})

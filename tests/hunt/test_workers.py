@@ -18,7 +18,7 @@ import pytest
 from labkit import Lab, LabError
 from labkit.hunt import Draw, play, story
 from labkit.hunt.worker import WorkerError
-from labkit.hunt.workers import Outcome, plays_over
+from labkit.hunt.workers import ItemOutcome, plays_over
 
 FACTOR = 3
 SCRIPT = """
@@ -68,7 +68,7 @@ def test_every_item_has_one_outcome(tmp_path: Path) -> None:
     items = [1, "once", "dies", "stuck", "error", "own error", "exit", "lock", {"é'": [1]}, None]
     outcomes = list(plays_over(2, partial(odd, tmp_path), items, within=10))
     assert sorted(map(str, items)) == sorted(str(each.item) for each in outcomes)
-    by_item: dict[str, Outcome[object, object]] = {str(each.item): each for each in outcomes}
+    by_item: dict[str, ItemOutcome[object, object]] = {str(each.item): each for each in outcomes}
     for item in (1, {"é'": [1]}, None):
         assert (by_item[str(item)].result, by_item[str(item)].error) == (item, None)
     once, dies, stuck = by_item["once"], by_item["dies"], by_item["stuck"]
