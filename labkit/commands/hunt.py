@@ -124,12 +124,15 @@ def _hunt(place: str, as_json: bool, options: dict[str, Any]) -> int:
 
 
 def _written(failure: Failure, folder: Path) -> tuple[Path | None, str]:
-    """Write a failure to a folder; return the file, and a line that says how to repeat it."""
+    """Write a failure and its page to a folder; return the file, and a line that says how to repeat it."""
+    from labkit.reporting.failure_page import save_failure_page
+
     try:
         file = failure.save(folder)
     except LabError as error:
         return None, f"no file repeats it: {error}"
-    return file, f"repeat it: labkit hunt --replay {shlex.quote(str(file))}"
+    page = save_failure_page(failure, file)
+    return file, f"repeat it: labkit hunt --replay {shlex.quote(str(file))}\nlook at it: {page}"
 
 
 def _replay(file: Path, as_json: bool) -> int:

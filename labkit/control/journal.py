@@ -13,7 +13,7 @@ from labkit.control.bounds import Count, Id, Line, Number
 from labkit.control.data import SLICE, Data, in_slices, plain
 from labkit.control.following import Followed, Missed
 from labkit.control.json_values import JsonValue
-from labkit.core.canonical import canonical_text
+from labkit.core.canonical import canonical_name, canonical_text
 from labkit.core.records import Record
 from labkit.platform import Platform
 
@@ -116,6 +116,13 @@ class JournalControl:
         async for some in in_slices(later):
             records += some
         return await asyncio.to_thread(canonical_text, records, self._journal.ports)
+
+    async def canonical_name(self, sequence: Number) -> str | None:
+        """Return the name of a record in the canonical text, `acme#12`; None if the journal does not have it.
+
+        sequence: number of the record.
+        """
+        return await asyncio.to_thread(canonical_name, list(self._journal), int(sequence))
 
     async def clear(self) -> None:
         """Delete all records."""

@@ -22,12 +22,8 @@ def canonical_text(records: Sequence[Record], ports: Iterable[int]) -> str:
     Sorted by lab time and actor, then by cause: so the text does not depend on the order of handlers that run
     concurrently in threads. An actor's records are numbered in this order; a cause is actor#number.
     """
-    entries = sorted(_by_cause(records), key=lambda entry: (entry.time, entry.actor))
-    counts: defaultdict[str, int] = defaultdict(int)
-    names: dict[int, str] = {}
-    for entry in entries:
-        counts[entry.actor] += 1
-        names[entry.sequence] = f"{entry.actor}#{counts[entry.actor]}"
+    entries = _in_order(records)
+    names = _names(entries)
     lines = []
     for entry in entries:
         shown = {
@@ -45,6 +41,25 @@ def canonical_text(records: Sequence[Record], ports: Iterable[int]) -> str:
             line = line.replace(f":{port}", "")
         lines.append(line)
     return "".join(line + "\n" for line in lines)
+
+
+def canonical_name(records: Sequence[Record], sequence: int) -> str | None:
+    """Return the name of a record in the canonical text, `acme#12`; None if it is not there. sequence: its number."""
+    return _names(_in_order(records)).get(sequence)
+
+
+def _in_order(records: Sequence[Record]) -> list[Record]:
+    return sorted(_by_cause(records), key=lambda entry: (entry.time, entry.actor))
+
+
+def _names(entries: Iterable[Record]) -> dict[int, str]:
+    """Return the names of ordered records by their sequence numbers."""
+    counts: defaultdict[str, int] = defaultdict(int)
+    names: dict[int, str] = {}
+    for entry in entries:
+        counts[entry.actor] += 1
+        names[entry.sequence] = f"{entry.actor}#{counts[entry.actor]}"
+    return names
 
 
 def _by_cause(records: Sequence[Record]) -> Iterator[Record]:

@@ -18,15 +18,16 @@ class Breach:
 
     promise: name of the promise, None if the story's function raised an error; state: `broken`, or `failed` if the
     code of the promise or of the story raised another error than an AssertionError; reason: a sentence; at: lab time in
-    seconds since 1970, record: number of the journal's record, both None if unknown; error: name of the raised error's
-    class; place: the last line of the story's file that ran, as `file:line`; both empty for a broken promise.
+    seconds since 1970, record: name of the record in the play's journal, both None if unknown; error: name of the
+    raised error's class; place: the last line of the story's file that ran, as `file:line`; both empty for a broken
+    promise.
     """
 
     promise: str | None
     state: str
     reason: str
     at: float | None = None
-    record: int | None = None
+    record: str | None = None
     error: str = ""
     place: str = ""
 
@@ -65,7 +66,7 @@ def breach_of(story: Story, played: Played) -> Breach | None:
         )
     for each in played.verdicts:
         if each.state in ("broken", "failed"):
-            return Breach(each.promise, each.state, each.reason, each.at, each.record)
+            return Breach(each.promise, each.state, each.reason, each.at, each.record_name)
     return None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -110,7 +110,7 @@ def play_future(plan: PlayPlan, seed: int, source: DrawFrom) -> Played:
             tuple(draw.values),
             failed,
             faults,
-            tuple(verdicts),
+            tuple(_with_name(lab, each) for each in verdicts),
             () if put is None else put.hits,
             began,
             (lab.clock.time if ended is None else ended) - began,
@@ -121,6 +121,13 @@ def _watches(lab: Lab, promises: tuple[Promise, ...], faults: tuple[DrawnFault, 
     """Begin to watch over the promises that must hold under all these faults."""
     kinds = {each.kind for each in faults}
     return [each.watch(lab) for each in promises if kinds <= each.under]
+
+
+def _with_name(lab: Lab, verdict: Verdict) -> Verdict:
+    """Return the verdict with the name of the record that shows the breach."""
+    if verdict.record is None:
+        return verdict
+    return replace(verdict, record_name=lab.journal.canonical_name(verdict.record))
 
 
 def failure_of(played: Played) -> LabError | BaseException | None:

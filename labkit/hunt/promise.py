@@ -20,7 +20,8 @@ class Verdict:
 
     promise: its name; state: `untested` if nothing happened that could have broken it, `failed` if the promise's own
     code raised an error. reason: what was seen and expected, a sentence; at: lab time of the breach, in seconds since
-    1970; record: number of the journal's record that shows it; None if there is none.
+    1970; record: number of the journal's record that shows it; record_name: its name in the journal of the play, such
+    as `acme#12`; None if there is none.
     """
 
     promise: str
@@ -28,6 +29,7 @@ class Verdict:
     reason: str = ""
     at: float | None = None
     record: int | None = None
+    record_name: str | None = None
 
 
 class Watch(Protocol):

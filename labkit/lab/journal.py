@@ -48,6 +48,13 @@ class LabJournal(Handle):
         """
         return self._runtime.run(self._control.canonical, since)
 
+    def canonical_name(self, sequence: int) -> str | None:
+        """Return the name of a record in the canonical text, `acme#12`; None if the journal does not have it.
+
+        sequence: number of the record.
+        """
+        return self._runtime.run(self._control.canonical_name, sequence)
+
     def select(self, kind: str | None = None, actor: str | None = None) -> list[Entry]:
         """Return the records, of one kind or one actor if given."""
         found = self._runtime.run(self._control.select, kind, actor)

@@ -39,6 +39,11 @@ def difference_page(found: ReportDifference | JournalDifference) -> str:
     return _rendered("diff.html.j2", {"found": found, "chain_lines": chain_lines, "version": __version__})
 
 
+def failure_html(values: dict[str, Any]) -> str:
+    """Return the HTML page of a failure that a hunt found. values: of the template failure.html.j2."""
+    return _rendered("failure.html.j2", {**values, "version": __version__})
+
+
 def _rendered(template: str, values: dict[str, Any]) -> str:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 

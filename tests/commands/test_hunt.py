@@ -60,13 +60,18 @@ PLACE = "my stories/stories.py"
 
 def test_a_failure_is_printed_written_and_replayed(folder: Path) -> None:
     ended = hunted(f"{PLACE}::sells", "--workers", "0", "--level", "calm")
-    [file] = (folder / "failures").iterdir()
+    page, file = sorted((folder / "failures").iterdir())
     lines = ended.stdout.splitlines()
     assert (ended.exit_code, ended.stderr) == (1, "")
     assert lines[0].startswith("hunt of sells: ")
     assert lines[1].startswith("broken: the story's own checks (play ")
     assert lines[1].endswith("): sold out: 5 ä (stories.py:14)")
-    assert lines[3:] == ["  drawn: count 5", f"repeat it: labkit hunt --replay failures/{file.name}"]
+    assert lines[3:] == [
+        "  drawn: count 5",
+        f"repeat it: labkit hunt --replay failures/{file.name}",
+        f"look at it: failures/{page.name}",
+    ]
+    assert "sold out: 5 ä" in page.read_text(encoding="utf-8")
 
     replayed = hunted("--replay", str(file))
     text = "breaks again, byte for byte as written: the story's own checks: sold out: 5 ä (stories.py:14)"
@@ -76,7 +81,7 @@ def test_a_failure_is_printed_written_and_replayed(folder: Path) -> None:
 
 def test_a_mended_story_passes(folder: Path) -> None:
     hunted(f"{PLACE}::sells", "--workers", "0", "--level", "calm")
-    [file] = (folder / "failures").iterdir()
+    [file] = (folder / "failures").glob("*.py")
     again = hunted(f"{PLACE}::sells", "--workers", "0", "--level", "calm")  # the past failure is played first
     assert again.exit_code == 1
     assert "0 plays" in again.stdout
@@ -94,7 +99,7 @@ def test_without_a_name_all_stories_of_a_file_are_hunted() -> None:
     assert ended.exit_code == 1
     assert (sells["story"], sells["failures"][0]["smallest"]["values"]) == ("sells", [["count", "5"]])
     assert min(sells["failures"][0]["plays"]) >= 3
-    [file] = Path("failures").iterdir()
+    [file] = Path("failures").glob("*.py")
     assert sells["files"] == {"the story's own checks": str(file)}
     assert (calm["story"], calm["plays"], calm["failures"]) == ("calm", 20, [])
 
@@ -107,7 +112,7 @@ def test_all_seeds_are_played_and_parameters_set() -> None:
     found = json.loads(ended.stdout)
     assert (found["plays"], len(found["failures"][0]["plays"]) > 3) == (30, True)
     assert found["failures"][0]["smallest"]["reason"].startswith("sold out: 5 two words")
-    [file] = Path("failures").iterdir()
+    [file] = Path("failures").glob("*.py")
     replayed = json.loads(hunted("--json", "--replay", str(file)).stdout)
     assert (replayed["exact"], replayed["breaks"]) == (True, "the story's own checks")
 

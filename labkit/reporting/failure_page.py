@@ -1,0 +1,123 @@
+"""HTML page of a failure that a hunt found: what was promised, what happened and why, and how to repeat it."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from pathlib import Path
+
+from labkit.core.errors import LabError
+from labkit.hunt.failure import Failure, settings_text
+from labkit.hunt.literals import is_literal
+from labkit.hunt.promise import Promise
+from labkit.hunt.written import literal
+from labkit.reporting.failure_records import LANES, ShownRecord, shown_records
+from labkit.reporting.html import failure_html
+
+COLUMN = 30  # pixels of the picture for a record
+LANE = 44  # and for a lane
+LEFT = 96  # for the names of lanes
+TOP = 26  # for times
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A record in the picture. x, y: its place in pixels; back: the place of its cause, None if that is not shown."""
+
+    record: ShownRecord
+    x: int
+    y: int
+    back: tuple[int, int] | None
+    time: str  # shown above the first record of each moment
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Records in lanes over lab time, from left to right. lanes: name and y of each."""
+
+    lanes: tuple[tuple[str, int], ...]
+    dots: tuple[Dot, ...]
+
+    @property
+    def width(self) -> int:
+        """Width in pixels."""
+        return LEFT + COLUMN * (len(self.dots) + 1)
+
+    @property
+    def height(self) -> int:
+        """Height in pixels."""
+        return TOP + LANE * len(self.lanes)
+
+
+def failure_page(failure: Failure, file: Path | None = None) -> str:
+    """Return the HTML page of a failure; it needs nothing from the network.
+
+    failure: of a hunt; file: that repeats it with `labkit hunt --replay`, None if there is none.
+    """
+    played = failure.play()
+    breach = failure.breach if failure.smallest is None else failure.smallest.breach
+    records = shown_records(played.journal, breach.record, breach.at)
+    return failure_html(
+        {
+            "failure": failure,
+            "breach": breach,
+            "promise": _promise_of(failure),
+            "played": played,
+            "faults": [
+                (each.kind, settings_text(each.settings), hits)
+                for each, hits in zip(played.faults, played.hits or (None,) * len(played.faults), strict=True)
+            ],
+            "values": [
+                (label or "", literal(value) if is_literal(value) else repr(value))
+                for label, value in played.drawn
+            ],
+            "records": records,
+            "total": played.journal.count("\n"),
+            "picture": picture_of(records),
+            "story": inspect.getdoc(failure.plan.story.function) or "",
+            "cell": _cell(failure),
+            "file": file,
+        }
+    )
+
+
+def save_failure_page(failure: Failure, file: Path) -> Path:
+    """Write the page of a failure beside the file that repeats it, and return the page's file.
+
+    Raises LabError if it cannot be written.
+    """
+    page = file.with_suffix(".html")
+    try:
+        page.write_text(failure_page(failure, file), encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise LabError(f"{page}: {error.strerror}") from error
+    return page
+
+
+def picture_of(records: list[ShownRecord]) -> Picture:
+    """Return the picture of records: one column each, in their order; lanes without records are left out."""
+    lanes = [each for each in LANES if any(record.lane == each for record in records)]
+    rows = {name: TOP + LANE * place + LANE // 2 for place, name in enumerate(lanes)}
+    places: dict[str, tuple[int, int]] = {}
+    for column, each in enumerate(records):
+        places[each.name] = LEFT + COLUMN * column + COLUMN // 2, rows[each.lane]
+    dots = []
+    shown: float | None = None
+    for each in records:
+        time = "" if each.seconds == shown else f"{each.seconds:g} s"
+        shown = each.seconds
+        dots.append(Dot(each, *places[each.name], places.get(each.cause), time))
+    return Picture(tuple(rows.items()), tuple(dots))
+
+
+def _promise_of(failure: Failure) -> Promise | None:
+    found = [each for each in failure.plan.story.promises if each.name == failure.breach.promise]
+    return found[0] if found else None
+
+
+def _cell(failure: Failure) -> str:
+    """Return the cell that repeats the failure, or why there is none, as a comment."""
+    try:
+        return failure.cell()
+    except LabError as error:
+        return f"# {error}"

@@ -1,0 +1,147 @@
+"""Records of a play that explain its failure, in lanes over lab time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from labkit.core.record_lines import is_problem, one_line, record_line
+
+LANES = ("devices", "clients", "platform", "solutions", "services", "faults")
+LONGEST = 240  # characters of a line
+MOST = 60  # records of a page
+LAST = 12  # records before the breach that are shown besides those of its chain
+NEAR = 10  # records around the hit of a fault
+FAULTS = ("fault", "release", "restart")  # kinds of records that faults leave
+SECOND = 1_000_000  # microseconds
+
+
+@dataclass(frozen=True)
+class ShownRecord:
+    """A record on the page of a failure.
+
+    name: in the canonical journal, `acme#12`; cause: name of the record that led to it, empty if none is known;
+    seconds: of lab time since the first record of the play; lane: one of `LANES`; text: a line; in_chain: whether the
+    breach follows from it; breaks: whether it shows the breach; is_problem: whether it is a refusal, a failure or a
+    warning.
+    """
+
+    name: str
+    cause: str
+    seconds: float
+    lane: str
+    text: str
+    in_chain: bool = False
+    breaks: bool = False
+    is_problem: bool = False
+
+
+@dataclass(frozen=True)
+class _Parsed:
+    """Record of a canonical journal."""
+
+    name: str
+    cause: str
+    time: int
+    kind: str
+    actor: str
+    summary: str
+    status: int | None
+    detail: Mapping[str, Any] | None
+
+    @property
+    def lane(self) -> str:
+        if self.kind in FAULTS:
+            return "faults"
+        if self.kind in ("request", "connect"):
+            return "devices" if "/" in self.actor else "clients"
+        return {"script": "solutions", "log": "solutions", "call": "services"}.get(self.kind, "platform")
+
+
+def shown_records(journal: str, breaks: str | None, at: float | None) -> list[ShownRecord]:
+    """Return the records that explain a failure, in the order of the journal, `MOST` at most.
+
+    These are the record that shows the breach with its chain of causes, what led to the hits of faults and followed
+    from them, and the last records before the breach. journal: canonical text of the play; breaks: name of the record
+    that shows the breach, None if none does; at: lab time of the breach in seconds since 1970, None for the play's end.
+    """
+    records = [_parsed(line) for line in journal.splitlines()]
+    if not records:
+        return []
+    places = {each.name: place for place, each in enumerate(records)}
+    end = _end(records, places, breaks, at)
+    chain = _chain(records, places, places.get(breaks or ""))
+    wanted = dict.fromkeys(chain)
+    last = range(end, max(-1, end - LAST), -1)
+    for place in (*_around_faults(records, places, _end_of_moment(records, end)), *last):
+        if len(wanted) < MOST:
+            wanted.setdefault(place)
+    began = records[0].time
+    return [
+        ShownRecord(
+            each.name,
+            each.cause,
+            (each.time - began) / SECOND,
+            each.lane,
+            one_line(record_line(each), LONGEST),
+            place in chain,
+            each.name == breaks,
+            is_problem(each),
+        )
+        for place in sorted(wanted)
+        for each in (records[place],)
+    ]
+
+
+def _parsed(line: str) -> _Parsed:
+    given = json.loads(line)
+    detail = given["detail"]
+    return _Parsed(
+        given["actor"],
+        given["cause"] or "",
+        given["time"],
+        given["kind"],
+        given["actor"].rpartition("#")[0],
+        given["summary"],
+        given["status"],
+        detail if isinstance(detail, dict) else None,
+    )
+
+
+def _end(records: Sequence[_Parsed], places: Mapping[str, int], breaks: str | None, at: float | None) -> int:
+    """Return the place of the last record that is of interest."""
+    if breaks in places:
+        return places[breaks or ""]
+    if at is None:
+        return len(records) - 1
+    before = [place for place, each in enumerate(records) if each.time <= at * SECOND]
+    return before[-1] if before else 0
+
+
+def _end_of_moment(records: Sequence[_Parsed], place: int) -> int:
+    """Return the place of the last record of the same lab time."""
+    while place + 1 < len(records) and records[place + 1].time == records[place].time:
+        place += 1
+    return place
+
+
+def _chain(records: Sequence[_Parsed], places: Mapping[str, int], place: int | None) -> set[int]:
+    """Return the places of a record and of all that led to it."""
+    found: set[int] = set()
+    while place is not None and place not in found:
+        found.add(place)
+        place = places.get(records[place].cause)
+    return found
+
+
+def _around_faults(records: Sequence[_Parsed], places: Mapping[str, int], end: int) -> Iterable[int]:
+    """Iterate over the places of what faults hit, the last hits first: its causes, the hit, and what followed."""
+    for place in range(end, -1, -1):
+        if records[place].kind not in FAULTS:
+            continue
+        causes = _chain(records, places, place)
+        names = {records[each].name for each in causes}
+        effects = [each for each, record in enumerate(records) if record.cause in names]
+        yield from sorted({*causes, *effects[:NEAR]})

@@ -1,0 +1,113 @@
+"""Pages of failures that hunts found."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from labkit import Lab
+from labkit.hunt import Draw, Failure, Story, hunt, never, nothing_lost, story
+from labkit.reporting.failure_page import failure_page, picture_of, save_failure_page
+from labkit.reporting.failure_records import FAULTS, MOST, shown_records
+from tests.lab.story_parts import Reports, product_of
+
+
+@story(promises=[nothing_lost(under=["event lost"])])
+def counts(lab: Lab, draw: Draw) -> None:
+    """Count <what> devices write."""
+    product = product_of(lab)
+    app = lab.solution("app", products=[product])
+    app.on("device", "datapoint", lambda services: services.Keystore.command(key="n", command="incr"))
+    draw.number(1, 3, label="people")
+    product.fleet(3, Reports).start(minutes=10).wait()
+
+
+def failure_of(told: Story, **options: Any) -> Failure:
+    found = hunt(told, seeds=30, workers=0, **options)
+    [failure] = found.failures.values()
+    return failure
+
+
+@pytest.fixture(scope="module")
+def failure() -> Failure:
+    return failure_of(counts)
+
+
+def test_a_page_says_what_was_promised_what_happened_and_how_to_repeat_it(failure: Failure) -> None:
+    page = failure_page(failure, Path("failures/test_counts.py"))
+    assert "Count &lt;what&gt; devices write." in page
+    assert "It must hold under: event lost." in page
+    assert "is lost to &#39;app&#39;" in page
+    assert "people = 1" in page
+    assert "labkit hunt --replay failures/test_counts.py" in page
+    assert "play(\n    counts,\n    seed=" in page
+    assert not re.search(r"(src|href)=|url\(", page)  # needs nothing from elsewhere
+
+
+def test_the_chain_leads_from_the_request_to_the_breach(failure: Failure) -> None:
+    assert failure.smallest is not None
+    played, breach = failure.smallest.played, failure.smallest.breach
+    records = shown_records(played.journal, breach.record, breach.at)
+    chain = [each for each in records if each.in_chain]
+    assert [each.lane for each in chain] == ["devices", "platform"]
+    assert [each.breaks for each in chain] == [False, True]
+    assert chain[1].cause == chain[0].name
+    [hit] = [each for each in records if each.lane == "faults"]
+    assert hit.cause == chain[1].name
+    assert breach.at is not None
+    assert all(each.seconds <= breach.at - played.began for each in records)
+
+
+def test_arcs_lead_to_the_places_of_causes(failure: Failure) -> None:
+    assert failure.smallest is not None
+    journal = failure.smallest.played.journal
+    records = shown_records(journal, failure.smallest.breach.record, None)
+    picture = picture_of(records)
+    places = {dot.record.name: (dot.x, dot.y) for dot in picture.dots}
+    assert len(set(places.values())) == len(records)
+    assert {dot.record.name: dot.back for dot in picture.dots if dot.back} == {
+        each.name: places[each.cause] for each in records if each.cause in places
+    }
+    assert all(dot.x < picture.width and dot.y < picture.height for dot in picture.dots)
+
+
+def test_a_long_play_shows_a_bounded_number_of_records() -> None:
+    @story(promises=[never(kind="call", summary="Keystore.get")])
+    def many(lab: Lab, draw: Draw) -> None:
+        app = lab.solution("app")
+        for _ in range(200):
+            app.Keystore.set(key="k", value="é<\x1b")
+        app.Keystore.get(key="k")
+
+    failure = failure_of(many, level="calm")
+    records = shown_records(failure.play().journal, failure.breach.record, failure.breach.at)
+    assert 1 < len(records) <= MOST
+    assert records[-1].breaks
+    assert "\x1b" not in failure_page(failure)
+
+
+def test_the_hit_of_a_fault_is_shown_where_the_story_itself_checks() -> None:
+    @story
+    def checks(lab: Lab, draw: Draw) -> None:
+        lab.solution("app").Keystore.set(key="k", value="v")
+        lab.faults.add("Keystore.get", status=503)
+        assert lab.solution("app").Keystore.get(key="k").get("value") == "v", "not <there>"
+
+    page = failure_page(failure_of(checks, level="calm"))
+    assert "The function of the story checks this itself." in page
+    assert "not &lt;there&gt;" in page
+    assert page.count('<rect class="fault"') == 1
+    assert "fault" in FAULTS
+
+
+def test_an_empty_journal_has_no_records() -> None:
+    assert shown_records("", None, None) == []
+    assert picture_of([]).dots == ()
+
+
+def test_a_page_that_cannot_be_written_says_why(failure: Failure, tmp_path: Path) -> None:
+    with pytest.raises(Exception, match=r"x\.html: No such file or directory"):
+        save_failure_page(failure, tmp_path / "missing" / "x.py")
