@@ -13,6 +13,7 @@ import signal
 import sys
 
 ADDRESS = "LABKIT_TESTS_FORK_SERVER"  # environment variable with the address of the server; the command does not see it
+RUN = "tests.dev.forked_command:run"  # for the server
 PASSED = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 _THRESHOLD = (700, 10, 10)  # Python's default; the server changes it for all its processes
 
@@ -34,9 +35,8 @@ def main() -> int:
 
     environment = {**os.environ}
     address = environment.pop(ADDRESS)
-    function = f"tests.dev.forked_command:{run.__name__}"
     process = start(
-        *(address, function, sys.argv[1:], [0, 1, 2]),
+        *(address, RUN, sys.argv[1:], [0, 1, 2]),
         environment=environment,
         folder=os.getcwd(),  # noqa: PTH109 - Path.cwd() imports more
         at_exit=True,
