@@ -35,12 +35,10 @@ class Forked:
         nothing = os.open(os.devnull, os.O_RDONLY)
         try:
             self._process = start(
-                *(
-                    os.environ[forked_command.ADDRESS],
-                    forked_command.RUN,
-                    command[3:],
-                    [nothing, writes, stderr.fileno()],
-                ),
+                os.environ[forked_command.ADDRESS],
+                forked_command.RUN,
+                command[2:],
+                [nothing, writes, stderr.fileno()],
                 environment=os.environ,
                 folder=str(Path.cwd()),
                 at_exit=True,
