@@ -35,14 +35,14 @@ PORT = "8443"  # replaced in all blocks, so that pages can be tested at the same
 class Shell:
     """A bash in a folder, with the commands of this environment, for the console blocks of a page.
 
-    server: address of a fork server for `labkit`; without one each is a new process.
+    server: address of a fork server for `labkit` and `pytest`; without one each is a new process.
     """
 
     def __init__(self, folder: Path, server: str) -> None:
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         self._commands = TemporaryDirectory(prefix="labkit-")
         if server:
-            Path(self._commands.name, "labkit").symlink_to(forked_command.__file__)
+            forked_command.link(Path(self._commands.name))
             path = f"{self._commands.name}{os.pathsep}{path}"
         self._process = subprocess.Popen(
             ["bash", "-O", "expand_aliases"],
@@ -168,7 +168,7 @@ BLOCKS = Sybil(
 def page(path: Path, folder: Path, port: int, server: str = "") -> Iterator[list[Example]]:
     """Provide the blocks of a page, which are to be evaluated in order.
 
-    folder: an empty one, the current folder; server: address of a fork server for `labkit`, if any.
+    folder: an empty one, the current folder; server: address of a fork server for its commands, if any.
     """
     document = BLOCKS.parse(path)
     shell = Shell(folder, server)

@@ -22,7 +22,7 @@ SKIPPED = 2  # blocks that do not run, each with its reason
 
 
 def run(path: Path, folder: Path, server: str = "") -> int:
-    """Run the blocks of a page and return their number. server: address of a fork server for `labkit`, if any."""
+    """Run the blocks of a page and return their number. server: address of a fork server for commands, if any."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     with blocks.page(path, folder, port, server) as examples:

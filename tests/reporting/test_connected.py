@@ -11,10 +11,13 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_notebook
 
 from labkit.core.errors import SettingsError
+from labkit.reporting import connected
 from labkit.reporting.connected import SKIPPED, MissingNames, connects
 from labkit.reporting.notebooks import IGNORED
 from labkit.reporting.run_notebook import code_cells, read, run_notebook
 from labkit.settings.notebooks import notebooks_folder
+from tests import forked_servers
+from tests.dev import forked_command
 
 OTHERS = {"00_start", "24_performance", "90_conformance"}  # without a lab; speed of the process; checks alone
 NOTEBOOKS = sorted({path.stem for path in notebooks_folder().glob("[0-9]*.ipynb")} - OTHERS)
@@ -27,13 +30,22 @@ def connecting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LABKIT_LAB", "connect")
 
 
+@pytest.fixture
+def forking(monkeypatch: pytest.MonkeyPatch, fork_server: str) -> str:
+    """Address of a fork server for the kernels, which have it fork the servers of their labs, too."""
+    if fork_server:
+        monkeypatch.setenv(forked_command.ADDRESS, fork_server)
+        monkeypatch.setattr(connected, "STARTUP", connected.STARTUP + forked_servers.STARTUP)
+    return fork_server
+
+
 @pytest.mark.usefixtures("connecting")
 @pytest.mark.parametrize("name", NOTEBOOKS)
-def test_a_notebook_has_its_stored_outputs(name: str, tmp_path: Path, fork_server: str) -> None:
+def test_a_notebook_has_its_stored_outputs(name: str, tmp_path: Path, forking: str) -> None:
     verdicts = tmp_path / "verdicts.json"
     verdicts.write_text(json.dumps({"verdicts": []}))  # its checks have a test of their own
     path = notebooks_folder() / f"{name}.ipynb"
-    run = run_notebook(path, parameters={"verdicts_file": str(verdicts)}, server=fork_server)
+    run = run_notebook(path, parameters={"verdicts_file": str(verdicts)}, server=forking)
     assert run.error is None
     got = {each.source: each for each in code_cells(run.notebook)}
     skipped = compared = 0

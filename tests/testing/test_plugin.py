@@ -27,8 +27,14 @@ VARYING = {  # parts of a report that differ from run to run
 CI = {"CI", "BUILD_NUMBER"}  # environment variables by which pytest knows that it runs in CI
 
 
+NEW_PROCESS = (sys.executable, "-m", "pytest")
+
+
 def run(
-    folder: Path, *arguments: str, environment: Mapping[str, str] = plugins.ENVIRONMENT
+    folder: Path,
+    *arguments: str,
+    command: tuple[str, ...] = ("pytest",),
+    environment: Mapping[str, str] = plugins.ENVIRONMENT,
 ) -> subprocess.CompletedProcess[str]:
     """Run pytest on the project in an empty folder."""
     shutil.copytree(OUTSIDE, folder, dirs_exist_ok=True)
@@ -39,7 +45,7 @@ def run(
         and name not in CI  # pytest shows whole differences there
     }
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments],
+        [*command, "-p", "no:cacheprovider", *arguments],
         cwd=folder,
         env={**inherited, "COLUMNS": "100", "NO_COLOR": "1", **environment},
         capture_output=True,
@@ -57,8 +63,9 @@ def report(ended: subprocess.CompletedProcess[str]) -> str:
 
 
 def test_each_fixture_works_without_any_setting(tmp_path: Path) -> None:
-    options = ("-q", "-W", "error", "--strict-markers")
-    ended = run(tmp_path, *options, "test_fixtures.py", environment={})  # with all installed plugins
+    """In a new process, with all installed plugins."""
+    arguments = ("-q", "-W", "error", "--strict-markers", "test_fixtures.py")
+    ended = run(tmp_path, *arguments, command=NEW_PROCESS, environment={})
     assert (ended.returncode, ended.stderr) == (0, ""), ended.stdout
     assert "11 passed" in ended.stdout
 

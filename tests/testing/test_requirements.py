@@ -28,16 +28,7 @@ OWN = {name: OUTCOMES[outcome] for name, outcome in OWN_OUTCOMES.items()}
 
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-p",
-        "no:cacheprovider",
-        "--pyargs",
-        "labkit.conformance",
-        *arguments,
-    ]
+    command = ["pytest", "-p", "no:cacheprovider", "--pyargs", "labkit.conformance", *arguments]
     environment = os.environ | plugins.ENVIRONMENT
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
