@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
-from labkit.control.bounds import Content, Seconds, Values, ends_after
+from labkit.control.bounds import Content, Line, Seconds, Values, ends_after
 from labkit.control.clock import number_of
 from labkit.control.data import Data
 from labkit.control.following import Followed, Missed
@@ -121,6 +121,13 @@ class LabControl:
         with the subscriptions of their settings.
         """
         await self._platform.reset()
+
+    async def expect_still(self, act: Line) -> None:
+        """Settle, and raise LabError if something is under way that a snapshot cannot contain.
+
+        act: what needs this, for the error: `snapshot`.
+        """
+        await self._platform.expect_still(act)
 
     @ends_after(600)
     async def snapshot(self, handles: Values | None = None, journal: bool = True) -> SnapshotContent:

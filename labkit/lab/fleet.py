@@ -229,8 +229,12 @@ def make_fleet(
     seed: int | None,
     prefix: str | None,
     identities: Iterable[str] | None,
+    keep: bool = False,
 ) -> Fleet:
-    """Return a fleet whose devices are provisioned. Raises LabError for arguments that do not fit together."""
+    """Return a fleet whose devices are provisioned. keep: except those that have credentials.
+
+    Raises LabError for arguments that do not fit together.
+    """
     if seed is not None and type(seed) is not int:
         raise LabError(f"fleet: seed: expected a whole number, not {seed!r}")
     lives = _lives(count, given)
@@ -239,9 +243,10 @@ def make_fleet(
         seed = runtime.seed if runtime.seed is not None else fresh_seed()
     product.credential_store.check_idle(names)
     _leave_handles(product, names)
-    held = runtime.run(runtime.control.fleets.provision, product.id, names)
+    fresh = [name for name in names if not keep or product.credential_store.get(name) is None]
+    held = runtime.run(runtime.control.fleets.provision, product.id, fresh) if fresh else []
     product.credential_store.put(
-        {name: client_credentials(each) for name, each in zip(names, held, strict=True)}
+        {name: client_credentials(each) for name, each in zip(fresh, held, strict=True)}
     )
     members = [
         Member(number, name, life, Credentials())

@@ -98,6 +98,7 @@ class Product(Handle):
         seed: int | None = None,
         prefix: str | None = None,
         identities: Iterable[str] | None = None,
+        keep: bool = False,
     ) -> Fleet:
         """Provision virtual devices, up to thousands of them, and return them as a fleet.
 
@@ -107,9 +108,10 @@ class Product(Handle):
         count: number of devices, for each behaviour where it is a mapping. behaviour: what they do.
         seed: of the devices' random numbers; by default the lab's seed, or a random one. prefix: start of each
         identity; by default that of the identity format, or the first letter of the product's id (`t-001`, `t-002`
-        …). identities: all identities, instead of a prefix.
+        …). identities: all identities, instead of a prefix. keep: whether devices that an earlier fleet of the product
+        has, as after `lab.restore`, keep their credentials and count their epochs on; others are provisioned.
         """
-        return make_fleet(self._runtime, self, count, behaviour, seed, prefix, identities)
+        return make_fleet(self._runtime, self, count, behaviour, seed, prefix, identities, keep)
 
     def handle_credentials(self, identity: str) -> Credentials | None:
         """Return the credentials in the handle of a device, None if the device has no handle.
