@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,8 +60,8 @@ def pack(copy: sqlite3.Connection, state: dict[str, Any], journal: list[Any] | N
     return bytes(content)
 
 
-def unpack(content: bytes, own: Callable[[str], list[Any]]) -> SnapshotParts:
-    """Return the parts of a snapshot. own: runs a query on the database of the lab that restores it.
+def unpack(content: bytes, own: Iterable[Any]) -> SnapshotParts:
+    """Return the parts of a snapshot. own: rows of SCHEMA in the lab that restores it.
 
     Raises LabError for content that is none, of another version, damaged, or with other tables.
     """
@@ -80,7 +80,7 @@ def unpack(content: bytes, own: Callable[[str], list[Any]]) -> SnapshotParts:
         ) from None
 
 
-def _unpacked(raw: sqlite3.Connection, content: bytes, own: Callable[[str], list[Any]]) -> SnapshotParts:
+def _unpacked(raw: sqlite3.Connection, content: bytes, own: Iterable[Any]) -> SnapshotParts:
     raw.deserialize(content)
     raw.execute("PRAGMA trusted_schema=OFF")
     application, version = (
@@ -107,7 +107,7 @@ def _unpacked(raw: sqlite3.Connection, content: bytes, own: Callable[[str], list
         raise LabError("restore: this snapshot is damaged: its state is no JSON object")
     if state.get("tables") != VERSION:
         raise _other_version(f"{version}.{state.get('tables')}")
-    if schema - {("table", NAME, TABLE)} != {tuple(row) for row in own(SCHEMA)}:
+    if schema - {("table", NAME, TABLE)} != {tuple(row) for row in own}:
         raise LabError(
             "restore: this snapshot has other tables than a lab; expected one that this labkit wrote"
         )
