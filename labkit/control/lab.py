@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import PlainSerializer
 
 from labkit.control.bounds import Content, Line, Seconds, Values, ends_after
 from labkit.control.clock import number_of
@@ -37,10 +40,14 @@ class Drained(Data):
     waited_for: dict[str, int]
 
 
+def _base64(content: bytes) -> str:
+    return b64encode(content).decode()
+
+
 class SnapshotContent(Data):
     """A snapshot of a lab. content: as its file has it."""
 
-    content: bytes
+    content: Annotated[bytes, PlainSerializer(_base64, return_type=str, when_used="json")]
 
 
 class LabEvent(Data):
