@@ -9,7 +9,7 @@ from datetime import timedelta
 from sqlalchemy import Connection
 
 from labkit.context import Context
-from labkit.core.clock import ClockSnapshot
+from labkit.core.clock_states import ClockSnapshot
 from labkit.core.component import Component
 from labkit.core.host_time import STEP
 from labkit.core.marks import Mark

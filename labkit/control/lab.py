@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import Any
+from typing import Annotated, Any
 
-from labkit.control.bounds import Content, Seconds, Values, ends_after
+from pydantic import PlainSerializer
+
+from labkit.control.bounds import Content, Line, Seconds, Values, ends_after
 from labkit.control.clock import number_of
 from labkit.control.data import Data
 from labkit.control.following import Followed, Missed
@@ -38,10 +41,14 @@ class Drained(Data):
     waited_for: dict[str, int]
 
 
+def _base64(content: bytes) -> str:
+    return b64encode(content).decode()
+
+
 class SnapshotContent(Data):
     """A snapshot of a lab. content: as its file has it."""
 
-    content: bytes
+    content: Annotated[bytes, PlainSerializer(_base64, return_type=str, when_used="json")]
 
 
 class LabEvent(Data):
@@ -139,6 +146,13 @@ class LabControl:
         with the subscriptions of their settings.
         """
         await self._platform.reset()
+
+    async def expect_still(self, act: Line) -> None:
+        """Settle, and raise LabError if something is under way that a snapshot cannot contain.
+
+        act: what needs this, for the error: `snapshot`.
+        """
+        await self._platform.expect_still(act)
 
     @ends_after(600)
     async def snapshot(self, handles: Values | None = None, journal: bool = True) -> SnapshotContent:

@@ -13,8 +13,9 @@ import math
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import NamedTuple
 
+from labkit.core.clock_states import ClockSnapshot, TimerState
+from labkit.core.clock_states import Reading as Reading
 from labkit.core.errors import LabError, TakenError
 from labkit.core.host_time import HostTime, RealTime
 
@@ -45,30 +46,6 @@ class Timer:
         if self.callback is not None:
             self.callback = None
             self._clock.sweep()
-
-
-class TimerState(NamedTuple):
-    """When a timer fires, in Unix seconds, and its place among timers of the same time."""
-
-    when: float
-    order: int
-
-
-class ClockSnapshot(NamedTuple):
-    """State of a clock: its rate, lab time and start in Unix seconds, and the number of timers so far."""
-
-    rate: float
-    now: float
-    start: float
-    timers: int
-
-
-class Reading(NamedTuple):
-    """The state of a clock at an instant. lab, real: lab time and the system's time, in Unix seconds."""
-
-    rate: float
-    lab: float
-    real: float
 
 
 class Clock:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
@@ -22,6 +22,9 @@ from sqlalchemy import Connection, MetaData
 from labkit.core.activity import Activity
 from labkit.core.clock import Clock
 from labkit.core.connections import copy_in_memory, one_connection
+from labkit.core.connections import driver as driver
+from labkit.core.connections import execute as execute
+from labkit.core.connections import execute_many as execute_many
 from labkit.core.data_file import KEEP_TIME, open_data_file
 from labkit.core.errors import LabError, SettingsError, StorageError
 from labkit.core.group_commit import CommitGroup, let_others_run
@@ -309,10 +312,6 @@ class Database:
         """Number of changed rows so far, for a comparison."""
         return self._raw.total_changes
 
-    def query(self, query: str) -> list[tuple[object, ...]]:
-        """Return the rows of a query of labkit's own."""
-        return self._raw.execute(query).fetchall()
-
     def copy_for_snapshot(self) -> sqlite3.Connection:
         """Return a copy of the committed data in memory. Call it while no transaction is open."""
         return copy_in_memory(self._raw)
@@ -326,8 +325,7 @@ class Database:
 
     def prepare_fork(self) -> None:
         """Copy a data file into memory, for forks of this process: they must not use the file's connection."""
-        if self.path is not None and self._connection is not None:
-            self._forked = copy_in_memory(self._raw)
+        self._forked = None if self.path is None else copy_in_memory(self._raw)
 
     def end_fork(self) -> None:
         """Free the copy for forks, in the process that has made it."""
@@ -400,24 +398,3 @@ class Database:
             function()
         else:
             self._after_turn.append(function)
-
-
-def execute(connection: Connection, statement: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
-    """Run handwritten SQL on the driver's connection, for statements that run with every request.
-
-    For such a statement SQLAlchemy's own objects cost several times what SQLite does. values: for its `?`, in
-    order.
-    """
-    return driver(connection).execute(statement, values)
-
-
-def execute_many(connection: Connection, statement: str, rows: Iterable[Sequence[object]]) -> None:
-    """Run handwritten SQL once for each row."""
-    driver(connection).executemany(statement, rows)
-
-
-def driver(connection: Connection) -> sqlite3.Connection:
-    """Return the driver's own connection below `connection`."""
-    raw = connection.connection.driver_connection
-    assert isinstance(raw, sqlite3.Connection)
-    return raw

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from labkit.context import Context
-from labkit.core.clock import Timer, TimerState
+from labkit.core.clock import Timer
+from labkit.core.clock_states import TimerState
 from labkit.core.component import Component
 from labkit.core.errors import SettingsError
 from labkit.edge.certificates import Certificates, certificates

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, 
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from labkit.core.clock import Clock, TimerState
+from labkit.core.clock import Clock
 from labkit.core.component import Component
 from labkit.core.directory import Directory
 from labkit.core.errors import LabError, LabkitError, SettingsError, TakenError, UnknownError, unknown
@@ -19,7 +19,7 @@ from labkit.faults.calls import CallFaults
 from labkit.faults.delays import Delays, Held
 from labkit.faults.events import EventFaults
 from labkit.faults.fault import ActiveFault, Origin, State
-from labkit.faults.lanes import Lanes, LateState
+from labkit.faults.lanes import Lanes
 from labkit.faults.outgoing import OutgoingFaults
 from labkit.faults.overlap import Overlap
 from labkit.faults.patterns import ANY, Pattern
@@ -27,6 +27,7 @@ from labkit.faults.periods import Periods
 from labkit.faults.provider_faults import ProviderFaults, find_provider_fault
 from labkit.faults.requests import IncomingFaults
 from labkit.faults.runs import DelayedRuns
+from labkit.faults.states import FaultsState, FaultState
 from labkit.faults.tools import FaultTools
 from labkit.http.sites import HostTable
 from labkit.settings import FaultSettings, OverlapSettings, shown_key
@@ -55,28 +56,6 @@ class FaultRow:
     state: State
     origin: Origin
     settings: FaultSettings
-
-
-@dataclass(frozen=True, slots=True)
-class FaultState:
-    """A fault as plain data: see `ActiveFault`. timer: the next one of its period."""
-
-    name: str
-    settings: FaultSettings
-    origin: Origin
-    state: State
-    seen: int
-    hits: int
-    timer: TimerState | None
-
-
-@dataclass(frozen=True, slots=True)
-class FaultsState:
-    """All faults as plain data. of_settings: those to which a reset returns; late: events that wait."""
-
-    of_settings: tuple[FaultSettings, ...]
-    faults: list[FaultState]
-    late: list[LateState]
 
 
 class Faults(Component):

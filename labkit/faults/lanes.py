@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from labkit.core.clock import Clock, Timer, TimerState
+from labkit.core.clock import Clock, Timer
+from labkit.core.clock_states import TimerState
 from labkit.core.events import Event, EventKind, Events, Handler
 from labkit.faults.delays import Held
 

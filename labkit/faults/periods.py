@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from labkit.core.clock import Clock, Timer, TimerState
+from labkit.core.clock import Clock, Timer
+from labkit.core.clock_states import TimerState
 from labkit.faults.fault import ActiveFault
 
 

@@ -237,8 +237,12 @@ def make_fleet(
     prefix: str | None,
     identities: Iterable[str] | None,
     provisioned: bool = True,
+    keep: bool = False,
 ) -> Fleet:
-    """Return a fleet whose devices are provisioned, or only known. Raises LabError for arguments that do not fit."""
+    """Return a fleet whose devices are provisioned, or only known. keep: except those that have credentials.
+
+    Raises LabError for arguments that do not fit together.
+    """
     if seed is not None and type(seed) is not int:
         raise LabError(f"fleet: seed: expected a whole number, not {seed!r}")
     lives = _lives(count, given)
@@ -247,7 +251,9 @@ def make_fleet(
         seed = runtime.seed if runtime.seed is not None else fresh_seed()
     product.credential_store.check_idle(names)
     _leave_handles(product, names)
-    product.credential_store.put(_credentials(runtime, product.id, names, provisioned))
+    fresh = [name for name in names if not keep or product.credential_store.get(name) is None]
+    if fresh:
+        product.credential_store.put(_credentials(runtime, product.id, fresh, provisioned))
     members = [
         Member(number, name, life, Credentials())
         for number, (name, life) in enumerate(zip(names, lives, strict=True), 1)

@@ -100,6 +100,7 @@ class Product(Handle):
         prefix: str | None = None,
         identities: Iterable[str] | None = None,
         provisioned: bool = True,
+        keep: bool = False,
     ) -> Fleet:
         """Provision virtual devices, up to thousands of them, and return them as a fleet.
 
@@ -110,9 +111,10 @@ class Product(Handle):
         seed: of the devices' random numbers; by default the lab's seed, or a random one. prefix: start of each
         identity; by default that of the identity format, or the first letter of the product's id (`t-001`, `t-002`
         …). identities: all identities, instead of a prefix. provisioned: whether the devices have credentials; without,
-        a behaviour begins with `device.activate()`.
+        a behaviour begins with `device.activate()`. keep: whether devices that an earlier fleet of the product has, as
+        after `lab.restore`, keep their credentials and count their epochs on.
         """
-        return make_fleet(self._runtime, self, count, behaviour, seed, prefix, identities, provisioned)
+        return make_fleet(self._runtime, self, count, behaviour, seed, prefix, identities, provisioned, keep)
 
     def handle_credentials(self, identity: str) -> Credentials | None:
         """Return the credentials in the handle of a device, None if the device has no handle.

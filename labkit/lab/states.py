@@ -110,5 +110,6 @@ class LabStates(Handle):
         runtime = self._runtime
         if runtime.story is not None:
             raise LabError(f"{name}: the lab is in a story: do it before or after `with lab.story()`")
+        runtime.run(runtime.control.lab.expect_still, name)
         runtime.run(runtime.disconnect)
         return runtime.run(getattr(runtime.control.lab, name), *arguments)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,11 +53,15 @@ def pack(copy: sqlite3.Connection, state: dict[str, Any], journal: list[Any] | N
         raise LabError(f"snapshot: the state cannot be written as JSON: {error}; try journal=False") from None
     copy.execute(f"PRAGMA application_id={APPLICATION}")
     copy.execute(f"PRAGMA user_version={FORMAT}")
-    return copy.serialize()
+    content = bytearray(copy.serialize())
+    content[18:20] = (
+        b"\x01\x01"  # a copy of a data file is else marked as one with a log (WAL), which has a file
+    )
+    return bytes(content)
 
 
-def unpack(content: bytes, own: Callable[[str], list[Any]]) -> SnapshotParts:
-    """Return the parts of a snapshot. own: runs a query on the database of the lab that restores it.
+def unpack(content: bytes, own: Iterable[Any]) -> SnapshotParts:
+    """Return the parts of a snapshot. own: rows of SCHEMA in the lab that restores it.
 
     Raises LabError for content that is none, of another version, damaged, or with other tables.
     """
@@ -76,7 +80,7 @@ def unpack(content: bytes, own: Callable[[str], list[Any]]) -> SnapshotParts:
         ) from None
 
 
-def _unpacked(raw: sqlite3.Connection, content: bytes, own: Callable[[str], list[Any]]) -> SnapshotParts:
+def _unpacked(raw: sqlite3.Connection, content: bytes, own: Iterable[Any]) -> SnapshotParts:
     raw.deserialize(content)
     raw.execute("PRAGMA trusted_schema=OFF")
     application, version = (
@@ -86,6 +90,11 @@ def _unpacked(raw: sqlite3.Connection, content: bytes, own: Callable[[str], list
         raise LabError("restore: this is no snapshot of labkit; expected one that lab.save(path) wrote")
     if version != FORMAT:
         raise _other_version(version)
+    size, count = (raw.execute(f"PRAGMA {each}").fetchone()[0] for each in ("page_size", "page_count"))
+    if size * count != len(content):
+        raise LabError(
+            "restore: this snapshot is damaged: its end is missing; expected one that labkit wrote"
+        )
     found = raw.execute("PRAGMA quick_check(1)").fetchone()[0]
     if found != "ok":
         raise LabError(f"restore: this snapshot is damaged: {found}; expected one that labkit wrote")
@@ -98,7 +107,7 @@ def _unpacked(raw: sqlite3.Connection, content: bytes, own: Callable[[str], list
         raise LabError("restore: this snapshot is damaged: its state is no JSON object")
     if state.get("tables") != VERSION:
         raise _other_version(f"{version}.{state.get('tables')}")
-    if schema - {("table", NAME, TABLE)} != {tuple(row) for row in own(SCHEMA)}:
+    if schema - {("table", NAME, TABLE)} != {tuple(row) for row in own}:
         raise LabError(
             "restore: this snapshot has other tables than a lab; expected one that this labkit wrote"
         )

@@ -12,6 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from labkit.core.clock import Clock
 from labkit.core.component import Component
+from labkit.core.database import execute
 from labkit.core.errors import LabError, LabkitError
 from labkit.core.records import Record
 from labkit.device_api.api import create_product
@@ -19,7 +20,7 @@ from labkit.foundation import CoreState
 from labkit.platform import Platform
 from labkit.settings import LabSettings, ProductSettings
 from labkit.settings.values import REVEAL
-from labkit.snapshots.content import SnapshotParts, pack, unpack
+from labkit.snapshots.content import SCHEMA, SnapshotParts, pack, unpack
 from labkit.snapshots.records import records_data, records_of
 
 COMPARED = ("domain", "profile", "wire", "datapoints")  # settings that a lab needs to continue another one
@@ -77,7 +78,8 @@ async def restore(platform: Platform, content: bytes, *, trusted: bool) -> dict[
     context = platform.context
     if context.database.durable:
         raise LabError("restore: this lab keeps its data in a file; expected a lab in memory, as Lab(seed=7)")
-    parts = unpack(content, context.database.query)
+    schema = context.database.read_now(lambda connection: execute(connection, SCHEMA).fetchall())
+    parts = unpack(content, schema)
     try:
         found = _checked(platform, parts, trusted=trusted)
         await _rehearse(platform, found)

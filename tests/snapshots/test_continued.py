@@ -26,7 +26,7 @@ ALL: tuple[Step, ...] = tuple(
 steps = st.lists(st.tuples(st.sampled_from(list(STEPS)), st.integers(0, 1), st.integers(0, 11)), max_size=8)
 
 
-@settings(max_examples=size(8, 300), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=size(8, 80), deadline=None, suppress_health_check=list(HealthCheck))
 @given(before=steps, after=steps, other=steps, journal=st.booleans())
 def test_a_restored_lab_goes_on_as_one_that_was_not(
     before: list[Step], after: list[Step], other: list[Step], journal: bool

@@ -108,8 +108,7 @@ def _phone(lab: Lab, tenant: str, number: int) -> object:
         (handset.online if number % 4 == 1 else handset.offline)()
     solution.Notify.send(Tag=["family"], Body=f"b{number}", Ttl=60)
     lab.settle()
-    messages = [each.messages for each in lab.handsets.values()]
-    return [[each.text, each.state, each.ended] for found in messages for each in found]
+    return [[one.text, one.state, one.ended] for each in lab.handsets.values() for one in each.messages]
 
 
 def _person(lab: Lab, tenant: str, number: int) -> object:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from aiohttp import web
@@ -19,12 +18,11 @@ from labkit.http.connection import Connection
 from labkit.http.error import HttpError
 from labkit.http.request import SiteRequest
 from labkit.http.sites import Site
-from labkit.providers.inbox import Inbox, ReceivedRequest
+from labkit.providers.inbox import Inbox
 from labkit.providers.receipt import Receipt, receive, unanswered
 from labkit.providers.social.faults import FAULTS, Step
-from labkit.providers.social.forms import Forms, PendingForm
+from labkit.providers.social.forms import Forms
 from labkit.providers.social.hiding import shown, shown_url
-from labkit.providers.social.issued import ProtocolState
 from labkit.providers.social.kinds import kind_of
 from labkit.providers.social.messages import (
     FORM,
@@ -40,6 +38,7 @@ from labkit.providers.social.oauth1 import OAuth1
 from labkit.providers.social.oauth2 import OAuth2
 from labkit.providers.social.pages import Pages
 from labkit.providers.social.people import PeopleDirectory
+from labkit.providers.social.state import ProviderState
 from labkit.settings import ApplicationSettings, Person, SocialSettings, build
 
 BODY = 64 * 1024  # bytes
@@ -51,19 +50,6 @@ METHODS: dict[Step, tuple[str, ...]] = {
     "token": ("POST",),
     "userinfo": ("GET", "POST"),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class ProviderState:
-    """An identity provider as plain data."""
-
-    settings: SocialSettings
-    people: list[Person]
-    applications: list[Application]
-    forms: list[PendingForm]
-    consents: list[Person]
-    inbox: list[ReceivedRequest]
-    protocol: ProtocolState
 
 
 class IdentityProviderSite(Site[Receipt]):
