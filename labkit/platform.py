@@ -25,6 +25,7 @@ from labkit.device_api.api import add_product, create_product
 from labkit.device_api.emitted import EVENTS
 from labkit.devices.devices import Devices
 from labkit.devices.products import PlatformProduct
+from labkit.edge.certificates import certificates
 from labkit.edge.listener import Edge
 from labkit.edge.proxy import Proxy
 from labkit.faults.delays import Held
@@ -108,6 +109,11 @@ class Platform:
         """
         settings = self.context.settings
         found = []
+        if settings.tls.certificate is not None:
+            try:
+                certificates(settings.tls, None)
+            except SettingsError as error:
+                found.append(str(error))
         for product in settings.products:
             try:
                 self.devices.register(create_product(product, self.devices, self.context))

@@ -23,7 +23,7 @@ def test_refused_calls_cuts_and_ignored_values_are_problems() -> None:
         device.write(message="a")
         lab.settle()
         for cut in ("before", "after", "inside"):
-            lab.faults.add(f"GET {ALIAS}", cut=cut, first=1)  # type: ignore[arg-type]
+            lab.faults.add(f"GET {ALIAS}", cut=cut, first=1)
             with pytest.raises(httpx.TransportError):
                 device.read("message")
         records = lab.journal.select()
