@@ -20,6 +20,7 @@ from labkit.device_api.api import add_product, create_product
 from labkit.device_api.emitted import EVENTS
 from labkit.devices.devices import Devices
 from labkit.devices.products import PlatformProduct
+from labkit.edge.certificates import certificates
 from labkit.edge.listener import Edge
 from labkit.edge.listeners import Listeners
 from labkit.edge.proxy import Proxy
@@ -107,6 +108,11 @@ class Platform:
         """
         settings = self.context.settings
         found = []
+        if settings.tls.certificate is not None:
+            try:
+                certificates(settings.tls, None)
+            except SettingsError as error:
+                found.append(str(error))
         for product in settings.products:
             try:
                 self.devices.register(create_product(product, self.devices, self.context))

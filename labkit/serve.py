@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from cryptography import x509
 
 from labkit.control.hints import settings_warnings
 from labkit.core.errors import LabWarning, SettingsError
@@ -97,12 +98,23 @@ def _providers(platform: Platform) -> dict[str, str]:
     return urls
 
 
+def _has_root(ca_pem: str) -> bool:
+    """Return whether certificates include one that is its own issuer, which TLS clients can trust."""
+    return any(each.issuer == each.subject for each in x509.load_pem_x509_certificates(ca_pem.encode()))
+
+
 def _ready_text(platform: Platform, ready: dict[str, Any]) -> str:
     urls = [url for kind in ("products", "solutions", "providers") for url in ready[kind].values()]
     plain = f", plain HTTP on {ready['http_port']}" if ready["http_port"] is not None else ""
     plain += f", proxy {ready['proxy']}" if ready["proxy"] is not None else ""
     where = f"{platform.context.settings.host}:{ready['https_port']}{plain}"
-    lines = [f"labkit serves on {where}; trust {ready['ca_file']}; Ctrl-C ends it"]
+    trust = f"trust {ready['ca_file']}"
+    if not _has_root(platform.context.address.ca_pem):
+        trust = (
+            f"trust the CA that issued the certificate, since {ready['ca_file']} has no root (Python's ssl accepts it "
+            "with VERIFY_X509_PARTIAL_CHAIN)"
+        )
+    lines = [f"labkit serves on {where}; {trust}; Ctrl-C ends it"]
     lines += [f"  product  {name}  {url}" for name, url in ready["products"].items()]
     lines += [f"  solution {name}  {url}" for name, url in ready["solutions"].items()]
     lines += [f"  provider {name}  {url}" for name, url in ready["providers"].items()]

@@ -40,5 +40,10 @@ def control_client(target: str | None, ca_file: Path | None) -> ControlClient:
         if not url or not token:
             raise SettingsError(f"missing lab: use --target, or set {URL_VARIABLE} and {TOKEN_VARIABLE}")
         return ControlClient(url, token, ca_file)
+    if target.startswith(("https://", "http://")):
+        raise SettingsError(
+            f"--target: expected the output of `labkit serve --json`, or a file with it, not a URL; set {URL_VARIABLE} "
+            f"to it and {TOKEN_VARIABLE} to its token"
+        )
     access = control_access(target, "--target")
     return ControlClient(access.url, access.token, ca_file or access.ca_file)

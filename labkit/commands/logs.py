@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 MOST = 1000
 LONGEST = 1000  # characters of a line
+SHOWN = 20  # actors in a warning
 
 
 @click.command(short_help="Print the journal of a lab that serves control.")
@@ -65,6 +66,10 @@ def logs(
             earlier = await client.call(known["journal.last"], last)
             for entry in earlier:
                 show(entry)
+            actors = list(dict.fromkeys(each.actor for each in earlier))
+            if actor is not None and actor not in actors:
+                text = unknown("record of actor", actor, actors[:SHOWN])
+                warnings.warn(f"among the last {len(earlier)} records: {text}", LabWarning, stacklevel=1)
             if items is not None:
                 async for item in items:
                     if item not in earlier:

@@ -37,7 +37,7 @@ from labkit.conformance.entries import (
     parse,
     toml,
 )
-from labkit.core.errors import LabkitError
+from labkit.core.errors import LabkitError, did_you_mean
 
 Level = Literal["must", "choice"]
 
@@ -140,8 +140,14 @@ class Catalogue:
             return tuple(self)
         for prefix in prefixes:
             if not any(_below(each.id, prefix) for each in self):
-                raise UnknownRequirementError(f"no requirement begins with {prefix!r}")
+                raise UnknownRequirementError(f"no requirement begins with {prefix!r}{self._similar(prefix)}")
         return tuple(each for each in self if any(_below(each.id, prefix) for prefix in prefixes))
+
+    def _similar(self, prefix: str) -> str:
+        """Return the end of an error's text with the similar prefix, or the first parts of all ids."""
+        known = dict.fromkeys("-".join(each.id.split("-")[:count]) for each in self for count in (1, 2, 3, 4))
+        areas = dict.fromkeys(each.id.partition("-")[0] for each in self)
+        return did_you_mean(prefix, known) or f", they begin with: {', '.join(areas)}"
 
     def below(self, *prefixes: str) -> Catalogue:
         """Return a catalogue of the requirements below the prefixes and their statements. Raises as `select` does."""

@@ -59,4 +59,8 @@ def parse(model: type[M], values: Mapping[str, Any], name: str, entry: str) -> M
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
         where = ".".join(map(str, first["loc"]))
-        raise MalformedEntryError(name, entry, f"{where}: {first['msg']}") from None
+        message = first["msg"].replace("Input should be", "expected", 1)
+        given = f", not {first['input']!r}" if isinstance(first["input"], str | int | float) else ""
+        raise MalformedEntryError(
+            name, entry, f"{where}: {message}{given if message != first['msg'] else ''}"
+        ) from None

@@ -11,11 +11,12 @@ from pydantic import Field
 from labkit.control.bounds import Seconds
 from labkit.control.data import Data
 from labkit.core.custody import CURRENT
-from labkit.core.errors import LabError
+from labkit.core.errors import LabError, in_seconds
 from labkit.platform import Platform
 
 Moment = Seconds | Annotated[str, Field(max_length=64)] | datetime
 Rate = Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)]
+SECONDS = ("seconds", "down", "within", "after", "timeout", "every")  # arguments that are seconds
 
 
 class ClockState(Data):
@@ -103,5 +104,5 @@ def number_of(value: object, name: str, expected: str = "expected a number") -> 
             if isinstance(value, int) and not isinstance(value, bool)
             else repr(value)
         )
-        raise LabError(f"{name}: {expected}, not {shown}")
+        raise LabError(f"{name}: {expected}, not {shown}{in_seconds(value) if name in SECONDS else ''}")
     return number

@@ -14,6 +14,7 @@ from labkit.providers.social.providers import SocialProviders
 from labkit.services.operation import Caller
 from labkit.settings import FaultSettings
 from labkit.solutions.events import ANY_PRODUCT, DEVICE, DEVICE_DATA
+from labkit.solutions.solutions import folder_names
 
 WRITE = "/onep:v1/stack/alias"
 
@@ -33,7 +34,7 @@ def handler_hints(platform: Platform) -> Iterator[str]:
     for solution in platform.solutions:
         for each in solution.folder.events:
             if hint := event_hint(platform, solution.id, each.service, each.event, similar=True):
-                yield f"{solution.id}: {each.script.where}: {hint}"
+                yield f"{folder_names(solution.settings) or solution.id}: {each.script.where}: {hint}"
 
 
 def event_hint(platform: Platform, solution: str, service: str, event: str, *, similar: bool = False) -> str:

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import linecache
 import os
+import re
 import traceback
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
@@ -27,6 +28,9 @@ from itertools import takewhile
 from pathlib import Path
 from traceback import walk_tb
 from types import FrameType
+
+UNITS = {"ms": 0.001, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+DURATION = re.compile(rf"\s*(\d{{1,9}}(?:\.\d{{1,9}})?)\s*({'|'.join(UNITS)})\s*")
 
 
 class LabWarning(UserWarning):
@@ -130,6 +134,12 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> str:
     """Return the text of an error about an unknown name: `no product 'bb', there are: a, b; did you mean b?`."""
     names = list(known)
     return f"no {kind} {name!r}, there are: {', '.join(names) or 'none'}{did_you_mean(name, names)}"
+
+
+def in_seconds(value: object) -> str:
+    """Return the end of an error's text that has a duration such as `5m` in seconds; empty for other values."""
+    found = DURATION.fullmatch(value) if isinstance(value, str) else None
+    return "" if found is None else f"; in seconds: {float(found[1]) * UNITS[found[2]]:.9g}"
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:

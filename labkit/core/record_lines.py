@@ -34,9 +34,12 @@ def one_line(text: str, longest: int) -> str:
 
 
 def record_line(record: RecordLike) -> str:
-    """Return a record in one line: `401 thermostat/t-001 POST /onep:v1/stack/alias: no credentials`."""
+    """Return a record in one line: `401 thermostat/t-001 POST /onep:v1/stack/alias: no credentials`.
+
+    After the colon: the reason of a refusal or a cut, the error of a call, or a hint about an ignored value.
+    """
     detail = record.detail or {}
-    why = detail.get("reason") or detail.get("error") or ""
+    why = detail.get("reason") or detail.get("error") or detail.get("hint") or ""
     why = why.get("error", "") if isinstance(why, dict) else why  # the error object of a call
     what = "" if record.kind == "request" else f"{record.kind} "
     status = "" if record.status is None else f"{record.status} "
@@ -44,7 +47,7 @@ def record_line(record: RecordLike) -> str:
 
 
 def is_problem(record: RecordLike) -> bool:
-    """Return whether a record is a problem: a refused request, a failed script, a warning or an error."""
+    """Return whether a record is a problem: a refused request, one with an ignored value, a failed script, an error."""
     if record.kind in ("refused", "warning", "error", "backpressure"):
         return True
     failed = record.status is not None and record.status >= FAILED
@@ -54,4 +57,5 @@ def is_problem(record: RecordLike) -> bool:
         # an operation that failed unexpectedly; refusals are for the script
         return "trace" in (record.detail or {})
     # an error status from a script is no refusal; a failed script has a record of its own
-    return record.kind == "request" and failed and "reason" in (record.detail or {})
+    detail = record.detail or {}
+    return record.kind == "request" and ((failed and "reason" in detail) or "unknown_aliases" in detail)

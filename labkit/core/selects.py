@@ -101,7 +101,7 @@ class Query:
             denied = code == sqlite3.SQLITE_AUTH or "not authorized" in str(error)
             if denied:
                 raise LabError("sql: the data is read-only here, expected a SELECT") from error
-            raise _named(str(error)) from error
+            raise _named(str(error), self._text) from error
         except ValueError as error:  # a NUL, or a lone surrogate
             raise LabError(f"sql: {error}") from error
         except MemoryError as error:
@@ -268,12 +268,15 @@ class Selects:
             self.idle = copy
 
 
-def _named(reason: str) -> LabError:
-    """Return the error of SQLite's reason, with the existing tables or the similar column."""
+def _named(reason: str, query: str) -> LabError:
+    """Return the error of SQLite's reason, with the existing tables, or the similar column or those of the query."""
     what, _, name = reason.partition(": ")
     if what == "no such table":
         return UnknownError(f"sql: {unknown('table', name, sorted(metadata.tables))}")
     if what == "no such column":
-        columns = {column.name for table in metadata.tables.values() for column in table.columns}
-        return UnknownError(f"sql: no column {name!r}{did_you_mean(name.rpartition('.')[2], columns)}")
+        words = set(re.findall(r"\w+", query.lower()))
+        tables = [table for table in metadata.tables.values() if table.name in words]
+        columns = [column.name for table in tables for column in table.columns]
+        there = f", there are: {', '.join(dict.fromkeys(columns))}" if columns else ""
+        return UnknownError(f"sql: no column {name!r}{there}{did_you_mean(name.rpartition('.')[2], columns)}")
     return LabError(f"sql: {reason}")

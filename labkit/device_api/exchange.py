@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Iterable
 from dataclasses import dataclass
 
 from labkit.context import Context
+from labkit.core.errors import did_you_mean
 from labkit.device_api import forms
 from labkit.devices.authorization import RequestAuthorization
 from labkit.devices.products import PlatformProduct
@@ -55,7 +56,9 @@ class Exchange(SiteExchange):
         self.add_detail(not_stored=dropped)
         resources = self.product.settings.resources
         if unknown := [alias for alias in dict(dropped) if alias not in resources]:
-            self.add_detail(unknown_aliases=unknown)
+            similar = did_you_mean(unknown[0], resources)
+            hint = f"ignored, since the product has no resource {', '.join(map(repr, unknown))}{similar}"
+            self.add_detail(unknown_aliases=unknown, hint=hint)
 
     def query(self) -> list[tuple[str, str | None]]:
         """Return the pairs of the query. Raises HttpError 400."""

@@ -100,6 +100,11 @@ class ActiveFault:
         return self.name if self.name.startswith("fault ") else f"fault {self.name}"
 
     @property
+    def cut_reason(self) -> str:
+        """The reason in the journal for which a request got no answer, or not all of it: `fault 1: cut before`."""
+        return f"{self.reason}: {self.does}"
+
+    @property
     def title(self) -> str:
         """The name that the user gave, or else a description of the effect."""
         return self.does if self.name.startswith("fault ") else self.name

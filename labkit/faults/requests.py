@@ -80,7 +80,7 @@ class IncomingFaults:
             if fault.settings.restart:
                 await self._tools.restart(fault)
             if fault.settings.restart or fault.settings.cut is not None:
-                raise ConnectionCut(fault.reason)
+                raise ConnectionCut(fault.cut_reason)
             if fault.settings.status is not None or fault.settings.body is not None:
                 exchange.answered = True
                 _raise_answer(fault)
@@ -102,10 +102,12 @@ class IncomingFaults:
             await self._delay(fault, exchange, record.actor)
             if fault.settings.restart:
                 await self._tools.restart(fault)
-                raise ConnectionCut(fault.reason)
+                raise ConnectionCut(fault.cut_reason)
             changed = change()
             if changed is None:
-                raise ConnectionCut(fault.reason)
+                raise ConnectionCut(fault.cut_reason)
+            if fault.settings.cut is not None:  # inside the answer
+                exchange.add_detail(reason=fault.cut_reason)
             response = changed
         return response
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from labkit.core.errors import LabError, UnknownError, unknown
+from labkit.core.errors import LabError, UnknownError, in_seconds, unknown
 from labkit.faults.patterns import Patterns
 from labkit.fleet.channel import NoAnswerError
 from labkit.fleet.device import Credentials
@@ -205,7 +205,7 @@ def _checked_span(name: str, does: str, value: object, low: float) -> Span:
     if does == RESTART or not isinstance(value, list | tuple):
         return _checked_number(name, value, low)
     if len(value) != 2:
-        raise LabError(f"{name}: expected a number, or two as in (0, 60), not {len(value)}")
+        raise LabError(f"{name}: expected a number, or two as in (0, 60), not {len(value)} numbers")
     first, last = (_checked_number(name, each, low) for each in value)
     if first >= last:
         raise LabError(f"{name}: expected a smaller number before a larger one, not {first:g} and {last:g}")
@@ -214,7 +214,9 @@ def _checked_span(name: str, does: str, value: object, low: float) -> Span:
 
 def _checked_number(name: str, value: object, low: float) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= LONGEST:
-        raise LabError(f"{name}: expected {low:g} to {LONGEST:g}, not {value!r}")
+        raise LabError(
+            f"{name}: expected {low:.9g} to {LONGEST:.9g} seconds, not {value!r}{in_seconds(value)}"
+        )
     return float(value)
 
 

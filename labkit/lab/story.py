@@ -13,7 +13,7 @@ from typing import Any, ParamSpec, Self, TypeVar
 
 from labkit.control.clock import number_of, seconds_of
 from labkit.core.custody import CURRENT
-from labkit.core.errors import LabError, TakenError
+from labkit.core.errors import LabError, OwnProcessError, TakenError
 from labkit.core.turns import current
 from labkit.fleet.conductor import OVER, Conductor
 from labkit.fleet.tellers import Background, Teller
@@ -215,7 +215,11 @@ class LabStory:
         runtime = self._runtime
         if runtime.story is not None:
             raise TakenError("this lab is in a story already")
-        runtime.story = StoryCalls(runtime, runtime.run(runtime.control.stories.begin))
+        try:
+            conductor = runtime.run(runtime.control.stories.begin)
+        except OwnProcessError:
+            raise OwnProcessError("story: needs the lab's own process: make it here with Lab(…)") from None
+        runtime.story = StoryCalls(runtime, conductor)
         return self
 
     def __exit__(

@@ -39,7 +39,7 @@ def _edit(value: Any) -> Any:
 def _two(value: Any) -> Any:
     if len(value) == 2:
         return value
-    raise ValueError(f"expected a number, or two as in [0.1, 2], not {len(value)}")
+    raise ValueError(f"expected a number, or two as in [0.1, 2], not {len(value)} numbers")
 
 
 def _in_order(ends: tuple[float, float]) -> tuple[float, float]:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from labkit.core.errors import SettingsError, did_you_mean
+from labkit.core.errors import SettingsError, did_you_mean, in_seconds
 from labkit.core.hiding import is_secret_name
 
 S = TypeVar("S", bound=BaseModel)
@@ -176,6 +176,8 @@ def _hint(error: ErrorDetails, model: type[BaseModel]) -> str:
         return ""
     *above, name = error["loc"]
     known = _keys(model, above)
+    if name == "seed" and not above:
+        return ", since a seed is not part of the file: use Lab(seed=7) or labkit serve --seed 7"
     return did_you_mean(name, known) or f"; there are: {', '.join(known)}"
 
 
@@ -213,7 +215,8 @@ def _instead(error: ErrorDetails, path: KeyPath) -> str:
     if isinstance(given, int | float):
         return ", not a larger number" if LARGE_NUMBER <= abs(given) < math.inf else f", not {given}"
     if isinstance(given, str) and len(given) <= LONGEST:
-        return f", not {given!r}"
+        is_number = "valid number" in EXPECTED.get(error["type"], error["msg"])
+        return f", not {given!r}{in_seconds(given) if is_number else ''}"
     return f", not {kind}"
 
 

@@ -57,6 +57,16 @@ class SolutionFolder:
     hooks: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
+    def add_endpoints(self, file: str, text: str) -> None:
+        """Add the routes of a file, and warnings of its misspelt headers."""
+        self.warnings += scripts.misspelt_headers(file, text)
+        self.endpoints += scripts.endpoints(file, text)
+
+    def add_events(self, file: str, text: str, named: tuple[str, str | None] | None) -> None:
+        """Add the event handlers of a file, and warnings of its misspelt headers. named: see `scripts.events`."""
+        self.warnings += scripts.misspelt_headers(file, text)
+        self.events += scripts.events(file, text, named)
+
     def scripts(self) -> list[ScriptSource]:
         """Return the scripts of its routes, event handlers and modules, and those of its set-up."""
         handlers = [*(each.script for each in self.endpoints), *(each.script for each in self.events)]
@@ -119,7 +129,7 @@ def _read(root: Path) -> SolutionFolder:
 def _read_sections(root: Boundary, project: Project, found: SolutionFolder) -> None:
     if project.endpoints:
         for file in _select(root, project.endpoints):
-            found.endpoints += scripts.endpoints(root.name(file), _text(root, file))
+            found.add_endpoints(root.name(file), _text(root, file))
         found.cors = projects.cors(root, project.endpoints.cors)
     if project.modules:
         base = root.folder / project.modules.location
@@ -131,7 +141,7 @@ def _read_sections(root: Boundary, project: Project, found: SolutionFolder) -> N
         base = root.folder / project.services.location
         for file in _select(root, project.services):
             named = service_and_event(file.relative_to(base))
-            found.events += scripts.events(root.name(file), _text(root, file), named)
+            found.add_events(root.name(file), _text(root, file), named)
         found.configuration = _configuration(root, base)
     if project.assets:
         base = root.folder / project.assets.location
@@ -143,9 +153,7 @@ def _read_sections(root: Boundary, project: Project, found: SolutionFolder) -> N
 def _read_files(root: Boundary, project: Solutionfile, found: SolutionFolder) -> None:
     """Read the files listed in an older project file; the key of a module is its name."""
     if project.routes:
-        found.endpoints = scripts.endpoints(
-            project.routes, _text(root, root.resolve("routes", project.routes))
-        )
+        found.add_endpoints(project.routes, _text(root, root.resolve("routes", project.routes)))
     for name, file in project.modules.items():
         found.modules[name] = _script(root, root.resolve(f"modules.{name}", file))
     for service, handlers in project.services.items():

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from labkit.core.errors import SettingsError
+from labkit.core.errors import SettingsError, did_you_mean
 
 WEBSOCKET = "WEBSOCKET"
 METHODS = frozenset({"GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", WEBSOCKET})
@@ -16,6 +17,8 @@ ENDPOINT = re.compile(
     r"--#ENDPOINT\b(?:[ \t]+(?P<method>\S+))?(?:[ \t]+(?P<path>\S+))?(?:[ \t]+(?P<content_type>.*))?"
 )
 EVENT = re.compile(r"--#EVENT\b[ \t]*(?P<words>.*)")
+KNOWN = ("ENDPOINT", "EVENT", "SECURITY", "RATELIMIT", "TAGS", "SUMMARY", "DESCRIPTION")
+WORD = re.compile(r"\s*--#([A-Za-z]+)\b")
 TAG = re.compile(r"\s*--#(?P<name>SECURITY|RATELIMIT|TAGS|SUMMARY|DESCRIPTION)\b[ \t]*(?P<value>.*)")
 
 
@@ -107,6 +110,16 @@ def events(file: str, text: str, named: tuple[str, str | None] | None) -> list[E
             raise SettingsError(f"{script.where}: expected --#EVENT <service> <event>")
         found.append(EventScript(words[0], words[1], script))
     return found
+
+
+def misspelt_headers(file: str, text: str) -> Iterator[str]:
+    """Yield a sentence for each line such as `--#ENDPOIT` whose word is similar to a header or a tag."""
+    for number, line in enumerate(text.split("\n"), 1):
+        found = WORD.match(line)
+        if found is not None and found[1] not in KNOWN:
+            upper = found[1].upper()
+            if similar := (f"; did you mean {upper}?" if upper in KNOWN else did_you_mean(upper, KNOWN)):
+                yield f"{file}:{number}: --#{found[1]} is no header and has no effect{similar}"
 
 
 def _split(mark: re.Pattern[str], file: str, text: str) -> list[tuple[re.Match[str], ScriptSource]]:

@@ -115,7 +115,7 @@ class Solutions(Component):
     def warnings(self) -> Iterator[str]:
         """Yield likely mistakes of the solutions: in their folders, in names of services, and in calls of scripts."""
         for solution in self:
-            folder = _folders(solution.settings) or solution.id
+            folder = folder_names(solution.settings) or solution.id
             yield from (f"{folder}: {text}" for text in self._likely_mistakes(solution))
             known = self._services.operations(Caller(solution.id))
             services = {each.name: known.get(each.name, {}) for each in self._services}
@@ -142,7 +142,7 @@ class Solutions(Component):
             try:
                 empty.compile(script)
             except SettingsError as error:
-                wrong.append(f"{_folders(settings)}: {error}")
+                wrong.append(f"{folder_names(settings)}: {error}")
         empty.close()
         return wrong
 
@@ -230,7 +230,7 @@ class Solutions(Component):
         try:
             return PlatformSolution(settings, self._context, self._services, self._workers, folder)
         except SettingsError as error:
-            raise SettingsError(f"{_folders(settings)}: {error}") from None
+            raise SettingsError(f"{folder_names(settings)}: {error}") from None
 
     async def remove(self, id: str) -> None:
         """Remove a solution; its runs end first. Raises UnknownError if there is none of this id."""
@@ -378,7 +378,7 @@ def _naming_folder(function: Callable[[], T], solution: PlatformSolution) -> T:
     try:
         return function()
     except SettingsError as error:
-        raise SettingsError(f"{_folders(solution.settings) or solution.id}: {error}") from None
+        raise SettingsError(f"{folder_names(solution.settings) or solution.id}: {error}") from None
 
 
 def _close(prepared: Iterable[tuple[str, Handler]]) -> None:
@@ -386,5 +386,6 @@ def _close(prepared: Iterable[tuple[str, Handler]]) -> None:
         handler.close()
 
 
-def _folders(settings: SolutionSettings) -> str:
+def folder_names(settings: SolutionSettings) -> str:
+    """Return the folders of a solution as text, for errors; empty if it has none."""
     return ", ".join(map(str, settings.path))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from labkit.core.errors import LabError
-from labkit.core.record_lines import RecordLike, is_problem, one_line, record_line
+from labkit.core.record_lines import FAILED, RecordLike, is_problem, one_line, record_line
 from labkit.lab.lab import Lab
 from labkit.testing.frames import COUNT
 from labkit.testing.marker import SEED_OPTION, TRACE_OPTION, node_id
@@ -47,7 +47,7 @@ def _journal(item: pytest.Item, lab: Lab, began: int) -> str:
     if records and records[-1].sequence >= began:  # otherwise the test has cleared the journal
         records = [each for each in records if each.sequence > began]
     lines = [] if lab.seed is None else [_repeat(item, lab.seed)]
-    problems = [each for each in records if is_problem(each) or _is_silent(each)][-RECORDS:]
+    problems = [each for each in records if is_problem(each) or _failed(each)][-RECORDS:]
     if problems:
         lines += ["refusals and other problems:", *map(_line, problems)]
     others = [each for each in records if each not in problems]
@@ -58,9 +58,11 @@ def _journal(item: pytest.Item, lab: Lab, began: int) -> str:
     return "\n".join(lines if records else [*lines, "the journal is empty"])
 
 
-def _is_silent(record: RecordLike) -> bool:
-    """Return whether a request ended without an answer."""
-    return record.kind == "request" and record.status is None and "reason" in (record.detail or {})
+def _failed(record: RecordLike) -> bool:
+    """Return whether a request got no answer, or not all of it, or a service refused a call."""
+    if record.kind == "call":
+        return record.status is not None and record.status >= FAILED
+    return record.kind == "request" and "reason" in (record.detail or {})
 
 
 def _line(record: Entry) -> str:

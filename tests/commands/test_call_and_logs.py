@@ -79,6 +79,8 @@ def test_mistakes_are_one_line(ready: dict[str, Any]) -> None:
     assert refused(ready, "call", "clock", "state") == (
         "labkit: expected SUBJECT.OPERATION, not 'clock'; did you mean clock.state?\n"
     )
+    url = CliRunner().invoke(main, ["logs", "--target", "https://lab.localhost:1234"])
+    assert (url.exit_code, "not a URL; set LABKIT_URL" in url.output) == (1, True)
     without = {name: each for name, each in ready.items() if name != "control"}
     assert refused(without, "call", "clock.state") == (
         "labkit: --target: this lab has no control; serve it with --control\n"
@@ -149,6 +151,10 @@ def test_logs_prints_records_of_kinds_and_actors(ready: dict[str, Any]) -> None:
             "operation=set",
             f"parameters={parameters}",
         )
+    nobody = run(ready, "logs", "--actor", "acmee")
+    assert nobody.stdout == ""
+    assert "records: no record of actor 'acmee', there are: " in nobody.stderr
+    assert "; did you mean acme?" in nobody.stderr
     lines = run(ready, "logs", "--kind", "call", "--actor", "acme").output.splitlines()
     assert len(lines) == 2
     assert lines[0].endswith(" call 200 acme Keystore.set")

@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 
 from labkit.cli import main
 from labkit.conformance.target import LAB_YAML
+from labkit.edge.certificates import Authority
 from labkit.settings.notebooks import notebooks_folder
 
 WHOLE = """
@@ -76,6 +77,35 @@ def test_each_script_that_does_not_compile_is_a_line(file: Path) -> None:
     ]
 
 
+def test_misspelt_headers_are_warnings(file: Path) -> None:
+    acme = file.parent / "acme"
+    (acme / "endpoints/a.lua").write_text("--#ENDPOIT GET /b\n--#ENDPOINT GET /a\n--#region\nreturn 1\n")
+    (acme / "services/device.lua").write_text("--#event device datapoint\n--#EVENT device datapoint\n")
+    result = checked(file)
+    assert (result.exit_code, result.stdout) == (0, "")
+    no_header = "is no header and has no effect; did you mean"
+    assert result.stderr.splitlines() == [
+        f"labkit: warning: {acme}: endpoints/a.lua:1: --#ENDPOIT {no_header} ENDPOINT?",
+        f"labkit: warning: {acme}: services/device.lua:1: --#event {no_header} EVENT?",
+    ]
+
+
+def test_a_key_of_another_certificate_is_a_problem(file: Path) -> None:
+    for name in ("one", "two"):
+        certificate, private = Authority.create("ec").leaf(["lab.example"])
+        (file.parent / f"{name}.pem").write_bytes(certificate)
+        (file.parent / f"{name}.key").write_bytes(private)
+
+    def with_key(name: str) -> Result:
+        return checked(file, "--set", "tls.certificate=one.pem", "--set", f"tls.private_key={name}.key")
+
+    assert with_key("one").exit_code == 0
+    result = with_key("two")
+    assert result.exit_code == 1
+    assert "tls.certificate: " in result.output
+    assert "key values mismatch" in result.output
+
+
 def test_calls_of_unknown_operations_are_warnings(file: Path) -> None:
     acme = file.parent / "acme"
     for name, text in {
@@ -122,7 +152,8 @@ def test_problems_of_every_section_are_lines(file: Path) -> None:
 
 
 def test_handlers_and_faults_that_nothing_reaches_are_warnings(file: Path) -> None:
-    services = file.parent / "acme" / "services"
+    acme = file.parent / "acme"
+    services = acme / "services"
     (services / "device.lua").write_text(
         "--#EVENT device datapont\nprint(event)\n--#EVENT devise datapoint\n"
     )
@@ -133,12 +164,12 @@ def test_handlers_and_faults_that_nothing_reaches_are_warnings(file: Path) -> No
     assert (result.exit_code, result.stdout) == (0, "")
     assert result.stderr.splitlines() == [
         (
-            "labkit: warning: acme: services/device.lua:1: device has no event 'datapont', so that this handler does"
-            " not run; did you mean datapoint?"
+            f"labkit: warning: {acme}: services/device.lua:1: device has no event 'datapont', so that this handler"
+            " does not run; did you mean datapoint?"
         ),
         (
-            "labkit: warning: acme: services/device.lua:3: nothing emits events of 'devise' yet, so that this handler"
-            " does not run; did you mean device?"
+            f"labkit: warning: {acme}: services/device.lua:3: nothing emits events of 'devise' yet, so that this"
+            " handler does not run; did you mean device?"
         ),
         (
             "labkit: warning: fault 'fault 1' at 'POST /provision/activat': no request has the path"

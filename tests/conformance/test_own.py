@@ -122,7 +122,7 @@ WRONG = {
     ),
     "unknown level": (
         {"requirements": REQUIREMENT.replace("must", "may")},
-        r"a/requirements\.toml:1: ACME-1: level: .*'must' or",
+        r"a/requirements\.toml:1: ACME-1: level: expected 'must' or 'choice', not ",
     ),
     "wrong id": (
         {"requirements": REQUIREMENT.replace("ACME-1", "acme")},

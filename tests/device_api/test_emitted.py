@@ -136,6 +136,7 @@ async def test_a_write_of_unknown_aliases_alone_raises_an_empty_data_in(rig: Dev
     assert request.detail == {
         "not_stored": [("Text", "1"), ("unknown", "2")],
         "unknown_aliases": ["Text", "unknown"],
+        "hint": "ignored, since the product has no resource 'Text', 'unknown'; did you mean text?",
     }
 
 

@@ -53,7 +53,11 @@ async def test_points_that_are_not_stored_are_in_the_journal(rig: DeviceRig) -> 
     client = await rig.device()
     await client.ask("POST", RECORD, "alias=Text&5=a&-6=b&alias=text&5=c")
     detail = rig.platform.context.journal.select("request")[-1].detail
-    assert detail == {"not_stored": [("Text", "5=a"), ("Text", "-6=b")], "unknown_aliases": ["Text"]}
+    assert detail == {
+        "not_stored": [("Text", "5=a"), ("Text", "-6=b")],
+        "unknown_aliases": ["Text"],
+        "hint": "ignored, since the product has no resource 'Text'; did you mean text?",
+    }
 
 
 # --- conflicts ----------------------------------------------------------------------------------------------

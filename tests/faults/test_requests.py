@@ -85,7 +85,10 @@ def test_a_cut_before_and_after_the_work(lab: Lab) -> None:
         write(one, "after")
     assert one.read("message") == {"message": "after"}
     requests = [each for each in lab.journal.select("request", "thermostat/t-1") if each.status is None]
-    assert [each.detail for each in requests] == [{"reason": "fault 1"}, {"reason": "fault 2"}]
+    assert [each.detail for each in requests] == [
+        {"reason": "fault 1: cut before"},
+        {"reason": "fault 2: cut after"},
+    ]
     assert lab.journal.select("error") == []
 
 

@@ -157,6 +157,11 @@ def test_functions_need_the_own_process_of_the_lab(lab: Lab) -> None:
         assert not re.search(r"services\.|solutions\.|functions\.", str(error.value))
 
 
+def test_a_story_needs_the_own_process_of_the_lab(lab: Lab) -> None:
+    with pytest.raises(OwnProcessError, match=r"^story: needs the lab's own process"), lab.story():
+        pass
+
+
 def test_a_folder_is_sent_and_sent_again(lab: Lab, tmp_path: Path) -> None:
     script = tmp_path / "acme" / "endpoints" / "a.lua"
     script.parent.mkdir(parents=True)

@@ -61,6 +61,7 @@ WRONG = [
     ("passwords: {memory: 7}", "passwords.memory: expected greater than or equal to 8 (line 1)"),
     ("guard: {header: 0}", "guard.header: expected greater than 0, not 0 (line 1)"),
     ("guard: {header: .inf}", "guard.header: expected a finite number, not inf (line 1)"),
+    ("seed: 7", "seed: unknown key (line 1), since a seed is not part of the file: use Lab(seed=7) or"),
     ("guard: {header: '1'}", "guard.header: expected a valid number, not '1' (line 1)"),
     ("products: {id: x}", "products: expected a list, not a mapping (line 1)"),
     ("products:\n  - auth: token", "products[0].id: is required (line 2)"),
