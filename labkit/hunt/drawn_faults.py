@@ -224,6 +224,7 @@ class _Order:
         self.hits = 0
         self._lab = lab
         self._needed = 1 if fault.kind == "overlap" else 2
+        self._is_over = False
 
     @staticmethod
     def check(fault: DrawnFault) -> None:
@@ -231,12 +232,15 @@ class _Order:
 
     def count(self) -> None:
         """Count the calls of handlers, or the events that several solutions handled."""
+        if self._is_over:
+            return
         kind = "call" if self._needed == 1 else "script"
         causes = Counter(each.cause for each in self._lab.journal.select(kind) if each.cause is not None)
         self.hits = sum(number >= self._needed for number in causes.values())
 
     def end(self) -> float | None:
         self.count()
+        self._is_over = True
         self._lab.overlap()
         return None
 
