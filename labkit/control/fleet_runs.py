@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -51,6 +52,7 @@ class FleetRunsControl:
         """
         live = bool(self._platform.context.clock.rate)
         provide(len(plan.members), strict=live)
+        plan = self._in_step(plan)
         return Play(plan, self._pace(plan.seed), None if live else self._server(plan))
 
     async def prepare_on_cluster(
@@ -61,7 +63,10 @@ class FleetRunsControl:
         client: dask client of the cluster; shares: number of parts into which the fleet is divided; close: called at
         the end of the run.
         """
-        return ClusterPlay(plan, self._platform.context.clock, client, shares, close)
+        return ClusterPlay(self._in_step(plan), self._platform.context.clock, client, shares, close)
+
+    def _in_step(self, plan: Plan) -> Plan:
+        return replace(plan, in_step=self._platform.context.faults.in_step)
 
     async def watch_received(self, play: FleetPlay) -> None:
         """Report each number that an added handler receives from devices of a run to the run's accounts.

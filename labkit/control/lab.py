@@ -17,6 +17,7 @@ from labkit.core.marks import Mark
 from labkit.core.records import Record
 from labkit.faults.delays import Held
 from labkit.platform import Platform
+from labkit.settings import OverlapSettings
 
 Happening = Record | Mail | Mark | None  # None: a reset
 SHOWN = 5  # delayed operations that an error names
@@ -95,6 +96,13 @@ class LabControl:
             await self._platform.context.clock.advance_to(when)
         else:
             await custody.wait_until(when)
+
+    async def overlap(self, overlap: OverlapSettings) -> None:
+        """Set what overlaps from now on: service calls that take lab time, devices in step, the order of handlers.
+
+        Calls that are under way go on as they began, and so do the runs of fleets that have begun.
+        """
+        self._platform.context.faults.overlap(overlap)
 
     async def restart(self, down: Seconds = 0.0) -> None:
         """Simulate a power loss and restart the platform: see `Platform.restart`.

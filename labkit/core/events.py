@@ -27,6 +27,7 @@ Handler = Callable[[Any], Awaitable[object]]
 Raised = tuple["EventKind", Callable[[], Payload], int | None]
 Receivers = Callable[["Event"], Iterable[tuple[str, Handler]]]
 Interfere = Callable[["Event", str, Handler], object]
+Arrange = Callable[[list[tuple[str, Handler]], str], list[tuple[str, Handler]]]
 
 LANE_CAPACITY = 1000
 
@@ -100,6 +101,7 @@ class Events(Component):
         self.receivers: Receivers = lambda event: ()
         self._audience: Sized = ()
         self.interfere: Interfere | None = None  # delivers in place of `queue`, where faults may hit
+        self.arrange: Arrange | None = None  # changes the order of the receivers of an event of a source
         self._kinds: dict[tuple[str, str], EventKind] = {}
         self._declared: dict[tuple[str, str, str], EventKind] = {}
         self._lanes: dict[tuple[str, str], deque[tuple[Turn, Handler, Any]]] = {}
@@ -164,7 +166,10 @@ class Events(Component):
             return
         for (kind, payload, _), sequence in zip(events, sequences, strict=True):
             event = Event(kind, source, payload, sequence, product, solution, names)
-            for receiver, handler in self.receivers(event):
+            receivers = self.receivers(event)
+            if self.arrange is not None:
+                receivers = self.arrange(list(receivers), source)
+            for receiver, handler in receivers:
                 if self.interfere is None:
                     self.queue(source, receiver, handler, payload())
                 else:

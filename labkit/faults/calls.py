@@ -9,6 +9,7 @@ from typing import Any
 from labkit.core.errors import ServiceError
 from labkit.faults.fault import ActiveFault
 from labkit.faults.fields import plain_copy
+from labkit.faults.overlap import Overlap
 from labkit.faults.tools import FaultTools
 
 
@@ -28,13 +29,14 @@ class ServiceCall:
 
 
 class CallFaults:
-    """The active faults of service calls, oldest first."""
+    """The active faults of service calls, oldest first, and the lab time that calls of handlers take."""
 
-    def __init__(self, faults: tuple[ActiveFault, ...], tools: FaultTools) -> None:
+    def __init__(self, faults: tuple[ActiveFault, ...], tools: FaultTools, overlap: Overlap) -> None:
         self._changing = tuple(each for each in faults if each.changes_given)
         self._before = tuple(each for each in faults if each.phase == "before" and not each.changes_given)
         self._after = tuple(each for each in faults if each.phase == "after")
         self._tools = tools
+        self._overlap = overlap
 
     def change_parameters(self, call: ServiceCall) -> ServiceCall:
         """Return the call with its parameters as the faults change them."""
@@ -55,6 +57,7 @@ class CallFaults:
 
         Raises ServiceError if the fault has an error status.
         """
+        await self._overlap.pass_time(call.solution, call.cause)
         for fault in self._before:
             if not _concerns(fault, call) or not self._tools.hits(fault, call.solution, call.cause):
                 continue

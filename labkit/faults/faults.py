@@ -21,6 +21,7 @@ from labkit.faults.events import EventFaults
 from labkit.faults.fault import ActiveFault, Origin, State
 from labkit.faults.lanes import Lanes
 from labkit.faults.outgoing import OutgoingFaults
+from labkit.faults.overlap import Overlap
 from labkit.faults.patterns import ANY, Pattern
 from labkit.faults.periods import Periods
 from labkit.faults.provider_faults import ProviderFaults, find_provider_fault
@@ -28,7 +29,7 @@ from labkit.faults.requests import IncomingFaults
 from labkit.faults.runs import DelayedRuns
 from labkit.faults.tools import FaultTools
 from labkit.http.sites import HostTable
-from labkit.settings import FaultSettings, shown_key
+from labkit.settings import FaultSettings, OverlapSettings, shown_key
 
 MAX_FAULTS = 1000  # faults at one time
 DIGITS = 13  # hexadecimal digits of a draw: as many as a float can represent
@@ -96,6 +97,7 @@ class Faults(Component):
         self._tools = FaultTools(
             clock, journal, runs, self.delays, self.awaited, self._finish, self._cut_power
         )
+        self._overlap = Overlap(clock, self._tools, self._draw)
         self._faults: dict[str, ActiveFault] = {}
         self._providers: dict[str, ProviderFaults[Any]] = {}
         self._lanes = Lanes(clock, events, self._arrange)
@@ -149,7 +151,8 @@ class Faults(Component):
         self._arrange()
 
     async def clear(self) -> None:
-        """Remove all faults and late events."""
+        """Remove all faults and late events; nothing overlaps any more."""
+        self.overlap(OverlapSettings())
         self._forget()
 
     async def stop(self) -> None:
@@ -260,7 +263,9 @@ class Faults(Component):
 
         requests, calls, outgoing, events = map(active, ("request", "call", "outgoing", "event"))
         self.requests = IncomingFaults(requests, self._tools) if requests else None
-        self.calls = CallFaults(calls, self._tools) if calls else None
+        self.calls = (
+            CallFaults(calls, self._tools, self._overlap) if calls or self._overlap.delays_calls else None
+        )
         self.outgoing = OutgoingFaults(outgoing, self._tools) if outgoing else None
         interfering = (
             EventFaults(events, self._tools, self._events, self._lanes)
@@ -271,10 +276,21 @@ class Faults(Component):
 
     @property
     def delay(self) -> bool:
-        """Whether any active fault delays operations for lab time."""
-        return any(
+        """Whether any active fault, or the overlap of handlers, delays operations for lab time."""
+        return self._overlap.delays_calls or any(
             each.settings.delay is not None and each.state == "active" for each in self._faults.values()
         )
+
+    def overlap(self, settings: OverlapSettings) -> None:
+        """Set what overlaps from now on. A call that is under way goes on as it began."""
+        self._overlap.settings = settings
+        self._events.arrange = None if settings.order == "raised" else self._overlap.in_order
+        self._arrange()
+
+    @property
+    def in_step(self) -> float | bool:
+        """Whether devices act at the same instants, or the seconds between these: see `OverlapSettings`."""
+        return self._overlap.settings.in_step
 
     def held(self) -> list[Held]:
         """Return the operations that faults are delaying, and the late events."""

@@ -63,10 +63,10 @@ class FaultTools:
         record of the script run that it belongs to, if any.
         """
         if fault.settings.delay is not None:
-            await self.delay_until(fault, actor, self.clock.now() + fault.draw_delay(actor), run)
+            await self.delay_until(fault.name, actor, self.clock.now() + fault.draw_delay(actor), run)
 
-    async def delay_until(self, fault: ActiveFault, actor: str, when: float, run: int | None = None) -> None:
-        """Wait like `delay`, until lab time reaches `when`."""
+    async def delay_until(self, name: str, actor: str, when: float, run: int | None = None) -> None:
+        """Wait like `delay`, until lab time reaches `when`. name: of the fault."""
         if when <= self.clock.now():
             return
         reached: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -83,7 +83,7 @@ class FaultTools:
 
         timer = self.clock.call_at(when, resume)
         self.runs.begin(holder, run, turn)
-        held = self.delays.begin(fault.name, actor, when)
+        held = self.delays.begin(name, actor, when)
         try:
             with time_limits.paused():
                 await reached

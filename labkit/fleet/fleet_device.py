@@ -13,8 +13,10 @@ from labkit.fleet.arguments import LONGEST_POLL, poll_seconds, range_text, read_
 from labkit.fleet.channel import NoAnswerError
 from labkit.fleet.connection import DeviceConnection
 from labkit.fleet.device import Credentials, DeviceError, Point, VirtualDevice, check_points
+from labkit.fleet.notes import DeviceNotes
 from labkit.fleet.passwords import Passwords
 from labkit.fleet.shapes import Shape, arrivals
+from labkit.fleet.steps import instant
 
 if TYPE_CHECKING:
     from labkit.fleet.plan import DeviceFaults
@@ -25,7 +27,6 @@ INSTANT_REQUEST_LIMIT = 10_000  # requests of a device at one instant of a virtu
 P = ParamSpec("P")
 T = TypeVar("T")
 
-OWN_COLUMNS = frozenset({"identity", "behaviour", "state", "epoch"})  # columns of a run's table of devices
 NUMBERS = "expected a number, not a text or another thing"
 SHUTDOWN_REQUEST_LIMIT = 20  # requests that a device may still make when it is taken offline
 EXCHANGE_ERRORS = (DeviceError, NoAnswerError)  # errors of a request
@@ -56,7 +57,6 @@ class FleetDevice:
         self.epoch = self.first_epoch = 1  # first_epoch: of this run
         self.random = chance(plan.seed, "device", number)  # shared by all epochs of this run
         self.state = "waiting"
-        self.notes: dict[str, object] = {}
         self.memory: dict[str, Any] = {}
         self.clock_error = 0.0
         self.alive = False  # tasks that outlive the device do not change its state
@@ -72,6 +72,8 @@ class FleetDevice:
         self._play = play
         self._pace = play.pace
         self._clock = play.pace.clock
+        self.noted = DeviceNotes(self._clock.now)
+        self.notes = self.noted.newest
         self._faults: DeviceFaults | None = plan.faults
         self._intended: float | None = None
         self.has_arrivals = plan.arrivals is not None
@@ -94,7 +96,7 @@ class FleetDevice:
         """Sleep for this much lab time."""
         try:
             length = seconds + 60 * minutes + 3600 * hours + 86400 * days
-            sleeping = self._sleep_until(self._clock.now() + length)
+            sleeping = self._sleep_until(instant(self._clock.now(), length, self._play.plan.in_step))
         except TypeError:
             raise LabError(f"sleep: {NUMBERS}") from None
         sleeping.__qualname__ = "device.sleep"  # type: ignore[attr-defined]  # as in write
@@ -259,13 +261,7 @@ class FleetDevice:
 
         Raises LabError for the name of a column that the table has anyway.
         """
-        if not OWN_COLUMNS.isdisjoint(values):
-            raise LabError(
-                f"note: {', '.join(sorted(OWN_COLUMNS & set(values)))}: the run shows that itself; name it otherwise"
-            )
-        if text is not None:
-            self.notes["note"] = text
-        self.notes.update(values)
+        self.noted.add(values if text is None else {"note": text, **values})
 
     # --- for the run and the faults
 

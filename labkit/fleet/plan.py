@@ -119,7 +119,8 @@ class Plan:
 
     every: seconds of lab time between ticks; requests: whether to keep a row per request; devices: number of devices
     online (None: all); arrivals: the rate of `FleetDevice.arrivals`; transport: tls, or memory without TLS; others:
-    credentials of devices on other workers, by identity.
+    credentials of devices on other workers, by identity;
+    in_step: whether devices act at the same instants (`OverlapSettings`).
     """
 
     product: str
@@ -135,6 +136,7 @@ class Plan:
     faults: DeviceFaults | None = None
     transport: str = "tls"
     others: Mapping[str, Credentials] = field(default_factory=dict)
+    in_step: bool | float = False
 
 
 class Failure(NamedTuple):

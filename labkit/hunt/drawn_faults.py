@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
-from labkit.core.errors import LabError, UnknownError, unknown
+from labkit.core.errors import LabError, SettingsError, UnknownError, unknown
 from labkit.fleet.fault_arguments import DeviceFaultKeywords, device_fault
 from labkit.hunt.kinds import GROUPS, KINDS
 from labkit.lab.arguments import build_settings
@@ -36,7 +36,9 @@ class DrawnFault:
             raise UnknownError(unknown("kind of fault", self.kind, sorted(KINDS)))
         try:
             _TYPES.get(self.kind, _LabFault).check(self)
-        except TypeError as error:
+        except SettingsError as error:  # begins with the kind
+            raise LabError(str(error)) from None
+        except LabError as error:
             raise LabError(f"{self.kind}: {error}") from None
 
     def __str__(self) -> str:
@@ -147,8 +149,11 @@ class _DeviceFault:
 
     @staticmethod
     def check(fault: DrawnFault) -> None:
-        settings = dict(fault.settings)
-        settings.pop("products", None)
+        known = ("products", *DeviceFaultKeywords.__annotations__)
+        for name in fault.settings:
+            if name not in known:
+                raise UnknownError(unknown("setting", name, known))
+        settings = {name: value for name, value in fault.settings.items() if name != "products"}
         device_fault(fault.kind, fault.kind, cast(DeviceFaultKeywords, settings), None)
 
     def count(self) -> None:

@@ -16,6 +16,7 @@ from labkit.settings.places import parse_place
 MOMENTS = 60  # of one place that are kept, evenly spread over the story
 IDENTITIES = 500  # of one place that are kept
 MESSAGING = re.compile(r"/v1/Services/[^/]+/(Bindings|Notifications)")
+MESSAGING_HOST = "messaging.*"
 STEPS = ("token", "userinfo", "request_token")  # of providers that solutions ask, not people
 
 
@@ -111,7 +112,10 @@ class _Finder:
                     self._published.add((actor, record["summary"]))
             case "call" if record["cause"] is not None and _is_place(record["summary"], "call"):
                 self._call(record, actor, moment)
-            case "script" if record["cause"] is not None and _is_place(record["summary"], "event"):
+            # calls of an interface are no events on their way to a handler
+            case "script" if record["cause"] is not None and (
+                _is_place(record["summary"], "event") and not record["summary"].startswith("interface ")
+            ):
                 source = record["cause"].rpartition("#")[0]
                 product, slash, identity = source.partition("/")
                 of_device = bool(slash) and record["summary"].startswith("device")
@@ -125,6 +129,8 @@ class _Finder:
         method, _, path = record["summary"].partition(" ")
         product, slash, identity = actor.partition("/")
         provider = _provider_step(actor, path)
+        if provider is not None and record["cause"] is None and provider[2] == MESSAGING_HOST:
+            return  # asked by the story itself
         if provider is not None:
             step, pattern, host = provider
             found = self._note(("providers", step, None, None, method), moment)
@@ -194,7 +200,7 @@ def _provider_step(actor: str, path: str) -> tuple[str, str, str] | None:
     """Return step, path and host of a solution's request to a provider, as patterns; None for another request."""
     kind, _, name = actor.partition("/")
     if kind == "messaging" and (match := MESSAGING.fullmatch(path)):
-        return f"provider messaging {match[1].lower()}", f"/v1/Services/*/{match[1]}", "messaging.*"
+        return f"provider messaging {match[1].lower()}", f"/v1/Services/*/{match[1]}", MESSAGING_HOST
     if kind != "social":
         return None
     protocols = [KNOWN[name].protocol] if name in KNOWN else ["oauth2", "oauth1"]

@@ -39,6 +39,8 @@ from labkit.lab.story import LabStory, StoryCall, story_of
 from labkit.settings import (
     LabKeywords,
     LabSettings,
+    OverlapKeywords,
+    OverlapSettings,
     ProductKeywords,
     ProductSettings,
     SocialKeywords,
@@ -317,6 +319,18 @@ class Lab(Handle):
         after these, and on a running clock, as `clock.advance` does.
         """
         return self._runtime.run(self._runtime.control.lab.drain, within)
+
+    @shows_keywords(OverlapKeywords, OverlapSettings)
+    def overlap(self, **settings: Unpack[OverlapKeywords]) -> None:
+        """Let handlers overlap on a virtual clock, as the lab's seed draws: `lab.overlap(calls=(0.001, 0.05))`.
+
+        Each call replaces the settings of the one before; `lab.overlap()` ends the overlap. What is under way goes on
+        as it began.
+        """
+        given = build_settings(
+            OverlapSettings, "overlap", given_settings(OverlapSettings, "overlap", settings)
+        )
+        self._runtime.run(self._runtime.control.lab.overlap, given)
 
     def restart(self, down: float = 0) -> None:
         """Cut the platform's power and start it again. down: seconds of lab time during which it refuses connections.

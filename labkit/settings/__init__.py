@@ -16,6 +16,7 @@ from labkit.settings.messaging import (
     MessagingService,
     MessagingSettings,
 )
+from labkit.settings.overlap import OverlapKeywords, OverlapSettings
 from labkit.settings.passwords import PasswordSettings
 from labkit.settings.products import (
     ContentFile,
@@ -63,6 +64,8 @@ __all__ = [
     "Model",
     "NumberRange",
     "Outside",
+    "OverlapKeywords",
+    "OverlapSettings",
     "PasswordSettings",
     "Person",
     "ProductKeywords",

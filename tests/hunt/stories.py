@@ -110,7 +110,37 @@ def household(lab: Lab, draw: Draw) -> object:
     return seen
 
 
-STORIES = (counter, outage, household)
+@story
+def overlap(lab: Lab, draw: Draw) -> object:
+    """Overlap handlers of two solutions in Lua and Python while devices write in step, and look at their counts."""
+    product = lab.product("thermostat", resources=RESOURCES)
+    lua, python = (lab.solution(name, products=[product]) for name in ("lua", "python"))
+
+    async def count(services: Any) -> None:
+        found = await services.Keystore.get(key="count")
+        await services.Keystore.set(key="count", value=str(int(found.get("value") or 0) + 1))
+
+    lua.on(
+        "device",
+        "datapoint",
+        lua="""
+        local count = tonumber(Keystore.get{key = "count"}.value or 0)
+        Keystore.set{key = "count", value = count + 1}""",
+    )
+    python.on("device", "datapoint", count)
+    lua.route("GET", "/count", lua='return Keystore.get{key = "count"}')
+    lab.overlap(calls=(0.001, draw.seconds(0.002, 0.05, 5)), in_step=True, order="random")
+    run = product.fleet({Reports: 4, Follows: 2}).start(minutes=10)
+    seen: list[object] = []
+    for _ in range(draw.number(1, 3)):
+        lab.wait(seconds=draw.seconds(0.01, 60))
+        seen.append(lua.get("/count").text)
+    lab.overlap()
+    run.wait()
+    return [*seen, *(each.Keystore.get(key="count") for each in (lua, python))]
+
+
+STORIES = (counter, outage, household, overlap)
 
 
 def digests() -> list[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +14,9 @@ import pytest
 from hypothesis import assume, strategies
 
 from labkit import Behaviour, DeviceError, Lab, LabError
+from labkit.edge.protocol import EdgeProtocol
 from labkit.fleet.fleet_device import FleetDevice
+from labkit.fleet.transport import Transport
 from labkit.hunt import Draw, Story, play, story
 from tests.hunt import stories
 from tests.sizes import size
@@ -38,6 +42,53 @@ def test_plays_in_another_process_are_equal() -> None:
         here = stories.digests()
         elsewhere, _ = process.communicate()
     assert (json.loads(elsewhere), process.returncode) == (here, 0)
+
+
+def put_off_reads(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Put off a third of the reads of devices and of the platform by up to 4 ms. Returns what was put off."""
+    late: list[object] = []
+    rng = random.Random()  # other reads in each play
+
+    def put_off(of: type[Any], name: str) -> None:
+        read = getattr(of, name)
+        waiting: dict[object, list[tuple[Any, ...]]] = {}  # reads by connection, in their order
+
+        def go_on(self: Any) -> None:
+            for args in waiting.pop(self):
+                read(self, *args)
+
+        def maybe_later(self: Any, *args: Any) -> None:
+            if self in waiting:
+                if args:
+                    waiting[self].append(args)
+            elif rng.random() < 0.3:
+                late.append(self)
+                waiting[self] = [args]
+                asyncio.get_running_loop().call_later(rng.uniform(0, 0.004), go_on, self)
+            else:
+                read(self, *args)
+
+        monkeypatch.setattr(of, name, maybe_later)
+
+    put_off(Transport, "_readable")
+    put_off(EdgeProtocol, "data_received")
+    return late
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("told", stories.STORIES, ids=lambda told: told.name)
+def test_plays_beside_a_busy_process_with_late_reads_are_equal(
+    told: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = play(told, 3)
+    late = put_off_reads(monkeypatch)
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
+        try:
+            again = [play(told, 3) for _ in range(size(1, 10))]
+        finally:
+            busy.kill()
+    assert all(each == first for each in again)
+    assert late
 
 
 def test_a_story_waits_draws_and_returns() -> None:

@@ -1,0 +1,379 @@
+"""Menus of faults: what is drawn, that labs accept it, that it hits, and that plays with it repeat exactly."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings, strategies
+
+from labkit import Lab, LabError, UnknownError
+from labkit.hunt import Draw, DrawnFault, Menu, Story, Verdict, play, story
+from labkit.hunt.drawn_faults import PutFaults
+from labkit.hunt.future import PlayPlan
+from labkit.hunt.kinds import GROUPS, KINDS
+from labkit.hunt.levels import calm_sites, fault_source
+from labkit.hunt.player import play_bytes, supply_of
+from labkit.hunt.promise import Promise, Watch
+from labkit.hunt.recipes import RECIPES
+from labkit.hunt.sites import Site, Sites
+from tests.hunt import shop, stories
+from tests.sizes import size
+
+ROOT = Path(__file__).parents[2]
+ORDER = frozenset(GROUPS["order"])
+NAMES = ("t-001", "it's \"#*/é", "*", "x" * 64)
+
+
+class Bears(Promise):
+    """Promise that always holds under some kinds of faults."""
+
+    def __init__(self, *kinds: str) -> None:
+        self.name = f"bears {kinds}"
+        self.under = frozenset(kinds)
+
+    def watch(self, lab: Lab) -> Watch:
+        raise AssertionError
+
+
+@pytest.fixture(scope="module")
+def places() -> Sites:
+    return calm_sites(shop.shop, {})
+
+
+@pytest.fixture(scope="module")
+def lab(places: Sites) -> Any:
+    with Lab(seed=7) as lab:
+        yield lab
+
+
+def lengths(fault: DrawnFault) -> tuple[float, float]:
+    """Return when a fault begins, and when it and its effect are over."""
+    given = fault.settings
+    after = given.get("after", 0.0)
+    waits = given.get("delay", given.get("late", given.get("down", 0.0)))
+    lasting = given.get("seconds", 0.0) if fault.kind != "wrong clock" else 0.0
+    return after, after + lasting + waits
+
+
+def test_every_kind_has_a_recipe_and_a_place_in_the_shop(places: Sites) -> None:
+    assert set(RECIPES) == KINDS - ORDER
+    assert [kind for kind in RECIPES if not RECIPES[kind].sites(places)] == []
+    assert places.seconds == 605
+    assert {each.where for each in places.outgoing} == {
+        "GET https://google.social.*/oauth2/v3/userinfo",
+        "POST https://google.social.*/token",
+        "POST https://messaging.*/v1/Services/*/Notifications",
+    }
+    assert {(each.where, each.given and each.given["command"]) for each in places.quotas} == {
+        ("Keystore.command", "incr"),
+        ("Keystore.set", None),
+        ("Lights.light", None),
+    }
+    own = {each.where for each in places.calls}
+    assert "Notify.send" in own
+    assert "Notify.createBinding" not in own  # a call of the story itself
+    assert {(each.product, each.identities) for each in places.devices} == {
+        ("lamp", ("t-001", "t-002", "t-003")),
+        ("thermostat", ("t-001", "t-002", "t-003")),
+    }
+
+
+@pytest.mark.timeout(300)
+def test_each_kind_hits_and_repeats_exactly_in_another_process_beside_a_busy_loop(places: Sites) -> None:
+    with (
+        subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy,
+        subprocess.Popen(
+            [sys.executable, "-m", "tests.hunt.shop"], cwd=ROOT, stdout=subprocess.PIPE, text=True
+        ) as process,
+    ):
+        try:
+            here = shop.digests()
+            elsewhere, _ = process.communicate()
+        finally:
+            busy.kill()
+    assert (json.loads(elsewhere), process.returncode) == (here, 0)
+    assert set(here) == set(RECIPES)
+    missed = {
+        kind
+        for kind in RECIPES
+        if not any(play(shop.shop, 3, check=False, faults=shop.faults_of(places, kind)).hits)
+    }
+    assert missed == set()
+
+
+def odd_sites() -> Sites:
+    """Return places with odd names in several products and solutions."""
+    moments = (0.0, 1.000001, 60.0, 400.0)
+    products, solutions = ("thermostat", "lamp"), ("home", "app-2")
+    requests = tuple(
+        Site(where, product, None, NAMES, moments, has_body=True)
+        for product in products
+        for where in ("POST /onep:v1/stack/alias", "GET /provision/download")
+    )
+    calls = tuple(
+        Site(name, None, each, (), moments) for each in solutions for name in ("A.b", "Keystore.set")
+    )
+    events = tuple(
+        Site("device datapoint", each, one, NAMES, moments) for each in products for one in solutions
+    )
+    quotas = (*calls, Site("Keystore.command", None, "home", (), moments, given={"command": "incr"}))
+    steps = {
+        "messaging bindings": "POST /v1/Services/*/Bindings",
+        "x-1 request_token": "POST /r",
+        "google token": "POST /t",
+    }
+    providers = tuple(
+        Site(f"provider {name}", moments=moments, request=request, host=f"{name.partition(' ')[0]}.*")
+        for name, request in steps.items()
+    )
+    outgoing = (Site("GET https://a.example/*", moments=moments), Site("* https://*/x", moments=moments))
+    devices = tuple(Site("", each, None, NAMES * 200, moments) for each in products)
+    return Sites(600.0, requests, calls, events, outgoing, providers, quotas, devices, solutions)
+
+
+@pytest.mark.parametrize("kind", RECIPES)
+def test_a_lab_accepts_whatever_is_drawn(kind: str, lab: Lab, recwarn: pytest.WarningsRecorder) -> None:
+    """All within 60 % of the story's time, and plain data."""
+    menus = [
+        Menu(level, kinds=kind, sites=each)
+        for level in ("rough", "wild")
+        for each in (
+            odd_sites(),
+            Sites(0.0, *[getattr(odd_sites(), name) for name in list(vars(odd_sites()))[1:]]),
+        )
+    ]
+
+    @settings(
+        max_examples=size(20, 500), deadline=None, database=None, suppress_health_check=list(HealthCheck)
+    )
+    @given(data=strategies.data(), menu=strategies.sampled_from(menus))
+    def check(data: Any, menu: Menu) -> None:
+        assert menu.sites is not None
+        faults = menu.faults(Draw(data.draw), ())
+        assert len(faults) <= (menu.most or 0)
+        assert json.loads(json.dumps([each.settings for each in faults])) == [
+            each.settings for each in faults
+        ]
+        with lab.story():
+            put = PutFaults(lab, faults)
+            assert put.end() is None
+        assert put.hits == (0,) * len(faults)
+        for each in faults:
+            assert each.kind == kind
+            each.check()
+            began, over = lengths(each)
+            assert began <= 0.6 * menu.sites.seconds + 0.001
+            assert over <= max(0.6 * menu.sites.seconds, 0.001) + 0.001, each
+
+    check()
+    assert (len(lab.faults), len(lab.device_faults)) == (0, 0)
+    assert [each for each in recwarn if issubclass(each.category, UserWarning)] == []
+
+
+def test_a_menu_shrinks_to_nothing_or_to_one_simple_fault(places: Sites) -> None:
+    found: list[tuple[DrawnFault, ...]] = []
+
+    @settings(max_examples=1000, database=None, deadline=None, phases=(Phase.generate, Phase.shrink))
+    @given(strategies.data())
+    def check(data: Any) -> None:
+        faults = Menu("wild", sites=places).faults(Draw(data.draw), ())
+        if any(each.kind == "event doubled" for each in faults):
+            found.append(faults)
+            raise AssertionError
+
+    with pytest.raises(AssertionError):
+        check()
+    [fault] = found[-1]
+    assert fault.settings == {
+        "where": "device datapoint",
+        "product": "lamp",
+        "identity": ["t-001"],
+        "solution": "home",
+        "doubled": True,
+        "after": 5.0,
+        "first": 1,
+        "seconds": 358.0,
+    }
+
+
+def drawn(menu: Menu, promises: tuple[Promise, ...]) -> list[tuple[DrawnFault, ...]]:
+    """Return the faults of some plays."""
+    found: list[tuple[DrawnFault, ...]] = []
+
+    @settings(database=None)
+    @given(strategies.data())
+    def collect(data: Any) -> None:
+        found.append(menu.faults(Draw(data.draw), promises))
+
+    for seed in range(80):
+        collect.hypothesis.fuzz_one_input(supply_of(seed))  # type: ignore[attr-defined]
+    return found
+
+
+def test_a_play_has_faults_of_one_promise_alone(places: Sites) -> None:
+    promises = (Bears("request lost", "restart"), Bears("event late", "event doubled"), Bears())
+    kinds = [
+        frozenset(each.kind for each in faults) for faults in drawn(Menu("wild", sites=places), promises)
+    ]
+    assert all(any(each <= promise.under for promise in promises) for each in kinds)
+    assert frozenset.union(*kinds) == {"request lost", "restart", "event late", "event doubled"}
+    assert drawn(Menu("wild", sites=places), (Bears(), Bears("overlap"))) == [()] * len(kinds)
+
+
+def test_levels_and_menus_of_ones_own(places: Sites) -> None:
+    calm, rough, wild = (drawn(Menu(level, sites=places), ()) for level in ("calm", "rough", "wild"))
+    assert set(calm) == {()}
+    assert max(map(len, rough)) == 3
+    assert 5 <= max(map(len, wild)) <= 8
+    own = drawn(Menu(kinds=("restart", "devices"), most=1, longest=30, sites=places), ())
+    assert max(map(len, own)) == 1
+    kinds = {each.kind for faults in own for each in faults}
+    assert kinds == {"restart", *GROUPS["devices"]}
+    assert all(
+        abs(each.settings.get("seconds", 0)) <= 30 or each.kind == "wrong clock"
+        for faults in own
+        for each in faults
+    )
+
+
+def test_wrong_menus(places: Sites) -> None:
+    with pytest.raises(UnknownError, match="no level 'ruff', there are: calm, rough, wild"):
+        Menu("ruff")
+    with pytest.raises(UnknownError, match="no kind of fault 'requets'"):
+        Menu(kinds="requets")
+    with pytest.raises(LabError, match="most: expected a number of faults, 0 to 100, not -1"):
+        Menu(most=-1)
+    with pytest.raises(LabError, match="longest: expected seconds, 0 to 86400, not -2"):
+        Menu(longest=-2)
+    with pytest.raises(LabError, match="a menu needs the places of its story"):
+        Menu().faults(Draw(lambda strategy, label=None: 0), ())
+    with pytest.raises(UnknownError, match="no level 'mild'"):
+        play(stories.counter, 1, level="mild")
+    with pytest.raises(LabError, match="go without a level"):
+        play(stories.counter, 1, level="calm", faults=[("restart", {})])
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "text"),
+    [
+        ("request lots", {}, "no kind of fault 'request lots'.*did you mean request lost"),
+        ("request lost", {"where": "POST /x", "cut": "never"}, "request lost: cut: expected"),
+        ("cut off", {"second": 3}, "cut off: .*second"),
+        ("cut off", {"seconds": -3}, "cut off: seconds: expected 0 to"),
+        ("restart", {"in": 3}, "restart: no setting of a restart 'in'"),
+        ("restart", {"after": "x"}, "after: expected seconds, 0 or more, not 'x'"),
+    ],
+)
+def test_wrong_faults_are_refused_before_the_play(kind: str, given: dict[str, Any], text: str) -> None:
+    with pytest.raises(LabError, match=text):
+        play(stories.counter, 1, faults=[(kind, given)])
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("told", stories.STORIES, ids=lambda told: told.name)
+def test_plays_with_drawn_faults_repeat_and_their_faults_are_data(told: Story) -> None:
+    source = fault_source("wild", told, {})
+    copy = pickle.loads(pickle.dumps(source))  # as it goes to workers
+    for seed in range(size(2, 30)):
+        first = play_bytes(PlayPlan(told, {}, source), seed, supply_of(seed))
+        assert first == play_bytes(PlayPlan(told, {}, copy), seed, supply_of(seed))
+        assert first is not None
+        data = json.loads(json.dumps([[each.kind, each.settings] for each in first.faults]))
+        again = play(
+            told, seed, check=False, faults=[(kind, given) for kind, given in data], values=first.drawn
+        )
+        assert (again.journal, again.faults, again.hits) == (first.journal, first.faults, first.hits)
+
+
+def test_a_play_of_a_level() -> None:
+    plays = [play(stories.outage, 4, level="wild", check=False) for _ in range(2)]
+    assert plays[0] == plays[1]
+    assert plays[0].faults
+    assert len(plays[0].hits) == len(plays[0].faults)
+    assert play(stories.outage, 4, level=Menu("wild")).journal == plays[0].journal
+    assert play(stories.outage, 4, level="calm").faults == ()
+    assert play(stories.outage, 4, level="calm").journal == play(stories.outage, 4).journal
+
+
+def test_faults_end_when_the_last_of_those_that_hit_is_over() -> None:
+    ends: list[float | None] = []
+
+    class Sees(Bears):
+        """Promise that notes when the faults were over."""
+
+        def watch(self, lab: Lab) -> Watch:
+            began = lab.clock.time
+
+            class Seen:
+                """Watch that notes."""
+
+                def verdict(self, quiet_since: float | None) -> Verdict:
+                    ends.append(None if quiet_since is None else quiet_since - began)
+                    return Verdict("seen", "kept")
+
+            return Seen()
+
+    @story(promises=[Sees(*KINDS)])
+    def writes(lab: Lab, draw: Draw) -> None:
+        lab.wait(seconds=10)
+        product = lab.product("thermostat", resources=stories.RESOURCES)
+        app = lab.solution("app", products=[product])
+        app.on("device", "datapoint", lambda services: services.Keystore.command(key="n", command="incr"))
+        product.fleet(2, stories.Reports).start(minutes=10).wait()
+
+    def end(*faults: tuple[str, dict[str, Any]]) -> float | None:
+        played = play(writes, 1, faults=faults)
+        assert played.error is None
+        return ends.pop()
+
+    write = {"where": "POST /onep:v1/stack/alias", "product": "thermostat"}
+    assert end() is None
+    assert end(("request lost", {**write, "identity": "nobody", "cut": "before"})) is None
+    assert end(("request lost", {**write, "cut": "before", "after": 100.0, "seconds": 100.0})) == 200
+    assert end(("request lost", {**write, "cut": "before", "after": 100.0, "first": 1})) == 130
+    assert end(("request delay", {**write, "delay": 20.0, "first": 1})) == 30
+    assert end(("request error", {**write, "status": 503})) == 610
+    assert (
+        end(("event late", {"where": "device datapoint", "late": 600.0, "after": 500.0, "first": 1})) == 1150
+    )
+    assert end(("restart", {"after": 100.0, "down": 30.0})) == 130
+    assert end(("cut off", {"products": "thermostat", "after": 100.0, "seconds": 60.0})) == 160
+    assert end(("late start", {"seconds": 60.0}), ("wrong clock", {"after": 30.0, "seconds": 600.0})) == 70
+
+
+def test_a_story_may_remove_the_faults_of_its_play() -> None:
+    @story
+    def clears(lab: Lab, draw: Draw) -> None:
+        lab.wait(seconds=10)
+        lab.faults.clear()
+        lab.device_faults.clear()
+
+    played = play(clears, 1, faults=[("request lost", {"where": "GET /x", "cut": "before"}), ("cut off", {})])
+    assert (played.hits, played.error) == ((0, 0), None)
+
+
+def test_calm_plays_of_a_story_that_discards_values() -> None:
+    @story
+    def discards(lab: Lab, draw: Draw) -> None:
+        from hypothesis import assume
+
+        assume(draw.number(0, 9) > 4)
+        lab.wait(seconds=100)
+
+    assert calm_sites(discards, {}).seconds == 100
+    assert fault_source("rough", discards, {}) == Menu(sites=calm_sites(discards, {}))
+
+    @story
+    def never(lab: Lab, draw: Draw) -> None:
+        from hypothesis import assume
+
+        assume(draw.number(0, 9) > 9)
+
+    with pytest.raises(LabError, match="never: the values of 10 seeds are no future of this story"):
+        calm_sites(never, {})
