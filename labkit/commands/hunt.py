@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-import re
 import shlex
 import sys
 from pathlib import Path
@@ -13,14 +12,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from labkit.core.commands import INTERRUPTED
+from labkit.core.durations import duration_seconds
 from labkit.core.errors import LabError, SettingsError
 from labkit.core.extras import check_installed
 
 if TYPE_CHECKING:
     from labkit.hunt.failure import Failure
-
-UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
-DURATION = re.compile(r"(\d+(?:\.\d+)?) ?(s|m|min|h)?")
 
 
 class Duration(click.ParamType[float]):
@@ -31,10 +28,10 @@ class Duration(click.ParamType[float]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         if isinstance(value, float):
             return value
-        match = DURATION.fullmatch(value)
-        if match is None or not float(match[1]):
-            self.fail(f"{value!r} is no duration such as 30s, 5m or 1h", param, ctx)
-        return float(match[1]) * UNITS[match[2] or ""]
+        try:
+            return duration_seconds(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
 
 
 @click.command(short_help="Play many futures of a story, in search of one that breaks a promise.")

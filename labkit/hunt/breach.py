@@ -19,7 +19,8 @@ class Breach:
     promise: name of the promise, None if the story's function raised an error; state: `broken`, or `failed` if the
     code of the promise or of the story raised another error than an AssertionError; reason: a sentence; at: lab time in
     seconds since 1970, record: number of the journal's record, both None if unknown; error: name of the raised error's
-    class; place: the last line of the story's file that ran, as `file:line`; both empty for a broken promise.
+    class; place: the last line of the story's file that ran, as `file:line`, or `line 3` of a cell; both empty for a
+    broken promise.
     """
 
     promise: str | None
@@ -50,8 +51,9 @@ def breach_of(story: Story, played: Played) -> Breach | None:
     error = played.error
     if error is not None:
         place, line = _place(story, error)
-        text = " ".join(str(error).split())
         is_check = isinstance(error, AssertionError)
+        # of an assertion the first line: pytest adds others
+        text = _line(error, is_check)
         reason = text or line or type(error).__name__
         if not is_check:
             reason = f"{type(error).__name__}: {text}" if text else type(error).__name__
@@ -68,6 +70,12 @@ def breach_of(story: Story, played: Played) -> Breach | None:
     return None
 
 
+def _line(error: BaseException, first: bool) -> str:
+    """Return the text of an error as one line. first: whether its first line is enough."""
+    lines = str(error).strip().splitlines()
+    return " ".join(" ".join(lines[:1] if first else lines).split())
+
+
 def _place(story: Story, error: BaseException) -> tuple[str, str]:
     """Return the last line of the story's file in a traceback, as `file:line` and as text."""
     code = getattr(story.function, "__code__", None)
@@ -75,10 +83,13 @@ def _place(story: Story, error: BaseException) -> tuple[str, str]:
     for frame, number in reversed(list(traceback.walk_tb(error.__traceback__))):
         name = frame.f_code.co_filename
         if name == file:
-            return f"{_short(name)}:{number}", linecache.getline(name, number).strip()
+            return _shown(name, number), linecache.getline(name, number).strip()
     return "", ""
 
 
-def _short(name: str) -> str:
-    """Return the last part of a file's name, of which the rest depends on the machine."""
-    return name.replace("\\", "/").rpartition("/")[2]
+def _shown(name: str, number: int) -> str:
+    """Return a line of a file, without its folder, which depends on the machine; of a cell the line alone."""
+    if name.startswith("<") or "ipykernel" in name:
+        return f"line {number}"
+    last = name.replace("\\", "/").rpartition("/")[2]
+    return f"{last}:{number}"

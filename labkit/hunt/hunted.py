@@ -142,20 +142,27 @@ class Hunt:
 
     def text(self) -> str:
         """Return the result as lines of text."""
-        lines = [f"hunt of {self.plan.story.name}: {self._summary()}"]
-        if self.faults:
-            lines.append(f"faults drawn: {_counts(self.faults)}")
-        lines += [f"promise {name}: {_counts(states)}" for name, states in self.promises.items() if states]
-        lines += [f"never put to the test: {name}" for name in self.untested if self.done]
-        lines += [f"lost play {each.number}: {each.lost}" for each in self.lost[:MAX_LOST]]
+        failed = self.failure_lines()
+        return "\n".join([*self.facts(), *(failed or ["nothing broke"])])
+
+    def failure_lines(self) -> list[str]:
+        """Return what failed as lines of text, none if nothing did."""
+        lines = [f"lost play {each.number}: {each.lost}" for each in self.lost[:MAX_LOST]]
         if len(self.lost) > MAX_LOST:
             lines.append(f"and {len(self.lost) - MAX_LOST} more lost plays")
         lines += [f"past failure: {each}" for each in self.past]
         for each in self.failures.values():
-            lines += [f"broken: {line}" if not place else line for place, line in enumerate(each.lines())]
-        if not self.failures and not self.past:
-            lines.append("nothing broke")
-        return "\n".join(lines)
+            first, *others = each.lines()
+            lines += [f"broken: {first}", *others]
+        return lines
+
+    def facts(self) -> list[str]:
+        """Return what was played as lines of text."""
+        lines = [f"hunt of {self.plan.story.name}: {self._summary()}"]
+        if self.faults:
+            lines.append(f"faults drawn: {_counts(self.faults)}")
+        lines += [f"promise {name}: {_counts(states)}" for name, states in self.promises.items() if states]
+        return lines + [f"never put to the test: {name}" for name in self.untested if self.done]
 
     def _summary(self) -> str:
         where = f", {self.workers} processes" if self.workers else ""

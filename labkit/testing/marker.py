@@ -12,6 +12,8 @@ SEED_OPTION = "--labkit-seed"
 TRACE_OPTION = "--labkit-full-trace"
 URL_OPTION = "--labkit-url"
 CHECKS_OPTION = "--labkit-checks"
+HUNT_SEEDS_OPTION = "--hunt-seeds"
+HUNT_TIME_OPTION = "--hunt-time"
 
 
 def node_id(item: pytest.Item) -> str:

@@ -6,6 +6,7 @@ its own, `client_environment` the environment variables by which clients trust t
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 import unittest
@@ -16,9 +17,19 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
+from labkit.core.durations import duration_seconds
 from labkit.core.errors import is_debugging
 from labkit.testing import frames
-from labkit.testing.marker import CHECKS_OPTION, SEED_OPTION, TRACE_OPTION, URL_OPTION, lab_arguments, seed_of
+from labkit.testing.marker import (
+    CHECKS_OPTION,
+    HUNT_SEEDS_OPTION,
+    HUNT_TIME_OPTION,
+    SEED_OPTION,
+    TRACE_OPTION,
+    URL_OPTION,
+    lab_arguments,
+    seed_of,
+)
 
 if TYPE_CHECKING:
     from labkit.lab.lab import Lab
@@ -28,6 +39,7 @@ T = TypeVar("T")
 
 MARKERS = (
     "lab(config=…, seed=…, speed=…, profile=…, **settings): arguments of the test's lab, those of labkit.Lab",
+    "hunt(seeds=50, time=…, level=…, parameters=…): a story, played with so many seeds; arguments of labkit.hunt.hunt",
     "must: a check of labkit.conformance whose requirement the documents state",
     "choice: a check of labkit.conformance whose requirement the documents leave open",
 )
@@ -67,6 +79,31 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="Show the frames of labkit, SQLAlchemy and asyncio in tracebacks.",
     )
+    group.addoption(
+        HUNT_SEEDS_OPTION,
+        type=_seeds,
+        metavar="N",
+        help="Plays of each story, instead of those of its marker.",
+    )
+    group.addoption(
+        HUNT_TIME_OPTION,
+        type=_duration,
+        metavar="TIME",
+        help="Real time for the plays of each story: 30s, 5m, 1h. Without --hunt-seeds, as many as fit.",
+    )
+
+
+def _seeds(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"expected a whole number above 0, not {text!r}")
+    return int(text)
+
+
+def _duration(text: str) -> float:
+    try:
+        return duration_seconds(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -86,6 +123,20 @@ def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Col
     from labkit.testing.requirements import Checks
 
     return Checks.from_parent(parent, path=path, nodeid=NAME)
+
+
+def pytest_pycollect_makeitem(
+    collector: pytest.Module | pytest.Class, name: str, obj: object
+) -> list[pytest.Item] | None:
+    """Collect a story as a test if its name begins with `test`, or if it has the marker `hunt`."""
+    story = sys.modules.get(
+        "labkit.hunt.story"
+    )  # no file that was collected has a story unless it is imported
+    if story is None or not isinstance(obj, story.Story):
+        return None
+    from labkit.testing.hunts import HuntItem, is_test
+
+    return [HuntItem.from_parent(collector, name=name, story=obj)] if is_test(name, obj) else []
 
 
 # --- fixtures -----------------------------------------------------------------------------------------------
@@ -176,11 +227,19 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add the journal of a failing test's lab to its report."""
     report = yield
     if report.failed and "labkit.settings" in sys.modules:  # otherwise no test has used a lab
         from labkit.testing.failure import sections
 
         report.sections += sections(item, item.stash.get(BEGAN, {}))
+        error = None if call.excinfo is None else call.excinfo.value
+        if "labkit.testing.hunts" in sys.modules:
+            from labkit.testing.hunts import HuntFailedError, hunt_sections
+
+            if isinstance(error, HuntFailedError):
+                report.sections += hunt_sections(item, error)
     return report
