@@ -123,6 +123,32 @@ def test_the_page_of_faults_has_each_kind_and_each_level() -> None:
     assert set(entries) == KINDS
 
 
+def test_devices_with_odd_identities_and_what_no_device_did() -> None:
+    @story
+    def odd(lab: Lab, draw: Draw) -> None:
+        product = lab.product("thermostat", resources=stories.RESOURCES)
+        product.device("a/b#1 é*").activate().write(temperature=1)
+        app = lab.solution("app", products=[product])
+        app.route("GET", "/timestamp", lambda services: services.Keystore.get(key="a"))
+        app.get("/timestamp")
+        app.Keystore.set(key="a", value="1")
+        lab.wait(seconds=10)
+
+    found = calm_sites(odd, {})
+    assert [each.where for each in found.calls] == ["Keystore.get"]
+    assert {(each.product, each.where, each.identities) for each in found.requests} >= {
+        ("thermostat", "POST /onep:v1/stack/alias", ("a/b#1 é*",))
+    }
+    given = {
+        "where": "POST /onep:v1/stack/alias",
+        "product": "thermostat",
+        "identity": ["a/b#1 é*"],
+        "status": 503,
+    }
+    played = play(odd, 1, check=False, faults=[("request error", given)])
+    assert (played.hits, "503" in str(played.error)) == ((1,), True)
+
+
 def odd_sites() -> Sites:
     """Return places with odd names in several products and solutions."""
     moments = (0.0, 1.000001, 60.0, 400.0)
