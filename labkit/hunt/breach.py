@@ -19,8 +19,8 @@ class Breach:
     promise: name of the promise, None if the story's function raised an error; state: `broken`, or `failed` if the
     code of the promise or of the story raised another error than an AssertionError; reason: a sentence; at: lab time in
     seconds since 1970, record: name of the record in the play's journal, both None if unknown; error: name of the
-    raised error's class; place: the last line of the story's file that ran, as `file:line`; both empty for a broken
-    promise.
+    raised error's class; place: the last line of the story's file that ran, as `file:line`, or `line 3` of a cell; both
+    empty for a broken promise.
     """
 
     promise: str | None
@@ -83,10 +83,13 @@ def _place(story: Story, error: BaseException) -> tuple[str, str]:
     for frame, number in reversed(list(traceback.walk_tb(error.__traceback__))):
         name = frame.f_code.co_filename
         if name == file:
-            return f"{_short(name)}:{number}", linecache.getline(name, number).strip()
+            return _shown(name, number), linecache.getline(name, number).strip()
     return "", ""
 
 
-def _short(name: str) -> str:
-    """Return the last part of a file's name, of which the rest depends on the machine."""
-    return name.replace("\\", "/").rpartition("/")[2]
+def _shown(name: str, number: int) -> str:
+    """Return a line of a file, without its folder, which depends on the machine; of a cell the line alone."""
+    if name.startswith("<") or "ipykernel" in name:
+        return f"line {number}"
+    last = name.replace("\\", "/").rpartition("/")[2]
+    return f"{last}:{number}"

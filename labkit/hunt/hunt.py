@@ -69,7 +69,7 @@ def hunt(
     story.with_defaults(given)
     plan = PlayPlan(story, given, fault_source(level, story, given))
     count = 0 if workers == 0 else workers or (0 if dask is not None else usable_cores())
-    found = Hunt(plan, level if isinstance(level, str) else type(level).__name__, count)
+    found = Hunt(plan, _shown(level), count)
     if failures is not None:
         found.past = past_failures(story, Path(failures))
         if found.past and stop == "first":
@@ -95,6 +95,11 @@ def hunt(
             if shrink_seconds > 0:
                 found.failures[title] = _cut_down(failure, shrink_seconds, bar)
     return found
+
+
+def _shown(level: str | FaultSource) -> str:
+    """Return the name of a level: that of a menu's, or of another source's class."""
+    return level if isinstance(level, str) else getattr(level, "level", type(level).__name__)
 
 
 def _play_all(found: Hunt, course: Course, stop: Stop, bar: Bar) -> None:

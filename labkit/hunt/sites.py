@@ -136,7 +136,7 @@ class _Finder:
             found = self._note(("providers", step, None, None, method), moment)
             found.request, found.host = f"{method} {pattern}", host
             self._note(("outgoing", f"{method} https://{host}{pattern}", None, None, None), moment)
-        elif path in ENDPOINTS and actor.count("/") <= 1:
+        elif path in ENDPOINTS:
             found = self._note(
                 ("requests", record["summary"], product, None, None), moment, identity if slash else None
             )

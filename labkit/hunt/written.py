@@ -22,6 +22,7 @@ from labkit.hunt.loading import SEPARATOR, file_of, load_story
 from labkit.hunt.play import play
 from labkit.hunt.story import Story
 
+LONGEST_LINE = 110  # characters of a line with a fault
 VARIABLE = "PLAY"  # of a file, which holds the play
 
 
@@ -237,4 +238,17 @@ def _indented(values: object) -> str:
         return literal(values)
     if not values:
         return "[]"
-    return "[\n" + "".join(f"        {literal(each)},\n" for each in values) + "    ]"
+    return "[\n" + "".join(f"        {_wrapped(each, 8)},\n" for each in values) + "    ]"
+
+
+def _wrapped(pair: object, indent: int) -> str:
+    """Return a pair as a literal; with a line for each setting if it is a fault that is too long for one line."""
+    text = literal(pair)
+    match pair:
+        case (str() as kind, Mapping() as settings) if indent + len(text) >= LONGEST_LINE:
+            space = " " * indent
+            lines = "".join(
+                f"{space}    {literal(name)}: {literal(each)},\n" for name, each in settings.items()
+            )
+            return f"({literal(kind)}, {{\n{lines}{space}}})"
+    return text

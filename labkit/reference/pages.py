@@ -11,6 +11,7 @@ from labkit.reference import (
     api,
     control,
     faults,
+    hunt_faults,
     modules,
     promises,
     requirements,
@@ -22,7 +23,7 @@ from labkit.reference.entry import ReferenceEntry, ReferencePage
 
 # Requirements import all checks and mutants, which takes longest, so the terminal looks there last.
 PARTS = (services.pages, settings.pages, faults.pages, control.pages, modules.pages)
-LAST = (testing.pages, promises.pages, requirements.pages)
+LAST = (testing.pages, promises.pages, hunt_faults.pages, requirements.pages)
 KEYS = ("setting", "fault", "page")  # kinds of entries that are found by the last part of their names, too
 
 
