@@ -102,7 +102,8 @@ def hunt_sections(item: pytest.Item, error: HuntFailedError) -> Iterator[tuple[s
     """Yield a title and a text for each failure: how to repeat it, and the last records of its journal."""
     for each in error.found.failures.values():
         yield f"{each.title}: repeat it", f"{_again(item)}\n{_cell(each)}"
-        yield f"{each.title}: the journal's last records", "\n".join(last_lines(each.play().journal, RECORDS))
+        records = last_lines(each.play().journal, RECORDS) or ["the journal is empty"]
+        yield f"{each.title}: the journal's last records", "\n".join(records)
 
 
 def _again(item: pytest.Item) -> str:
