@@ -13,9 +13,10 @@ from labkit.hunt.kinds import GROUPS, KINDS
 from labkit.lab.arguments import build_settings
 from labkit.lab.faults import Fault
 from labkit.lab.lab import Lab
-from labkit.settings import FaultSettings
+from labkit.settings import FaultSettings, OverlapSettings
 
 OF_DEVICES = frozenset(GROUPS["devices"])
+ORDER = frozenset(GROUPS["order"])
 RESTART = "restart"
 
 
@@ -24,7 +25,8 @@ class DrawnFault:
     """A fault of a play, as plain data that can be written to a file.
 
     kind: such as `request lost`; settings: of a request, call, event, outgoing request or provider as of
-    `lab.faults.add`, of devices as of `lab.device_faults.add`, of a restart `after` and `down`, in seconds.
+    `lab.faults.add`, of devices as of `lab.device_faults.add`, of a restart `after` and `down`, in seconds; of
+    `overlap` and `handler order` as of `lab.overlap`.
     """
 
     kind: str
@@ -64,8 +66,14 @@ class PutFaults:
     """
 
     def __init__(self, lab: Lab, faults: Iterable[DrawnFault]) -> None:
+        faults = tuple(faults)
         numbers: Counter[str] = Counter()
         self._put: list[_Put] = []
+        orders = {
+            name: each for fault in faults if fault.kind in ORDER for name, each in fault.settings.items()
+        }
+        if orders:  # one call, since each replaces the settings of the one before
+            lab.overlap(**orders)
         for each in faults:
             numbers[each.kind] += 1
             made = _TYPES.get(each.kind, _LabFault)
@@ -209,9 +217,41 @@ class _Restart:
         return self._last + self._down if self.hits else None
 
 
+class _Order:
+    """What overlaps, and in which order handlers run: no fault that ends, so that nothing has to recover."""
+
+    def __init__(self, lab: Lab, fault: DrawnFault, name: str) -> None:
+        self.hits = 0
+        self._lab = lab
+        self._needed = 1 if fault.kind == "overlap" else 2
+        self._is_over = False
+
+    @staticmethod
+    def check(fault: DrawnFault) -> None:
+        build_settings(OverlapSettings, fault.kind, dict(fault.settings))
+
+    def count(self) -> None:
+        """Count the calls of handlers, or the events that several solutions handled."""
+        if self._is_over:
+            return
+        kind = "call" if self._needed == 1 else "script"
+        causes = Counter(each.cause for each in self._lab.journal.select(kind) if each.cause is not None)
+        self.hits = sum(number >= self._needed for number in causes.values())
+
+    def end(self) -> float | None:
+        self.count()
+        self._is_over = True
+        self._lab.overlap()
+        return None
+
+
 def _longest(value: Any) -> float:
     """Return a number of seconds, or the larger one of a range."""
     return float(max(value) if isinstance(value, list | tuple) else value)
 
 
-_TYPES: dict[str, Any] = {RESTART: _Restart, **dict.fromkeys(OF_DEVICES, _DeviceFault)}
+_TYPES: dict[str, Any] = {
+    RESTART: _Restart,
+    **dict.fromkeys(OF_DEVICES, _DeviceFault),
+    **dict.fromkeys(ORDER, _Order),
+}

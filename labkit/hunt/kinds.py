@@ -25,6 +25,37 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "order": ("overlap", "handler order"),
 }
 
+MEANINGS: dict[str, str] = {  # what happens
+    "request delay": "a request of a device is delayed",
+    "request lost": "the connection is cut before the platform gets a request",
+    "request cut inside": "the connection is cut within the answer",
+    "request cut after": "the connection is cut after the work, before the answer",
+    "request error": "a device gets an error instead of the work",
+    "request error after": "the work is done, and the device gets an error",
+    "call delay": "a script's service call is delayed",
+    "call error": "a script's service call fails",
+    "call error after": "a script's service call works, and returns an error",
+    "event lost": "an event never arrives",
+    "event doubled": "an event arrives twice, at once or later",
+    "event late": "an event is late, and others overtake it",
+    "event delay": "an event is delayed, and so are those behind it",
+    "outgoing delay": "a request that the platform sends is delayed",
+    "outgoing cut": "a request that the platform sends gets no answer, before or after the work",
+    "outgoing error": "a request that the platform sends gets an error",
+    "provider error": "a provider fails: an error, broken JSON, no answer, and others that it knows",
+    "provider delay": "a provider answers late",
+    "restart": "the platform loses its power at a moment",
+    "restart at call": "the platform loses its power at a script's service call",
+    "restart at event": "the platform loses its power at an event",
+    "wrong clock": "the clocks of devices jump",
+    "lost credential": "the platform loses the credentials of devices",
+    "late start": "devices start later than their fleet",
+    "cut off": "devices have no connection for a time",
+    "full quota": "a quota is full for a time: that of a solution's keys, or of its calls of another one",
+    "overlap": "service calls of handlers take lab time, so that handlers overlap, and devices act in step",
+    "handler order": "the order in which several solutions handle one event is drawn",
+}
+
 KINDS = frozenset(kind for kinds in GROUPS.values() for kind in kinds)
 
 Under = str | Iterable[str]  # names of kinds and groups

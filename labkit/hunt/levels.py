@@ -27,7 +27,7 @@ def fault_source(level: str | FaultSource, story: Story, parameters: Mapping[str
     menu = Menu(level) if isinstance(level, str) else level
     if not isinstance(menu, Menu) or menu.sites is not None:
         return menu
-    return replace(menu, sites=calm_sites(story, parameters) if menu.most else Sites())
+    return replace(menu, sites=calm_sites(story, parameters))
 
 
 def calm_sites(story: Story, parameters: Mapping[str, object]) -> Sites:

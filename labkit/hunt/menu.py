@@ -13,7 +13,7 @@ from labkit.hunt.draw import Draw
 from labkit.hunt.drawn_faults import DrawnFault
 from labkit.hunt.kinds import KINDS, Under, kinds_of
 from labkit.hunt.promise import Promise
-from labkit.hunt.recipes import RECIPES, Bounds, Chooser, usable
+from labkit.hunt.recipes import ORDERS, RECIPES, Bounds, Chooser, Recipe, usable
 from labkit.hunt.sites import Sites
 
 MOST = 100  # faults of one play
@@ -31,6 +31,7 @@ class Level:
 LEVELS: Mapping[str, Level] = {"calm": Level(0, 0.0), "rough": Level(3, 60.0), "wild": Level(8, 3600.0)}
 
 Kinds = tuple[str, ...]
+Possible = tuple[Kinds, Kinds]  # of the order of things, and of faults
 
 
 @dataclass(frozen=True)
@@ -38,9 +39,9 @@ class Menu:
     """A menu of faults: `Menu("wild")`, `Menu(kinds=("requests", "restart"), most=2, longest=30)`.
 
     level: `calm` (none), `rough` (few, short) or `wild` (many, long), whose values the others replace. kinds: names of
-    kinds of faults and of groups, by default all; most: number of faults of a play; longest: seconds of one, as far as
-    the story leaves time. sites: where faults can hit a story; by default a play without faults shows it.
-    Raises LabError for other values.
+    kinds of faults and of groups, by default all; those of the group `order` are drawn at each level, and do not count.
+    most: number of faults of a play; longest: seconds of one, as far as the story leaves time. sites: where faults can
+    hit a story; by default a play without faults shows it. Raises LabError for other values.
     """
 
     level: str = "rough"
@@ -48,7 +49,8 @@ class Menu:
     most: int | None = None
     longest: float | None = None
     sites: Sites | None = None
-    _strategies: dict[tuple[Kinds, ...], Any] = field(
+    # by the kinds that the promises of a story bear
+    _strategies: dict[tuple[Possible, ...], Any] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
@@ -75,15 +77,19 @@ class Menu:
         if sites is None:
             raise LabError("a menu needs the places of its story: use it as the level of play() or hunt()")
         under = [each.under for each in promises] or [KINDS]
-        kinds = tuple(usable(sites, frozenset(self.kinds or ()) & each) for each in under)
-        kinds = tuple(each for each in kinds if each)
-        if not kinds or not self.most:
+        allowed = [frozenset(self.kinds or ()) & each for each in under]
+        kinds = tuple(
+            each
+            for each in ((usable(sites, some, ORDERS), usable(sites, some)) for some in allowed)
+            if each[0] or (each[1] and self.most)
+        )
+        if not kinds:
             return ()
         if kinds not in self._strategies:
             self._strategies[kinds] = self._strategy(sites, kinds)
         return draw(self._strategies[kinds])
 
-    def _strategy(self, sites: Sites, kinds: tuple[Kinds, ...]) -> Any:
+    def _strategy(self, sites: Sites, kinds: tuple[Possible, ...]) -> Any:
         """Return the strategy of the faults of a play. kinds: of each promise that may be put to the test."""
         with needs("lab"):
             from hypothesis import strategies
@@ -94,8 +100,13 @@ class Menu:
         @strategies.composite
         def faults(draw: Callable[[Any], Any]) -> tuple[DrawnFault, ...]:
             choose = Chooser(draw)
-            possible = choose.of(kinds)
-            return tuple(_fault(choose, possible, sites, bounds) for _ in range(most) if choose.number(1))
+            orders, possible = choose.of(kinds)
+            found = [_fault(choose, ORDERS, (each,), sites, bounds) for each in orders if choose.number(1)]
+            slots = range(most if possible else 0)
+            return (
+                *found,
+                *(_fault(choose, RECIPES, possible, sites, bounds) for _ in slots if choose.number(1)),
+            )
 
         return faults()
 
@@ -103,7 +114,9 @@ class Menu:
         return {**vars(self), "_strategies": {}}
 
 
-def _fault(choose: Chooser, kinds: Kinds, sites: Sites, bounds: Bounds) -> DrawnFault:
+def _fault(
+    choose: Chooser, recipes: Mapping[str, Recipe], kinds: Kinds, sites: Sites, bounds: Bounds
+) -> DrawnFault:
     kind = choose.of(kinds)
-    recipe = RECIPES[kind]
+    recipe = recipes[kind]
     return DrawnFault(kind, recipe.settings(choose, choose.of(recipe.sites(sites)), bounds))

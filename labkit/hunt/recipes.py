@@ -77,18 +77,20 @@ class Bounds:
 class Recipe:
     """How a kind of fault is drawn.
 
-    meaning: what happens, for the documentation; sites: where it can; settings: draws them for a place.
+    sites: where it can hit; settings: draws them for a place.
     """
 
-    meaning: str
     sites: Callable[[Sites], Sequence[Site]]
     settings: Callable[[Chooser, Site, Bounds], Settings]
 
 
-def usable(sites: Sites, kinds: Iterable[str]) -> tuple[str, ...]:
-    """Return the kinds that can hit a story, the simplest first."""
+def usable(
+    sites: Sites, kinds: Iterable[str], recipes: Mapping[str, Recipe] | None = None
+) -> tuple[str, ...]:
+    """Return the kinds that can hit a story, the simplest first. recipes: of the kinds, by default RECIPES."""
     wanted = frozenset(kinds)
-    return tuple(name for name, each in RECIPES.items() if name in wanted and each.sites(sites))
+    known = RECIPES if recipes is None else recipes
+    return tuple(name for name, each in known.items() if name in wanted and each.sites(sites))
 
 
 # ---- when and how often, for whom
@@ -263,6 +265,11 @@ def _cut_off(choose: Chooser, site: Site, bounds: Bounds) -> Settings:
     return _of_devices(choose, site, seconds, _when(choose, site.moments, bounds.limit - seconds))
 
 
+def _overlap(choose: Chooser, site: Site, bounds: Bounds) -> Settings:
+    spans = [[0.001, 0.05], [0.5, 5.0]]
+    return {"calls": choose.of(spans), "in_step": choose.of((True, False))}
+
+
 # ---- kinds
 
 
@@ -275,86 +282,66 @@ _errors: tuple[Settings, ...] = tuple({"status": each} for each in STATUSES)
 _errors_after: tuple[Settings, ...] = tuple({"status": each, "when": "after"} for each in STATUSES)
 
 RECIPES: Mapping[str, Recipe] = {
-    "request delay": Recipe(
-        "a request of a device is delayed", lambda sites: sites.requests, _waiting("delay")
-    ),
+    "request delay": Recipe(lambda sites: sites.requests, _waiting("delay", {}, {"when": "after"})),
     "request lost": Recipe(
-        "the connection is cut before the platform gets a request",
         lambda sites: sites.requests,
         _plain({"cut": "before"}),
     ),
     "request cut after": Recipe(
-        "the connection is cut after the work, before the answer",
         lambda sites: sites.requests,
         _plain({"cut": "after"}),
     ),
     "request cut inside": Recipe(
-        "the connection is cut within the answer",
         lambda sites: [each for each in sites.requests if each.has_body],
         _plain({"cut": "inside"}),
     ),
-    "request error": Recipe(
-        "a device gets an error instead of the work", lambda sites: sites.requests, _plain(*_errors)
-    ),
-    "request error after": Recipe(
-        "the work is done, and the device gets an error", lambda sites: sites.requests, _plain(*_errors_after)
-    ),
-    "event delay": Recipe(
-        "an event is delayed, and so are those behind it", lambda sites: sites.events, _waiting("delay")
-    ),
-    "event late": Recipe(
-        "an event is late, and others overtake it", lambda sites: sites.events, _waiting("late")
-    ),
-    "event doubled": Recipe("an event arrives twice, at once or later", lambda sites: sites.events, _doubled),
-    "event lost": Recipe("an event never arrives", lambda sites: sites.events, _plain({"lost": True})),
+    "request error": Recipe(lambda sites: sites.requests, _plain(*_errors)),
+    "request error after": Recipe(lambda sites: sites.requests, _plain(*_errors_after)),
+    "event delay": Recipe(lambda sites: sites.events, _waiting("delay")),
+    "event late": Recipe(lambda sites: sites.events, _waiting("late")),
+    "event doubled": Recipe(lambda sites: sites.events, _doubled),
+    "event lost": Recipe(lambda sites: sites.events, _plain({"lost": True})),
     "call delay": Recipe(
-        "a script's service call is delayed",
         lambda sites: sites.calls,
         _of_scripts(_waiting("delay", {}, {"when": "after"})),
     ),
-    "call error": Recipe(
-        "a script's service call fails", lambda sites: sites.calls, _of_scripts(_plain(*_errors))
-    ),
+    "call error": Recipe(lambda sites: sites.calls, _of_scripts(_plain(*_errors))),
     "call error after": Recipe(
-        "a script's service call works, and returns an error",
         lambda sites: sites.calls,
         _of_scripts(_plain(*_errors_after)),
     ),
-    "outgoing delay": Recipe(
-        "a request that the platform sends is delayed", lambda sites: sites.outgoing, _waiting("delay")
-    ),
+    "outgoing delay": Recipe(lambda sites: sites.outgoing, _waiting("delay")),
     "outgoing cut": Recipe(
-        "a request that the platform sends gets no answer, before or after the work",
         lambda sites: sites.outgoing,
         _plain({"cut": "before"}, {"cut": "after"}),
     ),
-    "outgoing error": Recipe(
-        "a request that the platform sends gets an error", lambda sites: sites.outgoing, _plain(*_errors)
-    ),
-    "provider delay": Recipe("a provider answers late", lambda sites: sites.providers, _provider_delay),
+    "outgoing error": Recipe(lambda sites: sites.outgoing, _plain(*_errors)),
+    "provider delay": Recipe(lambda sites: sites.providers, _provider_delay),
     "provider error": Recipe(
-        "a provider fails: an error, broken JSON, no answer, and others that it knows",
         lambda sites: sites.providers,
         _provider_error,
     ),
-    "restart": Recipe("the platform loses its power at a moment", _somewhere, _restart),
+    "restart": Recipe(_somewhere, _restart),
     "restart at call": Recipe(
-        "the platform loses its power at a script's service call",
         lambda sites: sites.calls,
         _of_scripts(_restart_at_call),
     ),
-    "restart at event": Recipe(
-        "the platform loses its power at an event", lambda sites: sites.events, _restart_at
-    ),
-    "wrong clock": Recipe("the clocks of devices jump", lambda sites: sites.devices, _wrong_clock),
-    "late start": Recipe("devices start later than their fleet", lambda sites: sites.devices, _late_start),
-    "cut off": Recipe("devices have no connection for a time", lambda sites: sites.devices, _cut_off),
-    "lost credential": Recipe(
-        "the platform loses the credentials of devices", lambda sites: sites.devices, _lost_credential
-    ),
+    "restart at event": Recipe(lambda sites: sites.events, _restart_at),
+    "wrong clock": Recipe(lambda sites: sites.devices, _wrong_clock),
+    "late start": Recipe(lambda sites: sites.devices, _late_start),
+    "cut off": Recipe(lambda sites: sites.devices, _cut_off),
+    "lost credential": Recipe(lambda sites: sites.devices, _lost_credential),
     "full quota": Recipe(
-        "a quota is full for a time: of the keys of a solution, or of its calls of another one",
         lambda sites: sites.quotas,
         _of_scripts(_full_quota),
+    ),
+}
+
+# What is no fault, but changes what overlaps and in which order: of the whole story, at every level.
+ORDERS: Mapping[str, Recipe] = {
+    "overlap": Recipe(lambda sites: sites.calls, _overlap),
+    "handler order": Recipe(
+        lambda sites: sites.events if len(sites.solutions) > 1 else (),
+        lambda choose, site, bounds: {"order": "random"},
     ),
 }

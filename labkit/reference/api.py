@@ -12,6 +12,7 @@ import labkit
 from labkit.core.handle import Handle
 from labkit.fleet.faults import FleetFaults
 from labkit.lab.clock import LabClock
+from labkit.lab.device_faults import LabDeviceFaults
 from labkit.lab.faults import LabFaults
 from labkit.lab.handsets import LabHandsets
 from labkit.lab.journal import LabJournal
@@ -27,6 +28,7 @@ PARTS: Mapping[str, type] = {
     "lab.messaging": LabMessaging,
     "lab.handsets": LabHandsets,
     "lab.faults": LabFaults,
+    "lab.device_faults": LabDeviceFaults,
     "product.content": ProductContent,
     "fleet.faults": FleetFaults,
 }

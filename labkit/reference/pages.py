@@ -7,12 +7,22 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
 from labkit.core.errors import UnknownError, did_you_mean
-from labkit.reference import api, control, faults, promises, requirements, services, settings, testing
+from labkit.reference import (
+    api,
+    control,
+    faults,
+    hunt_faults,
+    promises,
+    requirements,
+    services,
+    settings,
+    testing,
+)
 from labkit.reference.entry import ReferenceEntry, ReferencePage
 
 # Requirements import all checks and mutants, which takes longest, so the terminal looks there last.
 PARTS = (services.pages, settings.pages, faults.pages, control.pages)
-LAST = (testing.pages, promises.pages, requirements.pages)
+LAST = (testing.pages, promises.pages, hunt_faults.pages, requirements.pages)
 
 
 @cache

@@ -284,7 +284,7 @@ def test_promises_name_the_kinds_of_faults_under_which_they_hold() -> None:
     assert {"event doubled", "request cut after"} <= nothing_lost().under
     assert not {"event doubled", "request cut after"} & nothing_doubled().under
     assert nothing_doubled(under="event doubled").under == {"event doubled"}
-    assert kinds_of("events", except_for="event late") == {"event lost", "event doubled"}
+    assert kinds_of("events", except_for="event late") == {"event lost", "event doubled", "event delay"}
     for every in (no_script_failed(), recovers_within(9), seen_within(9), requests_bounded(1)):
         assert every.under == KINDS
     assert "full quota" not in quotas_kept().under

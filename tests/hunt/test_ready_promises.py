@@ -326,7 +326,7 @@ def outage(behaviour: type[Behaviour], minutes: float = 10) -> Act:
     ("behaviour", "state", "reason"),
     [
         (Writes, "kept", ""),
-        (Polls, "kept", ""),
+        (Polls, "untested", ""),  # the fault hits writes alone
         (GivesUp, "broken", "its last request was POST /onep:v1/stack/alias, 503"),
         (Ends, "broken", "it ended after POST /onep:v1/stack/alias, 503"),
         (Breaks, "broken", "its behaviour failed"),
