@@ -28,7 +28,7 @@ hunt             `hunt`, which plays many futures
 
 from labkit.hunt.draw import Draw
 from labkit.hunt.drawn_faults import DrawnFault
-from labkit.hunt.failure import Failure
+from labkit.hunt.failure import HuntFailure
 from labkit.hunt.future import Played
 from labkit.hunt.hunt import hunt
 from labkit.hunt.hunted import Hunt
@@ -48,17 +48,17 @@ from labkit.hunt.ready_promises import (
     seen_within,
 )
 from labkit.hunt.story import Story, story
-from labkit.hunt.written import Replay, replay
+from labkit.hunt.written import ReplayOutcome, replay
 
 __all__ = [
     "Draw",
     "DrawnFault",
-    "Failure",
     "Hunt",
+    "HuntFailure",
     "Menu",
     "Played",
     "Promise",
-    "Replay",
+    "ReplayOutcome",
     "Story",
     "Verdict",
     "always",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from labkit.core.errors import LabError, LabkitError, UnknownError, unknown
-from labkit.hunt.failure import Failure
+from labkit.hunt.failure import HuntFailure
 from labkit.hunt.hunt import hunt
 from labkit.hunt.journal_lines import last_lines
 from labkit.hunt.loading import file_of
@@ -110,7 +110,7 @@ def _again(item: pytest.Item) -> str:
     return f"pytest {shlex.quote(node_id(item))} repeats the hunt; this repeats its smallest play:"
 
 
-def _cell(failure: Failure) -> str:
+def _cell(failure: HuntFailure) -> str:
     try:
         return failure.cell()
     except LabkitError as error:
