@@ -17,7 +17,7 @@ from labkit.core.errors import LabError, SettingsError
 from labkit.core.extras import check_installed
 
 if TYPE_CHECKING:
-    from labkit.hunt.failure import Failure
+    from labkit.hunt.failure import HuntFailure
 
 
 class Duration(click.ParamType[float]):
@@ -123,7 +123,7 @@ def _hunt(place: str, as_json: bool, options: dict[str, Any]) -> int:
     return status
 
 
-def _written(failure: Failure, folder: Path) -> tuple[Path | None, str]:
+def _written(failure: HuntFailure, folder: Path) -> tuple[Path | None, str]:
     """Write a failure and its page to a folder; return the file, and a line that says how to repeat it."""
     from labkit.reporting.failure_page import save_failure_page
 

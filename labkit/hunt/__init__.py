@@ -32,7 +32,7 @@ workers          `plays_over`, which calls a function with many items in several
 from labkit.hunt.comparing import Comparison, compare
 from labkit.hunt.draw import Draw
 from labkit.hunt.drawn_faults import DrawnFault
-from labkit.hunt.failure import Failure
+from labkit.hunt.failure import HuntFailure
 from labkit.hunt.future import Played
 from labkit.hunt.hunt import hunt
 from labkit.hunt.hunted import Hunt
@@ -53,18 +53,18 @@ from labkit.hunt.ready_promises import (
 )
 from labkit.hunt.story import Story, story
 from labkit.hunt.sweep import Sweep, sweep
-from labkit.hunt.written import Replay, replay
+from labkit.hunt.written import Replay, ReplayOutcome, replay
 
 __all__ = [
     "Comparison",
     "Draw",
     "DrawnFault",
-    "Failure",
     "Hunt",
+    "HuntFailure",
     "Menu",
     "Played",
     "Promise",
-    "Replay",
+    "ReplayOutcome",
     "Story",
     "Sweep",
     "Verdict",

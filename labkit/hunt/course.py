@@ -11,12 +11,12 @@ from typing import Any
 
 from labkit.core.errors import LabError
 from labkit.hunt.coverage import Coverage, Supply
-from labkit.hunt.rows import Row, RowPlayer, Task
+from labkit.hunt.rows import PlayRow, PlayTask, RowPlayer
 from labkit.hunt.workers import ItemOutcome, plays_over
 
 
 @dataclass(frozen=True)
-class Done:
+class DonePlay:
     """Play of a hunt that is over.
 
     number: of the play; supply: of its values; row: its outcome, None if it has none; lost: why, as a sentence; new:
@@ -25,7 +25,7 @@ class Done:
 
     number: int
     supply: Supply
-    row: Row | None
+    row: PlayRow | None
     lost: str = ""
     new: int = 0
 
@@ -55,10 +55,10 @@ class Course:
         self._numbers = islice(count(first), plays)
         self._next = first
         self._waiting: list[int] = []  # edits of plays that are not over yet
-        self._over: dict[int, ItemOutcome[Task, Row]] = {}
+        self._over: dict[int, ItemOutcome[PlayTask, PlayRow]] = {}
         self._is_begun_whole = False
 
-    def __iter__(self) -> Iterator[Done]:
+    def __iter__(self) -> Iterator[DonePlay]:
         while not self._is_begun_whole:
             with closing(plays_over(function=self._player, items=self._tasks(), **self._options)) as plays:
                 for each in plays:
@@ -74,34 +74,34 @@ class Course:
     def _is_late(self) -> bool:
         return self._until is not None and time.monotonic() >= self._until
 
-    def _tasks(self) -> Iterator[Task]:
+    def _tasks(self) -> Iterator[PlayTask]:
         """Yield the plays that can begin; those that depend on plays under way later, or in another call."""
         while not self._is_late:
             for number in [*self._waiting]:
                 if (supply := self.coverage.supply(number)) is not None:
                     self._waiting.remove(number)
-                    yield Task(number, supply)
+                    yield PlayTask(number, supply)
             number = next(self._numbers, -1)
             if number == -1:
                 break
             if (supply := self.coverage.supply(number)) is None:
                 self._waiting.append(number)
             else:
-                yield Task(number, supply)
+                yield PlayTask(number, supply)
         self._is_begun_whole = not self._waiting
 
-    def _done(self, number: int) -> Done:
+    def _done(self, number: int) -> DonePlay:
         outcome = self._over.pop(number)
         self._next = number + 1
         supply, row = outcome.item.supply, outcome.result
         if row is None:
             self.coverage.add((), supply, b"")
-            return Done(number, supply, None, _reason(outcome))
+            return DonePlay(number, supply, None, _reason(outcome))
         new = self.coverage.add(row.traits, supply, row.used)
-        return Done(number, supply, row, new=new)
+        return DonePlay(number, supply, row, new=new)
 
 
-def _reason(outcome: ItemOutcome[Task, Row]) -> str:
+def _reason(outcome: ItemOutcome[PlayTask, PlayRow]) -> str:
     error = outcome.error
     if isinstance(error, LabError):
         return str(error)

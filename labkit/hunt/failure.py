@@ -21,7 +21,7 @@ LONGEST = 200  # characters of a line about a fault
 
 
 @dataclass(frozen=True)
-class Failure:
+class HuntFailure:
     """Failure of a story, in one or more plays of a hunt.
 
     plan: of the plays; breach: what the first of them broke; numbers: of the plays that broke it; supply: values of the

@@ -13,8 +13,8 @@ from labkit.control.clock import number_of
 from labkit.core.bars import Bar, progress_bar
 from labkit.core.errors import LabError
 from labkit.hunt.breach import Breach
-from labkit.hunt.course import Course, Done
-from labkit.hunt.failure import Failure
+from labkit.hunt.course import Course, DonePlay
+from labkit.hunt.failure import HuntFailure
 from labkit.hunt.future import FaultSource, Played, PlayPlan
 from labkit.hunt.hunted import Hunt
 from labkit.hunt.levels import fault_source
@@ -117,11 +117,11 @@ def _play_all(found: Hunt, course: Course, stop: Stop, bar: Bar) -> None:
         bar.set_postfix_str(f"{faults} faults, {_broken(found)}")
 
 
-def _add(found: Hunt, done: Done, breach: Breach) -> None:
+def _add(found: Hunt, done: DonePlay, breach: Breach) -> None:
     """Count a failure."""
     known = found.failures.get(breach.title)
     if known is None:
-        found.failures[breach.title] = Failure(found.plan, breach, (done.number,), done.supply)
+        found.failures[breach.title] = HuntFailure(found.plan, breach, (done.number,), done.supply)
     else:
         found.failures[breach.title] = replace(known, numbers=(*known.numbers, done.number))
 
@@ -131,7 +131,7 @@ def _broken(found: Hunt) -> str:
     return f"broken: {', '.join(broken)}" if broken else "nothing broke"
 
 
-def _cut_down(failure: Failure, seconds: float, bar: Bar) -> Failure:
+def _cut_down(failure: HuntFailure, seconds: float, bar: Bar) -> HuntFailure:
     """Return a failure with its smallest play."""
     number, supply = failure.numbers[0], failure.supply
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from labkit.core.errors import LabError
 from labkit.core.extras import needs
-from labkit.hunt.course import Done
-from labkit.hunt.failure import Failure
+from labkit.hunt.course import DonePlay
+from labkit.hunt.failure import HuntFailure
 from labkit.hunt.future import Played, PlayPlan
 from labkit.hunt.player import play_bytes, supply_of
-from labkit.hunt.written import Replay
+from labkit.hunt.written import ReplayOutcome
 from labkit.lab.show import card
 
 if TYPE_CHECKING:
@@ -36,9 +36,9 @@ class Hunt:
     plan: PlayPlan
     level: str
     workers: int = 0
-    done: list[Done] = field(default_factory=list)
-    failures: dict[str, Failure] = field(default_factory=dict)
-    past: list[Replay] = field(default_factory=list)
+    done: list[DonePlay] = field(default_factory=list)
+    failures: dict[str, HuntFailure] = field(default_factory=dict)
+    past: list[ReplayOutcome] = field(default_factory=list)
     seconds: float = 0.0
     interrupted: bool = False
 
@@ -48,7 +48,7 @@ class Hunt:
         return len(self.done)
 
     @property
-    def lost(self) -> list[Done]:
+    def lost(self) -> list[DonePlay]:
         """Plays without an outcome: their process died or took too long."""
         return [each for each in self.done if each.row is None]
 
@@ -195,7 +195,7 @@ class Hunt:
         return "".join(parts)
 
 
-def _row(done: Done, names: Sequence[str]) -> list[object]:
+def _row(done: DonePlay, names: Sequence[str]) -> list[object]:
     beginning = [done.number, done.supply.seed, done.supply.parent]
     row = done.row
     if row is None:
@@ -209,7 +209,7 @@ def _counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {name}" for name, count in sorted(counts.items(), key=lambda each: -each[1]))
 
 
-def _failure(failure: Failure) -> dict[str, Any]:
+def _failure(failure: HuntFailure) -> dict[str, Any]:
     found = failure.smallest
     data: dict[str, Any] = {
         "promise": failure.breach.promise,

@@ -7,10 +7,10 @@ from pathlib import Path
 from labkit.core.errors import LabError
 from labkit.hunt.loading import SEPARATOR
 from labkit.hunt.story import Story
-from labkit.hunt.written import Replay, read, replay
+from labkit.hunt.written import ReplayOutcome, read, replay
 
 
-def past_failures(story: Story, folder: Path) -> list[Replay]:
+def past_failures(story: Story, folder: Path) -> list[ReplayOutcome]:
     """Return replays of the written plays of a story that still break something.
 
     folder: with files that a hunt has written, none if there is no such folder; those of other stories are left out.
@@ -19,7 +19,7 @@ def past_failures(story: Story, folder: Path) -> list[Replay]:
     return [each for each in _replays(story, folder) if each.breach is not None]
 
 
-def _replays(story: Story, folder: Path) -> list[Replay]:
+def _replays(story: Story, folder: Path) -> list[ReplayOutcome]:
     replays = []
     for file in sorted(folder.glob("test_*.py")):
         written = read(file)

@@ -21,10 +21,10 @@ def play_bytes(plan: PlayPlan, seed: int, supply: bytes) -> Played | None:
 
     seed: of the lab; supply: decides the values, as in `fuzz_one_input` of hypothesis.
     """
-    return Player(plan).play(seed, supply)[0]
+    return FuturePlayer(plan).play(seed, supply)[0]
 
 
-class Player:
+class FuturePlayer:
     """Player of many futures of one story, by one test of hypothesis.
 
     plan: of the plays.

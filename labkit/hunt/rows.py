@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from labkit.hunt.breach import Breach, breach_of
 from labkit.hunt.coverage import Supply, traits_of
 from labkit.hunt.future import PlayPlan
-from labkit.hunt.player import Player, supply_of
+from labkit.hunt.player import FuturePlayer, supply_of
 from labkit.hunt.promise import State
 
 
 @dataclass(frozen=True)
-class Task:
+class PlayTask:
     """Play that a worker does. number: of the play in its hunt; supply: decides its values."""
 
     number: int
@@ -22,7 +22,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Row:
+class PlayRow:
     """Outcome of one play.
 
     seconds: real time of the play; records: in its journal; faults: kinds of the drawn faults; hits: number of
@@ -49,19 +49,19 @@ class RowPlayer:
 
     def __init__(self, plan: PlayPlan) -> None:
         self._plan = plan
-        self._player: Player | None = None
+        self._player: FuturePlayer | None = None
 
-    def __call__(self, task: Task) -> Row:
+    def __call__(self, task: PlayTask) -> PlayRow:
         """Play one future, and return its row."""
         if self._player is None:
-            self._player = Player(self._plan)
+            self._player = FuturePlayer(self._plan)
         began = time.perf_counter()
         supply = task.supply
         played, used = self._player.play(supply.seed, supply_of(task.number, supply.beginning))
         seconds = time.perf_counter() - began
         if played is None:
-            return Row(seconds, is_future=False)
-        return Row(
+            return PlayRow(seconds, is_future=False)
+        return PlayRow(
             seconds,
             played.journal.count("\n"),
             tuple(each.kind for each in played.faults),

@@ -68,7 +68,7 @@ class WrittenPlay:
 
 
 @dataclass(frozen=True)
-class Replay:
+class ReplayOutcome:
     """Outcome of a written play that was played again.
 
     written: the play as data; played: its play now; breach: what it breaks now, None if nothing; is_exact: whether the
@@ -160,7 +160,7 @@ def replay(
     beside: str | Path | None = None,
     story: Story | None = None,
     check: bool = True,
-) -> Replay:
+) -> ReplayOutcome:
     """Play a written play again, and return the outcome.
 
     written: the play, as data; beside: file to which the story's place is relative, by default the current folder;
@@ -180,7 +180,7 @@ def replay(
     if check and failed is not None:
         failed.add_note(_sentence(data, breach, is_exact))
         raise failed
-    return Replay(data, played, breach, is_exact, _sentence(data, breach, is_exact))
+    return ReplayOutcome(data, played, breach, is_exact, _sentence(data, breach, is_exact))
 
 
 def digest(played: Played) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from labkit.core.errors import LabError
-from labkit.hunt.failure import Failure, settings_text
+from labkit.hunt.failure import HuntFailure, settings_text
 from labkit.hunt.literals import is_literal
 from labkit.hunt.promise import Promise
 from labkit.hunt.written import literal
@@ -49,7 +49,7 @@ class Picture:
         return TOP + LANE * len(self.lanes)
 
 
-def failure_page(failure: Failure, file: Path | None = None) -> str:
+def failure_page(failure: HuntFailure, file: Path | None = None) -> str:
     """Return the HTML page of a failure; it needs nothing from the network.
 
     failure: of a hunt; file: that repeats it with `labkit hunt --replay`, None if there is none.
@@ -81,7 +81,7 @@ def failure_page(failure: Failure, file: Path | None = None) -> str:
     )
 
 
-def save_failure_page(failure: Failure, file: Path) -> Path:
+def save_failure_page(failure: HuntFailure, file: Path) -> Path:
     """Write the page of a failure beside the file that repeats it, and return the page's file.
 
     Raises LabError if it cannot be written.
@@ -110,12 +110,12 @@ def picture_of(records: list[ShownRecord]) -> Picture:
     return Picture(tuple(rows.items()), tuple(dots))
 
 
-def _promise_of(failure: Failure) -> Promise | None:
+def _promise_of(failure: HuntFailure) -> Promise | None:
     found = [each for each in failure.plan.story.promises if each.name == failure.breach.promise]
     return found[0] if found else None
 
 
-def _cell(failure: Failure) -> str:
+def _cell(failure: HuntFailure) -> str:
     """Return the cell that repeats the failure, or why there is none, as a comment."""
     try:
         return failure.cell()

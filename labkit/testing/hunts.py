@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from labkit.core.errors import LabError, LabkitError, UnknownError, unknown
-from labkit.hunt.failure import Failure
+from labkit.hunt.failure import HuntFailure
 from labkit.hunt.hunt import hunt
 from labkit.hunt.journal_lines import last_lines
 from labkit.hunt.loading import file_of
@@ -102,14 +102,15 @@ def hunt_sections(item: pytest.Item, error: HuntFailedError) -> Iterator[tuple[s
     """Yield a title and a text for each failure: how to repeat it, and the last records of its journal."""
     for each in error.found.failures.values():
         yield f"{each.title}: repeat it", f"{_again(item)}\n{_cell(each)}"
-        yield f"{each.title}: the journal's last records", "\n".join(last_lines(each.play().journal, RECORDS))
+        records = last_lines(each.play().journal, RECORDS) or ["the journal is empty"]
+        yield f"{each.title}: the journal's last records", "\n".join(records)
 
 
 def _again(item: pytest.Item) -> str:
     return f"pytest {shlex.quote(node_id(item))} repeats the hunt; this repeats its smallest play:"
 
 
-def _cell(failure: Failure) -> str:
+def _cell(failure: HuntFailure) -> str:
     try:
         return failure.cell()
     except LabkitError as error:

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from labkit import Lab, LabError
-from labkit.hunt import Draw, DrawnFault, Failure, Promise, Story, hunt, play, story
+from labkit.hunt import Draw, DrawnFault, HuntFailure, Promise, Story, hunt, play, story
 from labkit.hunt.breach import breach_of
 from labkit.hunt.future import PlayPlan
-from labkit.hunt.player import Player, supply_of
+from labkit.hunt.player import FuturePlayer, supply_of
 from labkit.hunt.shrink import shrink
 from tests.hunt import hunted
 from tests.hunt.hunted import IN_TIME, SLOW, Delays, InTime
@@ -18,7 +18,7 @@ from tests.hunt.hunted import IN_TIME, SLOW, Delays, InTime
 QUIET: dict[str, Any] = {"workers": 0, "progress": False}
 
 
-def the_failure(told: Story, **options: Any) -> Failure:
+def the_failure(told: Story, **options: Any) -> HuntFailure:
     [failure] = hunt(told, **{"seeds": 200, **QUIET, **options}).failures.values()
     return failure
 
@@ -79,7 +79,7 @@ def test_two_assertions_of_a_story_are_two_failures() -> None:
 
     plan = PlayPlan(two_lines)
     for seed in range(100):
-        played, _ = Player(plan).play(seed, supply_of(seed))
+        played, _ = FuturePlayer(plan).play(seed, supply_of(seed))
         assert played is not None
         breach = breach_of(two_lines, played)
         if breach is not None and breach.reason.startswith("large"):

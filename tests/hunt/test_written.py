@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, strategies
 
 from labkit import Lab, LabError
-from labkit.hunt import Draw, Failure, Story, hunt, load_story, play, replay, story
+from labkit.hunt import Draw, HuntFailure, Story, hunt, load_story, play, replay, story
 from labkit.hunt.draw import OtherValueError
 from labkit.hunt.literals import is_literal
 from labkit.hunt.loading import load_stories
@@ -70,7 +70,7 @@ def path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "limits", raising=False)
 
 
-def failure_of(told: Story, **options: Any) -> Failure:
+def failure_of(told: Story, **options: Any) -> HuntFailure:
     [failure] = hunt(told, **{**QUIET, "level": "calm", **options}).failures.values()
     return failure
 

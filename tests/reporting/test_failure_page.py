@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from labkit import Lab
-from labkit.hunt import Draw, Failure, Story, hunt, never, nothing_lost, story
+from labkit.hunt import Draw, HuntFailure, Story, hunt, never, nothing_lost, story
 from labkit.reporting.failure_page import failure_page, picture_of, save_failure_page
 from labkit.reporting.failure_records import FAULTS, MOST, shown_records
 from tests.lab.story_parts import Reports, product_of
@@ -25,18 +25,18 @@ def counts(lab: Lab, draw: Draw) -> None:
     product.fleet(3, Reports).start(minutes=10).wait()
 
 
-def failure_of(told: Story, **options: Any) -> Failure:
+def failure_of(told: Story, **options: Any) -> HuntFailure:
     found = hunt(told, seeds=30, workers=0, **options)
     [failure] = found.failures.values()
     return failure
 
 
 @pytest.fixture(scope="module")
-def failure() -> Failure:
+def failure() -> HuntFailure:
     return failure_of(counts)
 
 
-def test_a_page_says_what_was_promised_what_happened_and_how_to_repeat_it(failure: Failure) -> None:
+def test_a_page_says_what_was_promised_what_happened_and_how_to_repeat_it(failure: HuntFailure) -> None:
     page = failure_page(failure, Path("failures/test_counts.py"))
     assert "Count &lt;what&gt; devices write." in page
     assert "It must hold under: event lost." in page
@@ -47,7 +47,7 @@ def test_a_page_says_what_was_promised_what_happened_and_how_to_repeat_it(failur
     assert not re.search(r"(src|href)=|url\(", page)  # needs nothing from elsewhere
 
 
-def test_the_chain_leads_from_the_request_to_the_breach(failure: Failure) -> None:
+def test_the_chain_leads_from_the_request_to_the_breach(failure: HuntFailure) -> None:
     assert failure.smallest is not None
     played, breach = failure.smallest.played, failure.smallest.breach
     records = shown_records(played.journal, breach.record, breach.at)
@@ -61,7 +61,7 @@ def test_the_chain_leads_from_the_request_to_the_breach(failure: Failure) -> Non
     assert all(each.seconds <= breach.at - played.began for each in records)
 
 
-def test_arcs_lead_to_the_places_of_causes(failure: Failure) -> None:
+def test_arcs_lead_to_the_places_of_causes(failure: HuntFailure) -> None:
     assert failure.smallest is not None
     journal = failure.smallest.played.journal
     records = shown_records(journal, failure.smallest.breach.record, None)
@@ -108,6 +108,6 @@ def test_an_empty_journal_has_no_records() -> None:
     assert picture_of([]).dots == ()
 
 
-def test_a_page_that_cannot_be_written_says_why(failure: Failure, tmp_path: Path) -> None:
+def test_a_page_that_cannot_be_written_says_why(failure: HuntFailure, tmp_path: Path) -> None:
     with pytest.raises(Exception, match=r"x\.html: No such file or directory"):
         save_failure_page(failure, tmp_path / "missing" / "x.py")
