@@ -47,12 +47,18 @@ def test_each_fixture_marker_and_option_of_the_pytest_plugin_has_an_entry(
     [page] = reference_of_tests.pages()
     names = {kind: {each.name for each in page.entries if each.kind == kind} for kind in KINDS}
     assert names["fixture"] == {"lab", "lab_session", "labkit_server", "client_environment"}
-    assert names["marker"] == {"pytest.mark.lab", "pytest.mark.must", "pytest.mark.choice"}
+    assert names["marker"] == {
+        "pytest.mark.lab",
+        "pytest.mark.must",
+        "pytest.mark.choice",
+        "pytest.mark.hunt",
+    }
     manager = request.session._fixturemanager
     assert all(manager.getfixturedefs(each, request.node) for each in names["fixture"])
+    without_default = ("--labkit-seed", "--labkit-url", "--hunt-seeds", "--hunt-time")
     for each in names["option of pytest"]:
-        assert request.config.getoption(each, None) is not None or each in ("--labkit-seed", "--labkit-url")
-    assert len(names["option of pytest"]) == 4
+        assert request.config.getoption(each, None) is not None or each in without_default
+    assert len(names["option of pytest"]) == 6
 
 
 def test_each_promise_has_an_entry_with_a_word_on_each_argument() -> None:
@@ -105,7 +111,7 @@ def test_anchors_are_unique_in_a_book() -> None:
         ("cut", "fault"),
         ("forget", "fault"),
         ("labkit.hunt", "page"),
-        ("hunt", "page"),
+        ("hunt", "Python"),
         ("play", "Python"),
         ("labkit.hunt.Draw", "Python"),
         ("Draw.seconds", "Python"),
