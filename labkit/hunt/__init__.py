@@ -53,7 +53,7 @@ from labkit.hunt.ready_promises import (
 )
 from labkit.hunt.story import Story, story
 from labkit.hunt.sweep import Sweep, sweep
-from labkit.hunt.written import Replay, ReplayOutcome, replay
+from labkit.hunt.written import ReplayOutcome, replay
 
 __all__ = [
     "Comparison",

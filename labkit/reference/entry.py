@@ -13,18 +13,19 @@ class ReferenceEntry:
     """An entry of the reference: an operation, an event, a setting, and so on.
 
     kind: what it is, in lower case; name: name under which `labkit docs` finds it; body: its text as Markdown; aliases:
-    further names.
+    further names; label: makes the anchor, where kind and name are those of another entry but for letter case.
     """
 
     kind: str
     name: str
     body: str
     aliases: tuple[str, ...] = ()
+    label: str = ""
 
     @property
     def anchor(self) -> str:
         """Label of the entry in the book."""
-        return re.sub(r"[^a-z0-9]+", "-", f"{self.kind} {self.name}".lower()).strip("-")
+        return re.sub(r"[^a-z0-9]+", "-", (self.label or f"{self.kind} {self.name}").lower()).strip("-")
 
     def text(self) -> str:
         """Return the entry as a page for the terminal."""

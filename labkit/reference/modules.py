@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import Any
 
+from labkit.reference import promises
 from labkit.reference.api import signature
 from labkit.reference.entry import ReferenceEntry, ReferencePage, code, prose
 
@@ -18,13 +19,13 @@ target, and compares with the functions of `labkit.conformance.expect`."""
 
 
 def pages() -> Iterator[ReferencePage]:
-    """Yield a page for `labkit.hunt`, and one for checks of one's own."""
+    """Yield a page for `labkit.hunt` without its promises, and one for checks of one's own."""
     hunt = import_module(HUNT)
     yield ReferencePage(
         "reference/python/hunt",
         HUNT,
         (inspect.getdoc(hunt) or "").partition("\n")[0],
-        tuple(_entries(HUNT, hunt.__all__)),
+        tuple(_entries(HUNT, [name for name in hunt.__all__ if name not in promises.promises()])),
     )
     checks = (
         *_entries("labkit.conformance.check", ("check",)),
@@ -42,7 +43,8 @@ def _entries(module: str, names: Sequence[str], prefix: str = "") -> Iterator[Re
         if name in DECORATORS:
             yield ReferenceEntry("decorator", f"@{name}", body, (name, f"{module}.{name}"))
         else:
-            yield ReferenceEntry("Python", shown, body, (f"{module}.{name}",))
+            label = f"class {shown}" if inspect.isclass(value) else ""
+            yield ReferenceEntry("Python", shown, body, (f"{module}.{name}",), label)
         for member, function in inspect.getmembers(value) if inspect.isclass(value) else ():
             if not member.startswith("_") and inspect.isfunction(function) and inspect.getdoc(function):
                 full = f"{shown}.{member}"

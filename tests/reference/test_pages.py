@@ -106,7 +106,7 @@ def test_anchors_are_unique_in_a_book() -> None:
         ("cut", "fault"),
         ("forget", "fault"),
         ("labkit.hunt", "page"),
-        ("hunt", "page"),
+        ("hunt", "Python"),
         ("play", "Python"),
         ("labkit.hunt.Draw", "Python"),
         ("Draw.seconds", "Python"),
