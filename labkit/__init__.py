@@ -4,7 +4,7 @@ A lab and its handles: Lab, Product, Device, Solution, Fleet, Run, Fault, Provid
 Subscription, HeldPoll, PollWait, PendingCall, LabStory, LiveSettings.
 
 Values that they return: Future, Futures, Snapshot, Point, Credentials, KeyPair, LabAddress, Application,
-SubscriptionInfo, Tick, Latency, Mark, Failure.
+SubscriptionInfo, Tick, Latency, Mark, Failure, Note.
 
 Behaviours of virtual devices, and shapes of load: Behaviour, Bulb, Counter, Flaky, Replay, Sensor, Thermostat,
 Updater; Shape, DailyWave, Flat, Herd, Ramp, Steps.
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from labkit.fleet.device import Credentials, DeviceError, Point
     from labkit.fleet.flow import LabAddress
     from labkit.fleet.measures import Latency, Tick
+    from labkit.fleet.notes import Note
     from labkit.fleet.plan import Failure
     from labkit.fleet.shapes import DailyWave, Flat, Herd, Ramp, Shape, Steps
     from labkit.lab.browser import Browser
@@ -87,6 +88,7 @@ _HOMES = {
     "labkit.fleet.device": "Credentials DeviceError Point",
     "labkit.fleet.flow": "LabAddress",
     "labkit.fleet.measures": "Latency Tick",
+    "labkit.fleet.notes": "Note",
     "labkit.fleet.plan": "Failure",
     "labkit.fleet.shapes": "DailyWave Flat Herd Ramp Shape Steps",
     "labkit.lab.browser": "Browser",
@@ -148,6 +150,7 @@ __all__ = [
     "NoAnswerError",
     "NoAttributeError",
     "NoEntryError",
+    "Note",
     "OwnProcessError",
     "PendingCall",
     "Platform",

@@ -222,6 +222,11 @@ def begin(turn: Turn) -> None:
     _CURRENT.set(turn)
 
 
+def leave() -> None:
+    """Run the rest of this context on nobody's behalf: a thread that a handler has begun beside itself."""
+    _CURRENT.set(None)
+
+
 def current() -> Turn | None:
     """Return the turn on whose behalf this code runs, on the loop or in a thread; None for a request, a cell."""
     return _CURRENT.get()

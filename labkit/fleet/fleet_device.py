@@ -95,7 +95,8 @@ class FleetDevice:
         """Sleep for this much lab time."""
         try:
             length = seconds + 60 * minutes + 3600 * hours + 86400 * days
-            sleeping = self._sleep_until(instant(self._clock.now(), length, self._play.plan.in_step))
+            now, in_step = self._clock.now(), self._play.plan.in_step
+            sleeping = self._sleep_until(instant(now, length, in_step) if in_step else now + length)
         except TypeError:
             raise LabError(f"sleep: {NUMBERS}") from None
         sleeping.__qualname__ = "device.sleep"  # type: ignore[attr-defined]  # as in write

@@ -11,7 +11,7 @@ def instant(now: float, seconds: float, in_step: bool | float) -> float:
     in_step: as of `OverlapSettings`: True moves the end to the nearest multiple of the sleep's length, a number to the
     nearest multiple of that number; shorter sleeps keep their end.
     """
-    step = seconds if in_step is True else float(in_step)
+    step = float(seconds if in_step is True else in_step)
     if not step or seconds < max(step, SHORTEST if in_step is True else 0.0) or seconds != seconds:
         return now + seconds
     return round((now + seconds) / step) * step

@@ -11,6 +11,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 from labkit.core.errors import LabError
 from labkit.core.handle import Handle
+from labkit.core.turns import leave
 from labkit.lab.runtime import Runtime
 
 P = ParamSpec("P")
@@ -97,6 +98,7 @@ class PendingCall(Handle, Generic[T]):
 
     def _run(self, call: Callable[[], T]) -> None:
         BEGUN.set(True)
+        leave()  # a handler that has begun the call goes on meanwhile
         self._complete(call)
 
     def _complete(self, call: Callable[[], T]) -> None:

@@ -75,6 +75,23 @@ def test_it_does_so_while_the_clock_is_advanced(lab: Lab) -> None:
     assert seen == [("1", start + 30)]
 
 
+def test_a_handler_begins_a_request_beside_itself(lab: Lab) -> None:
+    """The handler counts as work meanwhile, so that lab time stands still for the request."""
+    app, device = lab.solution("acme"), lab.product("thermostat").device("t-1").activate()
+    app.route("GET", "/number", lua='return Keystore.command{key = "n", command = "incr"}.value')
+    seen: list[object] = []
+
+    def handle() -> None:
+        pending = lab.begin(app.get, "/number")
+        seen.append((pending.result().text, lab.clock.time - start))
+
+    app.on("device", "datapoint", handle)
+    start = lab.clock.time
+    device.write(message="x")
+    lab.settle()
+    assert seen == [("1", 0)]
+
+
 def test_the_platforms_own_request_to_a_route_waits_for_lab_time(lab: Lab) -> None:
     """Also one whose calls are delayed side by side. Its scripts see no header of the lab's own."""
     platform: Any = lab._runtime.control  # no handle sends a request of the platform's own

@@ -1,7 +1,8 @@
-"""Three stories for tests of exact replay; as a script it prints digests of their plays."""
+"""Stories for tests of exact replay; as a script it prints digests of their plays."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -103,7 +104,52 @@ def overlap(lab: Lab, draw: Draw) -> object:
     return [*seen, *(each.Keystore.get(key="count") for each in (lua, python))]
 
 
-STORIES = (counter, outage, household, overlap)
+@story
+def neighbours(lab: Lab, draw: Draw) -> object:
+    """Overlap handlers that call another solution and their own routes, with late, doubled and refused work."""
+    product = product_of(lab)
+    lights = lab.solution("lights")
+    halls = [lab.solution(name, products=[product]) for name in ("lua", "async", "thread")]
+    level = {"title": "lamp", "type": "object", "properties": {"level": {"type": "integer"}}}
+    lights.publish(operations=[{"name": "switch", "parameters": level}], events=[{"name": "changed"}])
+    lights.on(
+        "interface",
+        "switch",
+        lua="""
+        local sum = tonumber(Keystore.get{key = "sum"}.value or 0)
+        Keystore.set{key = "sum", value = sum + lamp.level}
+        Interface.trigger{event = "changed", mode = "async", data = {level = lamp.level}}
+        return {level = lamp.level}""",
+    )
+
+    async def at_once(services: Any) -> None:
+        await asyncio.gather(
+            services.Lights.switch(level=2), services.Keystore.command(key="n", command="incr")
+        )
+
+    def in_thread(services: Any) -> None:
+        services.Lights.switch(level=3)
+        halls[0].get("/changes")
+
+    for hall in halls:
+        hall.subscribe(lights)
+        hall.on("lights", "changed", lua='Keystore.command{key = "changes", command = "incr"}')
+    halls[0].on("device", "datapoint", lua="Lights.switch{level = 1}")
+    halls[0].route("GET", "/changes", lua='return Keystore.get{key = "changes"}')
+    halls[1].on("device", "datapoint", at_once)
+    halls[2].on("device", "datapoint", in_thread)
+    lab.overlap(calls=(0.001, draw.seconds(0.05, 2, 20)), in_step=True, order="random")
+    lab.faults.add("device datapoint", late=draw.seconds(5, 20), doubled=True, chance=0.3)
+    lab.faults.add("Lights.switch", status=503, chance=0.1)
+    run = product.fleet(3, Reports).start(minutes=3)
+    lab.wait(seconds=draw.number(1, 100))
+    seen = halls[0].get("/changes").text
+    run.wait()
+    lab.drain()
+    return seen, [each.Keystore.get(key="changes") for each in halls], lights.Keystore.get(key="sum")
+
+
+STORIES = (counter, outage, household, overlap, neighbours)
 
 
 def digests() -> list[str]:

@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from labkit import Lab
-from labkit.hunt import Draw, Played, play, story
+from labkit.hunt import Draw, Played, Story, play, story
 from labkit.lab.fleet import Fleet
 from tests.hunt.planted import PLANTED
 from tests.hunt.planted.parts import Harm, unharmed
@@ -56,6 +56,10 @@ def late_answers(lab: Lab, fleet: Fleet | None) -> None:
     lab.faults.add(f"GET {ALIAS}", delay=(5, 30), when="after")
 
 
+def polls_refused(lab: Lab, fleet: Fleet | None) -> None:
+    lab.faults.add(f"GET {ALIAS}", status=503, chance=0.3)
+
+
 def delays(lab: Lab, fleet: Fleet | None) -> None:
     lab.faults.add("*.*", delay=(0.1, 20), chance=0.5)
     lab.faults.add(f"* {ALIAS}", delay=(0.1, 20), chance=0.5)
@@ -79,7 +83,7 @@ HARMS: dict[str, tuple[tuple[Harm, ...], tuple[Harm, ...]]] = {
     "lost_token": ((restart,), (overlap, delays, restart_at_call, doubled)),
     "lost_update": ((overlap,), (delays,)),
     "quota_before_refusal": ((printer_refuses, calls_fail), (overlap, delays, restart_at_call)),
-    "wall_time_cursor": ((wrong_clock, late_answers), (overlap,)),
+    "wall_time_cursor": ((wrong_clock, late_answers), (overlap, delays, polls_refused)),
 }
 
 
@@ -135,6 +139,6 @@ def test_without_faults_bug_and_twin_keep_the_promise(name: str) -> None:
 @pytest.mark.parametrize("name", PLANTED)
 def test_the_stories_of_a_bug(name: str) -> None:
     module = PLANTED[name]
-    assert [each.name for each in (module.broken, module.mended)] == ["broken", "mended"]
-    assert play(module.broken, 1).journal == played(module, unharmed, 1, mended=False).journal
-    assert play(module.mended, 1).journal == played(module, unharmed, 1, mended=True).journal
+    for mended in (False, True):
+        told: Story = getattr(module, f"{name}_mended" if mended else name)
+        assert play(told, 1).journal == played(module, unharmed, 1, mended=mended).journal

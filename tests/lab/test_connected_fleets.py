@@ -150,6 +150,23 @@ def test_behaviours_of_a_cell_need_the_own_process(lab: Lab) -> None:
     assert product.fleet(1, Thermostat).run(hours=1).done  # the same device, which is free
 
 
+def test_devices_of_a_lab_elsewhere_start_anew_and_keep_their_last_notes(lab: Lab) -> None:
+    """A lab elsewhere overlaps as one here does."""
+    fleet = meters(lab)
+    with pytest.raises(
+        OwnProcessError, match="anew=False: on a virtual clock the devices of a lab elsewhere run"
+    ):
+        fleet.run(minutes=1, anew=False)
+    lab.overlap(calls=0.5, in_step=60, order="random")
+    run = fleet.run(minutes=5, check=True)
+    lab.overlap()
+    with pytest.raises(LabError, match="this run keeps only the last notes"):
+        run.notes()
+    times = {each.time % 60 for each in lab.journal.writes(product="meter")[-9:]}
+    assert times == {0}
+    assert list(run.devices("target")["target"].isna()) == [True] * 3
+
+
 def test_aliases_without_a_resource_are_named(lab: Lab, live: Lab) -> None:
     for each, options in ((lab, {"minutes": 1}), (live, {"seconds": 0.3})):
         product = each.product("meter", resources={"temperature": "number"})

@@ -36,9 +36,17 @@ class RemoteFleetRuns(FleetRunsControl):
         self._client = client
 
     async def prepare(self, plan: Plan) -> FleetPlay:
-        """Prepare a run: of live devices in this process, or, on a virtual clock, of described ones in the lab's."""
+        """Prepare a run: of live devices in this process, or, on a virtual clock, of described ones in the lab's.
+
+        Raises OwnProcessError for devices in the lab's process that are to go on from an earlier run.
+        """
         state = await self._clock()
         if not state.rate:
+            if not plan.anew:
+                raise OwnProcessError(
+                    "anew=False: on a virtual clock the devices of a lab elsewhere run there, and start anew in each "
+                    "run: make the lab here with Lab(…), or leave it out"
+                )
             return RemotePlay(plan, self._client, state.time)
         provide(len(plan.members), strict=True)
         return Play(plan, Live(clock_like(state)))

@@ -1,8 +1,9 @@
 """Eight stories with one planted bug each, of kinds found in the field, and a mended twin of each.
 
 Each module has `tell(lab, draw, mended=…, harm=…)`, whose docstring has the promise and the kinds of faults under which
-it holds, and two stories made of it: `broken` and `mended`. `harm` is called with the lab and the fleet, if there is
-one, before the fleet starts: tests inject their faults there. Without faults, both stories keep the promise.
+it holds, and two stories made of it, named as the module and with `_mended` behind that. `harm` is called with the lab
+and the fleet, if there is one, before the fleet starts: tests inject their faults there. Without faults, both stories
+keep the promise.
 """
 
 from tests.hunt.planted import (

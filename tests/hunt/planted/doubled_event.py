@@ -34,10 +34,10 @@ def tell(lab: Lab, draw: Draw, *, mended: bool = False, harm: Harm = unharmed) -
 
 
 @story
-def broken(lab: Lab, draw: Draw) -> None:
+def doubled_event(lab: Lab, draw: Draw) -> None:
     tell(lab, draw)
 
 
 @story
-def mended(lab: Lab, draw: Draw) -> None:
+def doubled_event_mended(lab: Lab, draw: Draw) -> None:
     tell(lab, draw, mended=True)

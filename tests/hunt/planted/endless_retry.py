@@ -64,10 +64,10 @@ def tell(lab: Lab, draw: Draw, *, mended: bool = False, harm: Harm = unharmed) -
 
 
 @story
-def broken(lab: Lab, draw: Draw) -> None:
+def endless_retry(lab: Lab, draw: Draw) -> None:
     tell(lab, draw)
 
 
 @story
-def mended(lab: Lab, draw: Draw) -> None:
+def endless_retry_mended(lab: Lab, draw: Draw) -> None:
     tell(lab, draw, mended=True)

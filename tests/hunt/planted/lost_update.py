@@ -30,10 +30,10 @@ def tell(lab: Lab, draw: Draw, *, mended: bool = False, harm: Harm = unharmed) -
 
 
 @story
-def broken(lab: Lab, draw: Draw) -> None:
+def lost_update(lab: Lab, draw: Draw) -> None:
     tell(lab, draw)
 
 
 @story
-def mended(lab: Lab, draw: Draw) -> None:
+def lost_update_mended(lab: Lab, draw: Draw) -> None:
     tell(lab, draw, mended=True)

@@ -51,10 +51,10 @@ def tell(lab: Lab, draw: Draw, *, mended: bool = False, harm: Harm = unharmed) -
 
 
 @story
-def broken(lab: Lab, draw: Draw) -> None:
+def quota_before_refusal(lab: Lab, draw: Draw) -> None:
     tell(lab, draw)
 
 
 @story
-def mended(lab: Lab, draw: Draw) -> None:
+def quota_before_refusal_mended(lab: Lab, draw: Draw) -> None:
     tell(lab, draw, mended=True)

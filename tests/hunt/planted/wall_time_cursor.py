@@ -73,10 +73,10 @@ def tell(lab: Lab, draw: Draw, *, mended: bool = False, harm: Harm = unharmed) -
 
 
 @story
-def broken(lab: Lab, draw: Draw) -> None:
+def wall_time_cursor(lab: Lab, draw: Draw) -> None:
     tell(lab, draw)
 
 
 @story
-def mended(lab: Lab, draw: Draw) -> None:
+def wall_time_cursor_mended(lab: Lab, draw: Draw) -> None:
     tell(lab, draw, mended=True)
