@@ -18,7 +18,7 @@ TROUBLE = 2  # exit status where nothing was compared, as that of diff(1)
 @click.argument("a")
 @click.argument("b")
 @click.option("--only", default="", metavar="PREFIX", help="Requirements with this prefix: DEV-ALIAS.")
-@click.option("--seed", type=int, help="Seed of the checks against `lab`.")
+@click.option("--seed", type=int, default=7, show_default=True, help="Seed of the checks against `lab`.")
 @click.option(
     "--html",
     "page",
@@ -26,7 +26,7 @@ TROUBLE = 2  # exit status where nothing was compared, as that of diff(1)
     help="Write the difference as an HTML page, too.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def diff(a: str, b: str, only: str, seed: int | None, page: Path | None, as_json: bool) -> None:
+def diff(a: str, b: str, only: str, seed: int, page: Path | None, as_json: bool) -> None:
     """Compare A, the earlier one, with B: requirements that changed verdict, or the first record that differs.
 
     Each is a report's folder, such as reports/latest; a platform: URL, output or file of `serve --json`, or `lab`; or a

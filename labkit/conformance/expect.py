@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from labkit.conformance.verdict import Mismatch
@@ -19,9 +22,13 @@ TOKEN = re.compile(
     r"\b[0-9A-Za-z]{40}\b|\beyJ[\w-]+\.[\w-]+\.[\w-]*"
 )  # tokens of devices and OAuth codes; a JWT
 LONGEST = 2000
+MOST_KEPT = 8  # exchanges of one check
 CONDITIONAL = (  # headers that an answer has only under a condition
     "Accept-Ranges Allow Content-Range Last-Modified Location Set-Cookie Transfer-Encoding WWW-Authenticate".split()
 )
+
+
+_compared: ContextVar[deque[Any] | None] = ContextVar("compared", default=None)
 
 
 @runtime_checkable
@@ -33,18 +40,21 @@ class Shown(Protocol):
 
 def equal(what: str, actual: object, expected: object, response: httpx.Response | None = None) -> None:
     """Raise Mismatch unless `actual` equals `expected`. what: the thing compared."""
+    _keep(response)
     if actual != expected:
         raise Mismatch(what, hidden(repr(expected)), hidden(repr(actual)), exchange(response))
 
 
 def true(what: str, holds: object, actual: object, response: httpx.Response | None = None) -> None:
     """Raise Mismatch unless `holds`. what: the statement that should hold; actual: the value seen."""
+    _keep(response)
     if not holds:
         raise Mismatch(what, "that it holds", hidden(repr(actual)), exchange(response))
 
 
 def status(response: httpx.Response, *expected: int) -> httpx.Response:
     """Return the response if it has one of the expected statuses. Raises Mismatch otherwise."""
+    _keep(response)
     if response.status_code not in expected:
         raise Mismatch("status", " or ".join(map(str, expected)), response.status_code, exchange(response))
     return response
@@ -52,6 +62,7 @@ def status(response: httpx.Response, *expected: int) -> httpx.Response:
 
 def header(response: httpx.Response, name: str, expected: str | re.Pattern[str] | None) -> None:
     """Raise Mismatch unless a header has this value, matches this pattern, or is absent (None)."""
+    _keep(response)
     actual = response.headers.get(name)
     fits = (
         actual is not None and expected.fullmatch(actual) is not None
@@ -71,6 +82,7 @@ def only_headers(response: httpx.Response, *present: str) -> None:
 
 def body(response: httpx.Response, expected: str | bytes | re.Pattern[str]) -> None:
     """Raise Mismatch unless the body is this text, these bytes, or matches this pattern."""
+    _keep(response)
     if isinstance(expected, re.Pattern):
         if not expected.fullmatch(response.text):
             raise Mismatch("body", expected.pattern, hidden(repr(response.text)), exchange(response))
@@ -89,6 +101,28 @@ def refusal(response: httpx.Response, expected: int) -> None:
         response,
     )
     true("the reason is short", 0 < len(response.content) <= 200, response.text, response)
+
+
+@contextmanager
+def keeping() -> Iterator[deque[Any]]:
+    """Keep the responses that are compared within the block, the last few, each once; for `exchanges` after it."""
+    kept: deque[Any] = deque(maxlen=MOST_KEPT)
+    token = _compared.set(kept)
+    try:
+        yield kept
+    finally:
+        _compared.reset(token)
+
+
+def exchanges(kept: Iterable[Any]) -> tuple[str, ...]:
+    """Return the exchanges of responses as text, without secrets."""
+    return tuple(dict.fromkeys(each.shown() if isinstance(each, Shown) else exchange(each) for each in kept))
+
+
+def _keep(response: Any) -> None:
+    kept = _compared.get()
+    if kept is not None and response is not None and not (kept and kept[-1] is response):
+        kept.append(response)
 
 
 def exchange(response: httpx.Response | None) -> str:

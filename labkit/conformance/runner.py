@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from labkit.conformance.catalogue import Catalogue
 from labkit.conformance.check import CLEANUP_SECONDS, Check, patience
-from labkit.conformance.expect import exchange
+from labkit.conformance.expect import exchange, exchanges, keeping
 from labkit.conformance.models.search import Findings
 from labkit.conformance.set_up import SetUpError
 from labkit.conformance.target import Target
@@ -79,7 +79,8 @@ async def run_one(check: Check, target: Target, catalogue: Catalogue) -> Verdict
     limit = asyncio.timeout(seconds)
     try:
         async with asyncio.timeout(seconds + CLEANUP_SECONDS), target.scope(), limit:
-            found = await check.function(target)
+            with keeping() as compared:
+                found = await check.function(target)
     except (Unavailable, OwnProcessError) as unavailable:
         return verdict("skipped", reason=str(unavailable))
     except NotReached as reached:
@@ -99,7 +100,11 @@ async def run_one(check: Check, target: Target, catalogue: Catalogue) -> Verdict
             )
         only_choices = all(catalogue[each].level == "choice" for each in check.requirements)
         return verdict("warned" if only_choices else "failed", **_details(fault))
-    return verdict("passed") if found is None else _of_model(found, catalogue, verdict)
+    return (
+        verdict("passed", exchanges=exchanges(compared))
+        if found is None
+        else _of_model(found, catalogue, verdict)
+    )
 
 
 def _of_model(found: Findings, catalogue: Catalogue, verdict: Callable[..., Verdict]) -> Verdict:

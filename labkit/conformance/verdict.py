@@ -50,6 +50,7 @@ class Verdict:
     itself went wrong, which says nothing about the target; not reached, the target violates another requirement,
     `cause`, that the check relies on. seconds: real time. outcomes: for a check that compares by many requirements (a
     model), the outcomes of the requirements that did not simply pass; the verdict's own is the worst of them.
+    exchanges: of a check that passed, the last ones that it compared, as text, to show beside those of a failure.
     """
 
     check: str
@@ -63,6 +64,7 @@ class Verdict:
     seconds: float = 0.0
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
     cause: str = ""
+    exchanges: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     def outcome_of(self, requirement: str) -> Outcome:
         """Return the outcome for one of its requirements."""
@@ -83,9 +85,15 @@ class Verdict:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the verdict as plain data, for JSON."""
-        return {**asdict(self), "requirements": list(self.requirements)}
+        return {**asdict(self), "requirements": list(self.requirements), "exchanges": list(self.exchanges)}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Verdict:
         """Return the verdict that `as_dict` made this data of."""
-        return cls(**{**data, "requirements": tuple(data["requirements"])})
+        return cls(
+            **{
+                **data,
+                "requirements": tuple(data["requirements"]),
+                "exchanges": tuple(data.get("exchanges", ())),
+            }
+        )

@@ -166,9 +166,8 @@ def _plays(given: Any) -> pandas.DataFrame:
 
     if isinstance(given, Sweep):
         frame = given.frame()
-        varying = [each for each in given.parameters if frame[each].nunique() > 1]
         measures = frame.drop(columns=[*given.parameters, *OWN])
-        return measures.set_index(pandas.MultiIndex.from_frame(frame[[*varying, "seed"]]))
+        return measures.set_index(pandas.MultiIndex.from_frame(frame[[*given.varying, "seed"]]))
     if isinstance(given, pandas.DataFrame):
         if "seed" in given.columns:
             return given.set_index("seed")

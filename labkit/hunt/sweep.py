@@ -44,6 +44,11 @@ class Sweep:
         return self._frame.copy()
 
     @property
+    def varying(self) -> list[str]:
+        """Names of the parameters that have several values here."""
+        return [each for each in self.parameters if self._frame[each].nunique(dropna=False) > 1]
+
+    @property
     def measures(self) -> list[str]:
         """Names of the measures that are numbers."""
         left = self._frame.drop(columns=[*self.parameters, *OWN])
@@ -65,19 +70,18 @@ class Sweep:
         return Sweep(self.name, self.parameters, frame.reset_index(drop=True), len(frame))
 
     def summary(self, measure: str | None = None, *, level: float = LEVEL) -> pandas.DataFrame:
-        """Return the mean of a measure for each combination of parameters, with its bootstrap interval.
+        """Return the mean of a measure for each combination of varying parameters, with its interval.
 
-        measure: name, the first one by default; level: of the interval. Columns: mean, low, high, plays, errors; low
-        and high are nan with fewer than six plays. Raises LabError for an unknown measure.
+        measure: name, the first one by default; level: of the bootstrap interval. Columns: mean, low, high, plays,
+        errors; low and high are nan with fewer than six plays. Raises LabError for an unknown measure.
         """
         import pandas
 
         measure = self.measure(measure)
         expect_level(level)
         rows = {}
-        grouped = (
-            self._frame.groupby([*self.parameters], sort=False) if self.parameters else [((), self._frame)]
-        )
+        names = self.varying
+        grouped = self._frame.groupby(names, sort=False, dropna=False) if names else [((), self._frame)]
         for key, plays in grouped:
             values = plays[measure].dropna().astype(float).tolist()
             errors = int(plays["error"].notna().sum())
@@ -87,9 +91,9 @@ class Sweep:
                 "errors": errors,
             }
         index: Any = [self.name]
-        if self.parameters:
-            index = pandas.MultiIndex.from_tuples(list(rows), names=self.parameters)
-            if len(self.parameters) == 1:
+        if names:
+            index = pandas.MultiIndex.from_tuples(list(rows), names=names)
+            if len(names) == 1:
                 index = index.get_level_values(0)
         return pandas.DataFrame(list(rows.values()), index=index)
 
@@ -98,18 +102,18 @@ class Sweep:
     ) -> pandas.DataFrame:
         """Draw the mean and the interval of a measure for each combination, and return the frame of `summary`.
 
-        measure, level: as of `summary`; by: parameter whose values have colours, the first one by default. Raises
-        LabError for an unknown measure or parameter.
+        measure, level: as of `summary`; by: varying parameter whose values have colours, the first one by default.
+        Raises LabError for an unknown measure or parameter.
         """
         from labkit.hunt.charts import interval_chart
 
         measure = self.measure(measure)
-        if by is not None and by not in self.parameters:
-            raise LabError(f"by: {unknown('parameter', by, self.parameters)}")
+        if by is not None and by not in self.varying:
+            raise LabError(f"by: {unknown('parameter with several values', by, self.varying)}")
         summary = self.summary(measure, level=level)
-        colours = by or (self.parameters[0] if self.parameters else "")
+        colours = by or next(iter(self.varying), "")
         return interval_chart(
-            summary, by=colours, title=f"{measure} of {self.name}", x=f"{measure}, {level:.0%} interval"
+            summary, by=colours, title=f"{self.name}: {measure}", x=f"{measure}, {level:.0%} interval"
         )
 
     def measure(self, name: str | None) -> str:

@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from labkit import __version__
 from labkit.conformance import processes
+from labkit.conformance.fork_server import ForkServer
+from labkit.conformance.processes import PRELOAD
 from labkit.conformance.suite import Suite, suite
 from labkit.conformance.target import LOCAL_TARGET, open_target
 from labkit.conformance.verdict import Verdict
@@ -39,7 +43,7 @@ def diff(
     b: Any,
     *,
     only: str = "",
-    seed: int | None = None,
+    seed: int = SEED,
     progress: Callable[[Verdict], object] = lambda verdict: None,
 ) -> ReportDifference | JournalDifference:
     """Compare two reports, two targets or two journals, and return the difference.
@@ -62,11 +66,16 @@ def diff(
     first, second = kinds
     if isinstance(first, JournalText) and isinstance(second, JournalText):
         return JournalDifference.of(first, second)
-    before, after = (
-        _played(each, chosen, only, seed, progress) if isinstance(each, CheckTarget) else _limited(each, only)
-        for each in kinds
-        if not isinstance(each, JournalText)
-    )
+    with ExitStack() as stack:
+        targets = any(isinstance(each, CheckTarget) for each in kinds)
+        server = stack.enter_context(ForkServer(PRELOAD)) if targets else None
+        before, after = (
+            _played(each, chosen, only, partial(processes.play, seed=seed, progress=progress, server=server))
+            if isinstance(each, CheckTarget)
+            else _limited(each, only)
+            for each in kinds
+            if not isinstance(each, JournalText)
+        )
     return ReportDifference.of(before, after, {each.id: each.text for each in chosen.catalogue})
 
 
@@ -131,11 +140,9 @@ def _limited(run: CheckRun, only: str) -> CheckRun:
     return CheckRun(run.name, states, verdicts, run.version, only)
 
 
-def _played(
-    target: CheckTarget, chosen: Suite, only: str, seed: int | None, progress: Callable[[Verdict], object]
-) -> CheckRun:
-    """Play the checks against a target."""
-    verdicts = processes.play(chosen.checks, target.target, SEED if seed is None else seed, progress)
+def _played(target: CheckTarget, chosen: Suite, only: str, play: Callable[..., list[Verdict]]) -> CheckRun:
+    """Play the checks against a target. play: a function of the checks and the target."""
+    verdicts = play(chosen.checks, target.target)
     rows = [*matrix.rows(chosen.package, verdicts), *matrix.rows(chosen.own, verdicts)]
     return CheckRun(
         target.name,

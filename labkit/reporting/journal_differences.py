@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from types import SimpleNamespace
@@ -18,6 +18,8 @@ FIELDS = ("time", "actor", "kind", "summary", "cause", "status", "size", "detail
 LONGEST = 300  # characters of a line
 START = 1_000_000  # microseconds in a second
 DEEPEST = 1000  # records of a chain
+MOST_VALUES = 20  # differing values of a record that are shown
+MISSING = object()  # a value that one of two records lacks
 
 JournalRecord = Mapping[str, Any]
 
@@ -127,13 +129,34 @@ class JournalDifference:
         return f"{self.change}{': ' + ', '.join(self.fields) if self.fields else ''}"
 
     def values(self, chain: Sequence[JournalRecord]) -> list[tuple[str, str]]:
-        """Return the differing fields of a chain's last record, as text."""
-        if not chain:
+        """Return the differing values of a chain's last record, as text, each after its place: `detail.payload.0`."""
+        if not self.fields or not chain:
             return []
-        return [
-            (each, one_line(json.dumps(chain[-1].get(each), ensure_ascii=False), LONGEST))
-            for each in self.fields
-        ]
+        a, b = ({name: side[-1].get(name) for name in self.fields} for side in (self.before, self.after))
+        found = list(_differing(a, b))[:MOST_VALUES]
+        place = 1 if chain is self.before else 2
+        return [(each[0], one_line(each[place], LONGEST)) for each in found]
+
+
+def _differing(a: Any, b: Any, path: str = "") -> Iterator[tuple[str, str, str]]:
+    """Yield the place of each value that differs, and both values as JSON; `-` for one that is missing."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        places: Iterable[object] = dict.fromkeys([*a, *b])
+    elif isinstance(a, list) and isinstance(b, list):
+        places = range(max(len(a), len(b)))
+        a, b = dict(enumerate(a)), dict(enumerate(b))
+    else:
+        if a != b:
+            yield path, _json(a), _json(b)
+        return
+    for each in places:
+        yield from _differing(
+            a.get(each, MISSING), b.get(each, MISSING), f"{path}.{each}" if path else f"{each}"
+        )
+
+
+def _json(value: object) -> str:
+    return "-" if value is MISSING else json.dumps(value, ensure_ascii=False)
 
 
 def chain_lines(chain: Iterable[JournalRecord]) -> list[str]:

@@ -28,12 +28,18 @@ from labkit.reporting.matrix import Row
 from labkit.reporting.notebooks import find_notebooks, reports_folder
 from labkit.reporting.parameters import ParameterError, check_values, convert, declared
 from labkit.reporting.preload import PRELOAD
+from labkit.reporting.report_differences import EXCHANGES
 from labkit.reporting.run_notebook import NotebookRun, read
 from labkit.reporting.run_notebooks import CHECKS, VERDICTS_FILE, run_notebooks
 from labkit.reporting.verdicts import BAD, collect_verdicts
 
 LATEST = "latest"
-FILES = ("report.html", "verdicts.json", "junit.xml")  # an interrupted run must leave no old ones
+FILES = (
+    "report.html",
+    "verdicts.json",
+    "exchanges.json",
+    "junit.xml",
+)  # an interrupted run must leave no old ones
 SEED = 7  # default seed of the notebooks
 
 
@@ -308,8 +314,9 @@ def _short(text: str, longest: int = 160) -> str:
 
 
 def write(report: Report, folder: Path) -> None:
-    """Write verdicts.json, junit.xml and report.html to a folder."""
+    """Write verdicts.json, exchanges.json, junit.xml and report.html to a folder."""
     (folder / "verdicts.json").write_text(verdicts_json(report), encoding="utf-8")
+    (folder / EXCHANGES).write_text(exchanges_json(report.verdicts), encoding="utf-8")
     sentences = {each.id: each.text for each in report.suite.catalogue}
     suites = junit(
         report.verdicts,
@@ -331,5 +338,18 @@ def verdicts_json(report: Report) -> str:
     return f'{head},\n"states": {{\n{states}\n}},\n"verdicts": [\n{lines}\n]}}\n'
 
 
+def exchanges_json(verdicts: Iterable[Verdict]) -> str:
+    """Return the exchanges of checks that passed, by check, one line each: `labkit diff` shows them beside a failure.
+
+    They are apart from verdicts.json, since ports and identifiers in them differ from run to run.
+    """
+    lines = [
+        f"{json.dumps(each.check)}: {json.dumps(each.exchanges, ensure_ascii=False)}"
+        for each in verdicts
+        if each.exchanges
+    ]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
 def _plain(verdict: Verdict) -> dict[str, Any]:
-    return {name: value for name, value in verdict.as_dict().items() if name != "seconds"}
+    return {name: value for name, value in verdict.as_dict().items() if name not in ("seconds", "exchanges")}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,6 +19,7 @@ MISSING = "missing"  # state of a requirement that a run does not have
 SEEN = ("passed", "warned", "failed")  # states that say something about the platform, the best first
 BAD = ("failed", "broken")  # states that make a report a failure
 VERDICTS = "verdicts.json"
+EXCHANGES = "exchanges.json"  # of checks that passed, by check
 LONGEST = 300  # characters of a line
 
 
@@ -42,7 +43,11 @@ class CheckRun:
         file = folder / VERDICTS
         try:
             data = json.loads(file.read_text(encoding="utf-8"))
-            verdicts = {each["check"]: Verdict.from_dict(each) for each in data["verdicts"]}
+            kept = _exchanges(folder)
+            verdicts = {
+                each["check"]: Verdict.from_dict({**each, "exchanges": kept.get(each["check"], [])})
+                for each in data["verdicts"]
+            }
             states = {str(id): str(state) for id, state in data["states"].items()}
             only = str(data["parameters"].get("only", ""))
             return cls(name, states, verdicts, str(data["labkit"]), only)
@@ -56,12 +61,21 @@ class CheckRun:
 
 @dataclass(frozen=True)
 class CheckChange:
-    """A check whose outcome for a requirement differs. before, after: None for a run without it."""
+    """A check whose outcome for a requirement differs.
+
+    before, after: None for a run without it; each with the exchange to show, of a check that passed the one with the
+    request that differed in the other run, or else its last one.
+    """
 
     check: str
     title: str
     before: Verdict | None
     after: Verdict | None
+
+    @classmethod
+    def of(cls, name: str, title: str, before: Verdict | None, after: Verdict | None) -> CheckChange:
+        """Return a change with the exchanges to show."""
+        return cls(name, title, _with_exchange(before, after), _with_exchange(after, before))
 
 
 @dataclass(frozen=True)
@@ -193,7 +207,23 @@ def _checks(a: CheckRun, b: CheckRun, requirement: str) -> Iterable[CheckChange]
         before, after = (_of(run.verdicts.get(name), requirement) for run in (a, b))
         shown = before or after
         if shown is not None and _outcome(before, requirement) != _outcome(after, requirement):
-            yield CheckChange(name, shown.title, before, after)
+            yield CheckChange.of(name, shown.title, before, after)
+
+
+def _with_exchange(verdict: Verdict | None, other: Verdict | None) -> Verdict | None:
+    if verdict is None or verdict.exchange or not verdict.exchanges:
+        return verdict
+    if other is None or not (other.exchange or other.actual):  # it did not run, or was skipped
+        return verdict
+    request = other.exchange.partition("\n")[0]
+    same = [each for each in verdict.exchanges if each.partition("\n")[0] == request]
+    return replace(verdict, exchange=(same or verdict.exchanges)[-1])
+
+
+def _exchanges(folder: Path) -> dict[str, list[str]]:
+    """Return the exchanges of a report's checks that passed; none for a report that has none."""
+    file = folder / EXCHANGES
+    return dict(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else {}
 
 
 def _of(verdict: Verdict | None, requirement: str) -> Verdict | None:
@@ -246,4 +276,4 @@ def _check_lines(change: CheckChange) -> Iterable[str]:
             continue
         why = one_line(verdict.explanation(), LONGEST)
         yield f"    {letter}  {verdict.outcome}{': ' + why if why else ''}"
-        yield from (f"       | {line}" for line in verdict.exchange.splitlines())
+        yield from (f"       | {line}".rstrip() for line in verdict.exchange.splitlines())

@@ -93,7 +93,10 @@ class Verdicts:
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> tuple[Any, Any]:
         shown = {"text/plain": repr(self), "text/html": self._html()}
-        return shown, {METADATA: {"verdicts": [each.as_dict() for each in self]}}
+        plain = [
+            {**each.as_dict(), "exchanges": []} for each in self
+        ]  # those of a report are in a file of their own
+        return shown, {METADATA: {"verdicts": plain}}
 
     def _html(self) -> str:
         """Return HTML with a table of the verdicts that did not pass, and a folded table of the others."""

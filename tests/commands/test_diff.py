@@ -11,14 +11,14 @@ from click.testing import CliRunner, Result
 
 from labkit import Lab
 from labkit.cli import main
+from labkit.conformance import runner
 from labkit.conformance.suite import suite
-from labkit.conformance.target import LAB_YAML
+from labkit.conformance.target import LAB_YAML, Target
 from labkit.conformance.verdict import Outcome
 from labkit.hunt import Draw, play, story
-from labkit.reporting import html, report
+from labkit.reporting import html, matrix, report
 from labkit.reporting.differences import diff
 from labkit.reporting.report_differences import CheckRun, ReportDifference, direction
-from labkit.testing.server import serving
 from tests.reporting.books import verdict
 from tests.reporting.test_html import offline
 
@@ -52,16 +52,16 @@ def journals(tmp_path: Path) -> tuple[Path, Path]:
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Two reports on DEV-TIME: of a lab, and of one whose time is an hour late and text/html."""
-    place = tmp_path_factory.mktemp("reports")
+    place, chosen = tmp_path_factory.mktemp("reports"), suite().below("DEV-TIME")
     found = []
     for name, faults in (
         ("before", []),
         ("after", [{"where": "GET /timestamp", "edit": {".": ["add", 3600]}}]),
     ):
-        with serving(place, LAB_YAML, faults=faults) as server:
-            run = diff(server.target, server.target, only="DEV-TIME")
-        assert isinstance(run, ReportDifference)
-        found.append(written(place / name, run.a))
+        with Lab(7, config=LAB_YAML, faults=faults) as lab:
+            verdicts = runner.run(chosen.checks, Target.local(lab, 7), chosen.catalogue)
+        states = {each.id: str(each.state) for each in matrix.rows(chosen.package, verdicts)}
+        found.append(written(place / name, run_of(states, *verdicts, only="DEV-TIME")))
     return found[0], found[1]
 
 
@@ -70,6 +70,7 @@ def written(folder: Path, run: CheckRun, **changes: object) -> Path:
     folder.mkdir()
     summary = {"labkit": run.version, "parameters": {"only": run.only}, "states": dict(run.states)}
     lines = [each.as_dict() for each in run.verdicts.values()]
+    (folder / "exchanges.json").write_text(report.exchanges_json(run.verdicts.values()), encoding="utf-8")
     (folder / "verdicts.json").write_text(
         json.dumps({**summary, "verdicts": lines, **changes}), encoding="utf-8"
     )
@@ -87,8 +88,9 @@ class TestReports:
         result = labkit(before, after, "--html", page)
         assert result.exit_code == 1
         assert "worse   DEV-TIME-1  passed → failed  " in result.stdout
-        assert "    A  passed\n    B  failed: " in result.stdout
-        assert "       | GET /timestamp" in result.stdout
+        a, _, b = result.stdout.partition("    A  passed\n")[2].partition("    B  failed: ")
+        assert a.startswith("       | GET /timestamp\n")  # both exchanges, of the same request
+        assert "       | GET /timestamp\n" in b
         text = page.read_text(encoding="utf-8")
         offline(text)
         assert "got worse" in text
@@ -100,7 +102,7 @@ class TestReports:
         assert (result.exit_code, found["worse"]) == (0, False)
         change = next(each for each in found["changes"] if each["requirement"] == "DEV-TIME-1")
         assert (change["before"], change["after"], change["change"]) == ("failed", "passed", "better")
-        [check] = [each for each in change["checks"] if each["before"]["expected"]]
+        check = next(each for each in change["checks"] if each["check"] == "timestamp/is-now")
         assert check["before"]["actual"]
         assert check["before"]["exchange"].startswith("GET /timestamp")
         assert check["after"]["outcome"] == "passed"
@@ -158,6 +160,19 @@ class TestChanges:
         assert "checks that are gone: old" in text
         assert "A  did not run" in text
         offline(html.difference_page(found))
+
+    def test_a_check_that_passed_shows_the_request_that_failed(self) -> None:
+        kept = ("GET /a\n\nHTTP 200", "GET /b\n\nHTTP 204")
+        a = run_of({"R-1": "passed"}, verdict("c", "R-1", exchanges=kept))
+        for exchange, shown in (
+            ("GET /a\n\nHTTP 503", kept[0]),
+            ("GET /x\n\nHTTP 503", kept[1]),
+            ("", ""),
+        ):
+            b = run_of({"R-1": "failed"}, verdict("c", "R-1", "failed", exchange=exchange))
+            for found in (ReportDifference.of(a, b, {}), ReportDifference.of(b, a, {})):
+                [check] = found.changes[0].checks
+                assert {each.exchange for each in (check.before, check.after) if each} == {shown, exchange}
 
     def test_markup_in_an_answer_stays_text(self) -> None:
         def one(outcome: Outcome, actual: str) -> CheckRun:

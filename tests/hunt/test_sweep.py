@@ -89,6 +89,8 @@ class TestSweep:
         summary = swept.chart("lost", by="fault")
         pandas.testing.assert_frame_equal(summary, swept.summary("lost"))
         assert list(summary.index) == [(p, f) for p in POLICIES for f in "ab"]
+        assert swept.varying == ["policy", "fault"]
+        assert list(swept.select(policy="fast").summary().index) == ["a", "b"]
         values = swept.select(policy="fast", fault="a").frame()["lost"]
         row: Any = summary.loc[("fast", "a")]
         assert row["mean"] == values.mean()
@@ -172,7 +174,7 @@ class TestSweep:
         swept = sweep(outage, 1, workers=0, fault=["a"])
         with pytest.raises(LabError, match="no measure 'lots', there are: lost, drawn; did you mean lost"):
             swept.summary("lots")
-        with pytest.raises(LabError, match="by: no parameter 'x', there are: fault"):
+        with pytest.raises(LabError, match="by: no parameter with several values 'x', there are: none"):
             swept.chart(by="x")
         with pytest.raises(LabError, match="select: no parameter 'x'"):
             swept.select(x=1)

@@ -144,7 +144,7 @@ class TestAtATerminal:
         assert result.exit_code == 0, result.stderr
         latest = tmp_path / "reports" / "latest"
         assert {each.name for each in latest.iterdir()} == {
-            *("verdicts.json", "junit.xml", "report.html"),
+            *("verdicts.json", "exchanges.json", "junit.xml", "report.html"),
             *("01_a.ipynb", "01_a.html", "90_b.ipynb", "90_b.html"),
         }
         counts = json.loads(result.stdout)
