@@ -106,7 +106,7 @@ IMPORTERS = {
     ),
     "tables": ("lab/frame.py",),
     "test": ("testing",),  # pytest imports it
-    "book": ("dev/architecture.py", "dev/book.py", "dev/docstrings.py"),
+    "book": ("dev/architecture.py", "dev/book.py", "dev/docstrings.py", "dev/navigation.py"),
     "bench": ("bench/locust_load.py", "bench/server.py", "bench/simulated.py", "bench/fleet_load.py"),
 }
 

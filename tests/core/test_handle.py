@@ -14,6 +14,7 @@ import pytest
 
 from labkit import ArgumentError, Lab, LabError, LabWarning, UnknownError
 from labkit.core.handle import Handle, short_trace, warn
+from tests import plugins
 from tests.cases import cases
 
 PACKAGE = str(Path(__file__).parents[2] / "labkit")
@@ -48,7 +49,7 @@ def output(folder: Path, text: str, *command: str, debug: str = "") -> str:
     """Return what a Python process with this file prints."""
     file = folder / "test_mistake.py"
     file.write_text(text)
-    environment = {**os.environ, "LABKIT_DEBUG": debug}
+    environment = {**os.environ, **plugins.ENVIRONMENT, "LABKIT_DEBUG": debug}
     environment.pop("PYTEST_ADDOPTS", None)
     ended = subprocess.run(
         [sys.executable, *command, str(file)],
