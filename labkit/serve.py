@@ -98,7 +98,7 @@ def _providers(platform: Platform) -> dict[str, str]:
     return urls
 
 
-def _has_root(ca_pem: str) -> bool:
+def has_root(ca_pem: str) -> bool:
     """Return whether certificates include one that is its own issuer, which TLS clients can trust."""
     return any(each.issuer == each.subject for each in x509.load_pem_x509_certificates(ca_pem.encode()))
 
@@ -109,7 +109,7 @@ def _ready_text(platform: Platform, ready: dict[str, Any]) -> str:
     plain += f", proxy {ready['proxy']}" if ready["proxy"] is not None else ""
     where = f"{platform.context.settings.host}:{ready['https_port']}{plain}"
     trust = f"trust {ready['ca_file']}"
-    if not _has_root(platform.context.address.ca_pem):
+    if not has_root(platform.context.address.ca_pem):
         trust = (
             f"trust the CA that issued the certificate, since {ready['ca_file']} has no root (Python's ssl accepts it "
             "with VERIFY_X509_PARTIAL_CHAIN)"

@@ -7,6 +7,7 @@ import pytest
 
 from labkit.core.errors import SettingsError
 from labkit.edge.certificates import Authority, certificates
+from labkit.serve import has_root
 from labkit.settings import TlsSettings
 from tests.edge.rig import EdgeRig, get
 
@@ -151,3 +152,9 @@ def test_the_folder_of_an_authority_is_private_to_its_owner(tmp_path: Path) -> N
     Authority.load(tmp_path / "tls")
     assert stat.S_IMODE((tmp_path / "tls").stat().st_mode) == 0o700
     assert stat.S_IMODE((tmp_path / "tls" / "ca.key").stat().st_mode) == 0o600
+
+
+def test_a_chain_with_its_root_can_be_trusted_and_a_leaf_alone_cannot(tmp_path: Path) -> None:
+    chain = certificates(custom_certificate(tmp_path, together=True), None).ca_pem.decode()
+    leaf = chain.partition("-----END CERTIFICATE-----\n")[0] + "-----END CERTIFICATE-----\n"
+    assert (has_root(chain), has_root(leaf)) == (True, False)
