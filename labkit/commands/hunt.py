@@ -50,7 +50,7 @@ class Duration(click.ParamType[float]):
     type=click.Choice(["calm", "rough", "wild"]),
     default="rough",
     show_default=True,
-    help="How many faults are drawn: none, few and short, many of all kinds.",
+    help="Faults that are drawn: none but overlap, few and short, many of all kinds.",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="First seed.")
 @click.option("--set", "parameters", multiple=True, metavar="NAME=VALUE", help="Parameter of the story.")
