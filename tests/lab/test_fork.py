@@ -254,3 +254,17 @@ def test_forks_run_side_by_side_and_come_as_they_end() -> None:
 
     ended = call_in_forks([lambda: call(0.4), lambda: call(0.0), lambda: call(0.0)], workers=2)
     assert [each.number for each in ended] == [1, 2, 0]
+
+
+def test_without_addresses_of_its_own_a_future_has_free_ports(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("labkit.edge.listeners.can_bind", lambda host, port: False)
+    lab.faults.clear()
+
+    def future(lab: Lab, value: float) -> tuple[str, int, list[object]]:
+        return lab.address.host, lab.address.https_port, live(lab, value)
+
+    [[host, port, seen]] = lab.fork(future, over=[4.0]).results
+    assert (host, port != lab.address.https_port) == ("127.0.0.1", True)
+    assert live(lab, 4.0) == seen
