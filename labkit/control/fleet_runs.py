@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from labkit.control.run_faults import Losses, Restarts
 from labkit.core.clock import Clock
 from labkit.core.custody import CURRENT
-from labkit.core.errors import LabError, LabkitError, UnknownError
+from labkit.core.errors import LabError
 from labkit.core.events import Event, HandlerOutcome
 from labkit.core.marks import MAX_MARKS, Mark
 from labkit.core.memory import return_freed
@@ -25,7 +25,7 @@ from labkit.fleet.fleet_play import FleetPlay
 from labkit.fleet.live import Live
 from labkit.fleet.pace import Pace
 from labkit.fleet.part import FleetPart
-from labkit.fleet.plan import DeviceFaults, Loss, Plan, Restart
+from labkit.fleet.plan import Plan
 from labkit.fleet.play import Play
 from labkit.fleet.simulated import Simulated
 from labkit.platform import Platform
@@ -326,77 +326,3 @@ class HandlerLag:
         event = self._context.journal.find(entry.cause)
         if event is not None and event.kind == "event" and event.actor.startswith(self._prefix):
             self._longest = max(self._longest or 0.0, (entry.time - event.time) / 1_000_000)
-
-
-class Restarts:
-    """Scheduler of the platform restarts that the faults of a run ask for."""
-
-    def __init__(self, platform: Platform, play: Play | ClusterPlay) -> None:
-        self._platform = platform
-        self._play = play
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._ignore = platform.notice_restarts(self._notice)
-        clock, faults = platform.context.clock, play.plan.faults
-        self._timers = []
-        for each in () if faults is None else faults.restarts:
-            begin = partial(self._begin, each, faults)
-            self._timers.append(clock.call_at(clock.now() + (each.after or 0.0), begin))
-
-    async def stop(self) -> None:
-        """Cancel the restarts that have not begun, and wait for one in progress."""
-        for timer in self._timers:
-            timer.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._ignore()
-
-    def _begin(self, fault: Restart, faults: DeviceFaults | None) -> None:
-        if faults is not None:
-            faults.restarted(fault)
-        task = self._platform.begin_restart(fault.seconds)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _notice(self) -> None:
-        """Wait until the devices have noticed a restart; otherwise real time would decide what they notice next."""
-        if self._platform.context.clock.driven and isinstance(self._play, Play):
-            await self._play.disconnected()
-
-
-class Losses:
-    """Scheduler of the losses of credentials that the faults of a run ask for."""
-
-    def __init__(self, platform: Platform, play: Play | ClusterPlay) -> None:
-        self._platform = platform
-        self._product = play.plan.product
-        self._tasks: set[asyncio.Task[None]] = set()
-        clock, faults = platform.context.clock, play.plan.faults
-        self._timers = []
-        if faults is not None:
-            for each in faults.losses(play.plan.members):
-                begin = partial(self._begin, each, faults)
-                self._timers.append(clock.call_at(clock.now() + each.after, begin))
-
-    async def stop(self) -> None:
-        """Cancel the losses that have not begun, and wait for one in progress."""
-        for timer in self._timers:
-            timer.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    def _begin(self, loss: Loss, faults: DeviceFaults) -> None:
-        if faults.is_over(loss.name):
-            return
-        self._platform.context.activity.begin()  # lab time does not advance meanwhile
-        task = asyncio.get_running_loop().create_task(self._lose(loss, faults))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _lose(self, loss: Loss, faults: DeviceFaults) -> None:
-        try:
-            for each in loss.members:
-                with suppress(UnknownError):  # a device that was never provisioned has none
-                    await self._platform.devices.registry.forget_credentials(self._product, each.identity)
-                    faults.lost(loss, each)
-        except LabkitError as error:
-            self._platform.context.journal.record_error(error)
-        finally:
-            self._platform.context.activity.end()

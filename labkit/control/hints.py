@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 from labkit.core.errors import did_you_mean
 from labkit.device_api.api import ENDPOINTS
-from labkit.faults.faults import FaultRow
 from labkit.faults.patterns import ANY, Pattern
+from labkit.faults.rows import FaultRow
 from labkit.platform import Platform
 from labkit.providers.social.providers import SocialProviders
 from labkit.services.operation import Caller

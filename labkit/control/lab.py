@@ -148,9 +148,9 @@ class LabControl:
         await self._platform.reset()
 
     async def expect_still(self, act: Line) -> None:
-        """Settle, and raise LabError if something is under way that a snapshot cannot contain.
+        """Return once nothing is under way that a snapshot cannot contain.
 
-        act: what needs this, for the error: `snapshot`.
+        act: what needs this, for the error: `snapshot`. Raises LabError for work that waits, such as a poll.
         """
         await self._platform.expect_still(act)
 

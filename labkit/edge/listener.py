@@ -7,9 +7,7 @@ import errno
 import os
 import socket
 import ssl
-from asyncio import sslproto
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,6 +22,7 @@ from labkit.edge.handshake import HANDSHAKE, Handshake, explain
 from labkit.edge.names import NameRefused, judge
 from labkit.edge.peer import LocalPeer, Peer
 from labkit.edge.server import EdgeServer, plain_ip
+from labkit.edge.small_buffers import SmallBuffers
 from labkit.edge.tasks import Tasks
 from labkit.edge.tls import EdgeContext, load
 from labkit.http.memory import MemoryTransport, connect_in_memory
@@ -32,20 +31,6 @@ BACKLOG = 1024
 OUT_OF_RESOURCES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 RESOURCES_PAUSE = 0.5  # seconds until accepting is tried again when the system has nothing left
 Greet = Callable[[socket.socket, Peer], Awaitable[None]]  # begins HTTP on an accepted connection
-
-
-class SmallBuffers(sslproto.SSLProtocol):
-    """asyncio's TLS protocol with a smaller read buffer than its default of 256 KiB per connection."""
-
-    max_size = 16 * 1024
-    _sslobj: Any
-
-    def _do_shutdown(self) -> None:
-        # What a client still sends after our goodbye would else break the connection, and our answer be lost.
-        with suppress(ssl.SSLError):
-            while self._sslobj.read(self.max_size):
-                pass
-        super()._do_shutdown()  # type: ignore[misc]
 
 
 class Edge(Component):

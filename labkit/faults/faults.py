@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from labkit.core.clock import Clock
@@ -18,7 +17,7 @@ from labkit.faults.awaited import AwaitedAnswers
 from labkit.faults.calls import CallFaults
 from labkit.faults.delays import Delays, Held
 from labkit.faults.events import EventFaults
-from labkit.faults.fault import ActiveFault, Origin, State
+from labkit.faults.fault import ActiveFault, Origin
 from labkit.faults.lanes import Lanes
 from labkit.faults.outgoing import OutgoingFaults
 from labkit.faults.overlap import Overlap
@@ -26,6 +25,7 @@ from labkit.faults.patterns import ANY, Pattern
 from labkit.faults.periods import Periods
 from labkit.faults.provider_faults import ProviderFaults, find_provider_fault
 from labkit.faults.requests import IncomingFaults
+from labkit.faults.rows import FaultRow, row_of
 from labkit.faults.runs import DelayedRuns
 from labkit.faults.states import FaultsState, FaultState
 from labkit.faults.tools import FaultTools
@@ -36,26 +36,6 @@ MAX_FAULTS = 1000  # faults at one time
 DIGITS = 13  # hexadecimal digits of a draw: as many as a float can represent
 
 S = TypeVar("S", bound=str)
-
-
-@dataclass(frozen=True, slots=True)
-class FaultRow:
-    """One fault as a row of a table.
-
-    state: `waiting`, `active` or `ended`; origin: `settings` (a reset restores it) or `hand`; settings: as it was
-    added.
-    """
-
-    name: str
-    where: str
-    does: str
-    often: str
-    whom: str
-    seen: int
-    hits: int
-    state: State
-    origin: Origin
-    settings: FaultSettings
 
 
 class Faults(Component):
@@ -264,11 +244,11 @@ class Faults(Component):
 
     def rows(self) -> list[FaultRow]:
         """Return all faults as rows, in the order in which they were added."""
-        return [_row(each) for each in self]
+        return [row_of(each) for each in self]
 
     def row(self, name: str) -> FaultRow:
         """Return the fault with this name. Raises UnknownError, listing the existing names, if there is none."""
-        return _row(self._get(name))
+        return row_of(self._get(name))
 
     def _get(self, name: str) -> ActiveFault:
         if name not in self._faults:
@@ -396,18 +376,3 @@ class Faults(Component):
 
 def _no_platform(down: float) -> Awaitable[object]:
     raise LabError("restart: there is no platform that could lose its power")
-
-
-def _row(fault: ActiveFault) -> FaultRow:
-    return FaultRow(
-        fault.name,
-        fault.settings.where,
-        fault.does,
-        fault.often,
-        fault.whom,
-        fault.seen,
-        fault.hits,
-        fault.state,
-        fault.origin,
-        fault.settings,
-    )

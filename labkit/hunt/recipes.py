@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from labkit.core.extras import needs
 from labkit.hunt.draw import LADDER
-from labkit.hunt.sites import Site, Sites
+from labkit.hunt.sites import FaultSite, Sites
 from labkit.providers.messaging.faults import FAULTS as OF_MESSAGING
 from labkit.providers.social.faults import FAULTS as OF_SOCIAL
 from labkit.settings.fault_values import MAX_VALUES
@@ -80,8 +80,8 @@ class Recipe:
     sites: where it can hit; settings: draws them for a place.
     """
 
-    sites: Callable[[Sites], Sequence[Site]]
-    settings: Callable[[Chooser, Site, Bounds], Settings]
+    sites: Callable[[Sites], Sequence[FaultSite]]
+    settings: Callable[[Chooser, FaultSite, Bounds], Settings]
 
 
 def usable(
@@ -135,7 +135,7 @@ def _whom(choose: Chooser, identities: Sequence[str], most: int | None = None) -
     return list(identities[::2][:most]) if share == 1 else None
 
 
-def _scope(choose: Chooser, site: Site) -> Settings:
+def _scope(choose: Chooser, site: FaultSite) -> Settings:
     """Return the place and the scope of a fault of a lab."""
     found: Settings = {"where": site.where}
     if site.product is not None:
@@ -150,10 +150,10 @@ def _scope(choose: Chooser, site: Site) -> Settings:
 # ---- settings
 
 
-def _plain(*options: Settings) -> Callable[[Chooser, Site, Bounds], Settings]:
+def _plain(*options: Settings) -> Callable[[Chooser, FaultSite, Bounds], Settings]:
     """Return the recipe of a fault at a place that does one of these."""
 
-    def settings(choose: Chooser, site: Site, bounds: Bounds) -> Settings:
+    def settings(choose: Chooser, site: FaultSite, bounds: Bounds) -> Settings:
         scope = _scope(choose, site)
         action = choose.of(options)
         return scope | action | _period(choose, site.moments, bounds)
@@ -161,10 +161,10 @@ def _plain(*options: Settings) -> Callable[[Chooser, Site, Bounds], Settings]:
     return settings
 
 
-def _waiting(key: str, *others: Settings) -> Callable[[Chooser, Site, Bounds], Settings]:
+def _waiting(key: str, *others: Settings) -> Callable[[Chooser, FaultSite, Bounds], Settings]:
     """Return the recipe of a fault that delays by `key`. others: what it does instead."""
 
-    def settings(choose: Chooser, site: Site, bounds: Bounds) -> Settings:
+    def settings(choose: Chooser, site: FaultSite, bounds: Bounds) -> Settings:
         scope = _scope(choose, site)
         seconds = choose.of(bounds.delays())
         return (
@@ -177,7 +177,7 @@ def _waiting(key: str, *others: Settings) -> Callable[[Chooser, Site, Bounds], S
     return settings
 
 
-def _doubled(choose: Chooser, site: Site, bounds: Bounds) -> Settings:
+def _doubled(choose: Chooser, site: FaultSite, bounds: Bounds) -> Settings:
     scope = _scope(choose, site)
     late = choose.of((0.0, *bounds.delays()))
     action: Settings = {"doubled": True} | ({"late": late} if late else {})
@@ -185,34 +185,34 @@ def _doubled(choose: Chooser, site: Site, bounds: Bounds) -> Settings:
 
 
 def _of_scripts(
-    recipe: Callable[[Chooser, Site, Bounds], Settings],
-) -> Callable[[Chooser, Site, Bounds], Settings]:
+    recipe: Callable[[Chooser, FaultSite, Bounds], Settings],
+) -> Callable[[Chooser, FaultSite, Bounds], Settings]:
     """Return the recipe of a fault that leaves the calls of the story itself alone."""
     return lambda choose, site, bounds: recipe(choose, site, bounds) | {"scripts": True}
 
 
-def _restart(choose: Chooser, site: Site, bounds: Bounds) -> Settings:
+def _restart(choose: Chooser, site: FaultSite, bounds: Bounds) -> Settings:
     down = choose.of((0.0, *bounds.lengths(bounds.limit / 2)))
     return {"after": _when(choose, site.moments, bounds.limit - down), "down": down}
 
 
-def _restart_at(choose: Chooser, site: Site, bounds: Bounds) -> Settings:
+def _restart_at(choose: Chooser, site: FaultSite, bounds: Bounds) -> Settings:
     scope = _scope(choose, site)
     down = choose.of((0.0, *bounds.lengths(bounds.limit / 2)))
     return scope | {"restart": True, "down": down} | _period(choose, site.moments, bounds, down, is_once=True)
 
 
-def _restart_at_call(choose: Chooser, site: Site, bounds: Bounds) -> Settings:
+def _restart_at_call(choose: Chooser, site: FaultSite, bounds: Bounds) -> Settings:
     return _restart_at(choose, site, bounds) | choose.of(({}, {"when": "after"}))
 
 
-def _provider_delay(choose: Chooser, site: Site, bounds: Bounds) -> Settings:
+def _provider_delay(choose: Chooser, site: FaultSite, bounds: Bounds) -> Settings:
     seconds = choose.of(bounds.delays())
     place = {"where": site.request, "site": site.host, "delay": seconds}
     return place | _period(choose, site.moments, bounds, seconds)
 
 
-def _provider_error(choose: Chooser, site: Site, bounds: Bounds) -> Settings:
+def _provider_error(choose: Chooser, site: FaultSite, bounds: Bounds) -> Settings:
     _, name, step = site.where.split(" ")
     known: Mapping[str, Sequence[str]] = OF_MESSAGING if name == "messaging" else OF_SOCIAL
     able = [each for each, steps in known.items() if step in steps and each not in (*REAL_TIME, *OF_PEOPLE)]
@@ -220,7 +220,7 @@ def _provider_error(choose: Chooser, site: Site, bounds: Bounds) -> Settings:
     return {"where": site.where, "does": does} | _period(choose, site.moments, bounds)
 
 
-def _full_quota(choose: Chooser, site: Site, bounds: Bounds) -> Settings:
+def _full_quota(choose: Chooser, site: FaultSite, bounds: Bounds) -> Settings:
     service = site.where.partition(".")[0]
     text = f"The daily quota of {service} is used up: calls_daily is 100."
     if service == "Keystore":
@@ -237,7 +237,7 @@ def _full_quota(choose: Chooser, site: Site, bounds: Bounds) -> Settings:
     }
 
 
-def _of_devices(choose: Chooser, site: Site, seconds: float | None, after: float | None) -> Settings:
+def _of_devices(choose: Chooser, site: FaultSite, seconds: float | None, after: float | None) -> Settings:
     whom = _whom(choose, site.identities)
     return {
         "products": site.product,
@@ -247,25 +247,25 @@ def _of_devices(choose: Chooser, site: Site, seconds: float | None, after: float
     }
 
 
-def _wrong_clock(choose: Chooser, site: Site, bounds: Bounds) -> Settings:
+def _wrong_clock(choose: Chooser, site: FaultSite, bounds: Bounds) -> Settings:
     step = choose.of([sign * each for each in bounds.lengths(LADDER[-1])[1:] or (1.0,) for sign in (1, -1)])
     return _of_devices(choose, site, step, _when(choose, site.moments, bounds.limit))
 
 
-def _lost_credential(choose: Chooser, site: Site, bounds: Bounds) -> Settings:
+def _lost_credential(choose: Chooser, site: FaultSite, bounds: Bounds) -> Settings:
     return _of_devices(choose, site, None, _when(choose, site.moments, bounds.limit))
 
 
-def _late_start(choose: Chooser, site: Site, bounds: Bounds) -> Settings:
+def _late_start(choose: Chooser, site: FaultSite, bounds: Bounds) -> Settings:
     return _of_devices(choose, site, choose.of(bounds.lengths(bounds.limit)), None)
 
 
-def _cut_off(choose: Chooser, site: Site, bounds: Bounds) -> Settings:
+def _cut_off(choose: Chooser, site: FaultSite, bounds: Bounds) -> Settings:
     seconds = choose.of(bounds.lengths(bounds.limit))
     return _of_devices(choose, site, seconds, _when(choose, site.moments, bounds.limit - seconds))
 
 
-def _overlap(choose: Chooser, site: Site, bounds: Bounds) -> Settings:
+def _overlap(choose: Chooser, site: FaultSite, bounds: Bounds) -> Settings:
     spans = [[0.001, 0.05], [0.5, 5.0]]
     return {"calls": choose.of(spans), "in_step": choose.of((True, False))}
 
@@ -273,9 +273,9 @@ def _overlap(choose: Chooser, site: Site, bounds: Bounds) -> Settings:
 # ---- kinds
 
 
-def _somewhere(sites: Sites) -> Sequence[Site]:
+def _somewhere(sites: Sites) -> Sequence[FaultSite]:
     """Return one place for what hits the whole platform: any moment of the story."""
-    return (Site("", moments=sites.moments),)
+    return (FaultSite("", moments=sites.moments),)
 
 
 _errors: tuple[Settings, ...] = tuple({"status": each} for each in STATUSES)

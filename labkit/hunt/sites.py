@@ -21,7 +21,7 @@ STEPS = ("token", "userinfo", "request_token")  # of providers that solutions as
 
 
 @dataclass(frozen=True)
-class Site:
+class FaultSite:
     """A place that faults can hit.
 
     where: as of `lab.faults.add`, empty for the devices of a product; product, solution: whose it is; identities: of
@@ -51,13 +51,13 @@ class Sites:
     """
 
     seconds: float = 0.0
-    requests: tuple[Site, ...] = ()
-    calls: tuple[Site, ...] = ()
-    events: tuple[Site, ...] = ()
-    outgoing: tuple[Site, ...] = ()
-    providers: tuple[Site, ...] = ()
-    quotas: tuple[Site, ...] = ()
-    devices: tuple[Site, ...] = ()
+    requests: tuple[FaultSite, ...] = ()
+    calls: tuple[FaultSite, ...] = ()
+    events: tuple[FaultSite, ...] = ()
+    outgoing: tuple[FaultSite, ...] = ()
+    providers: tuple[FaultSite, ...] = ()
+    quotas: tuple[FaultSite, ...] = ()
+    devices: tuple[FaultSite, ...] = ()
     solutions: tuple[str, ...] = ()
 
     @property
@@ -165,11 +165,11 @@ class _Finder:
 
     def sites(self, seconds: float) -> Sites:
         """Return all places, each group in the order of their names."""
-        groups: dict[str, list[Site]] = {}
+        groups: dict[str, list[FaultSite]] = {}
         for key in sorted(self._found, key=lambda key: [*map(str, key)]):
             group, where, product, solution, _ = key
             found = self._found[key]
-            site = Site(
+            site = FaultSite(
                 where,
                 product,
                 solution,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -15,12 +14,12 @@ from labkit.control.over_http.remote import RemoteControl
 from labkit.core.extras import needs
 from labkit.core.keywords import shows_keywords
 from labkit.fleet.flow import LabAddress
+from labkit.lab.acts import LabActs
 from labkit.lab.arguments import as_list, build_settings, given_settings, without_control
 from labkit.lab.browser import Browser
 from labkit.lab.ca_file import CaFile
 from labkit.lab.clock import LabClock
 from labkit.lab.connecting import connection
-from labkit.lab.delays import PendingCall
 from labkit.lab.device_faults import LabDeviceFaults
 from labkit.lab.faults import LabFaults, warn_of_fault
 from labkit.lab.handsets import LabHandsets
@@ -35,7 +34,6 @@ from labkit.lab.services import CustomService
 from labkit.lab.show import card, table_frame
 from labkit.lab.solution import Solution, warn_of
 from labkit.lab.states import LabStates
-from labkit.lab.story import LabStory, StoryCall, story_of
 from labkit.settings import (
     LabKeywords,
     LabSettings,
@@ -62,7 +60,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Lab(LabStates):
+class Lab(LabStates, LabActs):
     """A whole IoT platform on its own thread, listening on loopback: `Lab(seed=7)`.
 
     Use it in a `with` statement, or end it with `close()`. Other examples: `Lab(profile="field", data="lab.db")`,
@@ -270,40 +268,6 @@ class Lab(LabStates):
             self._connections = Connections(self.address)
             self._runtime.keep(self._connections, self._connections.close)
         return Browser(self._runtime, self._connections)
-
-    def begin(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> PendingCall[T]:
-        """Start a call that a fault may delay, and return it: `pending = lab.begin(device.write, temperature=21.5)`.
-
-        function: what to call; args, kwargs: its arguments. Returns once the call has ended or a fault delays it. Then
-        use `lab.clock.advance(30)` and `pending.result()`. In a story, it starts when it is its turn.
-        """
-        if self._runtime.story is not None:
-            return StoryCall(self._runtime.story, partial(function, *args, **kwargs))
-        return PendingCall(self._runtime, partial(function, *args, **kwargs))
-
-    def story(self) -> LabStory:
-        """Return a context in which this thread and the fleets that it starts act at the same time.
-
-        `with lab.story(): run = fleet.start(hours=2); lab.wait(seconds=600); lab.solution("app").get("/state")`. Lab
-        time moves while a call waits, and everything happens in one order, which the seed fixes. Needs a virtual clock.
-        """
-        return LabStory(self._runtime)
-
-    def wait(self, seconds: float = 0, *, minutes: float = 0, hours: float = 0, days: float = 0) -> None:
-        """Let lab time pass in a story, while its fleets run.
-
-        seconds, minutes, hours, days: lab time; they add up. Raises LabError outside of a story, and the error of a
-        function of `at` that ends the wait.
-        """
-        story_of(self._runtime).wait(seconds + 60 * minutes + 3600 * hours + 86400 * days)
-
-    def at(self, when: float | datetime, function: Callable[[], object]) -> None:
-        """Call a function at a moment of a story, beside the story: `lab.at(600, lambda: lab.restart(down=30))`.
-
-        when: seconds of lab time from now, or a datetime. function: takes no arguments; its error ends the story's wait
-        and is raised there. It is not called once the story is over. Raises LabError outside of a story.
-        """
-        story_of(self._runtime).at(when, function)
 
     def dashboard(self) -> LabDashboard:
         """Return a live view for JupyterLab: requests, refusals, script runs, mails and messages from now on."""

@@ -21,7 +21,7 @@ from labkit.hunt.levels import LEVELS, calm_sites, fault_source
 from labkit.hunt.player import play_bytes, supply_of
 from labkit.hunt.promise import Promise, Watch
 from labkit.hunt.recipes import ORDERS, RECIPES
-from labkit.hunt.sites import Site, Sites
+from labkit.hunt.sites import FaultSite, Sites
 from labkit.reference import hunt_faults
 from tests.hunt import shop, stories
 from tests.lab.story_parts import product_of
@@ -155,28 +155,31 @@ def odd_sites() -> Sites:
     moments = (0.0, 1.000001, 60.0, 400.0)
     products, solutions = ("thermostat", "lamp"), ("home", "app-2")
     requests = tuple(
-        Site(where, product, None, NAMES, moments, has_body=True)
+        FaultSite(where, product, None, NAMES, moments, has_body=True)
         for product in products
         for where in ("POST /onep:v1/stack/alias", "GET /provision/download")
     )
     calls = tuple(
-        Site(name, None, each, (), moments) for each in solutions for name in ("A.b", "Keystore.set")
+        FaultSite(name, None, each, (), moments) for each in solutions for name in ("A.b", "Keystore.set")
     )
     events = tuple(
-        Site("device datapoint", each, one, NAMES, moments) for each in products for one in solutions
+        FaultSite("device datapoint", each, one, NAMES, moments) for each in products for one in solutions
     )
-    quotas = (*calls, Site("Keystore.command", None, "home", (), moments, given={"command": "incr"}))
+    quotas = (*calls, FaultSite("Keystore.command", None, "home", (), moments, given={"command": "incr"}))
     steps = {
         "messaging bindings": "POST /v1/Services/*/Bindings",
         "x-1 request_token": "POST /r",
         "google token": "POST /t",
     }
     providers = tuple(
-        Site(f"provider {name}", moments=moments, request=request, host=f"{name.partition(' ')[0]}.*")
+        FaultSite(f"provider {name}", moments=moments, request=request, host=f"{name.partition(' ')[0]}.*")
         for name, request in steps.items()
     )
-    outgoing = (Site("GET https://a.example/*", moments=moments), Site("* https://*/x", moments=moments))
-    devices = tuple(Site("", each, None, NAMES * 200, moments) for each in products)
+    outgoing = (
+        FaultSite("GET https://a.example/*", moments=moments),
+        FaultSite("* https://*/x", moments=moments),
+    )
+    devices = tuple(FaultSite("", each, None, NAMES * 200, moments) for each in products)
     return Sites(600.0, requests, calls, events, outgoing, providers, quotas, devices, solutions)
 
 
