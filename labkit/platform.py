@@ -147,7 +147,7 @@ class Platform:
 
     async def stop(self) -> None:
         """Close every connection, then stop everything else. Acknowledged data is stored."""
-        await self._wait_for_restart()
+        await self.wait_for_restart()
         await self._running.aclose()
 
     async def __aenter__(self) -> Self:
@@ -241,7 +241,7 @@ class Platform:
             )
         if self.story is not None or self.context.clock.driven:
             raise TakenError(f"{act}: a story is being played: do it before or after `with lab.story()`")
-        await self._wait_for_restart()
+        await self.wait_for_restart()
         await self.settle()
         if waiting := self.context.holding.actors():
             raise LabError(
@@ -258,7 +258,7 @@ class Platform:
         memory the database stays too. The clock, the providers, mails, handsets, faults and the journal are
         outside of the platform and stay.
         """
-        await self._wait_for_restart()
+        await self.wait_for_restart()
         with self.context.activity:
             self._lose_power(down)
             await self._start_again(down)
@@ -322,7 +322,7 @@ class Platform:
         finally:
             self.context.activity.end()
 
-    async def _wait_for_restart(self) -> None:
+    async def wait_for_restart(self) -> None:
         """Return once no restart that `begin_restart` began is under way, except in that restart itself."""
         if self._restarting not in (None, asyncio.current_task()):
             await asyncio.wait([self._restarting])

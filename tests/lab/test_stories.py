@@ -36,15 +36,15 @@ def test_a_story_that_only_waits_changes_nothing_of_a_run(monkeypatch: pytest.Mo
     assert story.digests(story.story_results(hours=1)) == alone
 
 
-def test_two_runs_in_one_story_are_two_runs(lab: Lab) -> None:
+def test_two_runs_in_one_story_that_start_anew_are_two_runs(lab: Lab) -> None:
     fleet = product_of(lab).fleet(10, Reports)
     fleet.run(minutes=10)
     fleet.run(minutes=10)
     with Lab(seed=7) as other:
         again = product_of(other).fleet(10, Reports)
         with other.story():
-            again.start(minutes=10).wait()
-            again.run(minutes=10)
+            again.start(minutes=10, anew=True).wait()
+            again.run(minutes=10, anew=True)
         assert other.journal.canonical() == lab.journal.canonical()
 
 
