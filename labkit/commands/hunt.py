@@ -17,7 +17,7 @@ from labkit.core.errors import LabError, SettingsError
 from labkit.core.extras import check_installed
 
 if TYPE_CHECKING:
-    from labkit.hunt.failure import HuntFailure
+    from labkit.hunt.search.failure import HuntFailure
 
 
 class Duration(click.ParamType[float]):
@@ -103,8 +103,8 @@ def hunt(
 
 def _hunt(place: str, as_json: bool, options: dict[str, Any]) -> int:
     """Hunt each story of a place, and return the exit status."""
-    from labkit.hunt.hunt import hunt
-    from labkit.hunt.loading import load_stories
+    from labkit.hunt.plays.loading import load_stories
+    from labkit.hunt.search.hunt import hunt
 
     status = 0
     for story in load_stories(place):
@@ -137,7 +137,7 @@ def _written(failure: HuntFailure, folder: Path) -> tuple[Path | None, str]:
 
 def _replay(file: Path, as_json: bool) -> int:
     """Play the play of a file again, and return the exit status."""
-    from labkit.hunt.written import read, replay
+    from labkit.hunt.plays.written import read, replay
 
     found = replay(read(file), beside=file, check=False)
     if as_json:

@@ -136,7 +136,9 @@ class LabControl:
 
     async def downtime(self) -> float:
         """Return the seconds of lab time for which the platform still refuses connections after a restart, else 0."""
-        await self._platform.wait_for_restart()  # before it is over, nobody knows how long the platform is down
+        await (
+            self._platform.wait_for_restart()
+        )  # before it is over, nobody knows how long the platform is down
         until = self._platform.edge.down_until
         return 0.0 if until is None else max(0.0, until - self._platform.context.clock.now())
 

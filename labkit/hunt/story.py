@@ -9,7 +9,7 @@ from typing import Any, Unpack, overload
 
 from labkit.core.errors import LabError, unknown
 from labkit.hunt.draw import Draw
-from labkit.hunt.promise import Promise
+from labkit.hunt.promises.promise import Promise
 from labkit.lab.lab import Lab
 from labkit.settings import LabKeywords
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from labkit.hunt.faults.menu import LEVELS
 from labkit.hunt.kinds import GROUPS, MEANINGS
-from labkit.hunt.menu import LEVELS
 from labkit.reference.entry import ReferenceEntry, ReferencePage, bullets
 
 PATH = "reference/hunt/faults"

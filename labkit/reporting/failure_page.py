@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from labkit.core.errors import LabError
-from labkit.hunt.failure import HuntFailure, settings_text
 from labkit.hunt.literals import is_literal
-from labkit.hunt.promise import Promise
-from labkit.hunt.written import literal
+from labkit.hunt.plays.written import literal
+from labkit.hunt.promises.promise import Promise
+from labkit.hunt.search.failure import HuntFailure, settings_text
 from labkit.reporting.failure_records import LANES, ShownRecord, shown_records
 from labkit.reporting.html import failure_html
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from labkit.core.errors import LabError, LabkitError, UnknownError, unknown
-from labkit.hunt.failure import HuntFailure
-from labkit.hunt.hunt import hunt
-from labkit.hunt.journal_lines import last_lines
-from labkit.hunt.loading import file_of
+from labkit.hunt.plays.journal_lines import last_lines
+from labkit.hunt.plays.loading import file_of
+from labkit.hunt.search.failure import HuntFailure
+from labkit.hunt.search.hunt import hunt
 from labkit.testing.marker import HUNT_SEEDS_OPTION, HUNT_TIME_OPTION, node_id
 
 if TYPE_CHECKING:
-    from labkit.hunt.hunted import Hunt
+    from labkit.hunt.search.hunted import Hunt
     from labkit.hunt.story import Story
 
 MARKER = "hunt"

@@ -7,7 +7,7 @@ from typing import Any
 
 from labkit import Lab
 from labkit.hunt import Draw, DrawnFault, Promise, Verdict, story
-from labkit.hunt.promise import State
+from labkit.hunt.promises.promise import State
 
 SLOW, LATE = "call delay", "event late"
 

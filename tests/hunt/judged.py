@@ -9,8 +9,8 @@ from typing import Any
 from labkit import Behaviour, Lab
 from labkit.fleet.fleet_device import EXCHANGE_ERRORS, FleetDevice
 from labkit.hunt import Draw, DrawnFault, Played, Promise, Story, Verdict
-from labkit.hunt.future import PlayPlan
-from labkit.hunt.player import play_bytes, supply_of
+from labkit.hunt.plays.future import PlayPlan
+from labkit.hunt.plays.player import play_bytes, supply_of
 from labkit.hunt.story import Act
 from labkit.lab.product import Product
 from labkit.lab.solution import Solution

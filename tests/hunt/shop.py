@@ -10,10 +10,10 @@ from typing import Any
 from labkit import Behaviour, Lab, LabkitError
 from labkit.fleet.fleet_device import EXCHANGE_ERRORS, FleetDevice
 from labkit.hunt import Draw, DrawnFault, play, story
+from labkit.hunt.faults.recipes import ORDERS, RECIPES, Bounds, Chooser
+from labkit.hunt.faults.sites import Sites
 from labkit.hunt.kinds import KINDS
-from labkit.hunt.levels import calm_sites
-from labkit.hunt.recipes import ORDERS, RECIPES, Bounds, Chooser
-from labkit.hunt.sites import Sites
+from labkit.hunt.plays.levels import calm_sites
 from tests.lab.story_parts import RESOURCES
 from tests.providers.social.test_login import GUIDE, linked
 

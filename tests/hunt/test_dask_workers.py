@@ -12,7 +12,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 from labkit import LabError
-from labkit.hunt.workers import plays_over
+from labkit.hunt.workers.pool import plays_over
 
 pytestmark = [
     pytest.mark.xdist_group("dask"),

@@ -9,7 +9,7 @@ import pytest
 from labkit import Lab, LabError
 from labkit.hunt import Draw, Promise, Verdict, play, story
 from labkit.hunt.kinds import KINDS
-from labkit.hunt.promise import Watch
+from labkit.hunt.promises.promise import Watch
 from tests.hunt import stories
 from tests.lab.story_parts import Reports, product_of
 

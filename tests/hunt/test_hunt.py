@@ -10,7 +10,7 @@ import pytest
 from labkit import Lab, LabError
 from labkit.core.chance import chance
 from labkit.hunt import Draw, Hunt, hunt, play, story
-from labkit.hunt.coverage import ROUND, Coverage, Supply, edited, traits_of
+from labkit.hunt.search.coverage import ROUND, Coverage, Supply, edited, traits_of
 from tests.hunt import hunted
 from tests.hunt.hunted import CALM, IN_TIME, SOON, Delays
 from tests.sizes import size

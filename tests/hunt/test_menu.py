@@ -14,14 +14,14 @@ from hypothesis import HealthCheck, Phase, given, settings, strategies
 
 from labkit import Lab, LabError, UnknownError
 from labkit.hunt import Draw, DrawnFault, Menu, Story, play, story
-from labkit.hunt.drawn_faults import PutFaults
-from labkit.hunt.future import PlayPlan
+from labkit.hunt.faults.drawn_faults import PutFaults
+from labkit.hunt.faults.recipes import ORDERS, RECIPES
+from labkit.hunt.faults.sites import FaultSite, Sites
 from labkit.hunt.kinds import GROUPS, KINDS, MEANINGS
-from labkit.hunt.levels import LEVELS, calm_sites, fault_source
-from labkit.hunt.player import play_bytes, supply_of
-from labkit.hunt.promise import Promise, Watch
-from labkit.hunt.recipes import ORDERS, RECIPES
-from labkit.hunt.sites import FaultSite, Sites
+from labkit.hunt.plays.future import PlayPlan
+from labkit.hunt.plays.levels import LEVELS, calm_sites, fault_source
+from labkit.hunt.plays.player import play_bytes, supply_of
+from labkit.hunt.promises.promise import Promise, Watch
 from labkit.reference import hunt_faults
 from tests.hunt import shop, stories
 from tests.lab.story_parts import product_of

@@ -9,7 +9,7 @@ import pytest
 from labkit import Lab, LabError, hunt
 from labkit.hunt import Draw, DrawnFault, Promise, Story, always, eventually, never, nothing_lost, play, story
 from labkit.hunt.kinds import GROUPS, KINDS, kinds_of
-from labkit.hunt.ready_promises import (
+from labkit.hunt.promises.ready import (
     no_script_failed,
     no_unexpected_status,
     nothing_doubled,

@@ -8,10 +8,10 @@ import pytest
 
 from labkit import Lab, LabError
 from labkit.hunt import Draw, DrawnFault, HuntFailure, Promise, Story, hunt, play, story
-from labkit.hunt.breach import breach_of
-from labkit.hunt.future import PlayPlan
-from labkit.hunt.player import FuturePlayer, supply_of
-from labkit.hunt.shrink import shrink
+from labkit.hunt.plays.breach import breach_of
+from labkit.hunt.plays.future import PlayPlan
+from labkit.hunt.plays.player import FuturePlayer, supply_of
+from labkit.hunt.search.shrink import shrink
 from tests.hunt import hunted
 from tests.hunt.hunted import IN_TIME, SLOW, Delays, InTime
 

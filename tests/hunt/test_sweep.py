@@ -13,7 +13,7 @@ import pytest
 
 from labkit import Lab, LabError, LabWarning, Thermostat
 from labkit.hunt import Draw, compare, play, story, sweep
-from labkit.hunt.bootstrap import Estimate, difference_interval, mean_interval
+from labkit.hunt.comparing.bootstrap import Estimate, difference_interval, mean_interval
 from labkit.hunt.story import Story
 
 

@@ -17,12 +17,12 @@ import pytest
 
 from labkit import Lab, LabError
 from labkit.hunt import Draw, play, story
-from labkit.hunt.worker import WorkerError
-from labkit.hunt.workers import ItemOutcome, plays_over
+from labkit.hunt.workers.pool import ItemOutcome, plays_over
+from labkit.hunt.workers.worker import WorkerError
 
 FACTOR = 3
 SCRIPT = """
-from labkit.hunt.workers import plays_over
+from labkit.hunt.workers.pool import plays_over
 
 class Point:
     def __init__(self, x):

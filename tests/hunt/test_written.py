@@ -17,8 +17,8 @@ from labkit import Lab, LabError
 from labkit.hunt import Draw, HuntFailure, Story, hunt, load_story, play, replay, story
 from labkit.hunt.draw import OtherValueError
 from labkit.hunt.literals import is_literal
-from labkit.hunt.loading import load_stories
-from labkit.hunt.written import literal, read
+from labkit.hunt.plays.loading import load_stories
+from labkit.hunt.plays.written import literal, read
 from tests.hunt import hunted
 from tests.hunt.hunted import Delays
 

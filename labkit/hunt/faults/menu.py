@@ -1,0 +1,122 @@
+"""Menus: which faults a play may have, and how many, for how long. They are drawn from the seed of the play."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from labkit.control.clock import number_of
+from labkit.core.errors import LabError, UnknownError, unknown
+from labkit.core.extras import needs
+from labkit.hunt.draw import Draw
+from labkit.hunt.faults.drawn_faults import DrawnFault
+from labkit.hunt.faults.recipes import ORDERS, RECIPES, Bounds, Chooser, Recipe, usable
+from labkit.hunt.faults.sites import Sites
+from labkit.hunt.kinds import KINDS, Under, kinds_of
+from labkit.hunt.promises.promise import Promise
+
+MOST = 100  # faults of one play
+LONGEST = 86400.0  # seconds of one fault
+
+
+@dataclass(frozen=True)
+class Level:
+    """What a menu draws. most: number of faults; longest: seconds of one."""
+
+    most: int
+    longest: float
+
+
+LEVELS: Mapping[str, Level] = {"calm": Level(0, 0.0), "rough": Level(3, 60.0), "wild": Level(8, 3600.0)}
+
+Kinds = tuple[str, ...]
+Possible = tuple[Kinds, Kinds]  # of the order of things, and of faults
+
+
+@dataclass(frozen=True)
+class Menu:
+    """A menu of faults: `Menu("wild")`, `Menu(kinds=("requests", "restart"), most=2, longest=30)`.
+
+    level: `calm` (none), `rough` (few, short) or `wild` (many, long), whose values the others replace. kinds: names of
+    kinds of faults and of groups, by default all; those of the group `order` are drawn at each level, and do not count.
+    most: number of faults of a play; longest: seconds of one, as far as the story leaves time. sites: where faults can
+    hit a story; by default a play without faults shows it. Raises LabError for other values.
+    """
+
+    level: str = "rough"
+    kinds: Under | None = None
+    most: int | None = None
+    longest: float | None = None
+    sites: Sites | None = None
+    # by the kinds that the promises of a story bear
+    _strategies: dict[tuple[Possible, ...], Any] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        if self.level not in LEVELS:
+            raise UnknownError(unknown("level", self.level, LEVELS))
+        level = LEVELS[self.level]
+        most = level.most if self.most is None else self.most
+        longest = level.longest if self.longest is None else number_of(self.longest, "longest")
+        if type(most) is not int or not 0 <= most <= MOST:
+            raise LabError(f"most: expected a number of faults, 0 to {MOST}, not {most!r}")
+        if not 0 <= longest <= LONGEST:
+            raise LabError(f"longest: expected seconds, 0 to {LONGEST:g}, not {longest!r}")
+        kinds = KINDS if self.kinds is None else kinds_of(self.kinds)
+        for name, value in (("most", most), ("longest", longest), ("kinds", tuple(sorted(kinds)))):
+            object.__setattr__(self, name, value)
+
+    def faults(self, draw: Draw, promises: tuple[Promise, ...]) -> tuple[DrawnFault, ...]:
+        """Return faults for a play, of kinds that one of the promises must bear.
+
+        draw: draws which promise, and the faults; promises: of the story. Raises LabError without `sites`.
+        """
+        sites = self.sites
+        if sites is None:
+            raise LabError("a menu needs the places of its story: use it as the level of play() or hunt()")
+        under = [each.under for each in promises] or [KINDS]
+        allowed = [frozenset(self.kinds or ()) & each for each in under]
+        kinds = tuple(
+            each
+            for each in ((usable(sites, some, ORDERS), usable(sites, some)) for some in allowed)
+            if each[0] or (each[1] and self.most)
+        )
+        if not kinds:
+            return ()
+        if kinds not in self._strategies:
+            self._strategies[kinds] = self._strategy(sites, kinds)
+        return draw(self._strategies[kinds])
+
+    def _strategy(self, sites: Sites, kinds: tuple[Possible, ...]) -> Any:
+        """Return the strategy of the faults of a play. kinds: of each promise that may be put to the test."""
+        with needs("lab"):
+            from hypothesis import strategies
+        bounds = Bounds.of(sites, self.longest or 0.0)
+        most = self.most or 0
+
+        # A slot for each fault, which is empty or not, rather than a list: each shrinks to nothing by itself.
+        @strategies.composite
+        def faults(draw: Callable[[Any], Any]) -> tuple[DrawnFault, ...]:
+            choose = Chooser(draw)
+            orders, possible = choose.of(kinds)
+            found = [_fault(choose, ORDERS, (each,), sites, bounds) for each in orders if choose.number(1)]
+            slots = range(most if possible else 0)
+            return (
+                *found,
+                *(_fault(choose, RECIPES, possible, sites, bounds) for _ in slots if choose.number(1)),
+            )
+
+        return faults()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_strategies": {}}
+
+
+def _fault(
+    choose: Chooser, recipes: Mapping[str, Recipe], kinds: Kinds, sites: Sites, bounds: Bounds
+) -> DrawnFault:
+    kind = choose.of(kinds)
+    recipe = recipes[kind]
+    return DrawnFault(kind, recipe.settings(choose, choose.of(recipe.sites(sites)), bounds))

@@ -1,0 +1,347 @@
+"""How each kind of fault is drawn: where, for whom, when, for how long, and how often.
+
+The first option of each choice is the simplest, to which hypothesis cuts a failure down: an early, short fault that
+hits one device once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, TypeVar
+
+from labkit.core.extras import needs
+from labkit.hunt.draw import LADDER
+from labkit.hunt.faults.sites import FaultSite, Sites
+from labkit.providers.messaging.faults import FAULTS as OF_MESSAGING
+from labkit.providers.social.faults import FAULTS as OF_SOCIAL
+from labkit.settings.fault_values import MAX_VALUES
+
+T = TypeVar("T")
+Settings = dict[str, Any]
+
+SHARE = 0.6  # of the story, in which all faults lie, so that the rest shows the recovery
+SHORTEST = 0.000_001  # seconds
+STATUSES = (503, 500, 429)
+REAL_TIME = ("slow",)  # a provider's fault that real time ends
+OF_PEOPLE = ("deny", "wrong state")  # a provider's faults that no solution meets without a person
+
+
+class Chooser:
+    """Drawer of choices. draw: draws from a strategy of hypothesis."""
+
+    def __init__(self, draw: Callable[[Any], Any]) -> None:
+        self._draw = draw
+
+    def number(self, most: int) -> int:
+        """Return a number from 0 to `most`, of which 0 is the simplest."""
+        return int(self._draw(_up_to(most))) if most else 0
+
+    def of(self, options: Sequence[T]) -> T:
+        """Return one of the options, of which the first is the simplest."""
+        return options[self.number(len(options) - 1)]
+
+
+@cache
+def _up_to(most: int) -> Any:
+    with needs("lab"):
+        from hypothesis import strategies
+    return strategies.integers(0, most)
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Bounds of the times of faults. limit: seconds of the story after which none begins or lasts; longest: of one."""
+
+    limit: float
+    longest: float
+    moments: tuple[float, ...]
+
+    @classmethod
+    def of(cls, sites: Sites, longest: float) -> Bounds:
+        """Return the bounds for a story with these places."""
+        return cls(SHARE * sites.seconds, longest, sites.moments)
+
+    def lengths(self, most: float) -> tuple[float, ...]:
+        """Return the possible lengths of a fault, the shortest first, at most `most` seconds."""
+        fitting = tuple(each for each in LADDER if each <= min(self.longest, most))
+        return fitting or (SHORTEST,)
+
+    def delays(self) -> tuple[float, ...]:
+        """Return the possible delays of a fault, the shortest first."""
+        return self.lengths(self.limit / 2)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a kind of fault is drawn.
+
+    sites: where it can hit; settings: draws them for a place.
+    """
+
+    sites: Callable[[Sites], Sequence[FaultSite]]
+    settings: Callable[[Chooser, FaultSite, Bounds], Settings]
+
+
+def usable(
+    sites: Sites, kinds: Iterable[str], recipes: Mapping[str, Recipe] | None = None
+) -> tuple[str, ...]:
+    """Return the kinds that can hit a story, the simplest first. recipes: of the kinds, by default RECIPES."""
+    wanted = frozenset(kinds)
+    known = RECIPES if recipes is None else recipes
+    return tuple(name for name, each in known.items() if name in wanted and each.sites(sites))
+
+
+# ---- when and how often, for whom
+
+
+def _when(choose: Chooser, moments: Sequence[float], last: float) -> float:
+    """Return a moment until `last`: one at which something was at the place, or any whole second."""
+    fitting = [each for each in moments if each <= last] or [0.0]
+    if choose.number(3) < 3:
+        return choose.of(fitting)
+    return float(choose.number(int(max(0.0, last))))
+
+
+def _period(
+    choose: Chooser, moments: Sequence[float], bounds: Bounds, lasting: float = 0.0, *, is_once: bool = False
+) -> Settings:
+    """Return when a fault hits, and how often. lasting: seconds for which the effect lasts; is_once: whether one hit
+    is enough.
+    """
+    last = bounds.limit - lasting
+    after = _when(choose, moments, last)
+    rest = max(last - after, SHORTEST)
+    found: Settings = {} if after < SHORTEST else {"after": after}
+    often = 0 if is_once else choose.number(2)
+    if often == 0:
+        return found | {"first": 1, "seconds": _seconds(rest)}
+    found["seconds"] = _seconds(min(choose.of(bounds.lengths(rest)), rest))
+    return found | ({"every": 2} if often == 2 else {})
+
+
+def _seconds(value: float) -> float:
+    return max(SHORTEST, round(value, 6))
+
+
+def _whom(choose: Chooser, identities: Sequence[str], most: int | None = None) -> list[str] | None:
+    """Return some of the devices: one, every second one, or None for all. most: number of names that are possible."""
+    if not identities:
+        return None
+    share = choose.number(2) if len(identities) > 1 else 0
+    if share == 0:
+        return [choose.of(identities)]
+    return list(identities[::2][:most]) if share == 1 else None
+
+
+def _scope(choose: Chooser, site: FaultSite) -> Settings:
+    """Return the place and the scope of a fault of a lab."""
+    found: Settings = {"where": site.where}
+    if site.product is not None:
+        found["product"] = site.product
+        if (whom := _whom(choose, site.identities, MAX_VALUES)) is not None:
+            found["identity"] = whom
+    if site.solution is not None:
+        found["solution"] = site.solution
+    return found
+
+
+# ---- settings
+
+
+def _plain(*options: Settings) -> Callable[[Chooser, FaultSite, Bounds], Settings]:
+    """Return the recipe of a fault at a place that does one of these."""
+
+    def settings(choose: Chooser, site: FaultSite, bounds: Bounds) -> Settings:
+        scope = _scope(choose, site)
+        action = choose.of(options)
+        return scope | action | _period(choose, site.moments, bounds)
+
+    return settings
+
+
+def _waiting(key: str, *others: Settings) -> Callable[[Chooser, FaultSite, Bounds], Settings]:
+    """Return the recipe of a fault that delays by `key`. others: what it does instead."""
+
+    def settings(choose: Chooser, site: FaultSite, bounds: Bounds) -> Settings:
+        scope = _scope(choose, site)
+        seconds = choose.of(bounds.delays())
+        return (
+            scope
+            | {key: seconds}
+            | choose.of(others or ({},))
+            | _period(choose, site.moments, bounds, seconds)
+        )
+
+    return settings
+
+
+def _doubled(choose: Chooser, site: FaultSite, bounds: Bounds) -> Settings:
+    scope = _scope(choose, site)
+    late = choose.of((0.0, *bounds.delays()))
+    action: Settings = {"doubled": True} | ({"late": late} if late else {})
+    return scope | action | _period(choose, site.moments, bounds, late)
+
+
+def _of_scripts(
+    recipe: Callable[[Chooser, FaultSite, Bounds], Settings],
+) -> Callable[[Chooser, FaultSite, Bounds], Settings]:
+    """Return the recipe of a fault that leaves the calls of the story itself alone."""
+    return lambda choose, site, bounds: recipe(choose, site, bounds) | {"scripts": True}
+
+
+def _restart(choose: Chooser, site: FaultSite, bounds: Bounds) -> Settings:
+    down = choose.of((0.0, *bounds.lengths(bounds.limit / 2)))
+    return {"after": _when(choose, site.moments, bounds.limit - down), "down": down}
+
+
+def _restart_at(choose: Chooser, site: FaultSite, bounds: Bounds) -> Settings:
+    scope = _scope(choose, site)
+    down = choose.of((0.0, *bounds.lengths(bounds.limit / 2)))
+    return scope | {"restart": True, "down": down} | _period(choose, site.moments, bounds, down, is_once=True)
+
+
+def _restart_at_call(choose: Chooser, site: FaultSite, bounds: Bounds) -> Settings:
+    return _restart_at(choose, site, bounds) | choose.of(({}, {"when": "after"}))
+
+
+def _provider_delay(choose: Chooser, site: FaultSite, bounds: Bounds) -> Settings:
+    seconds = choose.of(bounds.delays())
+    place = {"where": site.request, "site": site.host, "delay": seconds}
+    return place | _period(choose, site.moments, bounds, seconds)
+
+
+def _provider_error(choose: Chooser, site: FaultSite, bounds: Bounds) -> Settings:
+    _, name, step = site.where.split(" ")
+    known: Mapping[str, Sequence[str]] = OF_MESSAGING if name == "messaging" else OF_SOCIAL
+    able = [each for each, steps in known.items() if step in steps and each not in (*REAL_TIME, *OF_PEOPLE)]
+    does = choose.of(sorted(able, key=lambda each: each != "server error"))
+    return {"where": site.where, "does": does} | _period(choose, site.moments, bounds)
+
+
+def _full_quota(choose: Chooser, site: FaultSite, bounds: Bounds) -> Settings:
+    service = site.where.partition(".")[0]
+    text = f"The daily quota of {service} is used up: calls_daily is 100."
+    if service == "Keystore":
+        text = "Key count quota reached: 100 of 100 keys are in use."
+    after = _when(choose, site.moments, bounds.limit)
+    rest = max(bounds.limit - after, SHORTEST)
+    return {
+        **_scope(choose, site),
+        **({} if site.given is None else {"if_given": dict(site.given)}),
+        **({} if after < SHORTEST else {"after": after}),
+        "status": 403,
+        "body": text,
+        "seconds": _seconds(min(choose.of(bounds.lengths(rest)), rest)),
+    }
+
+
+def _of_devices(choose: Chooser, site: FaultSite, seconds: float | None, after: float | None) -> Settings:
+    whom = _whom(choose, site.identities)
+    return {
+        "products": site.product,
+        **({} if whom is None else {"devices": whom}),
+        **({} if seconds is None else {"seconds": seconds}),
+        **({} if after is None else {"after": max(SHORTEST, after)}),
+    }
+
+
+def _wrong_clock(choose: Chooser, site: FaultSite, bounds: Bounds) -> Settings:
+    step = choose.of([sign * each for each in bounds.lengths(LADDER[-1])[1:] or (1.0,) for sign in (1, -1)])
+    return _of_devices(choose, site, step, _when(choose, site.moments, bounds.limit))
+
+
+def _lost_credential(choose: Chooser, site: FaultSite, bounds: Bounds) -> Settings:
+    return _of_devices(choose, site, None, _when(choose, site.moments, bounds.limit))
+
+
+def _late_start(choose: Chooser, site: FaultSite, bounds: Bounds) -> Settings:
+    return _of_devices(choose, site, choose.of(bounds.lengths(bounds.limit)), None)
+
+
+def _cut_off(choose: Chooser, site: FaultSite, bounds: Bounds) -> Settings:
+    seconds = choose.of(bounds.lengths(bounds.limit))
+    return _of_devices(choose, site, seconds, _when(choose, site.moments, bounds.limit - seconds))
+
+
+def _overlap(choose: Chooser, site: FaultSite, bounds: Bounds) -> Settings:
+    spans = [[0.001, 0.05], [0.5, 5.0]]
+    return {"calls": choose.of(spans), "in_step": choose.of((True, False))}
+
+
+# ---- kinds
+
+
+def _somewhere(sites: Sites) -> Sequence[FaultSite]:
+    """Return one place for what hits the whole platform: any moment of the story."""
+    return (FaultSite("", moments=sites.moments),)
+
+
+_errors: tuple[Settings, ...] = tuple({"status": each} for each in STATUSES)
+_errors_after: tuple[Settings, ...] = tuple({"status": each, "when": "after"} for each in STATUSES)
+
+RECIPES: Mapping[str, Recipe] = {
+    "request delay": Recipe(lambda sites: sites.requests, _waiting("delay", {}, {"when": "after"})),
+    "request lost": Recipe(
+        lambda sites: sites.requests,
+        _plain({"cut": "before"}),
+    ),
+    "request cut after": Recipe(
+        lambda sites: sites.requests,
+        _plain({"cut": "after"}),
+    ),
+    "request cut inside": Recipe(
+        lambda sites: [each for each in sites.requests if each.has_body],
+        _plain({"cut": "inside"}),
+    ),
+    "request error": Recipe(lambda sites: sites.requests, _plain(*_errors)),
+    "request error after": Recipe(lambda sites: sites.requests, _plain(*_errors_after)),
+    "event delay": Recipe(lambda sites: sites.events, _waiting("delay")),
+    "event late": Recipe(lambda sites: sites.events, _waiting("late")),
+    "event doubled": Recipe(lambda sites: sites.events, _doubled),
+    "event lost": Recipe(lambda sites: sites.events, _plain({"lost": True})),
+    "call delay": Recipe(
+        lambda sites: sites.calls,
+        _of_scripts(_waiting("delay", {}, {"when": "after"})),
+    ),
+    "call error": Recipe(lambda sites: sites.calls, _of_scripts(_plain(*_errors))),
+    "call error after": Recipe(
+        lambda sites: sites.calls,
+        _of_scripts(_plain(*_errors_after)),
+    ),
+    "outgoing delay": Recipe(lambda sites: sites.outgoing, _waiting("delay")),
+    "outgoing cut": Recipe(
+        lambda sites: sites.outgoing,
+        _plain({"cut": "before"}, {"cut": "after"}),
+    ),
+    "outgoing error": Recipe(lambda sites: sites.outgoing, _plain(*_errors)),
+    "provider delay": Recipe(lambda sites: sites.providers, _provider_delay),
+    "provider error": Recipe(
+        lambda sites: sites.providers,
+        _provider_error,
+    ),
+    "restart": Recipe(_somewhere, _restart),
+    "restart at call": Recipe(
+        lambda sites: sites.calls,
+        _of_scripts(_restart_at_call),
+    ),
+    "restart at event": Recipe(lambda sites: sites.events, _restart_at),
+    "wrong clock": Recipe(lambda sites: sites.devices, _wrong_clock),
+    "late start": Recipe(lambda sites: sites.devices, _late_start),
+    "cut off": Recipe(lambda sites: sites.devices, _cut_off),
+    "lost credential": Recipe(lambda sites: sites.devices, _lost_credential),
+    "full quota": Recipe(
+        lambda sites: sites.quotas,
+        _of_scripts(_full_quota),
+    ),
+}
+
+# What is no fault, but changes what overlaps and in which order: of the whole story, at every level.
+ORDERS: Mapping[str, Recipe] = {
+    "overlap": Recipe(lambda sites: sites.calls, _overlap),
+    "handler order": Recipe(
+        lambda sites: sites.events if len(sites.solutions) > 1 else (),
+        lambda choose, site, bounds: {"order": "random"},
+    ),
+}

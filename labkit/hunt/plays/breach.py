@@ -1,0 +1,95 @@
+"""Breach of a promise in one play, or an error of the story's own function."""
+
+from __future__ import annotations
+
+import linecache
+import traceback
+from dataclasses import dataclass
+
+from labkit.hunt.plays.future import Played
+from labkit.hunt.story import Story
+
+OWN = "the story's own checks"  # title of what the function asserts
+
+
+@dataclass(frozen=True)
+class Breach:
+    """First thing that went wrong in a play.
+
+    promise: name of the promise, None if the story's function raised an error; state: `broken`, or `failed` if the
+    code of the promise or of the story raised another error than an AssertionError; reason: a sentence; at: lab time in
+    seconds since 1970, record: name of the record in the play's journal, both None if unknown; error: name of the
+    raised error's class; place: the last line of the story's file that ran, as `file:line`, or `line 3` of a cell; both
+    empty for a broken promise.
+    """
+
+    promise: str | None
+    state: str
+    reason: str
+    at: float | None = None
+    record: str | None = None
+    error: str = ""
+    place: str = ""
+
+    @property
+    def title(self) -> str:
+        """Name under which failures of this kind are counted."""
+        if self.promise is None:
+            return OWN if self.state == "broken" else f"the story's own code ({self.error})"
+        return self.promise if self.state == "broken" else f"{self.promise} (its own code failed)"
+
+    def is_same_as(self, other: Breach | None) -> bool:
+        """Return whether another play broke the same promise, in the same way."""
+        return other is not None and (self.title, self.place) == (other.title, other.place)
+
+    def __str__(self) -> str:
+        return f"{self.title}: {self.reason}"
+
+
+def breach_of(story: Story, played: Played) -> Breach | None:
+    """Return what went wrong first in a play: the error of the story, else the first promise that did not hold."""
+    error = played.error
+    if error is not None:
+        place, line = _place(story, error)
+        is_check = isinstance(error, AssertionError)
+        # of an assertion the first line: pytest adds others
+        text = _line(error, is_check)
+        reason = text or line or type(error).__name__
+        if not is_check:
+            reason = f"{type(error).__name__}: {text}" if text else type(error).__name__
+        return Breach(
+            None,
+            "broken" if is_check else "failed",
+            f"{reason} ({place})" if place else reason,
+            error=type(error).__name__,
+            place=place,
+        )
+    for each in played.verdicts:
+        if each.state in ("broken", "failed"):
+            return Breach(each.promise, each.state, each.reason, each.at, each.record_name)
+    return None
+
+
+def _line(error: BaseException, first: bool) -> str:
+    """Return the text of an error as one line. first: whether its first line is enough."""
+    lines = str(error).strip().splitlines()
+    return " ".join(" ".join(lines[:1] if first else lines).split())
+
+
+def _place(story: Story, error: BaseException) -> tuple[str, str]:
+    """Return the last line of the story's file in a traceback, as `file:line` and as text."""
+    code = getattr(story.function, "__code__", None)
+    file = getattr(code, "co_filename", "")
+    for frame, number in reversed(list(traceback.walk_tb(error.__traceback__))):
+        name = frame.f_code.co_filename
+        if name == file:
+            return _shown(name, number), linecache.getline(name, number).strip()
+    return "", ""
+
+
+def _shown(name: str, number: int) -> str:
+    """Return a line of a file, without its folder, which depends on the machine; of a cell the line alone."""
+    if name.startswith("<") or "ipykernel" in name:
+        return f"line {number}"
+    last = name.replace("\\", "/").rpartition("/")[2]
+    return f"{last}:{number}"

@@ -1,0 +1,140 @@
+"""One future of a story: its lab, the values and faults drawn for it, and the verdicts on its promises."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Protocol
+
+from labkit.core.errors import LabError
+from labkit.hunt.draw import Draw, DrawFrom, is_end
+from labkit.hunt.faults.drawn_faults import DrawnFault, PutFaults
+from labkit.hunt.promises.promise import Promise, Verdict, Watch
+from labkit.hunt.story import Story
+from labkit.lab.lab import Lab
+
+DRAIN = 3600.0  # seconds of lab time in which all that faults delay must have ended
+
+
+@dataclass(frozen=True)
+class Played:
+    """One play of a story.
+
+    seed: repeats it; journal: of its lab, as text that is equal for equal plays; result: what the function returned;
+    drawn: the values that it drew, with their labels, without those that decided on faults; error: what it raised, None
+    if nothing; faults: that were put in; verdicts: on the promises that the play judged; hits: how often each fault did
+    hit; began: lab time at which the story began; seconds: of lab time that its function took.
+    """
+
+    seed: int
+    journal: str
+    result: object
+    drawn: tuple[tuple[str | None, object], ...]
+    error: BaseException | None = None
+    faults: tuple[DrawnFault, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
+    hits: tuple[int, ...] = ()
+    began: float = 0.0
+    seconds: float = 0.0
+
+
+class FaultSource(Protocol):
+    """Interface of what decides on the faults of a play: a menu from which they are drawn, or given ones."""
+
+    def faults(self, draw: Draw, promises: tuple[Promise, ...]) -> tuple[DrawnFault, ...]:
+        """Return the faults of a play. draw: of its values; promises: of the story."""
+
+
+class NoFaults:
+    """No faults at all."""
+
+    def faults(self, draw: Draw, promises: tuple[Promise, ...]) -> tuple[DrawnFault, ...]:
+        return ()
+
+
+@dataclass(frozen=True)
+class PlayPlan:
+    """What the plays of a story have in common.
+
+    parameters: of the story's function; faults: where the faults of a play come from.
+    """
+
+    story: Story
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    faults: FaultSource = field(default_factory=NoFaults)
+
+
+def play_future(plan: PlayPlan, seed: int, source: DrawFrom) -> Played:
+    """Play one future of a story, and return the play with the story's error, if any.
+
+    seed: of the lab; source: draws the values. Raises what hypothesis raises to end a play, LabError for parameters
+    that the story does not have.
+    """
+    story, parameters = plan.story, plan.story.with_defaults(plan.parameters)
+    result: object = None
+    failed: Exception | None = None
+    verdicts: list[Verdict] = []
+    faults: tuple[DrawnFault, ...] = ()
+    put: PutFaults | None = None
+    with Lab(seed=seed, **story.settings) as lab:
+        told = lab.story()
+
+        def draw_here(strategy: Any, label: Any = None) -> Any:
+            # hypothesis draws in the thread of its test alone
+            return told.run_in_own_thread(partial(source, strategy, label))
+
+        draw = Draw(draw_here)
+        began = lab.clock.time
+        ended: float | None = None
+        try:
+            with told:
+                # by a `Draw` of their own: a play's values are those that the story draws
+                faults = plan.faults.faults(Draw(draw_here), story.promises)
+                watches = _watches(lab, story.promises, faults)
+                put = PutFaults(lab, faults)
+                result = story.function(lab, draw, **parameters)
+                ended = lab.clock.time
+                quiet_since = put.end()
+                lab.drain(within=DRAIN)
+                verdicts = [watch.verdict(quiet_since) for watch in watches]
+        except Exception as error:
+            if is_end(error):
+                raise
+            failed = error
+        draw.expect_running()
+        return Played(
+            seed,
+            lab.journal.canonical(),
+            result,
+            tuple(draw.values),
+            failed,
+            faults,
+            tuple(_with_name(lab, each) for each in verdicts),
+            () if put is None else put.hits,
+            began,
+            (lab.clock.time if ended is None else ended) - began,
+        )
+
+
+def _watches(lab: Lab, promises: tuple[Promise, ...], faults: tuple[DrawnFault, ...]) -> list[Watch]:
+    """Begin to watch over the promises that must hold under all these faults."""
+    kinds = {each.kind for each in faults}
+    return [each.watch(lab) for each in promises if kinds <= each.under]
+
+
+def _with_name(lab: Lab, verdict: Verdict) -> Verdict:
+    """Return the verdict with the name of the record that shows the breach."""
+    if verdict.record is None:
+        return verdict
+    return replace(verdict, record_name=lab.journal.canonical_name(verdict.record))
+
+
+def failure_of(played: Played) -> LabError | BaseException | None:
+    """Return the error of a play: the story's own, or the first promise that did not hold; None without any."""
+    if played.error is not None:
+        return played.error
+    for each in played.verdicts:
+        if each.state in ("broken", "failed"):
+            return LabError(f"the promise {each.promise!r} is {each.state}: {each.reason}")
+    return None

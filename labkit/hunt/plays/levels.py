@@ -1,0 +1,43 @@
+"""Levels of the faults of a play, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from labkit.core.errors import LabError
+from labkit.hunt.faults.menu import LEVELS, Menu
+from labkit.hunt.faults.sites import Sites, sites_of
+from labkit.hunt.plays.future import FaultSource, PlayPlan
+from labkit.hunt.plays.player import play_bytes, supply_of
+from labkit.hunt.story import Story
+
+__all__ = ["LEVELS", "calm_sites", "fault_source"]
+
+CALM_SEED = 0  # of the play that shows where faults can hit
+TRIES = 10  # seeds that are tried, where the values of one are no future of the story
+
+
+def fault_source(level: str | FaultSource, story: Story, parameters: Mapping[str, object]) -> FaultSource:
+    """Return the source of the faults of a story's plays; plays the story once without faults, to see its places.
+
+    level: `calm`, `rough` or `wild`, a `Menu`, or another source; story, parameters: of the plays. Raises UnknownError
+    for another name.
+    """
+    menu = Menu(level) if isinstance(level, str) else level
+    if not isinstance(menu, Menu) or menu.sites is not None:
+        return menu
+    return replace(menu, sites=calm_sites(story, parameters))
+
+
+def calm_sites(story: Story, parameters: Mapping[str, object]) -> Sites:
+    """Play a story once, without faults and with a fixed seed, and return the places that it has.
+
+    parameters: of the story. Raises LabError if no values of ten seeds are a future of the story.
+    """
+    plan = PlayPlan(story, parameters)
+    for seed in range(CALM_SEED, CALM_SEED + TRIES):
+        played = play_bytes(plan, seed, supply_of(seed))
+        if played is not None:
+            return sites_of(played.journal, played.began, played.seconds)
+    raise LabError(f"{story.name}: the values of {TRIES} seeds are no future of this story")

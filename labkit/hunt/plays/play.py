@@ -1,0 +1,59 @@
+"""Plays of stories: one seed, one future."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from labkit.core.errors import LabError
+from labkit.hunt.plays.future import FaultSource, Played, PlayPlan, failure_of, play_future
+from labkit.hunt.plays.given import GivenFault, GivenFaults, GivenValue, GivenValues
+from labkit.hunt.plays.levels import fault_source
+from labkit.hunt.plays.player import play_bytes, supply_of
+from labkit.hunt.story import Story
+
+
+def play(
+    story: Story,
+    seed: int,
+    *,
+    check: bool = True,
+    parameters: Mapping[str, object] | None = None,
+    level: str | FaultSource | None = None,
+    faults: Iterable[GivenFault] = (),
+    values: Iterable[GivenValue] | None = None,
+) -> Played:
+    """Play one future of a story in a lab of its own, and return the play.
+
+    story: made by `@story`; seed: of the lab and of all values that the story draws: the same seed gives the same play,
+    byte for byte. check: whether to raise the error of the story, with a note that names the seed; otherwise it is
+    returned. parameters: of the story's function, by name. level: of the faults that the seed draws, `calm`, `rough` or
+    `wild`, or a `Menu`; none are drawn without it. faults: instead of drawn ones, as in `Played.faults`, or pairs of a
+    kind and settings; values: given instead of drawn, pairs of a label and a value as in `Played.drawn`. Raises
+    LabError for a story that discards the seed's values, as by `assume` of hypothesis, for one that draws other values
+    than those given, for wrong faults, and for a promise that did not hold.
+    """
+    if not isinstance(story, Story):
+        raise LabError(f"play: expected a function with @story, not {story!r:.100}")
+    if type(seed) is not int:
+        raise LabError(f"play: seed: expected a whole number, not {seed!r}")
+    given = tuple(faults)
+    if given and level is not None:
+        raise LabError("play: faults that are given go without a level, from which they would be drawn")
+    story.with_defaults(parameters or {})
+    source = GivenFaults(given) if level is None else fault_source(level, story, parameters or {})
+    plan = PlayPlan(story, parameters or {}, source)
+    if values is not None:
+        played: Played | None = play_future(plan, seed, GivenValues(values))
+    else:
+        played = play_bytes(plan, seed, supply_of(seed))
+    if played is None:
+        raise LabError(f"{story.name}: the values of seed {seed} are no future of this story")
+    error = failure_of(played)
+    if check and error is not None:
+        if values is None and not given:
+            shown = f", level={level!r}" if isinstance(level, str) else ""
+            if level is None or shown:
+                shown += f", parameters={dict(parameters)!r}" if parameters else ""
+                error.add_note(f"play({story.name}, seed={seed}{shown}) repeats this")
+        raise error
+    return played

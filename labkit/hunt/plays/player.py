@@ -1,0 +1,56 @@
+"""Plays whose values bytes decide."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from labkit.core.chance import chance
+from labkit.core.extras import needs
+from labkit.hunt.plays.future import Played, PlayPlan, play_future
+
+SUPPLY = 64 * 1024  # bytes from which the values of a play are drawn
+
+
+def supply_of(seed: int, beginning: bytes = b"") -> bytes:
+    """Return the bytes that decide the values of a seed. beginning: replaces the first ones."""
+    return beginning + chance(seed, "future").randbytes(SUPPLY - len(beginning))
+
+
+def play_bytes(plan: PlayPlan, seed: int, supply: bytes) -> Played | None:
+    """Play the future whose values bytes decide; return None if they are no future of the story.
+
+    seed: of the lab; supply: decides the values, as in `fuzz_one_input` of hypothesis.
+    """
+    return FuturePlayer(plan).play(seed, supply)[0]
+
+
+class FuturePlayer:
+    """Player of many futures of one story, by one test of hypothesis.
+
+    plan: of the plays.
+    """
+
+    def __init__(self, plan: PlayPlan) -> None:
+        with needs("lab"):
+            from hypothesis import given, settings, strategies
+
+        self._plan = plan
+        self._seed = 0
+        self._played: Played | None = None
+        future: Any = settings(database=None)(given(strategies.data())(self._tell()))
+        self._fuzz = future.hypothesis.fuzz_one_input
+
+    def play(self, seed: int, supply: bytes) -> tuple[Played | None, bytes]:
+        """Play the future that bytes decide; return the play, None if there is no such future, and the bytes used.
+
+        seed: of the lab; supply: as in `play_bytes`.
+        """
+        self._seed, self._played = seed, None
+        used = self._fuzz(supply)
+        return (None, b"") if used is None else (self._played, used)
+
+    def _tell(self) -> Any:
+        def tell(data: Any) -> None:
+            self._played = play_future(self._plan, self._seed, data.draw)
+
+        return tell

@@ -1,0 +1,1 @@
+"""Promises of stories: what must hold, and how a play is judged."""

@@ -1,0 +1,210 @@
+"""Promises about anything that a function can see of a lab: `always`, `eventually`, and `never` about its records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from labkit.core.errors import LabError
+from labkit.core.journal import Journal
+from labkit.core.record_lines import one_line, record_line
+from labkit.hunt.draw import is_end
+from labkit.hunt.kinds import Under
+from labkit.hunt.promises.filters import JournalFilter, Texts, Where
+from labkit.hunt.promises.promise import Promise, State, Verdict, Watch, checked_seconds
+from labkit.hunt.promises.reading import Finding, ReadingWatch, finding_of
+from labkit.lab.lab import Lab
+from labkit.lab.observer import LabObserver
+
+Check = Callable[[Lab], object]
+LONGEST_REASON = 500  # characters
+STEPS = 20  # looks of `eventually`
+
+
+def always(
+    check: Check, every: float = 60, *, name: str | None = None, under: Under | None = None
+) -> Promise:
+    """Promise that a check holds all the time: `always(stock_is_not_negative, every=30)`.
+
+    check: gets the lab, and returns True or None if the promise is kept, False or a text if it is broken; an
+    AssertionError means broken, too, and any other error that the check itself has failed. every: seconds of lab time
+    from look to look, from the beginning of the story to its end, where it looks once more. name: of the promise,
+    by default that of the check. under: kinds of faults under which it must hold, or groups of them, by default all.
+
+    The check sees a lab in which everything earlier has happened. Its looks add nothing to the journal and change no
+    order. Service calls and requests of a check are allowed: they are in the journal, and plays of a seed are equal
+    nevertheless. No fault hits its service calls; requests are those of a client like any other.
+    """
+    return Always(check, checked_seconds(every, "always: every"), name, under)
+
+
+def eventually(
+    check: Check, within: float = 600, *, name: str | None = None, under: Under | None = None
+) -> Promise:
+    """Promise that a check holds once all faults have ended: `eventually(all_are_online, within=300)`.
+
+    check: as of `always`. It is called at the end of the story, and while it does not hold, again and again, until
+    `within` seconds of lab time after the end of the last fault, or of the story in a play without faults. Fleets that
+    still run go on meanwhile. name, under: as of `always`.
+    """
+    return Eventually(check, checked_seconds(within, "eventually: within", zero=True), name, under)
+
+
+def never(
+    *,
+    kind: str | Iterable[str] | None = None,
+    actor: Texts | None = None,
+    product: Texts | None = None,
+    identity: Texts | None = None,
+    summary: Texts | None = None,
+    status: int | str | Iterable[int | str] | None = None,
+    where: Where | None = None,
+    name: str | None = None,
+    under: Under | None = None,
+) -> Promise:
+    """Promise that the journal has no such record: `never(kind="request", status="5xx")`.
+
+    kind, actor, summary: as in the journal; product, identity: of the device that the record is about. All texts but
+    kinds are patterns with `*`; several of them mean any of these. status: a number, `5xx`, or several of both.
+    where: a function of the record that says whether it counts. A promise needs at least one of these. name: of the
+    promise, by default what it looks for. under: as of `always`.
+
+    With summary, status or `where`, it is untested where the journal has no record that meets all other conditions.
+    Raises LabError for no condition at all or a wrong one.
+    """
+    return Never(JournalFilter.of(kind, actor, product, identity, summary, status, where), name, under)
+
+
+class Always(Promise):
+    """Promise that a check holds all the time. every: seconds of lab time from look to look."""
+
+    def __init__(self, check: Check, every: float, name: str | None, under: Under | None) -> None:
+        self._take(_name_of("always", check, name), under)
+        self.check = check
+        self.every = every
+
+    def watch(self, lab: Lab) -> Watch:
+        return AlwaysWatch(self, lab)
+
+
+class AlwaysWatch:
+    """Looks at a lab again and again, until a check does not hold."""
+
+    def __init__(self, promise: Always, lab: Lab) -> None:
+        self._promise = promise
+        self._lab = lab
+        self._observer = LabObserver(lab)
+        self._found: Verdict | None = None
+        self._over = False
+        self._observer.look(promise.every, self._look)
+
+    def verdict(self, quiet_since: float | None) -> Verdict:
+        if self._found is None:
+            self._check()
+        self._over = True
+        return self._found or _kept(self._promise, self._observer)
+
+    def _look(self) -> bool:
+        if self._over:
+            return False
+        self._check()
+        return self._found is None
+
+    def _check(self) -> None:
+        when = self._observer.now
+        state, reason = outcome_of(self._promise.check, self._lab)
+        if state != "kept":
+            self._found = Verdict(self._promise.name, state, reason, when, _newest(self._observer))
+
+
+class Eventually(Promise):
+    """Promise that a check holds in the end. within: seconds of lab time after the last fault."""
+
+    def __init__(self, check: Check, within: float, name: str | None, under: Under | None) -> None:
+        self._take(_name_of("eventually", check, name), under)
+        self.check = check
+        self.within = within
+
+    def watch(self, lab: Lab) -> Watch:
+        return EventuallyWatch(self, lab)
+
+
+class EventuallyWatch:
+    """Looks at a lab after the story, until a check holds."""
+
+    def __init__(self, promise: Eventually, lab: Lab) -> None:
+        self._promise = promise
+        self._lab = lab
+        self._observer = LabObserver(lab)
+
+    def verdict(self, quiet_since: float | None) -> Verdict:
+        promise, now = self._promise, self._observer.now
+        since, last = ("end of the story", now) if quiet_since is None else ("last fault", quiet_since)
+        end = last + promise.within
+        step = max((end - now) / STEPS, 1e-6)
+        state, reason = outcome_of(promise.check, self._lab)
+        while state == "broken" and (left := end - self._observer.now) > 0:
+            self._lab.wait(seconds=min(step, left))
+            state, reason = outcome_of(promise.check, self._lab)
+        if state == "kept":
+            return _kept(promise, self._observer)
+        when = self._observer.now
+        if state == "broken":
+            reason = f"it does not hold {when - last:g} s after the {since}: {reason}"
+        return Verdict(promise.name, state, reason, when, _newest(self._observer))
+
+
+class Never(Promise):
+    """Promise that the journal has no record that a filter matches."""
+
+    def __init__(self, unwanted: JournalFilter, name: str | None, under: Under | None) -> None:
+        self._take(f"never {unwanted}" if name is None else name, under)
+        self._unwanted = unwanted
+
+    def watch(self, lab: Lab) -> Watch:
+        return ReadingWatch(self.name, LabObserver(lab), lambda seen: self._judge(seen.journal))
+
+    def _judge(self, journal: Journal) -> Finding:
+        unwanted = self._unwanted
+        tested = unwanted.is_near_only and len(journal) > 0
+        for record in journal.iterate(unwanted.only_kind):
+            if unwanted.is_near(record):
+                tested = True
+                if unwanted.matches(record):
+                    return finding_of(record, one_line(record_line(record), LONGEST_REASON))
+        return Finding("kept" if tested else "untested")
+
+
+def outcome_of(check: Check, lab: Lab) -> tuple[State, str]:
+    """Call a check, and return what it means and why."""
+    try:
+        result = check(lab)
+    except AssertionError as error:
+        said, *_ = str(error).strip().splitlines() or [
+            "its assertion does not hold"
+        ]  # pytest adds lines of its own
+        return "broken", one_line(said, LONGEST_REASON)
+    except Exception as error:
+        if is_end(error):
+            raise
+        return "failed", one_line(f"its check raised {type(error).__name__}: {error}", LONGEST_REASON)
+    if isinstance(result, str):
+        return "broken", one_line(result, LONGEST_REASON) or "its check returned an empty text"
+    if result is None or type(result).__name__ in ("bool", "bool_"):  # also those of numpy
+        return ("kept", "") if result is None or bool(result) else ("broken", "its check returned False")
+    return "failed", f"its check returned {result!r:.100}; expected True, None, False or a text"
+
+
+def _name_of(kind: str, check: object, name: str | None) -> str:
+    """Return the name of a promise. Raises LabError for a check that is no function."""
+    if not callable(check):
+        raise LabError(f"{kind}: expected a function of the lab, not {check!r:.100}")
+    return f"{kind} {getattr(check, '__name__', type(check).__name__)}" if name is None else name
+
+
+def _kept(promise: Promise, observer: LabObserver) -> Verdict:
+    return Verdict(promise.name, "untested" if _newest(observer) is None else "kept")
+
+
+def _newest(observer: LabObserver) -> int | None:
+    """Return the number of the newest record, None if nothing has happened."""
+    return observer.read(lambda journal: next((each.sequence for each in journal.newest(1)), None))

@@ -1,0 +1,120 @@
+"""Promises that are judged by the journal, once the story is over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from labkit.core.journal import Journal
+from labkit.core.records import Record
+from labkit.fleet.tellers import DevicePeriod
+from labkit.hunt.promises.promise import State, Verdict
+from labkit.lab.observer import LabObserver
+
+
+class Finding(NamedTuple):
+    """What a judge found: as a verdict, without the name of the promise."""
+
+    state: State
+    reason: str = ""
+    at: float | None = None
+    record: int | None = None
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a judge sees of a story.
+
+    products: ids; solutions: ids, with those of their products; devices: of fleets, by actor; quiet_since: lab time at
+    which the last fault ended, None without faults; now: lab time of the judgement.
+    """
+
+    journal: Journal
+    products: frozenset[str]
+    solutions: Mapping[str, tuple[str, ...]]
+    devices: Mapping[str, DevicePeriod]
+    quiet_since: float | None
+    now: float
+
+    def is_device(self, actor: str) -> bool:
+        """Return whether a name in the journal is that of a device."""
+        product, slash, _ = actor.partition("/")
+        return bool(slash) and product in self.products
+
+
+Judge = Callable[[Evidence], Finding]
+
+
+class ReadingWatch:
+    """Judges a promise by the journal at the end of the story.
+
+    needs_all: whether the missing of a record is a breach, so that an incomplete journal tells nothing; otherwise it
+    shows breaches still. wait: seconds of lab time after the last fault that the judge has to see, if fleets still run.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        observer: LabObserver,
+        judge: Judge,
+        *,
+        needs_all: bool = False,
+        wait: float = 0.0,
+    ) -> None:
+        self._name = name
+        self._observer = observer
+        self._judge = judge
+        self._needs_all = needs_all
+        self._wait = wait
+        self._clears = 0
+        observer.follow_clears(self._cleared)
+
+    def verdict(self, quiet_since: float | None) -> Verdict:
+        self._wait_until((quiet_since or 0.0) + self._wait)
+        observer = self._observer
+        products, solutions = frozenset(observer.product_ids()), observer.solutions()
+        devices, now = observer.fleet_devices(), observer.now
+
+        def judge(journal: Journal) -> Finding:
+            gap = self._gap(journal)
+            if gap and self._needs_all:
+                return Finding("failed", gap)
+            try:
+                found = self._judge(Evidence(journal, products, solutions, devices, quiet_since, now))
+            except Exception as error:  # noqa: BLE001  a function of the promise may raise anything
+                return Finding("failed", f"its code raised {type(error).__name__}: {error}")
+            return found if found.state == "broken" or not gap else Finding("failed", gap)
+
+        return Verdict(self._name, *observer.read(judge))
+
+    def _wait_until(self, when: float) -> None:
+        """Let lab time pass, as long as a fleet runs that could still break the promise, or keep it."""
+        observer = self._observer
+        ends = observer.fleet_devices().values()
+        if observer.now < when and any(each.until > observer.now for each in ends):
+            observer.wait(when - observer.now)
+
+    def _cleared(self) -> None:
+        self._clears += 1
+
+    def _gap(self, journal: Journal) -> str:
+        """Return a sentence about records that the journal lacks, empty if it has all."""
+        if self._clears:
+            return "the journal was cleared in the story, so that nobody can judge what was before"
+        if journal.dropped:
+            return (
+                f"the journal has dropped {journal.dropped} records, so that nobody can judge them; the setting "
+                "journal.records of the story's lab keeps more"
+            )
+        if any("left_out" in (each.detail or ()) for each in journal.iterate("warning")):
+            return (
+                "the journal has left out records of a run, so that nobody can judge them; the setting "
+                "journal.per_run of the story's lab keeps more"
+            )
+        return ""
+
+
+def finding_of(record: Record, reason: str) -> Finding:
+    """Return the finding of a breach that a record shows."""
+    return Finding("broken", reason, record.time / 1_000_000, record.sequence)

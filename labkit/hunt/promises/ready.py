@@ -1,0 +1,162 @@
+"""Ready promises, which hold for most solutions and firmwares: `nothing_lost()`, `recovers_within(300)` and others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from labkit.core.errors import LabError
+from labkit.hunt.kinds import KINDS, Under, kinds_of
+from labkit.hunt.promises import judges
+from labkit.hunt.promises.filters import Statuses
+from labkit.hunt.promises.handling import judge_doubled, judge_lost
+from labkit.hunt.promises.promise import Promise, Watch, checked_seconds
+from labkit.hunt.promises.reading import Judge, ReadingWatch
+from labkit.hunt.promises.seen import SeenWatch
+from labkit.lab.lab import Lab
+from labkit.lab.observer import LabObserver
+
+# What the platform itself loses, doubles or refuses under these kinds, no solution and no firmware can mend.
+LOSES = kinds_of(("event lost", "platform"))
+ANSWER_LOST = kinds_of(("request cut inside", "request cut after", "request error after", "cut off"))
+DOUBLES = kinds_of(("event doubled", "platform")) | ANSWER_LOST
+FAILS = kinds_of(("call error", "call error after", "outgoing cut", "outgoing error", "provider error"))
+REFUSES = kinds_of(("lost credential", "full quota"))
+
+
+def nothing_lost(*, name: str = "nothing_lost", under: Under | None = None) -> Promise:
+    """Promise that what a device has written reaches the handlers of solutions at least once.
+
+    Broken where a handler that has got events of a product does not get a later one, or fails on it, which loses it:
+    nobody calls it again. One that ends without an error counts as having handled it, whatever it does with refused
+    calls. name: of the promise; under: kinds of faults under which it must hold, by default all but `event lost` and
+    restarts, which lose events of the platform itself.
+    """
+    return ReadyPromise(name, under, KINDS - LOSES, judge_lost, needs_all=True)
+
+
+def nothing_doubled(*, name: str = "nothing_doubled", under: Under | None = None) -> Promise:
+    """Promise that what a device has written reaches the handler of a solution at most once.
+
+    Broken where a handler gets an event twice, or a value that a device has recorded twice with the same timestamp.
+    Two writes of one value are two datapoints. name: of the promise; under: kinds of faults under which it must hold,
+    by default all but `event doubled`, and those after which a device does not know whether its write was stored.
+    """
+    return ReadyPromise(name, under, KINDS - DOUBLES, judge_doubled)
+
+
+def no_script_failed(*, name: str = "no_script_failed", under: Under | None = None) -> Promise:
+    """Promise that no script and no handler of a solution ends with an error, or runs for too long.
+
+    One that a restart ends has not failed. name: of the promise; under: kinds of faults under which it must hold, by
+    default all.
+    """
+    return ReadyPromise(name, under, KINDS, judges.judge_scripts)
+
+
+def no_unexpected_status(
+    allowed: int | str | Iterable[int | str] = (),
+    *,
+    name: str = "no_unexpected_status",
+    under: Under | None = None,
+) -> Promise:
+    """Promise that devices, and the clients of routes, get no status of an error: `no_unexpected_status(404)`.
+
+    allowed: further statuses, as 404 or `4xx`, beside those below 400. The status of a fault does not count. name: of
+    the promise; under: kinds of faults under which it must hold, by default all but lost credentials, full quotas, and
+    failed calls, outgoing requests and providers, whose failure a route may pass on.
+    """
+    given = Statuses.of(allowed).texts
+    judge = partial(judges.judge_statuses, allowed=Statuses(("1xx", "2xx", "3xx", *given)))
+    return ReadyPromise(name, under, KINDS - REFUSES - FAILS, judge)
+
+
+def recovers_within(seconds: float, *, name: str | None = None, under: Under | None = None) -> Promise:
+    """Promise that each device of a fleet recovers after the last fault: `recovers_within(300)`.
+
+    seconds: of lab time, in which it sends a request that gets no error, or waits in a poll; longer than the firmware
+    sleeps. Fleets that still run go on until then. A device whose run ends earlier counts only if its behaviour has
+    failed, or ended after a request without success. Untested in a play without faults. name: of the promise; under:
+    kinds of faults under which it must hold, by default all.
+    """
+    within = checked_seconds(seconds, "recovers_within: seconds")
+    judge = partial(judges.judge_recovery, within=within)
+    return ReadyPromise(
+        f"recovers_within {within:g} s" if name is None else name,
+        under,
+        KINDS,
+        judge,
+        needs_all=True,
+        wait=within,
+    )
+
+
+def seen_within(seconds: float, *, name: str | None = None, under: Under | None = None) -> Promise:
+    """Promise that a device that polls an alias sees each of its datapoints: `seen_within(60)`.
+
+    seconds: of lab time, from the storage of the datapoint, or from the end of the last fault if that is later; of
+    datapoints since the device's first long poll of the alias. A value that replaces one of the same second stands for
+    it. Seen is what was sent as the answer to a poll; a read of the alias stands for all earlier values. name: of the
+    promise; under: kinds of faults under which it must hold, by default all.
+    """
+    within = checked_seconds(seconds, "seen_within: seconds")
+    return SeenPromise(within, f"seen_within {within:g} s" if name is None else name, under)
+
+
+def quotas_kept(*, name: str = "quotas_kept", under: Under | None = None) -> Promise:
+    """Promise that no solution exceeds a quota of its subscriptions, so that no call is refused for that.
+
+    name: of the promise; under: kinds of faults under which it must hold, by default all but `full quota`.
+    """
+    return ReadyPromise(name, under, KINDS - kinds_of("full quota"), judges.judge_quotas)
+
+
+def requests_bounded(
+    most: int, per: float = 60, *, name: str | None = None, under: Under | None = None
+) -> Promise:
+    """Promise that no device sends a storm of requests: `requests_bounded(10, per=60)`.
+
+    most: requests of a device in any period of `per` seconds of lab time. Requests whose device is not known, as with
+    a wrong token, count together, for all devices of the product. name: of the promise; under: kinds of faults under
+    which it must hold, by default all.
+    """
+    if type(most) is not int or most < 0:
+        raise LabError(f"requests_bounded: most: expected a number of requests, not {most!r:.100}")
+    period = checked_seconds(per, "requests_bounded: per")
+    judge = partial(judges.judge_requests, most=most, per=period)
+    return ReadyPromise(
+        f"requests_bounded {most} per {period:g} s" if name is None else name, under, KINDS, judge
+    )
+
+
+class ReadyPromise(Promise):
+    """Promise that is judged by the journal. judge, needs_all, wait: as of `ReadingWatch`."""
+
+    def __init__(
+        self,
+        name: str,
+        under: Under | None,
+        default: frozenset[str],
+        judge: Judge,
+        *,
+        needs_all: bool = False,
+        wait: float = 0.0,
+    ) -> None:
+        self._take(name, under, default)
+        self._watched: Callable[[str, LabObserver], Watch] = partial(
+            ReadingWatch, judge=judge, needs_all=needs_all, wait=wait
+        )
+
+    def watch(self, lab: Lab) -> Watch:
+        return self._watched(self.name, LabObserver(lab))
+
+
+class SeenPromise(Promise):
+    """Promise that devices see datapoints in time. within: seconds."""
+
+    def __init__(self, within: float, name: str, under: Under | None) -> None:
+        self._take(name, under)
+        self._within = within
+
+    def watch(self, lab: Lab) -> Watch:
+        return SeenWatch(self.name, LabObserver(lab), self._within)

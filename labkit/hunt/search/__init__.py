@@ -1,0 +1,1 @@
+"""Hunts: many plays in search of one that breaks a promise, which is cut down and written."""

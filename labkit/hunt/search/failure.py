@@ -1,0 +1,118 @@
+"""Failure that a hunt found: a broken promise, and the smallest play that breaks it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from labkit.core.errors import LabError
+from labkit.hunt.literals import is_literal
+from labkit.hunt.plays.breach import Breach
+from labkit.hunt.plays.future import Played, PlayPlan
+from labkit.hunt.plays.player import play_bytes, supply_of
+from labkit.hunt.plays.written import WrittenPlay, literal, write, written_play
+from labkit.hunt.search.coverage import Supply
+from labkit.hunt.search.shrink import Shrunk
+from labkit.lab.show import card
+
+MAX_VALUES = 12  # drawn values that a text shows
+LONGEST = 200  # characters of a line about a fault
+
+
+@dataclass(frozen=True)
+class HuntFailure:
+    """Failure of a story, in one or more plays of a hunt.
+
+    plan: of the plays; breach: what the first of them broke; numbers: of the plays that broke it; supply: values of the
+    first one; smallest: the smallest play that breaks it, None if there was no time to search; note: why there is none.
+    """
+
+    plan: PlayPlan
+    breach: Breach
+    numbers: tuple[int, ...]
+    supply: Supply
+    smallest: Shrunk | None = None
+    note: str = ""
+
+    @property
+    def title(self) -> str:
+        """Name of the promise that broke."""
+        return self.breach.title
+
+    def play(self) -> Played:
+        """Play the smallest play again or, without one, the first play that failed, and return it."""
+        if self.smallest is not None:
+            return self.smallest.played
+        supply = supply_of(self.numbers[0], self.supply.beginning)
+        played = play_bytes(self.plan, self.supply.seed, supply)
+        if played is None:
+            raise LabError(
+                f"{self.plan.story.name}: the play {self.numbers[0]} has ended otherwise than before"
+            )
+        return played
+
+    def written(self) -> WrittenPlay:
+        """Return the smallest play as data. Raises LabError for values that are no Python literals."""
+        breach = self.breach if self.smallest is None else self.smallest.breach
+        story = self.plan.story
+        return written_play(story, story.name, self.play(), breach, self.plan.parameters)
+
+    def cell(self) -> str:
+        """Return a call of `play` that repeats the smallest play. Raises LabError as `written`."""
+        return self.written().cell()
+
+    def save(self, folder: str | Path) -> Path:
+        """Write the smallest play to a folder, as a file with a pytest function, and return the file.
+
+        folder: made if needed. Raises LabError as `written`, for a story of a notebook, and for a file that cannot be
+        written.
+        """
+        return write(self.plan.story, self.written(), Path(folder))
+
+    def lines(self) -> list[str]:
+        """Return the failure as lines of text."""
+        first, *others = self.numbers
+        where = f"play {first}" + (f" and {len(others)} more" if others else "")
+        shown = self.smallest
+        if shown is None:
+            return [f"{self.title} ({where}): {self.breach.reason}", f"  {self.note or 'not cut down'}"]
+        how = f"{shown.plays} plays, in {shown.seconds:.1f} s{'' if shown.is_complete else ', not ended'}"
+        lines = [
+            f"{self.title} ({where}): {shown.breach.reason}",
+            f"  smallest of {how}: seed {shown.played.seed}",
+        ]
+        lines += [
+            f"  fault: {each.kind}, {settings_text(each.settings)}"[:LONGEST] for each in shown.played.faults
+        ]
+        return [*lines, f"  drawn: {values_text(shown.played)}"]
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def _repr_html_(self) -> str:
+        shown = self.smallest
+        facts: dict[str, object] = {"what happened": self.breach.reason, "plays": len(self.numbers)}
+        if shown is not None:
+            facts["what happened"] = shown.breach.reason
+            for number, each in enumerate(shown.played.faults, 1):
+                facts[f"fault {number}"] = f"{each.kind}, {settings_text(each.settings)}"
+            facts["drawn"] = values_text(shown.played)
+        return card(f"broken: {self.title}", facts)
+
+
+def settings_text(settings: Mapping[str, object]) -> str:
+    """Return the settings of a fault as text."""
+    return ", ".join(f"{name} {value}" for name, value in settings.items())
+
+
+def values_text(played: Played) -> str:
+    """Return the values that a story drew as text."""
+    shown = [
+        f"{literal(value) if is_literal(value) else repr(value):.60}"
+        if label is None
+        else f"{label} {literal(value) if is_literal(value) else repr(value):.60}"
+        for label, value in played.drawn[:MAX_VALUES]
+    ]
+    more = len(played.drawn) - MAX_VALUES
+    return (", ".join(shown) or "nothing") + (f", and {more} more" if more > 0 else "")

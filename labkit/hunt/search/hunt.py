@@ -1,0 +1,173 @@
+"""Hunts: plays of many futures of a story, in search of one that breaks a promise."""
+
+from __future__ import annotations
+
+import sys
+import time as real_time
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+from labkit.control.clock import number_of
+from labkit.core.bars import Bar, progress_bar
+from labkit.core.errors import LabError
+from labkit.hunt.plays.breach import Breach
+from labkit.hunt.plays.future import FaultSource, Played, PlayPlan
+from labkit.hunt.plays.levels import fault_source
+from labkit.hunt.plays.player import supply_of
+from labkit.hunt.promises.promise import Promise
+from labkit.hunt.search.course import Course, DonePlay
+from labkit.hunt.search.failure import HuntFailure
+from labkit.hunt.search.hunted import Hunt
+from labkit.hunt.search.past import past_failures
+from labkit.hunt.search.rows import RowPlayer
+from labkit.hunt.search.shrink import SECONDS, shrink
+from labkit.hunt.story import Story
+from labkit.hunt.workers.pool import usable_cores
+
+PLAYS = 1000  # of a hunt without limits
+GUARD = 60.0  # real seconds of a play in a worker process
+
+Stop = Literal["first", "never"]
+
+
+def hunt(
+    story: Story,
+    seeds: int | None = None,
+    *,
+    workers: int | None = None,
+    time: float | None = None,
+    level: str | FaultSource = "rough",
+    parameters: Mapping[str, object] | None = None,
+    promises: Iterable[Promise] | None = None,
+    first_seed: int = 0,
+    stop: Stop = "first",
+    shrink_seconds: float = SECONDS,
+    within: float | None = GUARD,
+    failures: str | Path | None = None,
+    dask: Any = None,
+    progress: bool | None = None,
+) -> Hunt:
+    """Play many futures of a story, and return those that break a promise, cut down to the smallest play that does.
+
+    story: made by `@story`. seeds: number of plays, by default 1000, or any number where `time` is given; time: real
+    seconds after which no play begins. workers: number of processes, by default one for each core, 0 for this process
+    alone. level: of the faults that are drawn, `calm`, `rough` or `wild`, or a source of faults. parameters: of the
+    story's function, by name; promises: instead of the story's own. first_seed: seed of the first play; each has the
+    seed of its number, except that later ones may be edits of the bytes of those that showed something new. stop:
+    `first` ends the hunt with the first failure, `never` plays all seeds and returns one failure for each promise.
+    shrink_seconds: real time in which each failure is cut down, 0 for not at all; within: real time after which a play
+    in a worker process is ended. failures: folder of written plays, which are played first. dask: address of a
+    scheduler, a Client or a cluster, whose workers play. progress: whether to show a bar, by default on a terminal and
+    in notebooks. Ctrl-C ends the hunt with what is known so far. Raises LabError for other arguments.
+    """
+    _expect(story, seeds, time, first_seed, stop)
+    if promises is not None:
+        story = Story(story.function, story.settings, promises)
+    given = dict(parameters or {})
+    story.with_defaults(given)
+    plan = PlayPlan(story, given, fault_source(level, story, given))
+    count = 0 if workers == 0 else workers or (0 if dask is not None else usable_cores())
+    found = Hunt(plan, _shown(level), count)
+    if failures is not None:
+        found.past = past_failures(story, Path(failures))
+        if found.past and stop == "first":
+            return found
+    plays = seeds if seeds is not None or time is not None else PLAYS
+    began = real_time.monotonic()
+    course = Course(
+        RowPlayer(plan),
+        first_seed,
+        plays,
+        None if time is None else began + time,
+        workers=workers,
+        within=within,
+        dask=dask,
+    )
+    with _bar(plays, story.name, progress) as bar:
+        try:
+            _play_all(found, course, stop, bar)
+        except KeyboardInterrupt:
+            found.interrupted = True
+        found.seconds = real_time.monotonic() - began
+        for title, failure in found.failures.items():
+            if shrink_seconds > 0:
+                found.failures[title] = _cut_down(failure, shrink_seconds, bar)
+    return found
+
+
+def _shown(level: str | FaultSource) -> str:
+    """Return the name of a level: that of a menu's, or of another source's class."""
+    return level if isinstance(level, str) else getattr(level, "level", type(level).__name__)
+
+
+def _play_all(found: Hunt, course: Course, stop: Stop, bar: Bar) -> None:
+    faults = 0
+    for done in course:
+        found.done.append(done)
+        bar.update()
+        if done.row is None:
+            continue
+        faults += len(done.row.faults)
+        if done.row.breach is not None:
+            _add(found, done, done.row.breach)
+            if stop == "first":
+                return
+        bar.set_postfix_str(f"{faults} faults, {_broken(found)}")
+
+
+def _add(found: Hunt, done: DonePlay, breach: Breach) -> None:
+    """Count a failure."""
+    known = found.failures.get(breach.title)
+    if known is None:
+        found.failures[breach.title] = HuntFailure(found.plan, breach, (done.number,), done.supply)
+    else:
+        found.failures[breach.title] = replace(known, numbers=(*known.numbers, done.number))
+
+
+def _broken(found: Hunt) -> str:
+    broken = [f"{len(each.numbers)} {title}" for title, each in found.failures.items()]
+    return f"broken: {', '.join(broken)}" if broken else "nothing broke"
+
+
+def _cut_down(failure: HuntFailure, seconds: float, bar: Bar) -> HuntFailure:
+    """Return a failure with its smallest play."""
+    number, supply = failure.numbers[0], failure.supply
+
+    def show(played: Played) -> None:
+        bar.set_postfix_str(f"cutting down: {len(played.faults)} faults, {len(played.drawn)} values")
+
+    try:
+        smallest = shrink(
+            failure.plan,
+            supply.seed,
+            supply_of(number, supply.beginning),
+            failure.breach,
+            seconds=seconds,
+            progress=show,
+        )
+    except LabError as error:
+        return replace(failure, note=str(error))
+    except KeyboardInterrupt:
+        return replace(failure, note="not cut down: interrupted")
+    return replace(failure, smallest=smallest)
+
+
+def _bar(plays: int | None, name: str, progress: bool | None) -> Bar:
+    disable = None if progress is None else not progress
+    return progress_bar(total=plays, desc=name, unit="play", file=sys.stderr, disable=disable, leave=False)
+
+
+def _expect(story: object, seeds: object, time: object, first_seed: object, stop: object) -> None:
+    """Raise LabError for arguments that are none of a hunt."""
+    if not isinstance(story, Story):
+        raise LabError(f"hunt: expected a function with @story, not {story!r:.100}")
+    if seeds is not None and (type(seeds) is not int or seeds < 1):
+        raise LabError(f"hunt: seeds: expected a whole number above 0, not {seeds!r}")
+    if time is not None and number_of(time, "time") <= 0:
+        raise LabError(f"hunt: time: expected a number of seconds above 0, not {time!r}")
+    if type(first_seed) is not int or first_seed < 0:
+        raise LabError(f"hunt: first_seed: expected a whole number of 0 or more, not {first_seed!r}")
+    if stop not in ("first", "never"):
+        raise LabError(f"hunt: stop: expected first or never, not {stop!r}")

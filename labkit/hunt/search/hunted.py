@@ -1,0 +1,228 @@
+"""Result of a hunt: its plays, what they showed, and its failures."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from labkit.core.errors import LabError
+from labkit.core.extras import needs
+from labkit.hunt.plays.future import Played, PlayPlan
+from labkit.hunt.plays.player import play_bytes, supply_of
+from labkit.hunt.plays.written import ReplayOutcome
+from labkit.hunt.search.course import DonePlay
+from labkit.hunt.search.failure import HuntFailure
+from labkit.lab.show import card
+
+if TYPE_CHECKING:
+    import pandas
+
+MAX_LOST = 5  # lost plays that a text names
+COLUMNS = ("play", "seed", "parent", "seconds", "records", "faults", "hits", "new", "broke", "lost")
+
+
+@dataclass
+class Hunt:
+    """Result of a hunt.
+
+    plan: of the plays; level: of their faults; done: the plays, in the order of their numbers; failures: by the name of
+    the promise that broke; past: replays of written plays that still break; seconds: real time of the plays, without
+    shrinking; workers: number of processes, 0 for this one; interrupted: whether Ctrl-C ended the hunt.
+    """
+
+    plan: PlayPlan
+    level: str
+    workers: int = 0
+    done: list[DonePlay] = field(default_factory=list)
+    failures: dict[str, HuntFailure] = field(default_factory=dict)
+    past: list[ReplayOutcome] = field(default_factory=list)
+    seconds: float = 0.0
+    interrupted: bool = False
+
+    @property
+    def seeds(self) -> int:
+        """Number of plays."""
+        return len(self.done)
+
+    @property
+    def lost(self) -> list[DonePlay]:
+        """Plays without an outcome: their process died or took too long."""
+        return [each for each in self.done if each.row is None]
+
+    @property
+    def good(self) -> bool:
+        """Whether nothing failed and no play was lost."""
+        return not (self.failures or self.past or self.lost)
+
+    @property
+    def per_second(self) -> float:
+        """Plays a second of real time, over all workers."""
+        return self.seeds / self.seconds if self.seconds else 0.0
+
+    @property
+    def faults(self) -> Counter[str]:
+        """Number of drawn faults by kind."""
+        return Counter(kind for each in self.done if each.row is not None for kind in each.row.faults)
+
+    @property
+    def promises(self) -> dict[str, Counter[str]]:
+        """Number of plays by the state of each promise; `not judged` for those with faults that it does not bear."""
+        states: dict[str, Counter[str]] = {each.name: Counter() for each in self.plan.story.promises}
+        for each in self.done:
+            if each.row is not None:
+                for name, counter in states.items():
+                    counter[each.row.verdicts.get(name, "not judged")] += 1
+        return states
+
+    @property
+    def untested(self) -> list[str]:
+        """Promises that no play put to the test."""
+        return [
+            name
+            for name, counter in self.promises.items()
+            if not (counter["kept"] or counter["broken"] or counter["failed"])
+        ]
+
+    def play(self, number: int) -> Played:
+        """Play a play of the hunt again, and return it. number: as in the column `play` of `frame()`.
+
+        Raises LabError for a number without a play.
+        """
+        found = next((each for each in self.done if each.number == number), None)
+        if found is None:
+            raise LabError(f"the hunt has no play {number!r}")
+        played = play_bytes(self.plan, found.supply.seed, supply_of(number, found.supply.beginning))
+        if played is None:
+            raise LabError(f"the values of play {number} are no future of the story")
+        return played
+
+    def frame(self) -> pandas.DataFrame:
+        """Return a frame with a row a play.
+
+        play: its number; seed: of its lab; parent: number of the play whose bytes were edited, missing for those of a
+        seed alone; seconds: real; records: in the journal; faults: drawn; hits: of faults; new: things that it was the
+        first to show; broke: name of the promise; lost: why there is no outcome; a column with the state of each
+        promise.
+        """
+        with needs("tables"):
+            import pandas
+
+        names = [each.name for each in self.plan.story.promises]
+        rows = [_row(each, names) for each in self.done]
+        frame = pandas.DataFrame(rows, columns=[*COLUMNS, *names]).set_index("play")
+        whole = ("parent", "records", "faults", "hits")
+        return frame.astype(dict.fromkeys(whole, "Int64"))
+
+    def chart(self) -> pandas.DataFrame:
+        """Draw and return the number of new things over the plays: flat once more plays bring nothing."""
+        from labkit.hunt.search.chart import novelty_chart
+
+        return novelty_chart(self.frame())
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the result as data for JSON."""
+        return {
+            "story": self.plan.story.name,
+            "level": self.level,
+            "plays": self.seeds,
+            "seconds": round(self.seconds, 3),
+            "workers": self.workers,
+            "interrupted": self.interrupted,
+            "faults": dict(self.faults),
+            "promises": {name: dict(states) for name, states in self.promises.items()},
+            "untested": self.untested,
+            "new": sum(each.new for each in self.done),
+            "lost": [{"play": each.number, "why": each.lost} for each in self.lost],
+            "past": [str(each) for each in self.past],
+            "failures": [_failure(each) for each in self.failures.values()],
+        }
+
+    def text(self) -> str:
+        """Return the result as lines of text."""
+        failed = self.failure_lines()
+        return "\n".join([*self.facts(), *(failed or ["nothing broke"])])
+
+    def failure_lines(self) -> list[str]:
+        """Return what failed as lines of text, none if nothing did."""
+        lines = [f"lost play {each.number}: {each.lost}" for each in self.lost[:MAX_LOST]]
+        if len(self.lost) > MAX_LOST:
+            lines.append(f"and {len(self.lost) - MAX_LOST} more lost plays")
+        lines += [f"past failure: {each}" for each in self.past]
+        for each in self.failures.values():
+            first, *others = each.lines()
+            lines += [f"broken: {first}", *others]
+        return lines
+
+    def facts(self) -> list[str]:
+        """Return what was played as lines of text."""
+        lines = [f"hunt of {self.plan.story.name}: {self._summary()}"]
+        if self.faults:
+            lines.append(f"faults drawn: {_counts(self.faults)}")
+        lines += [f"promise {name}: {_counts(states)}" for name, states in self.promises.items() if states]
+        return lines + [f"never put to the test: {name}" for name in self.untested if self.done]
+
+    def _summary(self) -> str:
+        where = f", {self.workers} processes" if self.workers else ""
+        news = [each.number for each in self.done if each.new]
+        text = f"{self.seeds} plays in {self.seconds:.1f} s, {self.per_second:.1f} a second{where}; level {self.level}"
+        if news:
+            text += f"; the last new thing in play {news[-1]}"
+        if dropped := sum(each.row is not None and not each.row.is_future for each in self.done):
+            text += f"; {dropped} were no future of the story"
+        return text + ("; interrupted" if self.interrupted else "")
+
+    def __repr__(self) -> str:
+        return f"<hunt of {self.plan.story.name}: {self._summary()}, {len(self.failures)} failures>"
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def _repr_html_(self) -> str:
+        facts: dict[str, object] = {"plays": self._summary()}
+        if self.faults:
+            facts["faults drawn"] = _counts(self.faults)
+        facts |= {name: _counts(states) for name, states in self.promises.items()}
+        if self.untested:
+            facts["never put to the test"] = ", ".join(self.untested)
+        if self.lost:
+            facts["lost plays"] = len(self.lost)
+        parts = [card(f"hunt of {self.plan.story.name}", facts)]
+        parts += [f"<p>{escape(str(each))}</p>" for each in self.past]
+        parts += [each._repr_html_() for each in self.failures.values()]
+        return "".join(parts)
+
+
+def _row(done: DonePlay, names: Sequence[str]) -> list[object]:
+    beginning = [done.number, done.supply.seed, done.supply.parent]
+    row = done.row
+    if row is None:
+        return [*beginning, None, None, None, None, 0, None, done.lost, *(None for _ in names)]
+    broke = None if row.breach is None else row.breach.title
+    states = [row.verdicts.get(name, "not judged") for name in names]
+    return [*beginning, row.seconds, row.records, len(row.faults), row.hits, done.new, broke, None, *states]
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in sorted(counts.items(), key=lambda each: -each[1]))
+
+
+def _failure(failure: HuntFailure) -> dict[str, Any]:
+    found = failure.smallest
+    data: dict[str, Any] = {
+        "promise": failure.breach.promise,
+        "title": failure.title,
+        "reason": failure.breach.reason,
+        "plays": list(failure.numbers),
+    }
+    if found is not None:
+        data["smallest"] = {
+            "reason": found.breach.reason,
+            "seed": found.played.seed,
+            "faults": [{"kind": each.kind, **each.settings} for each in found.played.faults],
+            "values": [[label, repr(value)] for label, value in found.played.drawn],
+            "plays": found.plays,
+        }
+    return data

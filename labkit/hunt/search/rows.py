@@ -1,0 +1,76 @@
+"""Plays of a hunt, as small plain data that workers return."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from labkit.hunt.plays.breach import Breach, breach_of
+from labkit.hunt.plays.future import PlayPlan
+from labkit.hunt.plays.player import FuturePlayer, supply_of
+from labkit.hunt.promises.promise import State
+from labkit.hunt.search.coverage import Supply, traits_of
+
+
+@dataclass(frozen=True)
+class PlayTask:
+    """Play that a worker does. number: of the play in its hunt; supply: decides its values."""
+
+    number: int
+    supply: Supply
+
+
+@dataclass(frozen=True)
+class PlayRow:
+    """Outcome of one play.
+
+    seconds: real time of the play; records: in its journal; faults: kinds of the drawn faults; hits: number of
+    times that faults hit; verdicts: states by promise; breach: what it broke; traits: what happened in it; used: bytes
+    that decided it; is_future: whether its values were a future of the story.
+    """
+
+    seconds: float
+    records: int = 0
+    faults: tuple[str, ...] = ()
+    hits: int = 0
+    verdicts: Mapping[str, State] = field(default_factory=dict)
+    breach: Breach | None = None
+    traits: frozenset[str] = frozenset()
+    used: bytes = b""
+    is_future: bool = True
+
+
+class RowPlayer:
+    """Player of the futures of a plan, whose outcomes are rows. Can be pickled: plays in any process.
+
+    plan: of the plays.
+    """
+
+    def __init__(self, plan: PlayPlan) -> None:
+        self._plan = plan
+        self._player: FuturePlayer | None = None
+
+    def __call__(self, task: PlayTask) -> PlayRow:
+        """Play one future, and return its row."""
+        if self._player is None:
+            self._player = FuturePlayer(self._plan)
+        began = time.perf_counter()
+        supply = task.supply
+        played, used = self._player.play(supply.seed, supply_of(task.number, supply.beginning))
+        seconds = time.perf_counter() - began
+        if played is None:
+            return PlayRow(seconds, is_future=False)
+        return PlayRow(
+            seconds,
+            played.journal.count("\n"),
+            tuple(each.kind for each in played.faults),
+            sum(played.hits),
+            {each.promise: each.state for each in played.verdicts},
+            breach_of(self._plan.story, played),
+            traits_of(played.journal),
+            used,
+        )
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"_plan": self._plan, "_player": None}

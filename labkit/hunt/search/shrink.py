@@ -1,0 +1,170 @@
+"""Search for the smallest play that breaks the same promise as a given one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from labkit.core.errors import LabError
+from labkit.core.extras import needs
+from labkit.hunt.plays.breach import Breach, breach_of
+from labkit.hunt.plays.future import Played, PlayPlan, play_future
+from labkit.hunt.plays.given import GivenFaults, GivenValues
+
+PLAYS = 500  # of one search, by default
+SECONDS = 60.0  # of real time
+RESERVE = 0.25  # share of both, in addition, to leave out faults at the end
+
+
+@dataclass(frozen=True)
+class Shrunk:
+    """Smallest play that was found, with what it broke.
+
+    plays: number of plays of the search; seconds: its real time; is_complete: whether it ended by itself, rather than
+    at a limit or by Ctrl-C.
+    """
+
+    played: Played
+    breach: Breach
+    plays: int
+    seconds: float
+    is_complete: bool
+
+
+class _BreaksAgainError(Exception):
+    """A smaller play breaks the same promise."""
+
+
+class _LimitReachedError(KeyboardInterrupt):
+    """End of a search at its limit: hypothesis lets a KeyboardInterrupt through, and tries nothing more."""
+
+
+def shrink(
+    plan: PlayPlan,
+    seed: int,
+    supply: bytes,
+    breach: Breach,
+    *,
+    plays: int = PLAYS,
+    seconds: float = SECONDS,
+    progress: Callable[[Played], object] = lambda played: None,
+) -> Shrunk:
+    """Return the smallest play that breaks the same promise as the play of these bytes.
+
+    Faults, and all that the story draws, are cut down: numbers to their lower bounds, choices to the first option.
+    plan, seed, supply: of the play that breaks a promise, as in `play_bytes`; breach: what it broke; plays, seconds:
+    limits of the search; progress: called with each smaller play. Raises LabError if the play does not break it again.
+    """
+    search = _Search(plan, seed, breach, plays, seconds, progress)
+    is_complete = search.run(supply)
+    if search.best is None:
+        raise LabError(f"the play of seed {seed} does not break again: {breach}")
+    is_complete = search.drop_faults() and is_complete
+    played, found = search.best
+    return Shrunk(played, found, search.count, time.perf_counter() - search.began, is_complete)
+
+
+class _Search:
+    def __init__(
+        self,
+        plan: PlayPlan,
+        seed: int,
+        breach: Breach,
+        plays: int,
+        seconds: float,
+        progress: Callable[[Played], object],
+    ) -> None:
+        self.best: tuple[Played, Breach] | None = None
+        self.began = time.perf_counter()
+        self.count = 0
+        self._plan = plan
+        self._seed = seed
+        self._breach = breach
+        self._plays = plays
+        self._seconds = seconds
+        self._until = self.began + seconds
+        self._progress = progress
+
+    def run(self, supply: bytes) -> bool:
+        """Search with hypothesis. Return whether it ended by itself."""
+        with needs("lab"):
+            from hypothesis import HealthCheck, Phase, Verbosity, given, settings, strategies
+            from hypothesis.database import InMemoryExampleDatabase
+            from hypothesis.errors import Flaky
+
+        options = settings(
+            database=InMemoryExampleDatabase(),
+            phases=(Phase.reuse, Phase.shrink),
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+            report_multiple_bugs=False,
+            verbosity=Verbosity.quiet,
+        )
+        # a test of its own for each search: one that has been called before shrinks nothing
+        test: Any = options(given(strategies.data())(self._test()))
+        try:
+            test.hypothesis.fuzz_one_input(supply)  # puts the choices of a failure into the database
+        except _BreaksAgainError:
+            pass
+        else:
+            return True
+        try:
+            test()
+        except _BreaksAgainError:
+            return True
+        except (Flaky, KeyboardInterrupt):
+            pass
+        return False
+
+    def drop_faults(self) -> bool:
+        """Leave out each fault that is not needed, with the same values. Return whether all were tried."""
+        assert self.best is not None
+        self._plays = self.count + int(self._plays * RESERVE)
+        self._until = time.perf_counter() + self._seconds * RESERVE
+        place = 0
+        while place < len(self.best[0].faults):
+            played = self.best[0]
+            fewer = played.faults[:place] + played.faults[place + 1 :]
+            try:
+                self._expect_time()
+                plan = replace(self._plan, faults=GivenFaults(fewer))
+                smaller = play_future(plan, self._seed, GivenValues(played.drawn))
+            except KeyboardInterrupt:
+                return False
+            except LabError:  # draws other values than before
+                place += 1
+                continue
+            self.count += 1
+            if not self._keep(smaller):
+                place += 1
+        return True
+
+    def _test(self) -> Callable[[Any], None]:
+        def test(data: Any) -> None:
+            self._expect_time()
+            played = play_future(self._plan, self._seed, data.draw)
+            self.count += 1
+            if self._keep(played):
+                raise _BreaksAgainError
+
+        return test
+
+    def _keep(self, played: Played) -> bool:
+        """Keep a play if it breaks the same promise and is no larger. Return whether it breaks it."""
+        found = breach_of(self._plan.story, played)
+        if found is None or not self._breach.is_same_as(found):
+            return False
+        if self.best is None or _size(played) <= _size(self.best[0]):
+            self.best = (played, found)
+            self._progress(played)
+        return True
+
+    def _expect_time(self) -> None:
+        if self.count >= self._plays or time.perf_counter() >= self._until:
+            raise _LimitReachedError
+
+
+def _size(played: Played) -> tuple[int, int]:
+    return len(played.faults), len(played.drawn)
