@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from functools import update_wrapper
+from pathlib import Path
 from typing import Any, Unpack, overload
 
 from labkit.core.errors import LabError, unknown
@@ -19,14 +20,22 @@ Act = Callable[..., object]  # of a lab, a draw, and the parameters by name
 class Story:
     """A story: a function of a lab and a `Draw`, its promises, and the settings of its lab. Made by `@story`.
 
-    parameters: the function's arguments that are given by name alone, with their defaults.
+    past: file of a snapshot that its lab continues, None for a new lab; parameters: the function's arguments that are
+    given by name alone, with their defaults.
     """
 
-    def __init__(self, function: Act, settings: LabKeywords, promises: Iterable[Promise] = ()) -> None:
+    def __init__(
+        self,
+        function: Act,
+        settings: LabKeywords,
+        promises: Iterable[Promise] = (),
+        past: str | Path | None = None,
+    ) -> None:
         if not callable(function):
             raise LabError(f"story: expected a function of a lab and a draw, not {function!r}")
         self.function = function
         self.settings = settings
+        self.past = None if past is None else _beside(function, past)
         self.promises = tuple(promises)
         given: tuple[object, ...] = self.promises
         if wrong := [each for each in given if not isinstance(each, Promise)]:
@@ -62,18 +71,35 @@ class Story:
 @overload
 def story(function: Act, /) -> Story: ...
 @overload
-def story(*, promises: Iterable[Promise] = (), **settings: Unpack[LabKeywords]) -> Callable[[Act], Story]: ...
-def story(function: Any = None, /, *, promises: Iterable[Promise] = (), **settings: Any) -> Any:
+def story(
+    *, promises: Iterable[Promise] = (), past: str | Path | None = None, **settings: Unpack[LabKeywords]
+) -> Callable[[Act], Story]: ...
+def story(
+    function: Any = None,
+    /,
+    *,
+    promises: Iterable[Promise] = (),
+    past: str | Path | None = None,
+    **settings: Any,
+) -> Any:
     """Make a story of a function: `@story` above `def outage(lab, draw): …`, or `@story(profile="field")`.
 
     The function sets up the lab, starts fleets, and acts as people and solutions do. Its calls let lab time pass while
     they wait, as in `with lab.story()`. function: gets a `Lab`, a `Draw`, and by name its parameters, as `retries` in
-    `def outage(lab, draw, *, retries=3)`; promises: what must hold in every future; settings: of the lab. Raises
-    LabError for a parameter without a default.
+    `def outage(lab, draw, *, retries=3)`; promises: what must hold in every future; past: file of a snapshot,
+    relative to the function's file, from which each play continues: `lab.save(path, journal=False)` has written it, and
+    its seed is that of the lab, so that a play's seed decides only what is drawn; settings: of the lab. Raises LabError
+    for a parameter without a default.
     """
     if function is not None:
         return Story(function, settings)  # type: ignore[arg-type]
-    return lambda given: Story(given, settings, promises)  # type: ignore[arg-type]
+    return lambda given: Story(given, settings, promises, past)  # type: ignore[arg-type]
+
+
+def _beside(function: Act, past: str | Path) -> Path:
+    """Return the path of a file that is relative to a function's file; of a cell's function, to the current folder."""
+    file = Path(getattr(getattr(function, "__code__", None), "co_filename", ""))
+    return (file.parent if file.is_file() else Path.cwd()) / past
 
 
 def _parameters(function: Act, name: str) -> dict[str, object]:

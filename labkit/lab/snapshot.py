@@ -11,6 +11,7 @@ from pathlib import Path
 from labkit.control.lab import MOST_SNAPSHOT
 from labkit.core.errors import LabError
 from labkit.core.handle import Handle
+from labkit.snapshots.content import seed_of
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,11 @@ class Snapshot(Handle):
                     Path(made).unlink()
             raise LabError(f"snapshot: cannot write {target}: {error.strerror or error}") from None
         return target
+
+    @property
+    def seed(self) -> int | None:
+        """Seed of the lab, which one that restores the snapshot needs, too; None if it had none."""
+        return seed_of(self.content)
 
     @property
     def size(self) -> int:

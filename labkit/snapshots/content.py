@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,6 +59,26 @@ def pack(copy: sqlite3.Connection, state: dict[str, Any], journal: list[Any] | N
         b"\x01\x01"  # a copy of a data file is else marked as one with a log (WAL), which has a file
     )
     return bytes(content)
+
+
+def seed_of(content: bytes) -> int | None:
+    """Return the seed of the lab of a snapshot, None if it had none. Raises LabError for content that is no snapshot.
+
+    The rest of the snapshot is not checked.
+    """
+    if not SMALLEST <= len(content) <= MOST:
+        raise LabError(f"restore: expected a snapshot of labkit, not {len(content)} bytes")
+    with closing(sqlite3.connect(":memory:")) as raw:
+        try:
+            raw.deserialize(content)
+            raw.execute("PRAGMA trusted_schema=OFF")
+            [text] = raw.execute(f"SELECT value FROM {NAME} WHERE key = 'state'").fetchone()
+            seed = json.loads(text)["seed"]
+        except (sqlite3.Error, ValueError, TypeError, LookupError, RecursionError):
+            raise LabError(
+                "restore: this is no snapshot of labkit; expected one that lab.save(path) wrote"
+            ) from None
+    return seed if type(seed) is int else None
 
 
 def unpack(content: bytes, own: Iterable[Any]) -> SnapshotParts:

@@ -13,6 +13,7 @@ from labkit.hunt.faults.drawn_faults import DrawnFault, PutFaults
 from labkit.hunt.promises.promise import Promise, Verdict, Watch
 from labkit.hunt.story import Story
 from labkit.lab.lab import Lab
+from labkit.lab.snapshot import Snapshot, read_snapshot
 
 DRAIN = 3600.0  # seconds of lab time in which all that faults delay must have ended
 
@@ -77,7 +78,7 @@ def play_future(plan: PlayPlan, seed: int, source: DrawFrom) -> Played:
     verdicts: list[Verdict] = []
     faults: tuple[DrawnFault, ...] = ()
     put: PutFaults | None = None
-    with Lab(seed=seed, **story.settings) as lab:
+    with _lab_of(story, seed) as lab:
         told = lab.story()
 
         def draw_here(strategy: Any, label: Any = None) -> Any:
@@ -115,6 +116,19 @@ def play_future(plan: PlayPlan, seed: int, source: DrawFrom) -> Played:
             began,
             (lab.clock.time if ended is None else ended) - began,
         )
+
+
+def _lab_of(story: Story, seed: int) -> Lab:
+    """Return the lab of a play. Raises LabError for a past that cannot be continued."""
+    if story.past is None:
+        return Lab(seed=seed, **story.settings)
+    lab = Lab(seed=Snapshot(read_snapshot(story.past)).seed, **story.settings)
+    try:
+        lab.restore(story.past)
+    except BaseException:
+        lab.close()
+        raise
+    return lab
 
 
 def _watches(lab: Lab, promises: tuple[Promise, ...], faults: tuple[DrawnFault, ...]) -> list[Watch]:

@@ -64,7 +64,7 @@ def hunt(
     """
     _expect(story, seeds, time, first_seed, stop)
     if promises is not None:
-        story = Story(story.function, story.settings, promises)
+        story = Story(story.function, story.settings, promises, story.past)
     given = dict(parameters or {})
     story.with_defaults(given)
     plan = PlayPlan(story, given, fault_source(level, story, given))
