@@ -12,7 +12,7 @@ from labkit.hunt.plays.written import literal
 from labkit.hunt.promises.promise import Promise
 from labkit.hunt.search.failure import HuntFailure, settings_text
 from labkit.reporting.failure_records import LANES, ShownRecord, shown_records
-from labkit.reporting.html import failure_html
+from labkit.reporting.html import failure_html, failure_records_html
 
 COLUMN = 30  # pixels of the picture for a record
 LANE = 44  # and for a lane
@@ -94,6 +94,20 @@ def save_failure_page(failure: HuntFailure, file: Path) -> Path:
     return page
 
 
+class FailureRecords:
+    """Records that explain a failure: in a notebook lanes over lab time and a table, as text one line each."""
+
+    def __init__(self, failure: HuntFailure) -> None:
+        breach = failure.breach if failure.smallest is None else failure.smallest.breach
+        self.records = shown_records(failure.play().journal, breach.record, breach.at)
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{each.seconds:.6f} {each.lane}: {each.text}" for each in self.records)
+
+    def _repr_html_(self) -> str:
+        return failure_records_html({"records": self.records, "picture": picture_of(self.records)})
+
+
 def picture_of(records: list[ShownRecord]) -> Picture:
     """Return the picture of records: one column each, in their order; lanes without records are left out."""
     lanes = [each for each in LANES if any(record.lane == each for record in records)]
@@ -104,7 +118,7 @@ def picture_of(records: list[ShownRecord]) -> Picture:
     dots = []
     shown: float | None = None
     for each in records:
-        time = "" if each.seconds == shown else f"{each.seconds:g} s"
+        time = "" if each.seconds == shown else f"{round(each.seconds, 3):g} s"
         shown = each.seconds
         dots.append(Dot(each, *places[each.name], places.get(each.cause), time))
     return Picture(tuple(rows.items()), tuple(dots))

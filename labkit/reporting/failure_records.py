@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from labkit.core.record_lines import is_problem, one_line, record_line
@@ -12,7 +13,7 @@ from labkit.core.record_lines import is_problem, one_line, record_line
 LANES = ("devices", "clients", "platform", "solutions", "services", "faults")
 LONGEST = 240  # characters of a line
 MOST = 60  # records of a page
-LAST = 12  # records before the breach that are shown besides those of its chain
+LAST = 24  # records before the breach that are shown besides those of its chain
 NEAR = 10  # records around the hit of a fault
 FAULTS = ("fault", "release", "restart")  # kinds of records that faults leave
 SECOND = 1_000_000  # microseconds
@@ -61,7 +62,7 @@ class _Parsed:
 
 
 def shown_records(journal: str, breaks: str | None, at: float | None) -> list[ShownRecord]:
-    """Return the records that explain a failure, in the order of the journal, `MOST` at most.
+    """Return the records that explain a failure, in the order of lab time, causes first, `MOST` at most.
 
     These are the record that shows the breach with its chain of causes, what led to the hits of faults and followed
     from them, and the last records before the breach. journal: canonical text of the play; breaks: name of the record
@@ -74,7 +75,7 @@ def shown_records(journal: str, breaks: str | None, at: float | None) -> list[Sh
     end = _end(records, places, breaks, at)
     chain = _chain(records, places, places.get(breaks or ""))
     wanted = dict.fromkeys(chain)
-    last = range(end, max(-1, end - LAST), -1)
+    last = islice(_before(records, end), LAST)
     for place in (*_around_faults(records, places, _end_of_moment(records, end)), *last):
         if len(wanted) < MOST:
             wanted.setdefault(place)
@@ -90,7 +91,9 @@ def shown_records(journal: str, breaks: str | None, at: float | None) -> list[Sh
             each.name == breaks,
             is_problem(each),
         )
-        for place in sorted(wanted)
+        for place in sorted(
+            wanted, key=lambda each: (records[each].time, _depth(records, places, each), each)
+        )
         for each in (records[place],)
     ]
 
@@ -127,6 +130,22 @@ def _end_of_moment(records: Sequence[_Parsed], place: int) -> int:
     return place
 
 
+def _before(records: Sequence[_Parsed], place: int) -> Iterable[int]:
+    """Iterate over the places of a record and of those before it; of equal calls of the story only over the last.
+
+    A promise that looks again and again would hide all else.
+    """
+    seen: set[tuple[str, str, int | None]] = set()
+    for each in range(place, -1, -1):
+        found = records[each]
+        call = found.actor, found.summary, found.status
+        if found.kind == "call" and not found.cause:
+            if call in seen:
+                continue
+            seen.add(call)
+        yield each
+
+
 def _chain(records: Sequence[_Parsed], places: Mapping[str, int], place: int | None) -> set[int]:
     """Return the places of a record and of all that led to it."""
     found: set[int] = set()
@@ -134,6 +153,11 @@ def _chain(records: Sequence[_Parsed], places: Mapping[str, int], place: int | N
         found.add(place)
         place = places.get(records[place].cause)
     return found
+
+
+def _depth(records: Sequence[_Parsed], places: Mapping[str, int], place: int) -> int:
+    """Return the number of records that led to a record, by which causes come before effects of one moment."""
+    return len(_chain(records, places, place))
 
 
 def _around_faults(records: Sequence[_Parsed], places: Mapping[str, int], end: int) -> Iterable[int]:

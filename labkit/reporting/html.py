@@ -44,6 +44,11 @@ def failure_html(values: dict[str, Any]) -> str:
     return _rendered("failure.html.j2", {**values, "version": __version__})
 
 
+def failure_records_html(values: dict[str, Any]) -> str:
+    """Return the records of a failure as HTML for a cell. values: of the template failure_records.html.j2."""
+    return _rendered("failure_records.html.j2", values)
+
+
 def _rendered(template: str, values: dict[str, Any]) -> str:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 

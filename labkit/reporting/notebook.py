@@ -1,4 +1,4 @@
-"""Functions for notebooks: verdicts of an area, the table of attacks, and charts with their numbers (charts.py)."""
+"""Functions for notebooks: verdicts of an area, the table of attacks, records of a failure, and charts (charts.py)."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from labkit.conformance.suite import known, suite
 from labkit.conformance.target import LOCAL_TARGET, open_target
 from labkit.reporting.attacks import attack_frame
 from labkit.reporting.charts import matrix_chart, outcome_chart, sequence_chart
+from labkit.reporting.failure_page import FailureRecords
 from labkit.reporting.verdicts import Verdicts, folded_html, read_verdicts
 from labkit.widgets.drawing import chart
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     import pandas
 
 __all__ = [
+    "FailureRecords",
     "Folded",
     "attack_frame",
     "chart",

@@ -19,8 +19,8 @@ from labkit.settings.notebooks import notebooks_folder
 from tests import forked_servers
 from tests.dev import forked_command
 
-# without a lab; speed of the process; plays in processes of their own; checks alone
-OTHERS = {"00_start", "24_performance", "32_sweep", "90_conformance"}
+# without a lab; speed of the process; plays, whose labs are of this process; checks alone
+OTHERS = {"00_start", "24_performance", "30_hunt", "32_sweep", "90_conformance"}
 NOTEBOOKS = sorted({path.stem for path in notebooks_folder().glob("[0-9]*.ipynb")} - OTHERS)
 # Number of skipped cells: with a handler, faults of one and of a fleet of one's own, such a fleet and its charts.
 OWN_PROCESS = {"04_metrics_pattern": 1, "12_faults": 7, "22_faults_and_recovery": 8}

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from labkit import Lab
-from labkit.hunt import Draw, HuntFailure, Story, hunt, never, nothing_lost, story
-from labkit.reporting.failure_page import failure_page, picture_of, save_failure_page
+from labkit.hunt import Draw, HuntFailure, Story, eventually, hunt, never, nothing_lost, story
+from labkit.reporting.failure_page import FailureRecords, failure_page, picture_of, save_failure_page
 from labkit.reporting.failure_records import FAULTS, MOST, shown_records
 from tests.lab.story_parts import Reports, product_of
 
@@ -101,6 +101,34 @@ def test_the_hit_of_a_fault_is_shown_where_the_story_itself_checks() -> None:
     assert "not &lt;there&gt;" in page
     assert page.count('<rect class="fault"') == 1
     assert "fault" in FAULTS
+
+
+def test_repeated_looks_of_a_promise_hide_nothing_and_causes_come_first() -> None:
+    def counted(lab: Lab) -> bool:
+        return bool(lab.solution("app").Keystore.get(key="n").get("value") == "7")
+
+    @story(promises=[eventually(counted, within=60)])
+    def counts_twice(lab: Lab, draw: Draw) -> None:
+        product = product_of(lab)
+        app = lab.solution("app", products=[product])
+        app.on("device", "datapoint", lua='Keystore.command{key = "n", command = "incr"}')
+        product.fleet(1, Reports).start(minutes=2).wait()
+
+    failure = failure_of(counts_twice, level="calm")
+    records = FailureRecords(failure)
+    assert [each.text for each in records.records].count("call 200 app Keystore.get") == 1
+    places = {each.name: place for place, each in enumerate(records.records)}
+    causes = [(places[each.cause], places[each.name]) for each in records.records if each.cause in places]
+    assert len(causes) == 8  # of each write two events, a handler and its call
+    assert all(cause < effect for cause, effect in causes)
+    assert (
+        repr(records).splitlines()[-1]
+        == f"{records.records[-1].seconds:.6f} services: call 200 app Keystore.get"
+    )
+    shown = records._repr_html_()
+    assert shown.count("<circle") == len(records.records)
+    assert shown.count("<tr>") == len(records.records) + 1
+    assert repr(failure) == f"<failure of counts_twice: {failure.title}: {failure.breach.reason}>"
 
 
 def test_an_empty_journal_has_no_records() -> None:

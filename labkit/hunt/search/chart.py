@@ -14,6 +14,7 @@ def novelty_chart(frame: pandas.DataFrame) -> pandas.DataFrame:
     """Draw the number of things that plays have shown, over the plays; return it. frame: of `Hunt.frame()`."""
     with needs("lab"):
         from matplotlib.figure import Figure
+        from matplotlib.ticker import MaxNLocator
 
         from labkit.widgets.drawing import CYCLE, lay_out, plot_style, set_head, show
 
@@ -23,10 +24,13 @@ def novelty_chart(frame: pandas.DataFrame) -> pandas.DataFrame:
     axes = figure.subplots()
     axes.step(drawn.index, drawn["things"], where="post", color=CYCLE[0])
     edits = frame.index[frame["parent"].notna() & (frame["new"] > 0)]
-    axes.plot(edits, drawn.loc[edits, "things"], "o", color=CYCLE[1], markersize=4, label="by an edit")
+    axes.set_ylim(bottom=0)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("play")
     axes.set_ylabel("things seen")
     if len(edits):
+        axes.plot(edits, drawn.loc[edits, "things"], "o", color=CYCLE[1], markersize=4, label="by an edit")
         axes.legend()
     lay_out(figure)
     set_head(axes, "New things over plays")

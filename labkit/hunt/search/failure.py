@@ -90,6 +90,10 @@ class HuntFailure:
     def __str__(self) -> str:
         return "\n".join(self.lines())
 
+    def __repr__(self) -> str:
+        reason = (self.smallest or self).breach.reason
+        return f"<failure of {self.plan.story.name}: {self.title}: {reason}>"
+
     def _repr_html_(self) -> str:
         shown = self.smallest
         facts: dict[str, object] = {"what happened": self.breach.reason, "plays": len(self.numbers)}
