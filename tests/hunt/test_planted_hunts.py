@@ -1,0 +1,44 @@
+"""Hunts of the stories with planted bugs find and cut down each bug, and find nothing in its mended twin."""
+
+from __future__ import annotations
+
+import pytest
+
+from labkit.hunt import Hunt, Menu, hunt
+from tests.hunt.planted import PLANTED, bug_of, twin_of
+from tests.sizes import size
+
+pytestmark = pytest.mark.timeout(1200)
+PLAYS = 200  # in which each bug is found
+MOST = 3  # faults of the smallest play
+
+
+def smallest(found: Hunt) -> int:
+    """Return the number of faults of the smallest play of the only failure, which is a broken promise."""
+    [failure] = found.failures.values()
+    assert (failure.breach.promise, failure.breach.state) == (found.plan.story.promises[0].name, "broken")
+    assert failure.smallest is not None, failure.note
+    return len(failure.smallest.played.faults)
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_hunt_finds_a_bug_and_cuts_it_down(name: str) -> None:
+    found = hunt(bug_of(name), PLAYS, workers=0, shrink_seconds=size(4, 60))
+    assert 1 <= smallest(found) <= MOST
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_hunt_finds_nothing_in_a_twin(name: str) -> None:
+    """Also, most plays put the promise to the test, and have faults."""
+    seeds = size(12, 1000)
+    found = hunt(twin_of(name), seeds, workers=0)
+    assert found.good, found.text()
+    assert found.promises == {twin_of(name).promises[0].name: {"kept": seeds}}
+    assert sum(bool(each.row and each.row.faults) for each in found.done) > seeds / 2
+
+
+def test_a_hunt_under_restarts_alone_finds_the_lost_token() -> None:
+    """Each handler that overlaps another one has globals of its own, so that overlap shows this bug, too."""
+    found = hunt(bug_of("lost_token"), PLAYS, workers=0, level=Menu(kinds="platform"), shrink_seconds=3)
+    assert smallest(found) == 1
+    assert hunt(twin_of("lost_token"), size(12, 1000), workers=0, level=Menu(kinds="platform")).good
