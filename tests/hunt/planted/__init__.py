@@ -1,11 +1,12 @@
 """Eight stories with one planted bug each, of kinds found in the field, and a mended twin of each.
 
-Each module has `tell(lab, draw, mended=…, harm=…)`, whose docstring has the promise and the kinds of faults under which
-it holds, and two stories made of it, named as the module and with `_mended` behind that. `harm` is called with the lab
-and the fleet, if there is one, before the fleet starts: tests inject their faults there. Without faults, both stories
-keep the promise.
+Each module has `PROMISE`, with the kinds of faults under which an honest solution keeps it, and `tell(lab, draw,
+mended=…, harm=…)`, whose docstring says why. Two stories are made of these, named as the module and with `_mended`
+behind that. `harm` is called with the lab and the fleet, if there is one, before the fleet starts: tests inject their
+faults there. Without faults, both stories keep the promise.
 """
 
+from labkit.hunt import Story
 from tests.hunt.planted import (
     doubled_event,
     endless_retry,
@@ -30,3 +31,15 @@ PLANTED = {
         wall_time_cursor,
     )
 }
+
+
+def bug_of(name: str) -> Story:
+    """Return the story with the bug."""
+    found: Story = getattr(PLANTED[name], name)
+    return found
+
+
+def twin_of(name: str) -> Story:
+    """Return the mended story."""
+    found: Story = getattr(PLANTED[name], f"{name}_mended")
+    return found

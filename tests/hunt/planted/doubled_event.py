@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from labkit import Lab
-from labkit.hunt import Draw, story
+from labkit.hunt import Draw, eventually, story
 from tests.hunt.planted.parts import Harm, Meter, finish, unharmed
 
 BROKEN = 'Keystore.command{key = "bill", command = "incrby", args = {data.value[2]}}'
@@ -12,6 +12,20 @@ local id = data.device_sn .. " " .. data.value[1]
 if Keystore.command{key = "billed", command = "sadd", args = {id}}.value == 1 then
   Keystore.command{key = "bill", command = "incrby", args = {data.value[2]}}
 end"""
+
+
+def bill_is_right(lab: Lab) -> None:
+    """Assert that the bill is the sum of all values that devices have written."""
+    bill = int(lab.solution("app").Keystore.get(key="bill").get("value") or 0)
+    used = sum(int(each.values["kwh"]) for each in lab.journal.writes())
+    assert bill == used, f"billed {bill} kWh of {used}"
+
+
+PROMISE = eventually(
+    bill_is_right,
+    within=60,
+    under=("event doubled", "event late", "event delay", "overlap", "request delay", "call delay"),
+)
 
 
 def tell(lab: Lab, draw: Draw, *, mended: bool = False, harm: Harm = unharmed) -> None:
@@ -28,16 +42,13 @@ def tell(lab: Lab, draw: Draw, *, mended: bool = False, harm: Harm = unharmed) -
     harm(lab, fleet)
     fleet.start(minutes=10, transport="memory").wait()
     finish(lab)
-    bill = int(app.Keystore.get(key="bill").get("value", 0))
-    used = sum(int(each.values["kwh"]) for name in fleet.identities for each in lab.journal.writes(name))
-    assert bill == used, f"billed {bill} kWh of {used}"
 
 
-@story
+@story(promises=[PROMISE])
 def doubled_event(lab: Lab, draw: Draw) -> None:
     tell(lab, draw)
 
 
-@story
+@story(promises=[PROMISE])
 def doubled_event_mended(lab: Lab, draw: Draw) -> None:
     tell(lab, draw, mended=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from labkit import Lab, ServiceError
-from labkit.hunt import Draw, story
+from labkit.hunt import Draw, no_script_failed, story
 from tests.hunt.planted.parts import Harm, Meter, finish, repeated, unharmed
 
 CONNECT_BROKEN = "token = Hub.signIn{}.token"
@@ -14,6 +14,9 @@ FORWARD_BROKEN = 'if token then Hub.put{token = token, kwh = data.value[2]} else
 FORWARD_MENDED = """
 local token = Keystore.get{key = "token"}.value
 if token then Hub.put{token = token, kwh = data.value[2]} else error("not connected") end"""
+
+
+PROMISE = no_script_failed(under=("platform", "order", "events", "request delay", "call delay"))
 
 
 def tell(lab: Lab, draw: Draw, *, mended: bool = False, harm: Harm = unharmed) -> None:
@@ -40,22 +43,15 @@ def tell(lab: Lab, draw: Draw, *, mended: bool = False, harm: Harm = unharmed) -
     fleet = product.fleet(draw.number(1, 3), Meter)
     harm(lab, fleet)
     repeated(lab, lambda: app.post("/connection"))
-    connected = lab.clock.time
     fleet.start(minutes=15, transport="memory").wait()
     finish(lab)
-    failed = [
-        each
-        for each in lab.journal.select("script", "app")
-        if each.time >= connected * 1_000_000 and (each.status or 0) >= 500
-    ]
-    assert not failed, f"{len(failed)} scripts failed"
 
 
-@story
+@story(promises=[PROMISE])
 def lost_token(lab: Lab, draw: Draw) -> None:
     tell(lab, draw)
 
 
-@story
+@story(promises=[PROMISE])
 def lost_token_mended(lab: Lab, draw: Draw) -> None:
     tell(lab, draw, mended=True)

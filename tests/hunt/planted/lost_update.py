@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from labkit import Lab
-from labkit.hunt import Draw, story
+from labkit.hunt import Draw, eventually, story
 from tests.hunt.planted.parts import Harm, Meter, finish, handled_datapoints, unharmed
 
 BROKEN = """
 local count = tonumber(Keystore.get{key = "count"}.value or 0)
 Keystore.set{key = "count", value = count + 1}"""
 MENDED = 'Keystore.command{key = "count", command = "incr"}'
+
+
+def all_are_counted(lab: Lab) -> None:
+    """Assert that the count is the number of datapoints."""
+    count = int(lab.solution("app").Keystore.get(key="count").get("value") or 0)
+    written = handled_datapoints(lab)
+    assert count == written, f"counted {count} of {written} datapoints"
+
+
+PROMISE = eventually(
+    all_are_counted,
+    within=60,
+    under=("overlap", "request delay", "call delay", "event delay", "event late"),
+)
 
 
 def tell(lab: Lab, draw: Draw, *, mended: bool = False, harm: Harm = unharmed) -> None:
@@ -25,15 +39,13 @@ def tell(lab: Lab, draw: Draw, *, mended: bool = False, harm: Harm = unharmed) -
     harm(lab, fleet)
     fleet.start(minutes=15, transport="memory").wait()
     finish(lab)
-    count, written = int(app.Keystore.get(key="count").get("value", 0)), handled_datapoints(lab)
-    assert count == written, f"counted {count} of {written} datapoints"
 
 
-@story
+@story(promises=[PROMISE])
 def lost_update(lab: Lab, draw: Draw) -> None:
     tell(lab, draw)
 
 
-@story
+@story(promises=[PROMISE])
 def lost_update_mended(lab: Lab, draw: Draw) -> None:
     tell(lab, draw, mended=True)

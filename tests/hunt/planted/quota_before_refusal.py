@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from functools import partial
 
 from labkit import Lab
-from labkit.hunt import Draw, story
+from labkit.hunt import Draw, always, story
 from tests.hunt.planted.parts import Harm, finish, repeated, unharmed
 
 QUOTA = 3
@@ -25,36 +24,40 @@ if printed.error then response.code = 502 return "try again" end
 Keystore.command{{key = key, command = "incr"}}"""
 
 
+def nobody_is_refused_early(lab: Lab) -> None:
+    """Assert that three jobs were printed before the first 429."""
+    printed = 0
+    for each in lab.journal:
+        if each.kind == "call" and each.summary == "Printer.print" and (each.status or 0) < 400:
+            printed += 1
+        early = each.kind == "request" and each.status == 429 and printed < QUOTA
+        assert not early, f"no more jobs after {printed}"
+
+
+PROMISE = always(nobody_is_refused_early, every=60, under=("calls", "platform", "order", "quotas"))
+
+
 def tell(lab: Lab, draw: Draw, *, mended: bool = False, harm: Harm = unharmed) -> None:
-    """Let people print, who try again after a refusal.
+    """Let a person print, who tries again after a refusal.
 
     Promise: nobody gets 429 before three of their jobs were printed. Holds under error answers at service calls,
     restarts, overlap, and delays of any kind.
     """
-    printed: Counter[str] = Counter()
-
-    def print_job(person: str) -> dict[str, bool]:
-        printed[person] += 1
-        return {"done": True}
-
-    lab.service("Printer", print=print_job)
+    lab.service("Printer", print=lambda person: {"done": True})
     app = lab.solution("app")
     app.route("POST", "/job", lua=MENDED if mended else BROKEN)
     harm(lab, None)
-    for person in ("ann", "bob")[: draw.number(1, 2)]:
-        for _ in range(6):
-            answer = repeated(lab, partial(app.post, "/job", json={"person": person}))
-            early = answer.status_code == 429 and printed[person] < QUOTA
-            assert not early, f"{person} has no more jobs after {printed[person]}"
-            lab.wait(seconds=draw.number(1, 30))
+    for _ in range(draw.number(4, 8)):
+        repeated(lab, partial(app.post, "/job", json={"person": "ann"}))
+        lab.wait(seconds=draw.number(1, 30))
     finish(lab)
 
 
-@story
+@story(promises=[PROMISE])
 def quota_before_refusal(lab: Lab, draw: Draw) -> None:
     tell(lab, draw)
 
 
-@story
+@story(promises=[PROMISE])
 def quota_before_refusal_mended(lab: Lab, draw: Draw) -> None:
     tell(lab, draw, mended=True)
