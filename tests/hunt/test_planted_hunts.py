@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from labkit.hunt import Hunt, HuntFailure, Menu, hunt, replay
-from labkit.hunt.written import read
+from labkit.hunt.plays.written import read
 from tests.hunt.planted import PLANTED, bug_of, twin_of
 from tests.sizes import size
 

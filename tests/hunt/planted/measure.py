@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 
 from labkit.hunt import Hunt, Story, hunt, play
-from labkit.hunt.levels import fault_source
+from labkit.hunt.plays.levels import fault_source
 from tests.hunt.planted import PLANTED, bug_of, twin_of
 from tests.hunt.test_planted import HARMS, is_broken
 
