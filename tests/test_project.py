@@ -100,8 +100,7 @@ IMPORTERS = {
     "lab": (
         *("reporting", "widgets", "bench/chart.py", "conformance/models"),
         *("fleet/cluster.py", "fleet/cluster_client.py", "fleet/workers.py"),
-        *("hunt/dask_workers.py", "hunt/worker_process.py", "hunt/workers.py"),
-        *("hunt/bootstrap.py", "hunt/charts.py", "hunt/comparing.py", "hunt/sweep.py"),
+        *("hunt/workers", "hunt/comparing"),
         *(str(each.relative_to(ROOT / "labkit")) for each in (ROOT / "labkit").rglob("checks_model.py")),
     ),
     "tables": ("lab/frame.py",),

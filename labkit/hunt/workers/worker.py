@@ -13,7 +13,7 @@ from tempfile import TemporaryFile
 from typing import IO
 
 from labkit.core.errors import LabError
-from labkit.hunt.workers.pool import worker_process
+from labkit.hunt.workers import worker_process
 from labkit.hunt.workers.worker_process import WorkerReply
 
 STARTED = 120.0  # real seconds in which a process has to import labkit and the function
