@@ -27,6 +27,7 @@ from labkit.snapshots import states
 
 Happening = Record | Mail | Mark | None  # None: a reset
 MOST_SNAPSHOT = contents.MOST  # bytes
+snapshot_seed = contents.seed_of
 SHOWN = 5  # delayed operations that an error names
 
 

@@ -8,10 +8,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from labkit.control.lab import MOST_SNAPSHOT
+from labkit.control.lab import MOST_SNAPSHOT, snapshot_seed
 from labkit.core.errors import LabError
 from labkit.core.handle import Handle
-from labkit.snapshots.content import seed_of
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class Snapshot(Handle):
     @property
     def seed(self) -> int | None:
         """Seed of the lab, which one that restores the snapshot needs, too; None if it had none."""
-        return seed_of(self.content)
+        return snapshot_seed(self.content)
 
     @property
     def size(self) -> int:
