@@ -7,9 +7,9 @@ from functools import partial
 
 from labkit.core.errors import LabError
 from labkit.hunt.kinds import KINDS, Under, kinds_of
+from labkit.hunt.promises import judges
 from labkit.hunt.promises.filters import Statuses
 from labkit.hunt.promises.handling import judge_doubled, judge_lost
-from labkit.hunt.promises import judges
 from labkit.hunt.promises.promise import Promise, Watch, checked_seconds
 from labkit.hunt.promises.reading import Judge, ReadingWatch
 from labkit.hunt.promises.seen import SeenWatch
