@@ -89,7 +89,7 @@ def fork_lab(
     """Call functions in futures of a lab: see `Lab.fork`. functions: each with the value that it is for."""
     if not isinstance(runtime.control, Control):
         raise OwnProcessError(
-            "fork: this lab runs in another process: call it there, or use snapshots: lab.save(path)"
+            "fork: needs the lab's own process: call it there, or use snapshots: lab.save(path)"
         )
     if not AVAILABLE:
         raise LabError(f"fork: {UNAVAILABLE}")

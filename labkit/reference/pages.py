@@ -65,7 +65,7 @@ def find(name: str, further: Iterable[ReferenceEntry] = ()) -> list[ReferenceEnt
 
 
 def _name(entry: ReferenceEntry) -> tuple[str, ...]:
-    return (entry.name,)
+    return (entry.name, *entry.aliases) if entry.kind == "command" else (entry.name,)
 
 
 def _aliases(entry: ReferenceEntry) -> tuple[str, ...]:

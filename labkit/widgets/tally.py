@@ -176,6 +176,8 @@ def _reason(record: JournalRecord, fault: tuple[str, str] | None) -> str:
     if record.kind == "refused":
         said = record.summary
     text = said if isinstance(said, str) else f"status {record.status}"
-    if fault is not None and said in (None, fault[0], f"fault {fault[0]}"):  # it has no other reason
-        text = fault[1]
+    if fault is not None:
+        names = (fault[0], f"fault {fault[0]}")
+        if said in (None, *names) or str(said).startswith(tuple(f"{each}: " for each in names)):
+            text = fault[1]  # it has no other reason
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

@@ -170,7 +170,7 @@ def outage(behaviour: type[Behaviour], minutes: float = 10) -> Act:
     ("behaviour", "state", "reason"),
     [
         (Writes, "kept", ""),
-        (Polls, "untested", ""),  # the fault hits writes alone
+        (Polls, "kept", ""),
         (GivesUp, "broken", "its last request was POST /onep:v1/stack/alias, 503"),
         (Ends, "broken", "it ended after POST /onep:v1/stack/alias, 503"),
         (Breaks, "broken", "its behaviour failed"),
@@ -187,6 +187,7 @@ def test_recovers_within(behaviour: type[Behaviour], state: str, reason: str) ->
 
 def test_recovery_is_untested_without_faults_and_where_the_run_ends_too_early() -> None:
     assert judged(outage(GivesUp), recovers_within(120)).state == "untested"
+    assert judged(outage(Polls), recovers_within(120), REFUSED).state == "untested"  # it hits writes alone
     assert judged(outage(GivesUp, minutes=4), recovers_within(120), REFUSED).state == "untested"
 
 
