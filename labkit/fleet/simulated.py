@@ -311,8 +311,11 @@ class Simulated:
 
     def _began(self, actor: str) -> None:
         device = None if self._running is None else self._devices.get(self._running)
-        if device is None or not device.asking or device.asks_as != actor:
+        if device is None or not device.asking:
             return  # delayed again after its release, or no request of a device
+        # A request whose credential the platform does not know acts as the product.
+        if actor not in (device.asks_as, device.asks_as.partition("/")[0]):
+            return
         self._delayed_as[device.actor] = actor
         self._held[actor] = self._held.get(actor, 0) + 1
         device.disable_timeout()

@@ -118,7 +118,7 @@ def picture_of(records: list[ShownRecord]) -> Picture:
     dots = []
     shown: float | None = None
     for each in records:
-        time = "" if each.seconds == shown else f"{round(each.seconds, 3):g} s"
+        time = "" if each.seconds == shown else f"{round(each.seconds, 3):g}"
         shown = each.seconds
         dots.append(Dot(each, *places[each.name], places.get(each.cause), time))
     return Picture(tuple(rows.items()), tuple(dots))

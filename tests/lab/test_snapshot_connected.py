@@ -27,7 +27,5 @@ def test_a_lab_elsewhere_saves_and_restores(served_lab: Lab, tmp_path: Path) -> 
 
 
 def test_a_lab_elsewhere_cannot_fork(served_lab: Lab) -> None:
-    with pytest.raises(
-        OwnProcessError, match=r"^fork: needs the lab's own process: .* lab.save\(path\)$"
-    ):
+    with pytest.raises(OwnProcessError, match=r"^fork: needs the lab's own process: .* lab.save\(path\)$"):
         served_lab.fork(lambda lab, value: value, over=[1])

@@ -244,3 +244,24 @@ def test_a_run_can_be_checked_for_failed_devices(lab: Lab) -> None:
     with lab.story(), pytest.raises(LabError, match=text):
         fleet.start(minutes=5).wait(check=True)
     assert product_of(lab).fleet(2, Reports, prefix="o-").run(minutes=1, check=True).failed == []
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_a_fault_delays_requests_whose_credential_is_lost(lab: Lab, told: bool) -> None:
+    """They act as the product, since the platform does not know whose they are."""
+    product, other = product_of(lab), product_of(lab, "lamp")
+    fleet, twins = product.fleet(3, Reports, prefix="d"), other.fleet(3, Reports, prefix="d")
+    fleet.faults.add("lost credential", after=120, devices="d001")
+    lab.faults.add("POST /onep:v1/stack/alias", delay=2, when="after", product=product.id)
+    if told:
+        with lab.story():
+            run = fleet.start(minutes=5, requests=True)
+            twins.run(minutes=5)
+            run.wait()
+    else:
+        run = fleet.run(minutes=5, requests=True)
+    requests = run.requests()
+    refused = requests[requests["status"] == 401]
+    assert set(refused["identity"]) == {fleet.identities[0]}
+    assert len(refused) >= 2
+    assert set(requests["status"]) == {204, 401}
