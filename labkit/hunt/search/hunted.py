@@ -167,7 +167,8 @@ class Hunt:
     def _summary(self) -> str:
         where = f", {self.workers} processes" if self.workers else ""
         news = [each.number for each in self.done if each.new]
-        text = f"{self.seeds} plays in {self.seconds:.1f} s, {self.per_second:.1f} a second{where}; level {self.level}"
+        plays = "1 play" if self.seeds == 1 else f"{self.seeds} plays"
+        text = f"{plays} in {self.seconds:.1f} s, {self.per_second:.1f} a second{where}; level {self.level}"
         if news:
             text += f"; the last new thing in play {news[-1]}"
         if dropped := sum(each.row is not None and not each.row.is_future for each in self.done):
