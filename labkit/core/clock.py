@@ -155,23 +155,24 @@ class Clock:
         """Wait for `settle()` after each timer that `advance` fires, so that the work it started has ended."""
         self._settle = settle
 
-    def call_at(self, when: float, callback: Callable[[], object]) -> Timer:
-        """Call `callback` on the running loop once lab time has reached `when`. Raises LabError for NaN."""
+    def call_at(self, when: float, callback: Callable[[], object], order: int | None = None) -> Timer:
+        """Call `callback` on the running loop once lab time has reached `when`. Raises LabError for NaN.
+
+        order: place among the timers of that time, as in an earlier clock; by default after the existing ones.
+        """
         if when != when:  # NaN has no order, and would break the heap
             raise LabError("a timer needs a time in Unix seconds, not nan")
-        return self.call_in_order(self.next_timer_at(when), callback)
+        if order is None:
+            order = next(self._count)
+        timer = Timer(self, when, order, callback)
+        heapq.heappush(self._timers, (when, order, timer))
+        if self._timers[0][2] is timer:
+            self._arm()
+        return timer
 
     def next_timer_at(self, when: float) -> TimerState:
         """Return the state of a new timer that fires at `when`, after the existing ones of that time."""
         return TimerState(when, next(self._count))
-
-    def call_in_order(self, at: TimerState, callback: Callable[[], object]) -> Timer:
-        """Call `callback` as the timer of an earlier clock was to, between the same other ones."""
-        timer = Timer(self, at.when, at.order, callback)
-        heapq.heappush(self._timers, (at.when, at.order, timer))
-        if self._timers[0][2] is timer:
-            self._arm()
-        return timer
 
     def sweep(self) -> None:
         """Count a cancelled timer, and remove all cancelled timers once there are many."""

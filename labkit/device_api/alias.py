@@ -24,7 +24,8 @@ async def read(exchange: Exchange, devices: Devices) -> Answer:
         return await long_poll.wait(exchange, devices, device, aliases)
     read = existing_aliases(exchange, aliases)
     found = await devices.state.latest(device.product, device.identity, read)
-    devices.state.report_read(device.product, device.identity, read, exchange.record)
+    if devices.state.read_watchers:
+        devices.state.report_read(device.product, device.identity, read, exchange.record)
     return values_reply(exchange, found)
 
 
@@ -54,7 +55,7 @@ async def write(exchange: Exchange, devices: Devices) -> Answer:
     read = existing_aliases(exchange, aliases) if aliases else ()
     stored, first, found = await devices.state.store(device.product, device.identity, points, second, read)
     emitted.stored(exchange, devices, device, stored, first, "write", now)
-    if read:
+    if read and devices.state.read_watchers:
         devices.state.report_read(device.product, device.identity, read, exchange.record)
     return values_reply(exchange, found)
 

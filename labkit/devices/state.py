@@ -132,7 +132,7 @@ class State:
         self._count = 0
         self._watchers: tuple[Watcher, ...] = ()
         self._answer_watchers: tuple[AnswerWatcher, ...] = ()
-        self._read_watchers: tuple[ReadWatcher, ...] = ()
+        self.read_watchers: tuple[ReadWatcher, ...] = ()  # mostly none: then a read need not be reported
 
     def watch(self, watcher: Watcher) -> Callable[[], None]:
         """Call `watcher` with product, identity and datapoints once they are stored.
@@ -163,18 +163,18 @@ class State:
 
         Ends when the returned function is called.
         """
-        self._read_watchers = (*self._read_watchers, watcher)
+        self.read_watchers = (*self.read_watchers, watcher)
 
         def stop() -> None:
-            self._read_watchers = tuple(each for each in self._read_watchers if each is not watcher)
+            self.read_watchers = tuple(each for each in self.read_watchers if each is not watcher)
 
         return stop
 
     def report_read(self, product: str, identity: str, aliases: Iterable[str], record: Record | None) -> None:
         """Notify watchers of a read by a device. record: of its request."""
-        if record is not None and self._read_watchers:
+        if record is not None:
             for alias in aliases:
-                for watcher in self._read_watchers:
+                for watcher in self.read_watchers:
                     watcher((product, identity, alias), record)
 
     async def store(

@@ -130,7 +130,7 @@ class Edge(Component):
             address = self._context.address
             await self.crash()
             self._take_ports(address.https_port, address.http_port)
-            self._listening = self._context.clock.call_in_order(state, self._listen)
+            self._listening = self._context.clock.call_at(state.when, self._listen, state.order)
 
     @property
     def down_until(self) -> float | None:

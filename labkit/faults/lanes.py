@@ -202,7 +202,7 @@ class Lanes:
             else:
                 self._open(lane, arrival)
 
-        timer = self._clock.call_in_order(at, fire)
+        timer = self._clock.call_at(at.when, fire, at.order)
         held = Held(f"event of {arrival.source} for {arrival.receiver}", timer.when)
         self._timers[timer] = held, arrival, lane
 

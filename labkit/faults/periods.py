@@ -72,4 +72,4 @@ class Periods:
             del self._timers[fault]
             then(fault)
 
-        self._timers[fault] = self._clock.call_in_order(at, fire)
+        self._timers[fault] = self._clock.call_at(at.when, fire, at.order)

@@ -329,36 +329,35 @@ class Conductor(StoryWaits):
         if failed is not None:
             raise failed
 
-    async def _step(self) -> bool:
-        if self._stopped:
-            return False
-        if self._settling:
-            self._reach(*self._settling.popleft())
-            return False
-        self._steps += 1
-        if not self.clock.due:
-            if self._instant:
-                self._reach(*self._instant.popleft())
-                return False
-            if self._ready:
-                return await self._run_next()
-        until = min((part.until for part in self.parts), default=math.inf)
-        soonest = min(until, self.clock.next_timer())
+    def _fire(self) -> bool:
+        self._woke = False
+        if self._continue_first():
+            return True
+        self._until = min((part.until for part in self.parts), default=math.inf)
+        soonest = min(self._until, self.clock.next_timer())
         if soonest == math.inf:
-            await self._end_waits()
-        elif self._looks and self._looks[0][0] <= soonest:
+            return False
+        if self._looks and self._looks[0][0] <= soonest:
             when, _, start = heappop(self._looks)
-            self._fire(max(when, self.clock.now()))  # no timer, since none is earlier
+            self._until = max(when, self.clock.now())
+            super()._fire()  # no timer, since none is earlier
             start()
-        elif self._fire(until):
-            return self._woke
-        else:
-            for part in tuple(self.parts):
-                if part.until <= until:
-                    part.end(reached=True)
-        return False
+            self._woke = False
+            return True
+        return super()._fire()
+
+    async def _reach_end(self) -> None:
+        """End the fleets whose time is over. Without any, nothing is due."""
+        if self._until == math.inf:
+            await self._end_waits()
+            return
+        for part in tuple(self.parts):
+            if part.until <= self._until:
+                part.end(reached=True)
 
     async def _run_next(self) -> bool:
+        if self._continue_first():
+            return False
         teller = self._tellers.get(self._ready[0][3])
         if teller is None:
             return await super()._run_next()
@@ -367,6 +366,19 @@ class Conductor(StoryWaits):
             self._counts[teller.actor] += 1
             teller.custody.take()
             turn.set_result(None)
+        return False
+
+    def _continue_first(self) -> bool:
+        """Let a wait continue that comes before ready devices and timers. Return whether there was one, or no more."""
+        if self._stopped:
+            return True
+        if self._settling:
+            self._reach(*self._settling.popleft())
+            return True
+        self._steps += 1
+        if self._instant and not self.clock.due:
+            self._reach(*self._instant.popleft())
+            return True
         return False
 
     async def _end_waits(self) -> None:

@@ -13,7 +13,7 @@ from labkit.fleet.arguments import LONGEST_POLL, poll_seconds, range_text, read_
 from labkit.fleet.channel import NoAnswerError
 from labkit.fleet.connection import DeviceConnection
 from labkit.fleet.device import Credentials, DeviceError, Point, VirtualDevice, check_points
-from labkit.fleet.misuse import INSTANT_REQUEST_LIMIT, InstantRequests
+from labkit.fleet.misuse import INSTANT_REQUEST_LIMIT
 from labkit.fleet.notes import DeviceNotes
 from labkit.fleet.passwords import Passwords
 from labkit.fleet.shapes import Shape, arrivals
@@ -22,7 +22,6 @@ from labkit.fleet.steps import instant
 if TYPE_CHECKING:
     from labkit.fleet.plan import DeviceFaults
     from labkit.fleet.play import Play
-
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -80,7 +79,7 @@ class FleetDevice:
         self._ignores_arrivals = self.has_arrivals  # it has not iterated over the arrivals of the run yet
         self.seen: dict[str, str] = {}  # Last-Modified of the last polled value, by alias
         self.counted: tuple[int, int] | None = None  # epoch and number of its last count
-        self._requests = InstantRequests()
+        self._instant, self._at_instant = -1.0, 0  # lab time of its last request, requests at that time
         self._remote: DeviceConnection | None = None  # for requests as another device
 
     # --- time
@@ -323,8 +322,10 @@ class FleetDevice:
         faults, now = self._faults, self._clock.now()
         intended = now if self._intended is None else self._intended
         self._intended = None
-        if (count := self._requests.count(now)) > INSTANT_REQUEST_LIMIT and self.simulated:
-            last = count > INSTANT_REQUEST_LIMIT + SHUTDOWN_REQUEST_LIMIT
+        self._at_instant = self._at_instant + 1 if now == self._instant else 1
+        self._instant = now
+        if self._at_instant > INSTANT_REQUEST_LIMIT and self.simulated:
+            last = self._at_instant > INSTANT_REQUEST_LIMIT + SHUTDOWN_REQUEST_LIMIT
             await self._play.reject_runaway(self, last=last)
         error: Exception | None = None
         result: Any = None

@@ -7,23 +7,6 @@ from labkit.core.errors import LabError
 INSTANT_REQUEST_LIMIT = 10_000  # requests of a device at one instant of a virtual clock
 
 
-class InstantRequests:
-    """Counter of a device's requests at one instant of lab time."""
-
-    __slots__ = ("_count", "_instant")
-
-    def __init__(self) -> None:
-        self._instant = -1.0
-        self._count = 0
-
-    def count(self, now: float) -> int:
-        """Count a request, and return the number of those at this instant."""
-        if now != self._instant:
-            self._instant, self._count = now, 0
-        self._count += 1
-        return self._count
-
-
 def ignored_arrivals(behaviour: str, identity: str, action: str) -> LabError:
     """Return the error of a device that acts without the arrivals of its run."""
     return LabError(

@@ -17,7 +17,9 @@ import asyncio
 import heapq
 import itertools
 from collections import Counter
+from collections.abc import Coroutine
 from functools import partial
+from typing import Any
 
 from labkit.core.activity import Activity
 from labkit.core.chance import extend_hash, seeded_hash
@@ -78,7 +80,7 @@ class Simulated:
         self._excess: Counter[str] = Counter()  # by actor: turns at this instant beyond COUNTED_FROM
         self._paused = False
         self._stopped = False
-        self._until = 0.0  # lab time at which the run ends
+        self._until = 0.0  # lab time that the clock may reach now: the end of the run
         self._reached = False
 
     # --- called by devices
@@ -151,12 +153,11 @@ class Simulated:
 
     # --- the run
 
-    async def play(self, until: float | None) -> bool:
+    def play(self, until: float | None) -> Coroutine[Any, Any, bool]:
         """Run the devices and drive the clock: see Pace.play."""
         assert until is not None
         self._until = until
-        await self._conduct()
-        return self._reached
+        return self._conduct()  # not awaited here, since each turn would pass through this coroutine too
 
     def stop(self) -> None:
         self._stopped = True
@@ -178,8 +179,11 @@ class Simulated:
             stop()
         await self._activity.idle()
 
-    async def _conduct(self) -> None:
-        """Let one piece of work after the other continue, each once the platform is idle, until the end."""
+    async def _conduct(self) -> bool:
+        """Let one piece of work after the other continue, each once the platform is idle, until the end.
+
+        Return whether lab time reached the end of the run.
+        """
         stop = self._holding.watch(self._began, self._ended)
         quiet = False
         try:
@@ -188,30 +192,31 @@ class Simulated:
                     await self._activity.idle()
                     if self._is_awaiting():
                         await self._quiet()
-                quiet = await self._step()
+                quiet = False
+                if self._paused and not self._stopped:
+                    await self._wait_for_event()
+                elif self._ready and not self.clock.due:
+                    quiet = await self._run_next()
+                elif self._fire():
+                    quiet = self._woke  # no timer of the platform fired
+                else:
+                    await self._reach_end()
         finally:
             stop()
+        return self._reached
 
-    async def _step(self) -> bool:
-        """Let one piece of work continue. Return whether the platform is idle afterwards."""
-        if self._paused and not self._stopped:
-            await self._wait_for_event()
-        elif self._ready and not self.clock.due:
-            return await self._run_next()
-        elif self._fire(self._until):
-            return self._woke  # no timer of the platform fired
-        else:
-            self._reached = True
-        return False
-
-    def _fire(self, until: float) -> bool:
-        """Fire the next timer due until `until`. Return whether there was one."""
+    def _fire(self) -> bool:
+        """Fire the next timer due until `_until`. Return whether there was one."""
         before = self.clock.now()
         self._woke = False
-        fired = self.clock.step(until)
+        fired = self.clock.step(self._until)
         if self.clock.now() > before:
             self._turns = 0
         return fired
+
+    async def _reach_end(self) -> None:
+        """End the run: lab time has reached `_until`."""
+        self._reached = True
 
     async def _quiet(self) -> None:
         """Return once the platform is idle and every answer that it released has arrived."""

@@ -130,7 +130,7 @@ class Handsets(Component):
                 self._expire(message, each.timer)
 
     def _expire(self, message: HandsetMessage, at: TimerState) -> None:
-        message.timer = self._clock.call_in_order(at, lambda: self._end(message, "expired"))
+        message.timer = self._clock.call_at(at.when, lambda: self._end(message, "expired"), at.order)
 
     def deliver(self, message: HandsetMessage) -> None:
         """Deliver a message to its handset, at once or when the handset is online again."""
