@@ -23,7 +23,7 @@ from tests.dev import forked_command
 OTHERS = {"00_start", "24_performance", "30_hunt", "32_sweep", "90_conformance"}
 NOTEBOOKS = sorted({path.stem for path in notebooks_folder().glob("[0-9]*.ipynb")} - OTHERS)
 # Number of skipped cells: with a handler, faults of one and of a fleet of one's own, such a fleet and its charts.
-OWN_PROCESS = {"04_metrics_pattern": 1, "12_faults": 7, "22_faults_and_recovery": 8}
+OWN_PROCESS = {"04_metrics_pattern": 1, "12_faults": 7, "22_faults_and_recovery": 8, "31_two_futures": 3}
 
 
 @pytest.fixture
