@@ -68,7 +68,7 @@ class DaskCaller:
         self._future: Any = None
 
     def call(self, item: bytes) -> WorkerReply:
-        """DaskCaller an item on the cluster. Raises LabError if the cluster has no workers for a minute."""
+        """Call an item on the cluster. Raises LabError if the cluster has no workers for a minute."""
         from distributed import KilledWorker
 
         cluster = self._cluster
@@ -149,7 +149,7 @@ class Processes:
 def call_there(
     key: str, function: bytes, item: bytes, within: float | None
 ) -> WorkerReply | tuple[str, bool]:
-    """DaskCaller an item in a worker process beside this dask worker. Return the text and `late` of a WorkerError."""
+    """Call an item in a worker process beside this dask worker. Return the text and `late` of a WorkerError."""
     from distributed import get_worker
 
     processes = _processes(get_worker(), key)

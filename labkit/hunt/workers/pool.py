@@ -49,7 +49,7 @@ INTERVAL = 0.5  # real seconds until an interrupt is noticed
 
 @dataclass(frozen=True)
 class ItemOutcome(Generic[T, R]):
-    """ItemOutcome of one item.
+    """Outcome of one item.
 
     item: as given; result: of the function, None if it failed; error: of the function, or a WorkerError that says how
     the process ended; traceback: of the function's error, as text; seconds: real time of the call, 0.0 if the process
@@ -273,7 +273,7 @@ def _outcome(item: T, call: Callable[[], WorkerReply]) -> ItemOutcome[T, Any]:
 
 
 class _Process:
-    """ItemCaller that has one worker process at a time, and replaces one that has ended."""
+    """Caller that has one worker process at a time, and replaces one that has ended."""
 
     def __init__(self, function: bytes, within: float | None) -> None:
         self._function = function

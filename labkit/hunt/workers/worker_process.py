@@ -26,7 +26,7 @@ from labkit.core.memory import serve_for_long
 
 @dataclass(frozen=True, slots=True)
 class WorkerReply:
-    """WorkerReply of a worker to its function, and to each item.
+    """Reply of a worker to its function, and to each item.
 
     result, error: pickled; error is None if the function returned; traceback: as text; seconds: real time of the call.
     """
