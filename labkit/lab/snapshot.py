@@ -15,9 +15,14 @@ from labkit.core.handle import Handle
 
 @dataclass(frozen=True)
 class Snapshot(Handle):
-    """The whole state of a lab at one moment: see `Lab.snapshot`. content: as its file has it."""
+    """The whole state of a lab at one moment: see `Lab.snapshot`.
+
+    content: as its file has it; own: whether this process took it, so that folders of solutions that it names may be
+    read.
+    """
 
     content: bytes = field(repr=False)
+    own: bool = False
 
     def save(self, path: str | Path) -> Path:
         """Write the snapshot to a file, in place of an existing one, and return its path.
@@ -55,8 +60,8 @@ class Snapshot(Handle):
         return f"<snapshot of {self.size / 1e6:.1f} MB>"
 
 
-def read_snapshot(path: str | Path) -> bytes:
-    """Return the content of a snapshot's file. Raises LabError for one that cannot be read, or is too large."""
+def read_snapshot(path: str | Path) -> Snapshot:
+    """Return the snapshot of a file. Raises LabError for one that cannot be read, or is too large."""
     target = Path(path)
     try:
         with target.open("rb") as file:
@@ -65,4 +70,4 @@ def read_snapshot(path: str | Path) -> bytes:
         raise LabError(f"restore: cannot read {target}: {error.strerror or error}") from None
     if len(content) > MOST_SNAPSHOT:
         raise LabError(f"restore: {target} is larger than a snapshot can be ({MOST_SNAPSHOT // 2**30} GiB)")
-    return content
+    return Snapshot(content)

@@ -71,7 +71,7 @@ class LabStates(Handle):
         and services in Python, which no file can contain.
         """
         states = {id: each.handle_states() for id, each in self._products.items()}
-        return Snapshot(self._call("snapshot", states, journal).content)
+        return Snapshot(self._call("snapshot", states, journal).content, own=True)
 
     def save(self, path: str | Path, *, journal: bool = True) -> Path:
         """Write a snapshot to a file, and return its path: `lab.save("past.lab")`. Another process can restore it.
@@ -94,9 +94,8 @@ class LabStates(Handle):
         """
         if not isinstance(past, Snapshot | str | Path):
             raise LabError(f"restore: expected a snapshot or the path of its file, not {past!r:.100}")
-        trusted = isinstance(past, Snapshot)
-        content = past.content if isinstance(past, Snapshot) else read_snapshot(past)
-        states = self._call("restore", content, trusted)
+        snapshot = past if isinstance(past, Snapshot) else read_snapshot(past)
+        states = self._call("restore", snapshot.content, snapshot.own)
         for id in states.keys() - self._products.keys():
             self._add_handle(id)
         for id, product in self._products.items():

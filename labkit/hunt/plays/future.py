@@ -13,7 +13,7 @@ from labkit.hunt.faults.drawn_faults import DrawnFault, PutFaults
 from labkit.hunt.promises.promise import Promise, Verdict, Watch
 from labkit.hunt.story import Story
 from labkit.lab.lab import Lab
-from labkit.lab.snapshot import Snapshot, read_snapshot
+from labkit.lab.snapshot import read_snapshot
 
 DRAIN = 3600.0  # seconds of lab time in which all that faults delay must have ended
 
@@ -122,9 +122,10 @@ def _lab_of(story: Story, seed: int) -> Lab:
     """Return the lab of a play. Raises LabError for a past that cannot be continued."""
     if story.past is None:
         return Lab(seed=seed, **story.settings)
-    lab = Lab(seed=Snapshot(read_snapshot(story.past)).seed, **story.settings)
+    past = read_snapshot(story.past)
+    lab = Lab(seed=past.seed, **story.settings)
     try:
-        lab.restore(story.past)
+        lab.restore(past)
     except BaseException:
         lab.close()
         raise
