@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from labkit.core.records import Record
@@ -14,6 +15,36 @@ if TYPE_CHECKING:
 UNREPEATABLE = frozenset({"duration", "port", "peer_port", "tls_bytes", "cpu", "connections"})
 
 Detail = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class CanonicalRecord:
+    """Record of a canonical text. name: `acme#12`; cause: name of the record that led to it, empty if none did."""
+
+    name: str
+    cause: str
+    time: int
+    kind: str
+    actor: str
+    summary: str
+    status: int | None
+    detail: Mapping[str, Any] | None
+
+    @classmethod
+    def parse(cls, line: str) -> CanonicalRecord:
+        """Return the record of a line that `canonical_text` made."""
+        given = json.loads(line)
+        name, detail = given["actor"], given["detail"]
+        return cls(
+            name,
+            given["cause"] or "",
+            given["time"],
+            given["kind"],
+            name.rpartition("#")[0],
+            given["summary"],
+            given["status"],
+            detail if isinstance(detail, dict) else None,
+        )
 
 
 def canonical_text(records: Sequence[Record], ports: Iterable[int]) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
+from labkit.core.canonical import CanonicalRecord
 from labkit.core.record_lines import is_problem, one_line, record_line
 
 LANES = ("devices", "clients", "platform", "solutions", "services", "faults")
@@ -39,28 +38,6 @@ class ShownRecord:
     is_problem: bool = False
 
 
-@dataclass(frozen=True)
-class _Parsed:
-    """Record of a canonical journal."""
-
-    name: str
-    cause: str
-    time: int
-    kind: str
-    actor: str
-    summary: str
-    status: int | None
-    detail: Mapping[str, Any] | None
-
-    @property
-    def lane(self) -> str:
-        if self.kind in FAULTS:
-            return "faults"
-        if self.kind in ("request", "connect"):
-            return "devices" if "/" in self.actor else "clients"
-        return {"script": "solutions", "log": "solutions", "call": "services"}.get(self.kind, "platform")
-
-
 def shown_records(journal: str, breaks: str | None, at: float | None) -> list[ShownRecord]:
     """Return the records that explain a failure, in the order of lab time, causes first, `MOST` at most.
 
@@ -68,7 +45,7 @@ def shown_records(journal: str, breaks: str | None, at: float | None) -> list[Sh
     from them, and the last records before the breach. journal: canonical text of the play; breaks: name of the record
     that shows the breach, None if none does; at: lab time of the breach in seconds since 1970, None for the play's end.
     """
-    records = [_parsed(line) for line in journal.splitlines()]
+    records = [CanonicalRecord.parse(line) for line in journal.splitlines()]
     if not records:
         return []
     places = {each.name: place for place, each in enumerate(records)}
@@ -85,7 +62,7 @@ def shown_records(journal: str, breaks: str | None, at: float | None) -> list[Sh
             each.name,
             each.cause,
             (each.time - began) / SECOND,
-            each.lane,
+            _lane(each),
             one_line(record_line(each), LONGEST),
             place in chain,
             each.name == breaks,
@@ -98,22 +75,17 @@ def shown_records(journal: str, breaks: str | None, at: float | None) -> list[Sh
     ]
 
 
-def _parsed(line: str) -> _Parsed:
-    given = json.loads(line)
-    detail = given["detail"]
-    return _Parsed(
-        given["actor"],
-        given["cause"] or "",
-        given["time"],
-        given["kind"],
-        given["actor"].rpartition("#")[0],
-        given["summary"],
-        given["status"],
-        detail if isinstance(detail, dict) else None,
-    )
+def _lane(record: CanonicalRecord) -> str:
+    if record.kind in FAULTS:
+        return "faults"
+    if record.kind in ("request", "connect"):
+        return "devices" if "/" in record.actor else "clients"
+    return {"script": "solutions", "log": "solutions", "call": "services"}.get(record.kind, "platform")
 
 
-def _end(records: Sequence[_Parsed], places: Mapping[str, int], breaks: str | None, at: float | None) -> int:
+def _end(
+    records: Sequence[CanonicalRecord], places: Mapping[str, int], breaks: str | None, at: float | None
+) -> int:
     """Return the place of the last record that is of interest."""
     if breaks in places:
         return places[breaks or ""]
@@ -123,14 +95,14 @@ def _end(records: Sequence[_Parsed], places: Mapping[str, int], breaks: str | No
     return before[-1] if before else 0
 
 
-def _end_of_moment(records: Sequence[_Parsed], place: int) -> int:
+def _end_of_moment(records: Sequence[CanonicalRecord], place: int) -> int:
     """Return the place of the last record of the same lab time."""
     while place + 1 < len(records) and records[place + 1].time == records[place].time:
         place += 1
     return place
 
 
-def _before(records: Sequence[_Parsed], place: int) -> Iterable[int]:
+def _before(records: Sequence[CanonicalRecord], place: int) -> Iterable[int]:
     """Iterate over the places of a record and of those before it; of equal calls of the story only over the last.
 
     A promise that looks again and again would hide all else.
@@ -146,7 +118,7 @@ def _before(records: Sequence[_Parsed], place: int) -> Iterable[int]:
         yield each
 
 
-def _chain(records: Sequence[_Parsed], places: Mapping[str, int], place: int | None) -> set[int]:
+def _chain(records: Sequence[CanonicalRecord], places: Mapping[str, int], place: int | None) -> set[int]:
     """Return the places of a record and of all that led to it."""
     found: set[int] = set()
     while place is not None and place not in found:
@@ -155,12 +127,12 @@ def _chain(records: Sequence[_Parsed], places: Mapping[str, int], place: int | N
     return found
 
 
-def _depth(records: Sequence[_Parsed], places: Mapping[str, int], place: int) -> int:
+def _depth(records: Sequence[CanonicalRecord], places: Mapping[str, int], place: int) -> int:
     """Return the number of records that led to a record, by which causes come before effects of one moment."""
     return len(_chain(records, places, place))
 
 
-def _around_faults(records: Sequence[_Parsed], places: Mapping[str, int], end: int) -> Iterable[int]:
+def _around_faults(records: Sequence[CanonicalRecord], places: Mapping[str, int], end: int) -> Iterable[int]:
     """Iterate over the places of what faults hit, the last hits first: its causes, the hit, and what followed."""
     for place in range(end, -1, -1):
         if records[place].kind not in FAULTS:
