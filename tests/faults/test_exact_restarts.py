@@ -19,6 +19,7 @@ from labkit import Behaviour, DeviceError, Lab, NoAnswerError
 from labkit.fleet.fleet_device import FleetDevice
 from labkit.fleet.transport import Transport
 from labkit.lab.run_options import Transport as Way
+from tests.late_reads import late_reads
 from tests.sizes import size
 
 pytestmark = pytest.mark.timeout(300)
@@ -122,20 +123,6 @@ def _fleet(way: Way) -> Callable[..., Played]:
     return played
 
 
-def _late(chance: random.Random) -> Callable[[Transport], None]:
-    """Return a replacement of `Transport._readable` that is late three times of ten."""
-    read = Transport._readable
-
-    def late(self: Transport) -> None:
-        if chance.random() >= 0.3:
-            read(self)
-            return
-        self.pause_reading()
-        self._loop.call_later(chance.random() * 0.004, self.resume_reading)
-
-    return late
-
-
 @contextmanager
 def _busy() -> Iterator[None]:
     """Compete for the interpreter."""
@@ -169,7 +156,7 @@ def test_all_starts_are_equal(
     starts = [way(where, when, **more) for _ in range(size(1, 20))]
     with _busy():
         starts += [way(where, when, **more) for _ in range(size(1, 20))]
-    monkeypatch.setattr(Transport, "_readable", _late(random.Random(1)))
+    monkeypatch.setattr(Transport, "_readable", late_reads(random.Random(1)))
     starts += [way(where, when, **more) for _ in range(size(1, 20))]
     assert all(each == first for each in starts)
     assert "lost its power" in first[1] or where == "GET /n"

@@ -12,6 +12,7 @@ import pytest
 
 from labkit.fleet.transport import Transport
 from tests.lab import acting
+from tests.late_reads import late_reads
 from tests.sizes import size
 
 ROOT = Path(__file__).parents[2]
@@ -35,17 +36,7 @@ def test_a_story_replays_in_one_process_and_another(seed: int) -> None:
 def test_a_story_does_not_depend_on_when_answers_arrive(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three of ten reads of clients are up to 4 ms late."""
     first = acting.play(11)
-    chance = random.Random(1)
-    read = Transport._readable
-
-    def late(self: Transport) -> None:
-        if chance.random() >= 0.3:
-            read(self)
-            return
-        self.pause_reading()
-        self._loop.call_later(chance.random() * 0.004, self.resume_reading)
-
-    monkeypatch.setattr(Transport, "_readable", late)
+    monkeypatch.setattr(Transport, "_readable", late_reads(random.Random(1)))
     assert acting.play(11) == first
 
 
