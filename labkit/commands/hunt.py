@@ -35,7 +35,7 @@ class Duration(click.ParamType[float]):
 
 
 @click.command(short_help="Play many futures of a story, in search of one that breaks a promise.")
-@click.argument("stories", required=False, metavar="STORIES")
+@click.argument("places", nargs=-1, metavar="[STORIES | FILE...]")
 @click.option(
     "--seeds", type=click.IntRange(min=1), help="Number of plays.  [default: 1000, or any with --time]"
 )
@@ -65,16 +65,13 @@ class Duration(click.ParamType[float]):
     help="Folder for failures. Those of earlier hunts are played first.",
 )
 @click.option(
-    "--replay",
-    "replayed",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Play one failure of a file again, instead of a hunt.",
+    "--replay", "is_replay", is_flag=True, help="Play the failures of these files again, instead of a hunt."
 )
 @click.option("--dask", metavar="ADDRESS", help="Scheduler of a dask cluster, whose workers play.")
-@click.option("--json", "as_json", is_flag=True, help="Print a line of JSON for each story.")
+@click.option("--json", "as_json", is_flag=True, help="Print a line of JSON for each story or file.")
 def hunt(
-    stories: str | None,
-    replayed: Path | None,
+    places: tuple[str, ...],
+    is_replay: bool,
     parameters: tuple[str, ...],
     failures: Path,
     as_json: bool,
@@ -87,15 +84,21 @@ def hunt(
     seed, from which values, latencies and faults are drawn. The first failure is cut down to the smallest play that
     breaks the same promise, and written to a file with a pytest function, which repeats it.
 
+    With --replay, exit status 0 says that no file breaks anything any more, and that the faults of each still hit: a
+    file whose faults hit nothing, as after the renaming of a solution, tests nothing, and has status 1.
+
     Ctrl-C and SIGTERM end a hunt with what is known so far and exit status 130.
     """
     check_installed("lab", "labkit hunt takes", "hypothesis", "cloudpickle")
-    if replayed is not None:
-        if stories is not None:
-            raise SettingsError("--replay: expected no STORIES, since the file names its story")
-        sys.exit(_replay(replayed, as_json))
-    if stories is None:
-        raise SettingsError("expected STORIES, such as stories.py::outage, or --replay FILE")
+    if is_replay:
+        if not places:
+            raise SettingsError(
+                "--replay: expected files that a hunt has written, such as failures/test_*.py"
+            )
+        sys.exit(max([_replay(Path(each), as_json) for each in places]))
+    if len(places) != 1:
+        raise SettingsError("expected one place of STORIES, such as stories.py::outage, or --replay FILE...")
+    [stories] = places
     options |= {"first_seed": options.pop("seed"), "failures": failures}
     options |= {"parameters": dict(map(_parameter, parameters)), "stop": "never" if plays_all else "first"}
     sys.exit(_hunt(stories, as_json, options))
@@ -136,18 +139,17 @@ def _written(failure: HuntFailure, folder: Path) -> tuple[Path | None, str]:
 
 
 def _replay(file: Path, as_json: bool) -> int:
-    """Play the play of a file again, and return the exit status."""
-    from labkit.hunt.plays.written import read, replay
+    """Play the play of a file again, and return the exit status. Prints the error of a file that cannot be played."""
+    from labkit.hunt.plays.replaying import replay
+    from labkit.hunt.plays.written import read
 
-    found = replay(read(file), beside=file, check=False)
-    if as_json:
-        breaks = None if found.breach is None else found.breach.title
-        click.echo(
-            json.dumps({"file": str(file), "breaks": breaks, "exact": found.is_exact, "text": found.text})
-        )
-    else:
-        click.echo(f"{file}: {found.text}")
-    return 0 if found.breach is None else 1
+    try:
+        found = replay(read(file), beside=file, check=False)
+    except LabError as error:
+        click.echo(f"labkit: {error}", err=True)
+        return 1
+    click.echo(json.dumps({"file": str(file), **found.as_dict()}) if as_json else f"{file}: {found.text}")
+    return 0 if found.state == "kept" else 1
 
 
 def _parameter(text: str) -> tuple[str, object]:

@@ -12,7 +12,7 @@ from labkit.core.errors import LabError
 from labkit.core.extras import needs
 from labkit.hunt.plays.future import Played, PlayPlan
 from labkit.hunt.plays.player import play_bytes, supply_of
-from labkit.hunt.plays.written import ReplayOutcome
+from labkit.hunt.plays.replaying import ReplayOutcome
 from labkit.hunt.search.course import DonePlay
 from labkit.hunt.search.failure import HuntFailure
 from labkit.lab.show import card

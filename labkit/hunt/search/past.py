@@ -6,7 +6,8 @@ from pathlib import Path
 
 from labkit.core.errors import LabError
 from labkit.hunt.plays.loading import SEPARATOR
-from labkit.hunt.plays.written import ReplayOutcome, read, replay
+from labkit.hunt.plays.replaying import ReplayOutcome, replay
+from labkit.hunt.plays.written import read
 from labkit.hunt.story import Story
 
 

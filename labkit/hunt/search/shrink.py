@@ -12,6 +12,7 @@ from labkit.core.extras import needs
 from labkit.hunt.plays.breach import Breach, breach_of
 from labkit.hunt.plays.future import Played, PlayPlan, play_future
 from labkit.hunt.plays.given import GivenFaults, GivenValues
+from labkit.hunt.plays.play import play_given
 
 PLAYS = 500  # of one search, by default
 SECONDS = 60.0  # of real time
@@ -130,14 +131,14 @@ class _Search:
             try:
                 self._expect_time()
                 plan = replace(self._plan, faults=GivenFaults(fewer))
-                smaller = play_future(plan, self._seed, GivenValues(played.drawn))
+                smaller = play_given(plan, self._seed, GivenValues(played.drawn))
             except KeyboardInterrupt:
                 return False
             except LabError:  # draws other values than before
-                place += 1
-                continue
-            self.count += 1
-            if not self._keep(smaller):
+                smaller = None
+            else:
+                self.count += 1
+            if smaller is None or not self._keep(smaller):
                 place += 1
         return True
 
