@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ast
 import json
-import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -15,9 +14,6 @@ from labkit.core.commands import INTERRUPTED
 from labkit.core.durations import duration_seconds
 from labkit.core.errors import LabError, SettingsError
 from labkit.core.extras import check_installed
-
-if TYPE_CHECKING:
-    from labkit.hunt.search.failure import HuntFailure
 
 
 class Duration(click.ParamType[float]):
@@ -82,7 +78,11 @@ def hunt(
 
     STORIES is stories.py::outage, stories.py for all stories of a file, or package.stories:outage. Each play has a
     seed, from which values, latencies and faults are drawn. The first failure is cut down to the smallest play that
-    breaks the same promise, and written to a file with a pytest function, which repeats it.
+    breaks the same promise, and written to a file with a pytest function, which repeats it. An error of the code of
+    the story or of a promise is printed, and not written.
+
+    The files of earlier hunts are played first. If one breaks again, the hunt does not begin: mend what it tests, or
+    delete the file. One that tests nothing any more does not stop the hunt, but has exit status 1.
 
     With --replay, exit status 0 says that no file breaks anything any more, and that the faults of each still hit: a
     file whose faults hit nothing, as after the renaming of a solution, tests nothing, and has status 1.
@@ -108,34 +108,22 @@ def _hunt(place: str, as_json: bool, options: dict[str, Any]) -> int:
     """Hunt each story of a place, and return the exit status."""
     from labkit.hunt.plays.loading import load_stories
     from labkit.hunt.search.hunt import hunt
+    from labkit.reporting.failure_files import keep_failure
 
     status = 0
     for story in load_stories(place):
         found = hunt(story, **options)
-        files = {title: _written(each, options["failures"]) for title, each in found.failures.items()}
+        kept = {title: keep_failure(each, options["failures"]) for title, each in found.failures.items()}
         if as_json:
-            shown = {title: None if file is None else str(file) for title, (file, _) in files.items()}
-            click.echo(json.dumps(found.as_dict() | {"files": shown}))
+            files = {title: None if each.play is None else str(each.play) for title, each in kept.items()}
+            pages = {title: None if each.page is None else str(each.page) for title, each in kept.items()}
+            click.echo(json.dumps(found.as_dict() | {"files": files, "pages": pages}))
         else:
-            click.echo(found.text())
-            for _, text in files.values():
-                click.echo(text)
+            click.echo("\n".join([found.text(), *(line for each in kept.values() for line in each.lines)]))
         if found.interrupted:
             return INTERRUPTED
         status = status if found.good else 1
     return status
-
-
-def _written(failure: HuntFailure, folder: Path) -> tuple[Path | None, str]:
-    """Write a failure and its page to a folder; return the file, and a line that says how to repeat it."""
-    from labkit.reporting.failure_page import save_failure_page
-
-    try:
-        file = failure.save(folder)
-    except LabError as error:
-        return None, f"no file repeats it: {error}"
-    page = save_failure_page(failure, file)
-    return file, f"repeat it: labkit hunt --replay {shlex.quote(str(file))}\nlook at it: {page}"
 
 
 def _replay(file: Path, as_json: bool) -> int:

@@ -88,8 +88,10 @@ def test_a_mended_story_passes(folder: Path) -> None:
     [file] = (folder / "failures").glob("*.py")
     again = hunted(f"{PLACE}::sells", "--workers", "0", "--level", "calm")  # the past failure is played first
     assert again.exit_code == 1
-    assert "0 plays" in again.stdout
-    assert "past failure: breaks again, byte for byte as written" in again.stdout
+    assert again.stdout.startswith(
+        "hunt of sells: not begun, since a past failure breaks again\npast failure: failures/"
+    )
+    assert f"{file.name}: breaks again, byte for byte as written" in again.stdout
     text = (folder / PLACE).read_text()
     (folder / PLACE).write_text(text.replace("count < limit", "count < 50"))
     assert hunted("--replay", str(file)).stdout == f"{file}: no longer breaks: the story's own checks\n"
@@ -137,6 +139,27 @@ def test_ctrl_c_prints_what_is_known(folder: Path) -> None:
     assert ended.stdout.startswith(
         "hunt of stopped: 3 plays in "
     )  # after one that shows where faults can hit
+
+
+def test_an_error_of_own_code_is_printed_and_not_kept(folder: Path) -> None:
+    """A wrong `--set` first: neither it nor a typo leaves anything that a later hunt would play."""
+    wrong = hunted(f"{PLACE}::sells", "--workers", "0", "--level", "calm", "--set", "most=abc", "--json")
+    data = json.loads(wrong.stdout)
+    assert wrong.exit_code == 1
+    assert list(data["files"].values()) == [None]
+    assert [Path(each).is_file() for each in data["pages"].values()] == [True]
+    assert list((folder / "failures").glob("test_*")) == []
+    text = (folder / PLACE).read_text(encoding="utf-8")
+    (folder / PLACE).write_text(text.replace("count < limit", "count < limitt"), encoding="utf-8")
+    typo = hunted(f"{PLACE}::sells", "--workers", "0", "--level", "calm")
+    assert typo.exit_code == 1
+    assert (
+        "not kept as a past failure: an error of the story's own code; mend it, and hunt again" in typo.stdout
+    )
+    assert "(stories.py:14)" in typo.stdout
+    (folder / PLACE).write_text(text.replace("count < limit", "count < 50"), encoding="utf-8")
+    mended = hunted(f"{PLACE}::sells", "--workers", "0", "--level", "calm", "--seeds", "9")
+    assert (mended.exit_code, mended.stdout.splitlines()[1]) == (0, "nothing broke")
 
 
 def test_several_files_are_replayed_and_each_has_a_line(folder: Path) -> None:

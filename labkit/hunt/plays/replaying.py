@@ -74,10 +74,11 @@ class ReplayOutcome:
             return f"no longer breaks: {title}; but breaks {breach}"
         missed = "; ".join(self.missed)
         if state == "untested":
-            return (
-                f"cannot tell whether it still breaks {title}: faults of the file hit nothing now: {missed}; name "
-                "their new places in the file, or delete the file and hunt again"
-            )
+            advice = "if they are avoided on purpose, delete the file and hunt again"
+            if any(absent for _, absent in self._missed()):
+                advice = "name their new places in the file, or delete it and hunt again"
+            what = f"faults of the file hit nothing now: {missed}"
+            return f"cannot tell whether it still breaks {title}: {what}; {advice}"
         return f"no longer breaks: {title}" + (f"; faults that hit nothing now: {missed}" if missed else "")
 
     def as_dict(self) -> dict[str, Any]:

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from labkit.core.errors import LabError
+from labkit.core.files import write_whole
 from labkit.hunt.literals import is_literal
 from labkit.hunt.plays.breach import Breach
 from labkit.hunt.plays.future import Played
-from labkit.hunt.plays.loading import SEPARATOR, file_of
+from labkit.hunt.plays.loading import SEPARATOR, file_of, name_in_file
 from labkit.hunt.story import Story
 
 LONGEST_LINE = 110  # characters of a line with a fault
@@ -98,19 +99,23 @@ def written_play(
 def write(story: Story, written: WrittenPlay, folder: Path) -> Path:
     """Write a play to a new file of a folder, which is made if needed, and return the file.
 
-    Raises LabError for a story that does not stand in a file, and if the file cannot be written.
+    Raises LabError for a story that does not stand in a file, outside of functions, and if the file cannot be written.
     """
-    source = file_of(story)
+    source, told = file_of(story), name_in_file(story)
     if source is None:
         raise LabError(f"{story.name} is no story of a file, so no file can repeat it; use its cell instead")
+    if told is None:
+        raise LabError(
+            f"{story.name} is made within a function, so no file can repeat it; use its cell instead"
+        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
         place = Path(os.path.relpath(source, folder.resolve())).as_posix()
-        whole = WrittenPlay(**{**vars(written), "story": f"{place}{SEPARATOR}{story.name}"})
+        whole = WrittenPlay(**{**vars(written), "story": f"{place}{SEPARATOR}{told}"})
         text = whole.text()
         name = re.sub(r"\W+", "_", story.name)
         file = folder / f"test_{name}_{zlib.crc32(text.encode()):08x}.py"
-        file.write_text(text, encoding="utf-8")
+        write_whole(file, text)
     except OSError as error:
         raise LabError(f"{error.filename or folder}: {error.strerror}") from error
     return file
