@@ -138,10 +138,10 @@ class EventuallyWatch:
         self._observer = LabObserver(lab)
 
     def verdict(self, quiet_since: float | None) -> Verdict:
-        promise, now = self._promise, self._observer.now
-        since, last = ("end of the story", now) if quiet_since is None else ("last fault", quiet_since)
+        promise, began = self._promise, self._observer.now
+        since, last = ("end of the story", began) if quiet_since is None else ("last fault", quiet_since)
         end = last + promise.within
-        step = max((end - now) / STEPS, 1e-6)
+        step = max((end - began) / STEPS, 1e-6)
         state, reason = outcome_of(promise.check, self._lab)
         while state == "broken" and (left := end - self._observer.now) > 0:
             self._lab.wait(seconds=min(step, left))
@@ -150,7 +150,11 @@ class EventuallyWatch:
             return _kept(promise, self._observer)
         when = self._observer.now
         if state == "broken":
-            reason = f"it does not hold {when - last:g} s after the {since}: {reason}"
+            ending = ", at the end of the story" if quiet_since is not None and when == began else ""
+            reason = (
+                f"expected within {promise.within:g} s after the {since}; "
+                f"still broken at the last look, {when - last:g} s after it{ending}: {reason}"
+            )
         return Verdict(promise.name, state, reason, when, _newest(self._observer))
 
 
