@@ -19,7 +19,10 @@ Detail = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class CanonicalRecord:
-    """Record of a canonical text. name: `acme#12`; cause: name of the record that led to it, empty if none did."""
+    """Record of a canonical text.
+
+    name: `acme#12`; cause: name of the record that led to it, empty if none did; size: bytes of a request's answer.
+    """
 
     name: str
     cause: str
@@ -28,6 +31,7 @@ class CanonicalRecord:
     actor: str
     summary: str
     status: int | None
+    size: int | None
     detail: Mapping[str, Any] | None
 
     @classmethod
@@ -43,6 +47,7 @@ class CanonicalRecord:
             name.rpartition("#")[0],
             given["summary"],
             given["status"],
+            given["size"],
             detail if isinstance(detail, dict) else None,
         )
 
