@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from labkit.core.bars import progress_bar
 from labkit.core.errors import LabError, LabWarning, unknown
 from labkit.core.extras import needs
+from labkit.core.handle import short_trace, warn
 from labkit.hunt.comparing.bootstrap import LEVEL, expect_level, mean_interval
-from labkit.hunt.plays.play import play
+from labkit.hunt.plays.play import play_unwarned
 from labkit.hunt.story import Story
 from labkit.hunt.workers.pool import ItemOutcome, plays_over
 
@@ -24,6 +26,13 @@ Axes = dict[str, dict[object, object]]  # by name of a parameter: its values, by
 Place = tuple[tuple[object, ...], int]  # labels of a combination, and a seed
 OWN = ("seed", "error")  # columns of every frame
 DEFAULT_SEEDS = 20
+
+
+class Measured(NamedTuple):
+    """Outcome of one play. measures: by name; warnings: about misspelt calls of handlers, as of `Played`."""
+
+    measures: dict[str, object]
+    warnings: tuple[str, ...]
 
 
 class Sweep:
@@ -135,6 +144,7 @@ class Sweep:
         return f"<sweep of {self.name}: {len(self)}{of} plays{failed}>"
 
 
+@short_trace
 def sweep(
     story: Story,
     seeds: int | Iterable[int] = DEFAULT_SEEDS,
@@ -152,7 +162,7 @@ def sweep(
     story: a list, tuple or range has the values to try, a dict has them by the label to show, all else is one value.
     workers, within, dask: as of `plays_over`: number of processes, real seconds of a play, address of a dask cluster.
     check: whether to raise the first error of a play; otherwise it is in the frame, as the errors of plays that ran too
-    long always are. Ctrl-C ends the sweep with the plays so far.
+    long always are. Ctrl-C ends the sweep with the plays so far. Warns of misspelt calls of handlers.
     Raises LabError for an unknown parameter, no seeds, and measures of other names than those of the first play.
     """
     if not isinstance(story, Story):
@@ -164,6 +174,7 @@ def sweep(
     places: list[Place] = list(product(product(*axes.values()), _seeds(seeds)))
     plays = plays_over(workers, partial(measured, story, axes), places, within=within, dask=dask)
     found: dict[Place, dict[str, object]] = {}
+    mistakes: Counter[str] = Counter()
     with (
         closing(cast(Any, plays)),
         progress_bar(total=len(places), unit="play", disable=None, leave=False) as bar,
@@ -171,9 +182,12 @@ def sweep(
         try:
             for each in plays:
                 found[each.item] = _row(each, check=check)
+                mistakes.update(() if each.result is None else each.result.warnings)
                 bar.update()
         except KeyboardInterrupt:
             warnings.warn(f"interrupted: {len(found)} of {len(places)} plays", LabWarning, stacklevel=2)
+    for text, count in mistakes.items():
+        warn(f"{text} (in {count} of {len(found)} plays)")
     rows = [
         {**dict(zip(axes, place[0], strict=True)), "seed": place[1], **found[place]}
         for place in places
@@ -182,11 +196,12 @@ def sweep(
     return Sweep(story.name, list(axes), _framed(story, list(axes), rows), len(places))
 
 
-def measured(story: Story, axes: Axes, place: Place) -> dict[str, object]:
+def measured(story: Story, axes: Axes, place: Place) -> Measured:
     """Play a story once and return its measures. Runs in a worker process."""
     labels, seed = place
     parameters = {name: axes[name][label] for name, label in zip(axes, labels, strict=True)}
-    result = play(story, seed, parameters=parameters).result
+    played = play_unwarned(story, seed, parameters=parameters)
+    result = played.result
     measures = dict(result) if isinstance(result, Mapping) else {"result": result}
     for name, value in measures.items():
         if not isinstance(name, str) or name in (*OWN, *axes):
@@ -197,7 +212,7 @@ def measured(story: Story, axes: Axes, place: Place) -> dict[str, object]:
             raise LabError(
                 f"{story.name}: measure {name!r}: expected a number, a text or None, not {value!r:.100}"
             )
-    return measures
+    return Measured(measures, played.warnings)
 
 
 def _values(name: str, given: object) -> dict[object, object]:
@@ -233,10 +248,10 @@ def _seeds(given: object) -> list[int]:
     return seeds
 
 
-def _row(outcome: ItemOutcome[Place, dict[str, object]], *, check: bool) -> dict[str, object]:
+def _row(outcome: ItemOutcome[Place, Measured], *, check: bool) -> dict[str, object]:
     error = outcome.error
     if error is None:
-        return {**(outcome.result or {}), "error": None}
+        return {**(outcome.result.measures if outcome.result else {}), "error": None}
     if check and not outcome.late:
         raise error
     return {"error": f"{type(error).__name__}: {error}"}

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from labkit.control.clock import number_of
 from labkit.core.bars import Bar, progress_bar
 from labkit.core.errors import LabError
+from labkit.core.handle import short_trace
 from labkit.hunt.plays.breach import Breach
 from labkit.hunt.plays.future import FaultSource, Played, PlayPlan
 from labkit.hunt.plays.levels import fault_source
@@ -32,6 +33,7 @@ GUARD = 60.0  # real seconds of a play in a worker process
 Stop = Literal["first", "never"]
 
 
+@short_trace
 def hunt(
     story: Story,
     seeds: int | None = None,

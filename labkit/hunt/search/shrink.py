@@ -162,7 +162,7 @@ class _Search:
         except LabError:  # draws other values than before
             return False
         self.count += 1
-        return self._keep(smaller)
+        return smaller is not None and self._keep(smaller)
 
     def _test(self) -> Callable[[Any], None]:
         def test(data: Any) -> None:
