@@ -121,10 +121,9 @@ def _repeatable(detail: Detail | None) -> Detail | None:
 
 def plain(value: object) -> object:
     """Return `value` as JSON data: tables of scripts may mix keys of several types, which cannot be sorted."""
-    kind = type(value)
-    if kind in SCALARS:  # most are: asking whether each is a mapping takes most of the time
+    if type(value) in SCALARS:  # most are: asking whether each is a mapping takes most of the time
         return value
-    if kind is dict or isinstance(value, Mapping):
+    if isinstance(value, dict | Mapping):  # a dictionary is faster to recognize
         return {str(key): plain(value[key]) for key in sorted(value, key=str)}
     if isinstance(value, list | tuple):
         return [plain(each) for each in value]
