@@ -56,11 +56,17 @@ class Story:
     def with_defaults(self, parameters: Mapping[str, object]) -> dict[str, object]:
         """Return the values of all parameters. parameters: those that differ from their defaults.
 
-        Raises LabError, listing the known names, for a parameter that the function does not have.
+        Raises LabError, listing the known names, for a parameter that the function does not have, and for a text where
+        the default is a number.
         """
-        for name in parameters:
+        for name, value in parameters.items():
             if name not in self.parameters:
                 raise LabError(f"{self.name}: {unknown('parameter', name, self.parameters)}")
+            default = self.parameters[name]
+            if isinstance(value, str) and isinstance(default, int | float) and not isinstance(default, bool):
+                raise LabError(
+                    f"{self.name}: {name}: expected a number, as its default {default!r} is, not {value!r:.100}"
+                )
         return {**self.parameters, **parameters}
 
     def __repr__(self) -> str:

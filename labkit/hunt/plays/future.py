@@ -28,8 +28,9 @@ class Played:
     seed: repeats it; journal: of its lab, as text that is equal for equal plays; result: what the function returned;
     drawn: the values that it drew, with their labels, without those that decided on faults; error: what it raised, None
     if nothing; faults: that were put in; verdicts: on the promises that the play judged; hits: how often each fault did
-    hit; began: lab time at which the story began; seconds: of lab time that its function took; warnings: sentences
-    about misspelt calls of handlers.
+    hit; began: lab time at which the story began; seconds: of lab time that its function took. absent: for each fault
+    that hit nothing a sentence about a name that the lab does not have, such as a solution's, or an empty text.
+    warnings: sentences about misspelt calls of handlers.
     """
 
     seed: int
@@ -42,6 +43,7 @@ class Played:
     hits: tuple[int, ...] = ()
     began: float = 0.0
     seconds: float = 0.0
+    absent: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
@@ -133,6 +135,7 @@ def play_future(plan: PlayPlan, seed: int, source: DrawFrom) -> Played:
             () if put is None else put.hits,
             began,
             (lab.clock.time if ended is None else ended) - began,
+            absent=() if put is None else put.absent,
             warnings=observer.take_mistakes(),
         )
 

@@ -12,9 +12,9 @@ from labkit.core.errors import LabError
 from labkit.core.extras import needs
 from labkit.hunt.plays.future import Played, PlayPlan
 from labkit.hunt.plays.player import play_bytes, supply_of
-from labkit.hunt.plays.written import ReplayOutcome
 from labkit.hunt.search.course import DonePlay
 from labkit.hunt.search.failure import HuntFailure
+from labkit.hunt.search.past import PastFailure, StalePlay
 from labkit.lab.show import card
 
 if TYPE_CHECKING:
@@ -32,8 +32,9 @@ class Hunt:
     """Result of a hunt.
 
     plan: of the plays; level: of their faults; done: the plays, in the order of their numbers; failures: by the name of
-    the promise that broke; past: replays of written plays that still break; seconds: real time of the plays, without
-    shrinking; workers: number of processes, 0 for this one; interrupted: whether Ctrl-C ended the hunt.
+    the promise that broke; past: written plays that break again; stale: written plays that say nothing any more;
+    is_begun: whether anything else was played; seconds: real time of the plays, without shrinking; workers: number of
+    processes, 0 for this one; interrupted: whether Ctrl-C ended the hunt.
     """
 
     plan: PlayPlan
@@ -41,7 +42,9 @@ class Hunt:
     workers: int = 0
     done: list[DonePlay] = field(default_factory=list)
     failures: dict[str, HuntFailure] = field(default_factory=dict)
-    past: list[ReplayOutcome] = field(default_factory=list)
+    past: list[PastFailure] = field(default_factory=list)
+    stale: list[StalePlay] = field(default_factory=list)
+    is_begun: bool = True
     seconds: float = 0.0
     interrupted: bool = False
 
@@ -57,8 +60,8 @@ class Hunt:
 
     @property
     def good(self) -> bool:
-        """Whether nothing failed and no play was lost."""
-        return not (self.failures or self.past or self.lost)
+        """Whether nothing failed, no play was lost, and each written play still says something."""
+        return not (self.failures or self.past or self.stale or self.lost)
 
     @property
     def per_second(self) -> float:
@@ -74,7 +77,7 @@ class Hunt:
     def warnings(self) -> Counter[str]:
         """Number of plays by the misspelt call of a handler in them, a sentence."""
         found = Counter(text for each in self.done if each.row is not None for text in each.row.warnings)
-        return found + Counter(text for each in self.past for text in each.played.warnings)
+        return found + Counter(text for each in self.past for text in each.outcome.played.warnings)
 
     @property
     def promises(self) -> dict[str, Counter[str]]:
@@ -146,21 +149,28 @@ class Hunt:
             "warnings": dict(self.warnings),
             "new": sum(each.new for each in self.done),
             "lost": [{"play": each.number, "why": each.lost} for each in self.lost],
-            "past": [str(each) for each in self.past],
+            "begun": self.is_begun,
+            "past": [{"file": str(each.file), **each.outcome.as_dict()} for each in self.past],
+            "stale": [{"file": str(each.file), "why": each.reason} for each in self.stale],
             "failures": [_failure(each) for each in self.failures.values()],
         }
 
     def text(self) -> str:
         """Return the result as lines of text."""
-        failed = self.failure_lines()
-        return "\n".join([*self.facts(), *(failed or [f"nothing broke{self._reservation()}"])])
+        lines = [*self.facts(), *self.failure_lines()]
+        if not (self.failures or self.past or self.lost):
+            nothing = "nothing else broke" if self.stale else "nothing broke"
+            lines.append(f"{nothing}{self._reservation()}")
+        return "\n".join(lines)
 
     def failure_lines(self) -> list[str]:
         """Return what failed as lines of text, none if nothing did."""
         lines = [f"lost play {each.number}: {each.lost}" for each in self.lost[:MAX_LOST]]
         if len(self.lost) > MAX_LOST:
             lines.append(f"and {len(self.lost) - MAX_LOST} more lost plays")
-        lines += [f"past failure: {each}" for each in self.past]
+        for past in self.past:
+            lines += [f"past failure: {past}", "  mend what it tests, or delete the file if that may break"]
+        lines += [f"past failure: {each}" for each in self.stale]
         for each in self.failures.values():
             first, *others = each.lines()
             lines += [f"broken: {first}", *others]
@@ -181,6 +191,9 @@ class Hunt:
         return f", but see {'the warning' if count == 1 else f'the {count} warnings'}" if count else ""
 
     def _summary(self) -> str:
+        if not self.is_begun:
+            count = len(self.past)
+            return f"not begun, since {f'{count} past failures break' if count > 1 else 'a past failure breaks'} again"
         where = f", {self.workers} processes" if self.workers else ""
         news = [each.number for each in self.done if each.new]
         speed = f"{self.seconds:.1f} s, {self.per_second:.1f} a second"
@@ -208,7 +221,7 @@ class Hunt:
             facts["lost plays"] = len(self.lost)
         facts |= {f"warning {number}": text for number, text in enumerate(self.warnings, 1)}
         parts = [card(f"hunt of {self.plan.story.name}", facts)]
-        parts += [f"<p>{escape(str(each))}</p>" for each in self.past]
+        parts += [f"<p>{escape(f'past failure: {each}')}</p>" for each in (*self.past, *self.stale)]
         parts += [each._repr_html_() for each in self.failures.values()]
         return "".join(parts)
 
