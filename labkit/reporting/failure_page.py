@@ -87,19 +87,6 @@ def failure_page(failure: HuntFailure, file: Path | None = None) -> str:
     )
 
 
-def save_failure_page(failure: HuntFailure, file: Path) -> Path:
-    """Write the page of a failure beside the file that repeats it, and return the page's file.
-
-    Raises LabError if it cannot be written.
-    """
-    page = file.with_suffix(".html")
-    try:
-        page.write_text(failure_page(failure, file), encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise LabError(f"{page}: {error.strerror}") from error
-    return page
-
-
 class FailureRecords:
     """Records that explain a failure: in a notebook lanes over lab time and a table, as text one line each."""
 

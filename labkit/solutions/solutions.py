@@ -182,6 +182,7 @@ class Solutions(Component):
             raise
         await self._services.forget_script_parameters(solution.id)
         self._solutions.replace(solution.id, solution)
+        self._services.mistakes.forget(solution.id)
         self._context.hosts.remove(solution.domain)
         self._context.hosts.add(SolutionSite(solution, self._context, self._workers))
         self._context.configuration.pop(solution.id, None)
@@ -214,7 +215,7 @@ class Solutions(Component):
         """Free the Lua states of a replaced or removed solution once its runs and events have ended."""
 
         async def close() -> None:
-            await self._context.activity.idle()
+            await self._context.activity.ended()
             await solution.runs_ended()
             solution.close()
 

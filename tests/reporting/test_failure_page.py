@@ -11,7 +11,7 @@ import pytest
 
 from labkit import Lab
 from labkit.hunt import Draw, HuntFailure, Story, eventually, hunt, never, nothing_lost, story
-from labkit.reporting.failure_page import FailureRecords, failure_page, picture_of, save_failure_page
+from labkit.reporting.failure_page import FailureRecords, failure_page, picture_of
 from labkit.reporting.failure_records import FAULTS, MOST, shown_records
 from tests.lab.story_parts import Reports, product_of
 
@@ -187,8 +187,3 @@ def test_repeated_looks_of_a_promise_hide_nothing_and_causes_come_first() -> Non
 def test_an_empty_journal_has_no_records() -> None:
     assert shown_records("", None, None) == []
     assert picture_of([]).dots == ()
-
-
-def test_a_page_that_cannot_be_written_says_why(failure: HuntFailure, tmp_path: Path) -> None:
-    with pytest.raises(Exception, match=r"x\.html: No such file or directory"):
-        save_failure_page(failure, tmp_path / "missing" / "x.py")

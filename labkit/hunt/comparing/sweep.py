@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from labkit.core.bars import progress_bar
 from labkit.core.errors import LabError, LabWarning, unknown
 from labkit.core.extras import needs
+from labkit.core.handle import short_trace, warn
 from labkit.hunt.comparing.bootstrap import LEVEL, expect_level, mean_interval
 from labkit.hunt.plays.future import FaultSource, failure_of
 from labkit.hunt.plays.levels import fault_source
-from labkit.hunt.plays.play import play
+from labkit.hunt.plays.play import play_unwarned
 from labkit.hunt.story import Story
 from labkit.hunt.workers.pool import ItemOutcome, plays_over
 
@@ -26,6 +28,13 @@ Axes = dict[str, dict[object, object]]  # by name of a parameter: its values, by
 Place = tuple[tuple[object, ...], int]  # labels of a combination, and a seed
 OWN = ("seed", "error")  # columns of every frame
 DEFAULT_SEEDS = 20
+
+
+class Measured(NamedTuple):
+    """Outcome of one play. measures: by name; warnings: about misspelt calls of handlers, as of `Played`."""
+
+    measures: dict[str, object]
+    warnings: tuple[str, ...]
 
 
 class Sweep:
@@ -151,6 +160,7 @@ class Sweep:
         return f"<sweep of {self.name}: {len(self)}{of} plays{failed}>"
 
 
+@short_trace
 def sweep(
     story: Story,
     seeds: int | Iterable[int] = DEFAULT_SEEDS,
@@ -172,7 +182,7 @@ def sweep(
     workers, within, dask: as of `plays_over`: number of processes, real seconds of a play, address of a dask cluster.
     check: whether to raise the first error of a play; otherwise it is in the frame, as the errors of plays that ran too
     long always are. A play that breaks a promise has its measures there, too. Ctrl-C ends the sweep with the plays so
-    far. `play(story, seed, parameters=…, level=swept.level)` repeats one of them.
+    far. Warns of misspelt calls of handlers. `play(story, seed, parameters=…, level=swept.level)` repeats one play.
     Raises LabError for an unknown parameter, a text where a parameter is a number, no seeds, and measures of other
     names than those of the first play.
     """
@@ -193,6 +203,7 @@ def sweep(
         workers, partial(measured, story, axes, source, check), places, within=within, dask=dask
     )
     found: dict[Place, dict[str, object]] = {}
+    mistakes: Counter[str] = Counter()
     with (
         closing(cast(Any, plays)),
         progress_bar(total=len(places), unit="play", disable=None, leave=False) as bar,
@@ -200,9 +211,12 @@ def sweep(
         try:
             for each in plays:
                 found[each.item] = _row(each, check=check)
+                mistakes.update(() if each.result is None else each.result.warnings)
                 bar.update()
         except KeyboardInterrupt:
             warnings.warn(f"interrupted: {len(found)} of {len(places)} plays", LabWarning, stacklevel=2)
+    for text, count in mistakes.items():
+        warn(f"{text} (in {count} of {len(found)} plays)")
     rows = [
         {**dict(zip(axes, place[0], strict=True)), "seed": place[1], **found[place]}
         for place in places
@@ -211,15 +225,13 @@ def sweep(
     return Sweep(story.name, list(axes), _framed(story, list(axes), rows), len(places), source)
 
 
-def measured(
-    story: Story, axes: Axes, level: FaultSource | None, check: bool, place: Place
-) -> dict[str, object]:
+def measured(story: Story, axes: Axes, level: FaultSource | None, check: bool, place: Place) -> Measured:
     """Play a story once, and return its measures with the promise that it broke. Runs in a worker process.
 
     check: whether to raise that promise's error.
     """
     _, seed = place
-    played = play(story, seed, parameters=_parameters(axes, place), level=level, check=check)
+    played = play_unwarned(story, seed, parameters=_parameters(axes, place), level=level, check=check)
     if played.error is not None:
         raise played.error
     broken, result = failure_of(played), played.result
@@ -233,7 +245,7 @@ def measured(
             raise LabError(
                 f"{story.name}: measure {name!r}: expected a number, a text or None, not {value!r:.100}"
             )
-    return {**measures, "error": None if broken is None else str(broken)}
+    return Measured({**measures, "error": None if broken is None else str(broken)}, played.warnings)
 
 
 def _parameters(axes: Axes, place: Place) -> dict[str, object]:
@@ -274,11 +286,11 @@ def _seeds(given: object) -> list[int]:
     return seeds
 
 
-def _row(outcome: ItemOutcome[Place, dict[str, object]], *, check: bool) -> dict[str, object]:
+def _row(outcome: ItemOutcome[Place, Measured], *, check: bool) -> dict[str, object]:
     error = outcome.error
     if error is None:
         assert outcome.result is not None
-        return outcome.result
+        return outcome.result.measures
     if check and not outcome.late:
         raise error
     return {"error": f"{type(error).__name__}: {error}"}

@@ -14,6 +14,7 @@ from labkit.hunt.faults.recipes import SHORTEST
 from labkit.hunt.plays.breach import Breach, breach_of
 from labkit.hunt.plays.future import Played, PlayPlan, play_future
 from labkit.hunt.plays.given import GivenFaults, GivenValues
+from labkit.hunt.plays.play import play_given
 from labkit.hunt.workers.time_limit import time_limit
 from labkit.hunt.workers.worker import WorkerError
 
@@ -162,13 +163,13 @@ class _Search:
             self._expect_time()
             plan = replace(self._plan, faults=GivenFaults(faults))
             with time_limit(self._within):
-                smaller = play_future(plan, self._seed, GivenValues(played.drawn))
+                smaller = play_given(plan, self._seed, GivenValues(played.drawn))
         except KeyboardInterrupt:
             return None
         except LabError:  # draws other values than before, or takes too long
             return False
         self.count += 1
-        return self._keep(smaller)
+        return smaller is not None and self._keep(smaller)
 
     def _test(self) -> Callable[[Any], None]:
         def test(data: Any) -> None:
