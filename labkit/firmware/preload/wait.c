@@ -5,7 +5,6 @@ that its time has come. What became ready meanwhile is looked at only then: all 
 to send is there by then, and no two threads run at a time, so that the same seed gives the same run again. */
 #include "lab.h"
 
-#include <stddef.h>
 #include <stdio.h>
 #include <sys/un.h>
 
@@ -81,8 +80,18 @@ static void connect_thread(void) {
     pthread_setspecific(at_end, &self);
 }
 
+static _Atomic uint32_t children;
+
+/* By these handlers, not by a fork() of its own: the C library's daemon(), forkpty() and others fork, too. */
+static void before_fork(void) { atomic_fetch_add(&children, 1); }
+static void in_child(void) {
+    uint32_t child = atomic_exchange(&children, 0);
+    lab_forked(child);
+}
+
 void lab_greet_process(void) {
     here = getpid();
+    pthread_atfork(before_fork, NULL, in_child);
     if (lab_connection(0) < 0) lab_gone();
 }
 
@@ -92,6 +101,8 @@ void lab_forked(uint32_t child) {
     atomic_store(&process, lab_process() * 1000003u + child);
     atomic_store(&threads, 1);
     self.process = 0, self.connection = 0, self.thread = 1, self.wait = 0;
+    lab_waiters_forked();
+    lab_timers_forked();
     lab_release_all();
     if (!lab_on()) return;
     lab_greet_process();
