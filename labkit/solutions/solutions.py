@@ -214,7 +214,7 @@ class Solutions(Component):
         """Free the Lua states of a replaced or removed solution once its runs and events have ended."""
 
         async def close() -> None:
-            await self._context.activity.idle()
+            await self._context.activity.ended()
             await solution.runs_ended()
             solution.close()
 
