@@ -15,10 +15,11 @@ VERSION = 1
 FOREVER = (1 << 63) - 1  # lab time of a wait without an end of its own
 
 # From a thread of a program.
-HELLO = ord("H")  # number: its thread id; when: process id; detail: VERSION; other: 0 of a process, 1 of a thread
+HELLO = ord("H")  # number: thread id; when: process id; detail: VERSION in the low half; other: 0 for a process, else thread
 WAITS = ord("W")  # number: of the wait; when: its end, lab time in ns; detail: what it waits in; other: a descriptor
 RUNS = ord("R")  # number: of the wait that is over without a word of the lab
 STILL = ord("S")  # number: of the wait that was asked about: nothing is ready
+SLEEP = 1  # detail of a wait for time alone
 # From the lab.
 READY = ord("P")  # number: of the wait: look whether something is ready
 TIME = ord("T")  # number: of the wait: its time has come

@@ -23,7 +23,8 @@ from labkit.firmware.threads import ProgramThread
 
 SHORT = 0.001  # real seconds after which the kernel is asked about threads that say nothing
 LONG = 0.1
-ANSWER = 5  # milliseconds in which a thread usually answers
+ANSWER = 2  # milliseconds in which a thread usually answers
+DEAF = (conversation.SLEEP,)  # waits that only time ends, or a signal
 ALERT = "TLS alert "
 DISTRUST = frozenset({"unknown ca", "bad certificate", "certificate unknown", "unsupported certificate"})
 
@@ -139,17 +140,18 @@ class Guard:
             if not run.rests:
                 await self._until_rest(run)
                 return False
-        if self._unread():
-            return False
-        if self._due:
-            await self._wake_first()
-            return False
-        changes, begun = self._changes, self._activity.begun
-        if not await self._ask_all((begun, self._turns)):
-            return False
-        for run in self.runs:
-            run.read()
-        return changes == self._changes and begun == self._activity.begun and not self._unread()
+        begun = self._activity.begun
+        while not self._unread():
+            if self._due:
+                await self._wake_first()
+                if begun != self._activity.begun or self._errors:
+                    return False
+                continue
+            changes = self._changes
+            if not await self._ask_all((begun, self._turns)):
+                return False
+            return changes == self._changes and begun == self._activity.begun and not self._unread()
+        return False
 
     async def _wake_first(self) -> None:
         """Let one thread run whose time has come."""
@@ -162,9 +164,13 @@ class Guard:
         )
         self._due.remove(thread)
         self._begin_turn(run)
+        begun = self._activity.begun
         if thread.line.say(conversation.TIME, thread.number):
             thread.run()
-        await self._until_rest(run)
+        if not (run.quick and self._hears(run, thread) and run.look(closely=False)):
+            await self._until_rest(run)
+        run.read()
+        run.quick = begun == self._activity.begun
 
     async def _ask_all(self, state: object) -> bool:
         """Ask the threads that may be ready. Return whether none is; the first one that is runs until it waits again.
@@ -173,12 +179,14 @@ class Guard:
         """
         for run in self.runs:
             for thread in run.threads():
-                if thread.asked == state:
+                if thread.asked == state or thread.reason in DEAF:
                     continue
                 self._begin_turn(run, counts=False)
                 if not await self._ask(run, thread):
                     self._turns += 1
                     await self._until_rest(run)
+                    run.read()
+                    run.quick = False
                     return False
                 thread.asked = state
         return True
@@ -197,14 +205,20 @@ class Guard:
         if not thread.line.say(conversation.READY, number):
             run.hear(thread)
             return False
-        poller = select.poll()
-        poller.register(thread.line.number, select.POLLIN)
-        if poller.poll(ANSWER):  # quicker than a turn of the loop, in which nothing is to do
-            run.hear(thread)
+        self._hears(run, thread)
         while not thread.still and thread.waiting and thread.number == number and run.alive:
             await self._moves(LONG)
             self._expect_life(run)
         return thread.still
+
+    def _hears(self, run: ProgramRun, thread: ProgramThread) -> bool:
+        """Return whether a thread says something soon: quicker than a turn of the loop, in which nothing is to do."""
+        poller = select.poll()
+        poller.register(thread.line.number, select.POLLIN)
+        if not poller.poll(ANSWER):
+            return False
+        run.hear(thread)
+        return True
 
     async def _until_rest(self, run: ProgramRun) -> None:
         """Return once all threads of a run wait, or it has ended. Raises LabError if it is silent for too long."""

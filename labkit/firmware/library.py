@@ -12,7 +12,7 @@ from pathlib import Path
 from labkit.core.errors import LabError
 
 SOURCES = Path(__file__).parent / "preload"
-FLAGS = ("-shared", "-fPIC", "-O2", "-std=gnu11")
+FLAGS = ("-shared", "-fPIC", "-O2", "-std=gnu11", "-D_GNU_SOURCE")
 LIBRARIES = ("-ldl", "-lpthread")
 
 

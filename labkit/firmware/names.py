@@ -17,15 +17,17 @@ class Names:
         self._path = path
         self._hosts = hosts
         self._address = address
-        self._written = ""
+        self._written: tuple[object, ...] = ()
 
     def refresh(self) -> None:
         """Write the file anew if the lab's names or ports have changed. A program reads the old one or the new one."""
-        if (text := self._text()) != self._written:
+        address = self._address
+        now = (self._hosts.changes, address.host, address.https_port, address.http_port)
+        if now != self._written:
             beside = self._path.with_name("names.new")
-            beside.write_text(text, encoding="ascii")
+            beside.write_text(self._text(), encoding="ascii")
             beside.replace(self._path)
-            self._written = text
+            self._written = now
 
     def _text(self) -> str:
         address = self._address

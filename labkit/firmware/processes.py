@@ -52,12 +52,42 @@ class Call(NamedTuple):
     arguments: tuple[int, ...]
 
 
-def thread_count(pid: int) -> int:
-    """Return the number of threads of a process, 0 if it is gone."""
-    try:
-        return os.stat(f"/proc/{pid}/task").st_nlink - 2
-    except OSError:
-        return 0
+class Kept:
+    """Files of /proc of one process that stay open, since they are read whenever it waits."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._files: list[int] = []
+        try:
+            self._files.append(os.open(f"/proc/{pid}/task", os.O_RDONLY | os.O_DIRECTORY))
+            self._files.append(os.open(f"/proc/{pid}/task/{pid}/children", os.O_RDONLY))
+        except OSError:  # it is gone, or the system does not tell of children
+            pass
+
+    def threads(self) -> int:
+        """Return the number of threads, 0 if the process is gone."""
+        try:
+            return os.fstat(self._files[0]).st_nlink - 2
+        except (OSError, IndexError):
+            return 0
+
+    def children(self) -> list[int]:
+        """Return the ids of the processes that it has started and that it has not waited for."""
+        try:
+            found = os.pread(self._files[1], 65536, 0)
+            if self.threads() > 1:
+                for tid in thread_ids(self._pid):
+                    if tid != self._pid:
+                        found += b" " + Path(f"/proc/{self._pid}/task/{tid}/children").read_bytes()
+        except (OSError, IndexError):
+            return []
+        return [int(each) for each in found.split()] if found else []
+
+    def close(self) -> None:
+        """Close the files."""
+        for each in self._files:
+            os.close(each)
+        self._files.clear()
 
 
 def thread_ids(pid: int) -> list[int]:
@@ -100,17 +130,6 @@ def sleeps(pid: int, call: Call) -> bool:
         except OSError:
             return False
     return call.name in SLEEPS
-
-
-def children(pid: int) -> list[int]:
-    """Return the ids of the processes that a process has started and that it has not waited for."""
-    found: list[int] = []
-    for tid in thread_ids(pid):
-        try:
-            found += map(int, _read(f"/proc/{pid}/task/{tid}/children").split())
-        except OSError:
-            continue
-    return found
 
 
 def program_of(pid: int) -> str:

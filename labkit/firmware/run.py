@@ -28,7 +28,7 @@ from labkit.firmware.environment import environment
 from labkit.firmware.executable import expect_preloadable, find_program
 from labkit.firmware.names import Names
 from labkit.firmware.output import Output
-from labkit.firmware.page import Page, lab_seconds
+from labkit.firmware.page import Page, reads_of, lab_ns, lab_seconds
 from labkit.firmware.power import Silenced, silence
 from labkit.firmware.threads import ProgramProcess, ProgramThread
 
@@ -103,6 +103,7 @@ class ProgramRun:
         self.output = Output(context.clock.now, self._printed)
         self.ended: ProgramEnd | None = None
         self.processes: dict[int, ProgramProcess] = {}
+        self.quick = False  # its last turn caused nothing in the platform
         self.distrusts = False  # has told that it does not trust the lab's CA
         self.since = time.monotonic()  # real time of its last sign of life
         self._program = program
@@ -147,7 +148,7 @@ class ProgramRun:
         if not all(each.rests or each.look(closely=closely) for each in known):
             return False
         for process in known:
-            for pid in processes.children(process.pid):
+            for pid in process.children():
                 if pid not in self.processes and self._is_running(pid):
                     self._add(pid)
                     return False
@@ -178,8 +179,8 @@ class ProgramRun:
         return (used - self._used) / 1e9
 
     def clock_reads(self) -> int:
-        """Return how often it has asked for the time since its start; 0 if that is not known."""
-        return 0
+        """Return how often its processes have asked for the time since they began; 0 if that is not known."""
+        return sum(reads_of(self._folder, pid) for pid in self.processes)
 
     # --- its life
 
@@ -300,7 +301,7 @@ class ProgramRun:
             thread.answered(message.number)
         elif kind == conversation.WAITS:
             thread.wait(message.number, message.when, message.detail)
-            if message.when < FOREVER:
+            if lab_ns(self._context.clock.now()) < message.when < FOREVER:
                 due = partial(self._watcher.due, thread)
                 thread.timer = self._context.clock.call_at(lab_seconds(message.when), due)
         elif kind == conversation.RUNS:
@@ -313,13 +314,13 @@ class ProgramRun:
         self._changed()
 
     def _greeted(self, thread: ProgramThread, message: Message) -> None:
-        if message.detail != conversation.VERSION:
-            self._watcher.failed(
-                LabError(f"firmware {self.name}: its library speaks version {message.detail}, the lab {conversation.VERSION}")
-            )
+        if (version := message.detail & 0xFFFFFFFF) != conversation.VERSION:
+            text = f"its library speaks version {version} of the conversation, the lab {conversation.VERSION}"
+            self._watcher.failed(LabError(f"firmware {self.name}: {text}"))
         process = self.processes.get(message.when) or self._add(message.when)
         process.greeted, process.rests = True, False
         thread.process = process
+        thread.place = message.other
         thread.tid = message.number if message.other else 0
         process.threads.append(thread)
 

@@ -4,30 +4,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
 from labkit.core.clock import Timer
 from labkit.firmware import processes
 from labkit.firmware.conversation import Line
-from labkit.firmware.processes import Call, ThreadState
-
-try:
-    MOST_IDS = int(Path("/proc/sys/kernel/pid_max").read_text())
-except OSError:  # no Linux, or no /proc
-    MOST_IDS = 2**22
+from labkit.firmware.processes import Call, Kept, ThreadState
 
 
 class ProgramThread:
     """A thread that has told the lab of itself.
 
-    tid: its id, 0 before its greeting and for the connection of a whole process; waiting: whether it is in the wait
+    tid: its id, 0 before its greeting and for the connection of a whole process; place: among the threads of its
+    process, as they were made; waiting: whether it is in the wait
     `number`; reason: what it waits in; timer: of the end of the wait; asked: the state of the lab (`Guard`) in which
     nothing was ready for it; unanswered: questions to which it has not answered.
     """
 
     def __init__(self, line: Line) -> None:
         self.line = line
-        self.tid = 0
+        self.tid = self.place = 0
         self.process: ProgramProcess | None = None
         self.waiting = False
         self.number = self.when = self.reason = 0
@@ -60,10 +55,10 @@ class ProgramThread:
 
     @property
     def order(self) -> tuple[int, int]:
-        """Place among the threads of its run: by process, and then as they were started."""
+        """Place among the threads of its run."""
         process = self.process
         assert process is not None
-        return process.number, (self.tid - process.pid) % MOST_IDS
+        return process.number, self.place
 
 
 class ProgramProcess:
@@ -77,6 +72,8 @@ class ProgramProcess:
         self.pid = pid
         self.number = number
         self.pidfd = os.pidfd_open(pid)
+        self._facts = Kept(pid)
+        self.children = self._facts.children
         self.greeted = self.rests = False
         self.threads: list[ProgramThread] = []
         self._known: dict[tuple[int, int], bool] = {}  # by thread and count of its turns: whether it sleeps
@@ -84,6 +81,7 @@ class ProgramProcess:
     def close(self) -> None:
         """Forget the process, which is gone."""
         os.close(self.pidfd)
+        self._facts.close()
 
     def look(self, *, closely: bool) -> bool:
         """Return whether all threads wait. closely: ask the kernel about those that have not said so."""
@@ -93,7 +91,7 @@ class ProgramProcess:
         others = any(not each.waiting and each.tid for each in self.threads)
         if others and not closely:
             return False
-        if not others and waiting and processes.thread_count(self.pid) == len(waiting):
+        if not others and waiting and self._facts.threads() == len(waiting):
             self.rests = True
         else:
             seen = self._asleep(waiting)
