@@ -100,7 +100,7 @@ class Platform:
         self._running = AsyncExitStack()
         self.story: Conductor | None = None  # scheduler of the story that is being played
         self.runs: list[str] = []  # products of the fleets that are running
-        self.firmware = Guard(self.context, self.edge.unread)
+        self.firmware = Guard(self.context)
 
     def problems(self) -> list[str]:
         """Return what is wrong with the settings and the files that they name; for a platform that is never started.

@@ -137,14 +137,6 @@ class Edge(Component):
         """Lab time at which it listens again after a crash; None while it listens."""
         return None if self._listening is None else self._listening.when
 
-    def unread(self) -> bool:
-        import select
-        loop = asyncio.get_running_loop()
-        inbox = select.poll()
-        uv = getattr(loop, "_get_backend_id", None)
-        inbox.register(uv() if uv else loop._selector.fileno(), select.POLLIN)
-        return bool(inbox.poll(0))
-
     def __len__(self) -> int:
         """Return the number of open connections."""
         return 0 if self._server is None else len(self._server)

@@ -32,14 +32,14 @@ DISTRUST = frozenset({"unknown ca", "bad certificate", "certificate unknown", "u
 class Guard:
     """Participant of a lab's activity for all of its programs.
 
-    unread: whether something has come for the platform that it has not read. runs: all, also those that have ended.
+    runs: all, also those that have ended.
     """
 
-    def __init__(self, context: Context, unread: Callable[[], bool]) -> None:
+    def __init__(self, context: Context) -> None:
         self.runs: list[ProgramRun] = []  # in the order of their numbers
         self._context = context
         self._activity = context.activity
-        self._unread = unread
+        self._unread = context.unread
         self._errors: list[Exception] = []  # that the next one to settle gets
         self._due: list[ProgramThread] = []
         self._changes = 0
