@@ -1,4 +1,4 @@
-"""Operations on programs of a user that live on lab time. They start processes beside the lab, in its own process only."""
+"""Operations on programs of a user that live on lab time. Only a lab in this process can start them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from labkit.core.chance import chance, fresh_seed
 from labkit.core.errors import LabError, TakenError
 from labkit.firmware.library import library
 from labkit.firmware.output import OutputLine
-from labkit.firmware.run import Program, ProgramRun
+from labkit.firmware.program import Program
+from labkit.firmware.run import ProgramRun
 from labkit.platform import Platform
 
 
@@ -99,7 +100,9 @@ class FirmwareControl:
 
     def _expect_possible(self) -> None:
         if not sys.platform.startswith("linux"):
-            raise LabError(f"firmware: programs live on lab time under Linux only, and this is {sys.platform}")
+            raise LabError(
+                f"firmware: programs live on lab time under Linux only, and this is {sys.platform}"
+            )
         if self._platform.context.clock.rate:
             raise LabError(
                 "firmware: needs a virtual clock, as Lab(seed=7) has; on a running clock start the program yourself, "
@@ -110,7 +113,9 @@ class FirmwareControl:
         running = self._platform.firmware.running()
         if identity is not None:
             if identity in running:
-                raise TakenError(f"firmware: {identity!r} is running already: stop() its run, or give another identity")
+                raise TakenError(
+                    f"firmware: {identity!r} is running already: stop() its run, or give another identity"
+                )
             return identity
         base = Path(command).name
         names = [base, *(f"{base}-{number}" for number in range(2, len(running) + 2))]

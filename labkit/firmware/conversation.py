@@ -1,7 +1,7 @@
 """The conversation of a thread of a program with the lab: messages over a connection of its own.
 
-It does not depend on how the waits of a program are caught. A thread says that it waits (WAITS), and runs on once the lab
-says so (TIME), or once it finds, when the lab asks (READY), that what it waits for is there (RUNS).
+It does not depend on how the waits of a program are caught. A thread says that it waits (WAITS). It runs on once the
+lab says so (TIME), or once it finds, when the lab asks (READY), that what it waits for is there (RUNS).
 """
 
 from __future__ import annotations
@@ -15,8 +15,12 @@ VERSION = 1
 FOREVER = (1 << 63) - 1  # lab time of a wait without an end of its own
 
 # From a thread of a program.
-HELLO = ord("H")  # number: thread id; when: process id; detail: VERSION in the low half; other: 0 for a process, else thread
-WAITS = ord("W")  # number: of the wait; when: its end, lab time in ns; detail: what it waits in; other: a descriptor
+HELLO = ord(
+    "H"
+)  # number: thread id; when: process id; detail: VERSION in the low half; other: 0 for a process, else thread
+WAITS = ord(
+    "W"
+)  # number: of the wait; when: its end, lab time in ns; detail: what it waits in; other: a descriptor
 RUNS = ord("R")  # number: of the wait that is over without a word of the lab
 STILL = ord("S")  # number: of the wait that was asked about: nothing is ready
 SLEEP = 1  # detail of a wait for time alone

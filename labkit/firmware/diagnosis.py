@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from labkit.firmware.run import ProgramRun
 
 PATIENCE = 4.0  # real seconds without a sign of life, after which a program is named: a guard time
-STARVED = 15  # times as long a program may have no processor, on a busy machine, before it is named all the same
+STARVED = (
+    15  # times as long a program may have no processor, on a busy machine, before it is named all the same
+)
 BUSY = 0.6  # of the time: a thread that had a processor for less was kept from it by others
 STOPPED = "Tt"
 
@@ -49,12 +51,14 @@ def _problem(run: ProgramRun, process: ProgramProcess, silent: float) -> str | N
     if used < BUSY * silent and silent < STARVED * PATIENCE:
         return None
     if not process.greeted:
-        return f"has run for {silent:.0f} s before it was on lab time: see what its loader does (LD_DEBUG=libs)"
+        return (
+            f"has run for {silent:.0f} s before it was on lab time: see what its loader does (LD_DEBUG=libs)"
+        )
     asked = run.clock_reads()
     reads = "" if not asked else f" and asked for the time {asked:,} times"
     return (
-        f"has run for {silent:.0f} real seconds without a wait{reads}, so lab time stands still: it may spin until time "
-        f"passes, which needs a wait such as poll or sleep; gdb -p {process.pid} shows where; run.kill() ends it"
+        f"has run for {silent:.0f} real seconds without a wait{reads}, so lab time stands still: it may spin until "
+        f"time passes, which needs a wait such as poll or sleep; gdb -p {process.pid} shows where; run.kill() ends it"
     )
 
 
@@ -62,7 +66,9 @@ def _not_on_lab_time(process: ProgramProcess, library: Path) -> str | None:
     """Return why a process has not told of itself; None if that is not known."""
     path = processes.program_of(process.pid)
     variables = processes.environment_of(process.pid)
-    if variables is not None and (FOLDER not in variables or str(library) not in variables.get("LD_PRELOAD", "")):
+    if variables is not None and (
+        FOLDER not in variables or str(library) not in variables.get("LD_PRELOAD", "")
+    ):
         return (
             f"started {path or 'a process'} without the variables LD_PRELOAD and {FOLDER}, so that one is not on lab "
             "time: pass the environment on (no env -i, no sudo)"

@@ -14,7 +14,10 @@ CA_VARIABLES = (
     "NODE_EXTRA_CA_CERTS",  # Node, which trusts its own list as well
 )
 PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
-CLEARED = ("SSL_CERT_DIR", "NODE_TLS_REJECT_UNAUTHORIZED")  # what is trusted beside or instead of the lab's CA
+CLEARED = (
+    "SSL_CERT_DIR",
+    "NODE_TLS_REJECT_UNAUTHORIZED",
+)  # what is trusted beside or instead of the lab's CA
 # So that two runs are the same, on any machine: no buffer that is written whenever it is full, no chance of its own.
 REPEATABLE = {
     "PYTHONUNBUFFERED": "1",
@@ -28,7 +31,7 @@ SEED = "LABKIT_FIRMWARE_SEED"
 
 def environment(
     outer: Mapping[str, str],
-    own: Mapping[str, str | None],
+    own: Mapping[str, object],
     *,
     library: Path,
     folder: Path,
@@ -38,17 +41,20 @@ def environment(
     """Return the environment of a program.
 
     outer: of this process; own: variables of the run, None for one that is to be absent; library: the preloaded one;
-    folder: of the conversation; ca_file: certificate of the lab's CA; seed: of all chance. Raises LabError for a variable
-    of the run that is no text.
+    folder: of the conversation; ca_file: certificate of the lab's CA; seed: of all chance. Raises LabError for a
+    variable of the run that is no text.
     """
-    for name, value in own.items():
+    given: Mapping[object, object] = {**own}
+    for name, value in given.items():
         if not isinstance(name, str) or not (value is None or isinstance(value, str)) or "=" in name:
-            raise LabError(f"env: expected names and texts, or None for a variable to clear, not {name!r}: {value!r}")
+            raise LabError(
+                f"env: expected names and texts, or None for a variable to clear, not {name!r}: {value!r}"
+            )
     cleared = {*CLEARED, *PROXIES, *(each.upper() for each in PROXIES)}
     variables = {name: value for name, value in outer.items() if name not in cleared}
     variables |= REPEATABLE | {"PYTHONHASHSEED": str(seed % 2**32), "NO_PROXY": "*", "no_proxy": "*"}
     variables |= dict.fromkeys(CA_VARIABLES, str(ca_file))
-    variables |= {name: value for name, value in own.items() if value is not None}
+    variables |= {name: value for name, value in own.items() if isinstance(value, str)}
     for name, value in own.items():
         if value is None:
             variables.pop(name, None)

@@ -26,11 +26,15 @@ def find_program(command: str, folder: Path, variables: Mapping[str, str]) -> Pa
             names = [f"{command.rpartition('/')[0]}/{each.name}" for each in _siblings(path)]
             raise LabError(f"firmware: there is no file {str(path)!r}{did_you_mean(command, names)}")
         if path.is_dir() or not os.access(path, os.X_OK):
-            raise LabError(f"firmware: {str(path)!r} is no program: expected a file that may be executed (chmod +x)")
+            raise LabError(
+                f"firmware: {str(path)!r} is no program: expected a file that may be executed (chmod +x)"
+            )
         return path
     found = shutil.which(command, path=variables.get("PATH"))
     if found is None:
-        here = f"; for the file in the folder of the run: './{command}'" if (folder / command).is_file() else ""
+        here = (
+            f"; for the file in the folder of the run: './{command}'" if (folder / command).is_file() else ""
+        )
         raise LabError(f"firmware: there is no program {command!r} on the PATH{here}")
     return Path(found)
 
@@ -63,7 +67,9 @@ def _expect_interpreter(path: Path, head: bytes, variables: Mapping[str, str], d
         found = shutil.which(named[0], path=variables.get("PATH")) if named else None
         words = [found] if found else named
     if not words or not Path(words[0]).is_file():
-        raise LabError(f"firmware: the interpreter of the script {str(path)!r} is missing: {' '.join(words) or '#!'}")
+        raise LabError(
+            f"firmware: the interpreter of the script {str(path)!r} is missing: {' '.join(words) or '#!'}"
+        )
     expect_preloadable(Path(words[0]), variables, depth + 1)
 
 
@@ -92,8 +98,14 @@ def _headers(head: bytes) -> list[int]:
     """Return the types of the program headers."""
     order = "<" if head[5] == 1 else ">"
     if head[4] == 2:
-        (at,), (size, count) = struct.unpack_from(f"{order}Q", head, 32), struct.unpack_from(f"{order}HH", head, 54)
+        (at,), (size, count) = (
+            struct.unpack_from(f"{order}Q", head, 32),
+            struct.unpack_from(f"{order}HH", head, 54),
+        )
     else:
-        (at,), (size, count) = struct.unpack_from(f"{order}I", head, 28), struct.unpack_from(f"{order}HH", head, 42)
+        (at,), (size, count) = (
+            struct.unpack_from(f"{order}I", head, 28),
+            struct.unpack_from(f"{order}HH", head, 42),
+        )
     places = range(at, min(at + size * count, len(head) - 4), size or 1)
     return [struct.unpack_from(f"{order}I", head, place)[0] for place in places]

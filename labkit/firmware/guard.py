@@ -1,8 +1,9 @@
 """The guard of a lab's programs: lab time moves only while each of their threads waits.
 
 Programs run one at a time. When the platform has settled and read all that came for it, the guard asks the threads that
-wait, in a fixed order, whether something is ready for them. The first that says so runs, until all threads of its run wait
-again and the platform has settled; then the guard begins anew. A thread whose time has come runs in the same way.
+wait, in a fixed order, whether something is ready for them. The first that says so runs, until all threads of its run
+wait again and the platform has settled; then the guard begins anew. A thread whose time has come runs in the same
+way.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from labkit.core.errors import LabError, TakenError
 from labkit.core.records import Record
 from labkit.firmware import conversation
 from labkit.firmware.diagnosis import PATIENCE, problem_of
-from labkit.firmware.run import Program, ProgramEnd, ProgramRun
+from labkit.firmware.program import Program, ProgramEnd
+from labkit.firmware.run import ProgramRun
 from labkit.firmware.threads import ProgramThread
 
 SHORT = 0.001  # real seconds after which the kernel is asked about threads that say nothing
@@ -39,7 +41,7 @@ class Guard:
         self.runs: list[ProgramRun] = []  # in the order of their numbers
         self._context = context
         self._activity = context.activity
-        self._unread = context.unread
+        self._unread: Callable[[], bool] = getattr(context, "unread", bool)
         self._errors: list[Exception] = []  # that the next one to settle gets
         self._due: list[ProgramThread] = []
         self._changes = 0
@@ -104,8 +106,8 @@ class Guard:
         said = f"; it printed last: {last:.200}" if last else "; it printed nothing"
         self.failed(
             LabError(
-                f"firmware {run.name}: {run.program} {end}{said}; run.restart() starts it again, and with ends=True its "
-                "end is expected"
+                f"firmware {run.name}: {run.program} {end}{said}; run.restart() starts it again, and with ends=True "
+                "its end is expected"
             )
         )
 

@@ -25,13 +25,14 @@ def lab_seconds(ns: int) -> float:
 def reads_of(folder: Path, pid: int) -> int:
     """Return how often a process has asked for the time, as it counts in a file of its own; 0 without that file."""
     try:
-        return READS.unpack_from((folder / f"reads.{pid}").read_bytes())[0]
+        (count,) = READS.unpack_from((folder / f"reads.{pid}").read_bytes())
     except (OSError, struct.error):
         return 0
+    return int(count)
 
 
 class Page:
-    """A page that the lab writes and a program maps. path: of its file; start: lab time at which the device was made."""
+    """A page that the lab writes and a program maps. path: of its file; start: lab time at which the run was made."""
 
     def __init__(self, path: Path, start: float) -> None:
         path.write_bytes(bytes(SIZE))

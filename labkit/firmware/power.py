@@ -27,8 +27,8 @@ class Silenced:
 
 
 def silence(pidfds: Sequence[int], pids: Iterable[int]) -> list[Silenced]:
-    """Return the TCP connections of processes, which stay open when these end. Raises LabError where Linux forbids it."""
-    found = []
+    """Return the TCP connections of processes, which stay open from now on. Raises LabError where Linux forbids it."""
+    found: list[Silenced] = []
     for pidfd, pid in zip(pidfds, pids, strict=True):
         for number in processes.sockets_of(pid):
             try:
@@ -37,7 +37,7 @@ def silence(pidfds: Sequence[int], pids: Iterable[int]) -> list[Silenced]:
                 for each in found:
                     each.close()
                 raise LabError(
-                    f"power_cut: this system does not let a process keep the connections of another ({error.strerror}); "
+                    f"power_cut: this system does not let a process keep connections of another ({error.strerror}); "
                     "kill() ends them, which the platform sees"
                 ) from None
             connection = socket.socket(fileno=copy)

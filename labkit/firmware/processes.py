@@ -16,21 +16,79 @@ KEEP_ADDRESSES = 0x0040000  # personality: addresses are not drawn anew with eac
 ASK = 0xFFFFFFFF
 NAMES = {
     "x86_64": {
-        **{0: "read", 1: "write", 7: "poll", 19: "readv", 20: "writev", 23: "select", 34: "pause", 35: "nanosleep"},
-        **{42: "connect", 43: "accept", 44: "sendto", 45: "recvfrom", 46: "sendmsg", 47: "recvmsg", 61: "wait4"},
-        **{65: "semop", 70: "msgrcv", 72: "fcntl", 73: "flock", 128: "rt_sigtimedwait", 130: "rt_sigsuspend"},
-        **{202: "futex", 208: "io_getevents", 219: "restart_syscall", 220: "semtimedop", 230: "clock_nanosleep"},
-        **{232: "epoll_wait", 243: "mq_timedreceive", 247: "waitid", 270: "pselect6", 271: "ppoll"},
-        **{281: "epoll_pwait", 288: "accept4", 299: "recvmmsg", 426: "io_uring_enter", 441: "epoll_pwait2"},
-        **{449: "futex_waitv", 455: "futex_wait"},
+        0: "read",
+        1: "write",
+        7: "poll",
+        19: "readv",
+        20: "writev",
+        23: "select",
+        34: "pause",
+        35: "nanosleep",
+        42: "connect",
+        43: "accept",
+        44: "sendto",
+        45: "recvfrom",
+        46: "sendmsg",
+        47: "recvmsg",
+        61: "wait4",
+        65: "semop",
+        70: "msgrcv",
+        72: "fcntl",
+        73: "flock",
+        128: "rt_sigtimedwait",
+        130: "rt_sigsuspend",
+        202: "futex",
+        208: "io_getevents",
+        219: "restart_syscall",
+        220: "semtimedop",
+        230: "clock_nanosleep",
+        232: "epoll_wait",
+        243: "mq_timedreceive",
+        247: "waitid",
+        270: "pselect6",
+        271: "ppoll",
+        281: "epoll_pwait",
+        288: "accept4",
+        299: "recvmmsg",
+        426: "io_uring_enter",
+        441: "epoll_pwait2",
+        449: "futex_waitv",
+        455: "futex_wait",
     },
     "aarch64": {
-        **{22: "epoll_pwait", 25: "fcntl", 32: "flock", 63: "read", 64: "write", 65: "readv", 66: "writev"},
-        **{72: "pselect6", 73: "ppoll", 95: "waitid", 98: "futex", 101: "nanosleep", 115: "clock_nanosleep"},
-        **{128: "restart_syscall", 133: "rt_sigsuspend", 137: "rt_sigtimedwait", 183: "mq_timedreceive"},
-        **{188: "msgrcv", 192: "semtimedop", 193: "semop", 202: "accept", 203: "connect", 206: "sendto"},
-        **{207: "recvfrom", 211: "sendmsg", 212: "recvmsg", 242: "accept4", 243: "recvmmsg", 260: "wait4"},
-        **{426: "io_uring_enter", 441: "epoll_pwait2", 449: "futex_waitv", 455: "futex_wait"},
+        22: "epoll_pwait",
+        25: "fcntl",
+        32: "flock",
+        63: "read",
+        64: "write",
+        65: "readv",
+        66: "writev",
+        72: "pselect6",
+        73: "ppoll",
+        95: "waitid",
+        98: "futex",
+        101: "nanosleep",
+        115: "clock_nanosleep",
+        128: "restart_syscall",
+        133: "rt_sigsuspend",
+        137: "rt_sigtimedwait",
+        183: "mq_timedreceive",
+        188: "msgrcv",
+        192: "semtimedop",
+        193: "semop",
+        202: "accept",
+        203: "connect",
+        206: "sendto",
+        207: "recvfrom",
+        211: "sendmsg",
+        212: "recvmsg",
+        242: "accept4",
+        243: "recvmmsg",
+        260: "wait4",
+        426: "io_uring_enter",
+        441: "epoll_pwait2",
+        449: "futex_waitv",
+        455: "futex_wait",
     },
 }.get(platform.machine(), {})
 # Waits for other threads and processes alone: who is in one, sleeps until one of them acts.
@@ -38,7 +96,7 @@ SLEEPS = frozenset({"wait4", "waitid", "pause", "rt_sigsuspend", "flock", "fcntl
 
 
 class ThreadState(NamedTuple):
-    """State of a thread. letter: of /proc, such as R and S; ran: nanoseconds on a processor; turns: how often it ran."""
+    """State of a thread. letter: of /proc, as R and S; ran: nanoseconds on a processor; turns: how often it ran."""
 
     letter: str
     ran: int
@@ -93,7 +151,7 @@ class Kept:
 def thread_ids(pid: int) -> list[int]:
     """Return the ids of the threads of a process; none if it is gone."""
     try:
-        return sorted(map(int, os.listdir(f"/proc/{pid}/task")))
+        return sorted(int(each.name) for each in Path(f"/proc/{pid}/task").iterdir())
     except OSError:
         return []
 
@@ -126,7 +184,7 @@ def sleeps(pid: int, call: Call) -> bool:
         return call.arguments[TIMED_FUTEX] == 0
     if call.name in ("read", "readv"):
         try:
-            return os.readlink(f"/proc/{pid}/fd/{call.arguments[0]}").startswith("pipe:")
+            return str(Path(f"/proc/{pid}/fd/{call.arguments[0]}").readlink()).startswith("pipe:")
         except OSError:
             return False
     return call.name in SLEEPS
@@ -135,7 +193,7 @@ def sleeps(pid: int, call: Call) -> bool:
 def program_of(pid: int) -> str:
     """Return the path of the program that a process runs, empty if it cannot be told."""
     try:
-        return os.readlink(f"/proc/{pid}/exe")
+        return str(Path(f"/proc/{pid}/exe").readlink())
     except OSError:
         return ""
 
@@ -152,14 +210,11 @@ def environment_of(pid: int) -> dict[str, str] | None:
 
 def sockets_of(pid: int) -> list[int]:
     """Return the descriptors of a process that are sockets."""
-    found = []
     try:
-        for each in os.listdir(f"/proc/{pid}/fd"):
-            if os.readlink(f"/proc/{pid}/fd/{each}").startswith("socket:"):
-                found.append(int(each))
+        links = {int(each.name): each.readlink() for each in Path(f"/proc/{pid}/fd").iterdir()}
     except OSError:
-        return found
-    return found
+        return []
+    return [number for number, link in links.items() if str(link).startswith("socket:")]
 
 
 def copy_descriptor(pidfd: int, number: int) -> int:

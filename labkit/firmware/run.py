@@ -8,15 +8,12 @@ import shutil
 import signal
 import socket
 import subprocess
-import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from labkit.context import Context
 from labkit.core.chance import seeded_hash
@@ -28,47 +25,14 @@ from labkit.firmware.environment import environment
 from labkit.firmware.executable import expect_preloadable, find_program
 from labkit.firmware.names import Names
 from labkit.firmware.output import Output
-from labkit.firmware.page import Page, reads_of, lab_ns, lab_seconds
+from labkit.firmware.page import Page, lab_ns, lab_seconds, reads_of
 from labkit.firmware.power import Silenced, silence
+from labkit.firmware.program import Program, ProgramEnd, new_folder, start_process
 from labkit.firmware.threads import ProgramProcess, ProgramThread
 
-LONGEST_SOCKET = 100  # characters of the path of a local socket: 108 at most
 CHUNK = 65536
 BACKLOG = 64
 GIVES_UP = 7200.0  # seconds of lab time after which a connection without news is no more: Linux asks by then
-
-
-@dataclass(frozen=True)
-class Program:
-    """What to run. name: of the run; seed: of its chance; own: variables of its environment, None to clear one;
-    folder: in which it starts; ends: whether its end is expected."""
-
-    name: str
-    command: tuple[str, ...]
-    seed: int
-    own: Mapping[str, str | None]
-    folder: Path
-    ends: bool
-
-
-class ProgramEnd(NamedTuple):
-    """End of a run. time: lab time in seconds since 1970; status: that it returned, None where a signal ended it;
-    signal: its name, such as SIGSEGV; by: empty if it ended by itself, else `kill`, `stop` or `power cut`."""
-
-    time: float
-    status: int | None
-    signal: str | None
-    by: str = ""
-
-    @property
-    def how(self) -> str:
-        """How it ended, without the time: `ended with status 1`."""
-        if self.by:
-            return {"kill": "was killed", "stop": "was stopped", "power cut": "lost its power"}[self.by]
-        return f"ended by {self.signal}" if self.signal is not None else f"ended with status {self.status}"
-
-    def __str__(self) -> str:
-        return f"{self.how} at {datetime.fromtimestamp(self.time, UTC):%Y-%m-%d %H:%M:%S}"
 
 
 class Watcher(Protocol):
@@ -93,7 +57,9 @@ class Watcher(Protocol):
 class ProgramRun:
     """A run. number: its place among those of the lab; library: the preloaded one."""
 
-    def __init__(self, number: int, program: Program, context: Context, watcher: Watcher, library: Path) -> None:
+    def __init__(
+        self, number: int, program: Program, context: Context, watcher: Watcher, library: Path
+    ) -> None:
         self.number = number
         self.name = program.name
         self.seed = program.seed
@@ -119,7 +85,7 @@ class ProgramRun:
         self._again: Timer | None = None  # of its next start
         self._silenced: list[Silenced] = []
         self._used = 0  # time on a processor before its last sign of life
-        self._folder = _new_folder()
+        self._folder = new_folder()
         self._page = Page(self._folder / "page", context.clock.now())
         self._names = Names(self._folder / "names", context.hosts, context.address)
         self._ca_file = self._folder / "ca.pem"
@@ -200,14 +166,19 @@ class ProgramRun:
         expect_preloadable(path, variables)
         self._page.boot(context.clock.now())
         self._names.refresh()
-        self._popen, self._pipe = _started(program, path, variables)
+        self._popen, self._pipe = start_process(program, path, variables)
         self._starts += 1
         self._started = 0
         self._again, self._ending, self.ended, self.distrusts = None, "", None, False
         self._is_over = asyncio.Event()
         asyncio.get_running_loop().add_reader(self._pipe, self.read)
         process = self._add(self._popen.pid)
-        detail = {"command": list(program.command), "pid": process.pid, "seed": self.seed, "start": self._starts}
+        detail = {
+            "command": list(program.command),
+            "pid": process.pid,
+            "seed": self.seed,
+            "start": self._starts,
+        }
         context.journal.record("start", self.actor, f"{self.program} started", detail=detail)
         self._watcher.started()
         self._changed()
@@ -385,38 +356,3 @@ class ProgramRun:
     def _changed(self) -> None:
         self.lives()
         self._watcher.changed()
-
-
-def _new_folder() -> Path:
-    made = Path(tempfile.mkdtemp(prefix="labkit-firmware-"))
-    if len(str(made)) > LONGEST_SOCKET - len("/socket"):
-        made.rmdir()
-        made = Path(tempfile.mkdtemp(prefix="labkit-firmware-", dir="/tmp"))  # noqa: S108  a folder of its own
-    return made
-
-
-def _started(
-    program: Program, path: Path, variables: Mapping[str, str]
-) -> tuple[subprocess.Popen[bytes], int]:
-    """Start a process. Return it, and the end of the pipe from which its output is read."""
-    reading, writing = os.pipe()
-    os.set_blocking(reading, False)
-    processes.keep_addresses(True)
-    try:
-        popen = subprocess.Popen(
-            program.command,
-            executable=path,
-            cwd=program.folder,
-            env=variables,
-            stdin=subprocess.DEVNULL,
-            stdout=writing,
-            stderr=writing,
-            start_new_session=True,
-        )
-    except OSError as error:
-        os.close(reading)
-        raise LabError(f"firmware: cannot start {str(path)!r}: {error.strerror}") from None
-    finally:
-        processes.keep_addresses(False)
-        os.close(writing)
-    return popen, reading

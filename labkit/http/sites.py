@@ -157,8 +157,8 @@ class Site(Generic[E]):
 class HostTable:
     """Table of all sites of a lab by host name.
 
-    domain: the lab's; a site has a name below it, or another name from its settings. changes: how often a site was added
-    or removed.
+    domain: the lab's; a site has a name below it, or another name from its settings. changes: how often a site was
+    added or removed.
     """
 
     def __init__(self, domain: str) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 from labkit.core.errors import LabError, OwnProcessError
 from labkit.core.handle import Handle
 from labkit.firmware.output import OutputLine
-from labkit.firmware.run import ProgramEnd, ProgramRun
+from labkit.firmware.program import ProgramEnd
+from labkit.firmware.run import ProgramRun
 from labkit.lab.runtime import Runtime
 
 
@@ -85,7 +86,7 @@ class LabFirmware(Handle):
         """Start a program for Linux on lab time, and return its run: `lab.firmware(["./client", "t-001"])`.
 
         It takes its time from the lab, trusts its CA, finds its names (port 443 is the lab's), and its waits last as
-        long as `lab.clock.advance`, a story or a fleet lets lab time pass. Time moves only while all of its threads wait.
+        long as `lab.clock.advance`, a story or a fleet lets lab time pass. Time moves only while all its threads wait.
 
         command: the program and its arguments; identity: name of the run, by default that of the program; seed: of all
         chance, by default drawn from the lab's seed and the name; env: further variables of its environment, None to
@@ -111,7 +112,9 @@ class LabFirmware(Handle):
 
 def _words(command: object) -> list[str]:
     if isinstance(command, str | Path) or not isinstance(command, Sequence) or not command:
-        raise LabError(f"firmware: expected a program and its arguments, as in ['./client', 't-001'], not {command!r:.100}")
+        raise LabError(
+            f"firmware: expected a program and its arguments, as in ['./client', 't-001'], not {command!r:.100}"
+        )
     for each in command:
         if not isinstance(each, str | Path) or "\0" in str(each):
             raise LabError(f"firmware: expected texts as arguments of the program, not {each!r:.100}")
