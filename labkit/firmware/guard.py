@@ -41,7 +41,7 @@ class Guard:
         self.runs: list[ProgramRun] = []  # in the order of their numbers
         self._context = context
         self._activity = context.activity
-        self._unread: Callable[[], bool] = getattr(context, "unread", bool)
+        self._unread = context.unread
         self._errors: list[Exception] = []  # that the next one to settle gets
         self._due: list[ProgramThread] = []
         self._changes = 0
