@@ -182,6 +182,7 @@ class Solutions(Component):
             raise
         await self._services.forget_script_parameters(solution.id)
         self._solutions.replace(solution.id, solution)
+        self._services.mistakes.forget(solution.id)
         self._context.hosts.remove(solution.domain)
         self._context.hosts.add(SolutionSite(solution, self._context, self._workers))
         self._context.configuration.pop(solution.id, None)

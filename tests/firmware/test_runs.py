@@ -15,7 +15,7 @@ from tests.firmware.programs import PYTHON, device_in_c, python
 from tests.lab.story_parts import elapsed
 
 SLEEPER = "import time\nwhile True:\n  print(int(time.time() - {start}))\n  time.sleep(10)"
-START = 1_767_225_600
+START = 1_796_083_200
 
 
 def sleeper() -> list[str]:
@@ -52,10 +52,10 @@ def test_output_has_lab_times_and_odd_bytes(lab: Lab) -> None:
     assert times == [0, 0, 2.5, 2.5, 2.5, 2.5]
     assert [len(each.text) for each in run.output[2:]] == [8192, 8192, 20000 - 16384, 4]
     assert run.output[-1].text == "last"
-    assert str(run.output[-1]) == "2026-01-01 00:00:02  last"
+    assert str(run.output[-1]) == "2026-12-01 00:00:02  last"
     assert run.ended is not None
     assert (run.ended.status, run.ended.signal, run.ended.time - START) == (0, None, 2.5)
-    assert str(run.ended) == "ended with status 0 at 2026-01-01 00:00:02"
+    assert str(run.ended) == "ended with status 0 at 2026-12-01 00:00:02"
 
 
 def test_the_journal_has_starts_ends_and_lines_without_what_differs_between_machines(lab: Lab) -> None:

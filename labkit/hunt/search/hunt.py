@@ -12,6 +12,7 @@ from typing import Any, Literal
 from labkit.control.clock import number_of
 from labkit.core.bars import Bar, progress_bar
 from labkit.core.errors import LabError
+from labkit.core.handle import short_trace
 from labkit.hunt.plays.breach import Breach
 from labkit.hunt.plays.future import FaultSource, Played, PlayPlan
 from labkit.hunt.plays.levels import fault_source
@@ -20,7 +21,7 @@ from labkit.hunt.promises.promise import Promise
 from labkit.hunt.search.course import Course, DonePlay
 from labkit.hunt.search.failure import HuntFailure
 from labkit.hunt.search.hunted import Hunt
-from labkit.hunt.search.past import past_failures
+from labkit.hunt.search.past import play_past
 from labkit.hunt.search.rows import RowPlayer
 from labkit.hunt.search.shrink import SECONDS, shrink
 from labkit.hunt.story import Story
@@ -32,6 +33,7 @@ GUARD = 60.0  # real seconds of a play in a worker process
 Stop = Literal["first", "never"]
 
 
+@short_trace
 def hunt(
     story: Story,
     seeds: int | None = None,
@@ -58,7 +60,8 @@ def hunt(
     seed of its number, except that later ones may be edits of the bytes of those that showed something new. stop:
     `first` ends the hunt with the first failure, `never` plays all seeds and returns one failure for each promise.
     shrink_seconds: real time in which each failure is cut down, 0 for not at all; within: real time after which a play
-    in a worker process is ended. failures: folder of written plays, which are played first. dask: address of a
+    in a worker process is ended. failures: folder of written plays, which are played first; if one of them breaks
+    again, the hunt does not begin, except with `stop="never"`. dask: address of a
     scheduler, a Client or a cluster, whose workers play. progress: whether to show a bar, by default on a terminal and
     in notebooks. Ctrl-C ends the hunt with what is known so far. Raises LabError for other arguments.
     """
@@ -71,8 +74,9 @@ def hunt(
     count = 0 if workers == 0 else workers or (0 if dask is not None else usable_cores())
     found = Hunt(plan, _shown(level), count)
     if failures is not None:
-        found.past = past_failures(story, Path(failures))
+        found.past, found.stale = play_past(story, Path(failures))
         if found.past and stop == "first":
+            found.is_begun = False
             return found
     plays = seeds if seeds is not None or time is not None else PLAYS
     began = real_time.monotonic()
