@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from labkit.core.errors import LabError
-
 CA_VARIABLES = (
     "SSL_CERT_FILE",  # OpenSSL where a program asks for the default locations; httpx; Python's ssl
     "CURL_CA_BUNDLE",  # the command curl; requests
@@ -31,7 +29,7 @@ SEED = "LABKIT_FIRMWARE_SEED"
 
 def environment(
     outer: Mapping[str, str],
-    own: Mapping[str, object],
+    own: Mapping[str, str | None],
     *,
     library: Path,
     folder: Path,
@@ -41,20 +39,13 @@ def environment(
     """Return the environment of a program.
 
     outer: of this process; own: variables of the run, None for one that is to be absent; library: the preloaded one;
-    folder: of the conversation; ca_file: certificate of the lab's CA; seed: of all chance. Raises LabError for a
-    variable of the run that is no text.
+    folder: of the conversation; ca_file: certificate of the lab's CA; seed: of all chance.
     """
-    given: Mapping[object, object] = {**own}
-    for name, value in given.items():
-        if not isinstance(name, str) or not (value is None or isinstance(value, str)) or "=" in name:
-            raise LabError(
-                f"env: expected names and texts, or None for a variable to clear, not {name!r}: {value!r}"
-            )
     cleared = {*CLEARED, *PROXIES, *(each.upper() for each in PROXIES)}
     variables = {name: value for name, value in outer.items() if name not in cleared}
     variables |= REPEATABLE | {"PYTHONHASHSEED": str(seed % 2**32), "NO_PROXY": "*", "no_proxy": "*"}
     variables |= dict.fromkeys(CA_VARIABLES, str(ca_file))
-    variables |= {name: value for name, value in own.items() if isinstance(value, str)}
+    variables |= {name: value for name, value in own.items() if value is not None}
     for name, value in own.items():
         if value is None:
             variables.pop(name, None)

@@ -101,7 +101,7 @@ class LabFirmware(Handle):
         runtime = self._runtime
         try:
             start = runtime.control.firmware.start
-            run = runtime.run(start, words, _identity(identity), _seed(seed), dict(env or {}), folder, ends)
+            run = runtime.run(start, words, _identity(identity), _seed(seed), _variables(env), folder, ends)
         except OwnProcessError:
             raise OwnProcessError("firmware: needs the lab's own process: make it here with Lab(…)") from None
         return FirmwareRun(runtime, run)
@@ -125,6 +125,19 @@ def _identity(identity: object) -> str | None:
     if identity is not None and (not isinstance(identity, str) or not identity or len(identity) > 256):
         raise LabError(f"identity: expected a name, not {identity!r:.100}")
     return identity
+
+
+def _variables(env: object) -> dict[str, str | None]:
+    if env is None:
+        return {}
+    if not isinstance(env, Mapping):
+        raise LabError(f"env: expected a dict of names and texts, not {env!r:.100}")
+    for name, value in env.items():
+        if not isinstance(name, str) or not name or "=" in name or not isinstance(value, str | None):
+            raise LabError(
+                f"env: expected names and texts, or None for a variable to clear, not {name!r:.50}: {value!r:.50}"
+            )
+    return dict(env)
 
 
 def _seed(seed: object) -> int | None:

@@ -1,4 +1,6 @@
-"""A device: device.py IDENTITY SECONDS. Activates, writes a temperature each minute and polls for messages meanwhile."""
+"""A device: device.py IDENTITY SECONDS. Activates, writes a temperature each minute, polls for messages meanwhile."""
+
+# ruff: noqa: T201
 
 import random
 import sys
