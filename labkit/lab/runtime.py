@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar
@@ -60,7 +60,7 @@ class Runtime:
         is_here = isinstance(self.control, Control)
         self._activity = self.control.stories.activity if is_here else None
         self._mistakes = self.control.functions.mistakes if is_here else None
-        self._unread = () if self._mistakes is None else self._mistakes.unread
+        self._unread: Collection[str] = () if self._mistakes is None else self._mistakes.unread
         self.seed = self.run(self.control.lab.seed)
         self.address = LabAddress("", 0, "")
         self.http_port: int | None = None
@@ -120,6 +120,10 @@ class Runtime:
             for text in self.take_mistakes():
                 warn(text)
         return result
+
+    def keep_mistakes(self) -> None:
+        """Warn of no mistakes any more: `take_mistakes` returns them."""
+        self._unread = ()
 
     def take_mistakes(self) -> list[str]:
         """Remove and return the unread mistakes in calls of handlers as sentences; none of a lab elsewhere."""

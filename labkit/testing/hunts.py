@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 import shlex
+import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from labkit.core.errors import LabError, LabkitError, UnknownError, unknown
+from labkit.core.errors import LabError, LabkitError, LabWarning, UnknownError, unknown
 from labkit.core.files import shown_path
 from labkit.hunt.plays.journal_lines import last_lines
 from labkit.hunt.plays.loading import file_of
@@ -68,6 +69,9 @@ class HuntItem(pytest.Item):
             raise KeyboardInterrupt
         if not found.good:
             raise HuntFailedError(found, files)
+        for text in found.warnings:
+            file, line, _ = self.reportinfo()
+            warnings.warn_explicit(text, LabWarning, str(file), (line or 0) + 1)
 
     def _arguments(self) -> dict[str, Any]:
         """Return the arguments of the hunt: those of the options before those of the closest marker."""

@@ -66,6 +66,54 @@ def test_markers_select_stories(tmp_path: Path) -> None:
     ]
 
 
+NO_STORY = """
+import pytest
+from labkit.hunt import story
+
+@pytest.mark.hunt(seeds=3)
+{}def sells(lab, draw):
+    assert draw.chance(1)
+"""
+
+
+@pytest.mark.parametrize("name", ["sells", "test_sells"])
+def test_a_marker_without_a_story_is_an_error_of_the_collection(tmp_path: Path, name: str) -> None:
+    file = tmp_path / "test_no_story.py"
+    text = NO_STORY.replace("sells", name)
+    file.write_text(text.format(""))
+    ended = run(tmp_path, "-q", file.name)
+    assert ended.returncode == 2
+    assert (
+        f"{file.name}:5: {name} has @pytest.mark.hunt, and is no story: expected @story of labkit.hunt"
+        in ended.stdout
+    )
+    assert "Traceback" not in ended.stdout
+    file.write_text(text.format("@story\n"))
+    assert "1 passed" in run(tmp_path, "-q", file.name).stdout
+    file.write_text(text.format("").replace("from labkit.hunt import story", ""))
+    assert run(tmp_path, "-q", file.name).returncode == 2
+
+
+MISSPELT = """
+from labkit.hunt import story
+
+@story
+def test_stores(lab, draw):
+    lab.solution("shop").route("GET", "/a", lua="Keystor.set{}")
+    lab.solution("shop").get("/a")
+"""
+
+
+def test_misspelt_calls_are_among_the_warnings(tmp_path: Path) -> None:
+    (tmp_path / "test_misspelt.py").write_text(MISSPELT)
+    ended = run(tmp_path, "-q", "--hunt-seeds", "3", "test_misspelt.py")
+    assert "1 passed, 1 warning" in ended.stdout
+    assert "GET /a: Keystor.set: there is no service 'Keystor'; did you mean Keystore?" in ended.stdout
+    assert "test_misspelt.py:4: LabWarning" in ended.stdout
+    strict = run(tmp_path, "-q", "-W", "error", "test_misspelt.py")
+    assert "1 failed" in strict.stdout
+
+
 @pytest.mark.parametrize(
     ("option", "value", "message"),
     [

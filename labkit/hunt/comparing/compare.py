@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from labkit.core.errors import LabError, unknown
 from labkit.core.extras import needs
+from labkit.core.handle import short_trace
 from labkit.hunt.comparing.bootstrap import LEVEL, SEED, difference_interval, expect_level
 from labkit.hunt.comparing.charts import distribution_chart
 from labkit.hunt.comparing.sweep import OWN, Sweep
@@ -115,6 +116,7 @@ class Comparison:
         return a.dropna().tolist(), b.dropna().tolist()
 
 
+@short_trace
 def compare(
     a: Any,
     b: Any,

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 from labkit.core.errors import LabError, UnknownError, unknown
+from labkit.core.handle import short_trace
 from labkit.hunt.story import Story
 
 SEPARATOR = "::"
@@ -28,6 +29,9 @@ def load_stories(place: str, folder: Path | None = None) -> list[Story]:
     if separator or file.endswith(".py"):
         module = _run_file((folder or Path()) / file, file)
     else:
+        file, _, name = place.rpartition(":")
+        if file.endswith(".py"):
+            raise LabError(f"{place}: expected two colons after a file: {file}{SEPARATOR}{name}")
         file, _, name = place.partition(":")
         module = _import(file)
     *classes, name = name.split(SEPARATOR)
@@ -51,6 +55,7 @@ def load_stories(place: str, folder: Path | None = None) -> list[Story]:
     return [found[name]]
 
 
+@short_trace
 def load_story(place: str, beside: str | Path | None = None) -> Story:
     """Return one story: `stories.py::outage` or `module:outage`.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from labkit.core.errors import LabError
+from labkit.core.handle import short_trace
 from labkit.core.journal import Journal
 from labkit.core.record_lines import one_line, record_line
 from labkit.hunt.code_lines import defined_at, raised_at, with_line
@@ -21,6 +22,7 @@ LONGEST_REASON = 500  # characters
 STEPS = 20  # looks of `eventually`
 
 
+@short_trace
 def always(
     check: Check, every: float = 60, *, name: str | None = None, under: Under | None = None
 ) -> Promise:
@@ -38,6 +40,7 @@ def always(
     return Always(check, checked_seconds(every, "always: every"), name, under)
 
 
+@short_trace
 def eventually(
     check: Check, within: float = 600, *, name: str | None = None, under: Under | None = None
 ) -> Promise:
@@ -50,6 +53,7 @@ def eventually(
     return Eventually(check, checked_seconds(within, "eventually: within", zero=True), name, under)
 
 
+@short_trace
 def never(
     *,
     kind: str | Iterable[str] | None = None,

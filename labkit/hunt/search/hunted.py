@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     import pandas
 
 MAX_LOST = 5  # lost plays that a text names
-COLUMNS = ("play", "seed", "parent", "seconds", "records", "faults", "hits", "new", "broke", "lost")
+COLUMNS = (
+    *("play", "seed", "parent", "seconds", "records", "faults", "hits"),
+    *("warnings", "new", "broke", "lost"),
+)
 
 
 @dataclass
@@ -71,6 +74,12 @@ class Hunt:
         return Counter(kind for each in self.done if each.row is not None for kind in each.row.faults)
 
     @property
+    def warnings(self) -> Counter[str]:
+        """Number of plays by the misspelt call of a handler in them, a sentence."""
+        found = Counter(text for each in self.done if each.row is not None for text in each.row.warnings)
+        return found + Counter(text for each in self.past for text in each.outcome.played.warnings)
+
+    @property
     def promises(self) -> dict[str, Counter[str]]:
         """Number of plays by the state of each promise; `not judged` for those with faults that it does not bear."""
         states: dict[str, Counter[str]] = {each.name: Counter() for each in self.plan.story.promises}
@@ -106,9 +115,9 @@ class Hunt:
         """Return a frame with a row a play.
 
         play: its number; seed: of its lab; parent: number of the play whose bytes were edited, missing for those of a
-        seed alone; seconds: real; records: in the journal; faults: drawn; hits: of faults; new: things that it was the
-        first to show; broke: name of the promise; lost: why there is no outcome; a column with the state of each
-        promise.
+        seed alone; seconds: real; records: in the journal; faults: drawn; hits: of faults; warnings: misspelt calls;
+        new: things that it was the first to show; broke: name of the promise; lost: why there is no outcome; a column
+        with the state of each promise.
         """
         with needs("tables"):
             import pandas
@@ -116,7 +125,7 @@ class Hunt:
         names = [each.name for each in self.plan.story.promises]
         rows = [_row(each, names) for each in self.done]
         frame = pandas.DataFrame(rows, columns=[*COLUMNS, *names]).set_index("play")
-        whole = ("parent", "records", "faults", "hits")
+        whole = ("parent", "records", "faults", "hits", "warnings")
         return frame.astype(dict.fromkeys(whole, "Int64"))
 
     def chart(self) -> pandas.DataFrame:
@@ -137,6 +146,7 @@ class Hunt:
             "faults": dict(self.faults),
             "promises": {name: dict(states) for name, states in self.promises.items()},
             "untested": self.untested,
+            "warnings": dict(self.warnings),
             "new": sum(each.new for each in self.done),
             "lost": [{"play": each.number, "why": each.lost} for each in self.lost],
             "begun": self.is_begun,
@@ -149,7 +159,8 @@ class Hunt:
         """Return the result as lines of text."""
         lines = [*self.facts(), *self.failure_lines()]
         if not (self.failures or self.past or self.lost):
-            lines.append("nothing else broke" if self.stale else "nothing broke")
+            nothing = "nothing else broke" if self.stale else "nothing broke"
+            lines.append(f"{nothing}{self._reservation()}")
         return "\n".join(lines)
 
     def failure_lines(self) -> list[str]:
@@ -171,7 +182,13 @@ class Hunt:
         if self.faults:
             lines.append(f"faults drawn: {_counts(self.faults)}")
         lines += [f"promise {name}: {_counts(states)}" for name, states in self.promises.items() if states]
-        return lines + [f"never put to the test: {name}" for name in self.untested if self.done]
+        lines += [f"never put to the test: {name}" for name in self.untested if self.done]
+        return lines + [f"warning: {text} (in {_plays(count)})" for text, count in self.warnings.items()]
+
+    def _reservation(self) -> str:
+        """Return the end of the sentence that nothing broke, if handlers have misspelt calls, which do nothing."""
+        count = len(self.warnings)
+        return f", but see {'the warning' if count == 1 else f'the {count} warnings'}" if count else ""
 
     def _summary(self) -> str:
         if not self.is_begun:
@@ -179,8 +196,8 @@ class Hunt:
             return f"not begun, since {f'{count} past failures break' if count > 1 else 'a past failure breaks'} again"
         where = f", {self.workers} processes" if self.workers else ""
         news = [each.number for each in self.done if each.new]
-        plays = "1 play" if self.seeds == 1 else f"{self.seeds} plays"
-        text = f"{plays} in {self.seconds:.1f} s, {self.per_second:.1f} a second{where}; level {self.level}"
+        speed = f"{self.seconds:.1f} s, {self.per_second:.1f} a second"
+        text = f"{_plays(self.seeds)} in {speed}{where}; level {self.level}"
         if news:
             text += f"; the last new thing in play {news[-1]}"
         if dropped := sum(each.row is not None and not each.row.is_future for each in self.done):
@@ -202,6 +219,7 @@ class Hunt:
             facts["never put to the test"] = ", ".join(self.untested)
         if self.lost:
             facts["lost plays"] = len(self.lost)
+        facts |= {f"warning {number}": text for number, text in enumerate(self.warnings, 1)}
         parts = [card(f"hunt of {self.plan.story.name}", facts)]
         parts += [f"<p>{escape(f'past failure: {each}')}</p>" for each in (*self.past, *self.stale)]
         parts += [each._repr_html_() for each in self.failures.values()]
@@ -212,10 +230,15 @@ def _row(done: DonePlay, names: Sequence[str]) -> list[object]:
     beginning = [done.number, done.supply.seed, done.supply.parent]
     row = done.row
     if row is None:
-        return [*beginning, None, None, None, None, 0, None, done.lost, *(None for _ in names)]
+        return [*beginning, None, None, None, None, None, 0, None, done.lost, *(None for _ in names)]
     broke = None if row.breach is None else row.breach.title
     states = [row.verdicts.get(name, "not judged") for name in names]
-    return [*beginning, row.seconds, row.records, len(row.faults), row.hits, done.new, broke, None, *states]
+    counts = [row.records, len(row.faults), row.hits, len(row.warnings)]
+    return [*beginning, row.seconds, *counts, done.new, broke, None, *states]
+
+
+def _plays(count: int) -> str:
+    return "1 play" if count == 1 else f"{count} plays"
 
 
 def _counts(counts: Mapping[str, int]) -> str:
