@@ -16,9 +16,17 @@ class Participant(Protocol):
     async def settle(self) -> bool:
         """Return True if nothing of it runs, and nothing of it changed during this call; else False.
 
-        Called while no work is pending, by one task at a time. May take long and begin work. Must not call
-        `Activity.idle`, which waits for it; `Activity.ended` is for that. Raises an error for each `idle` that waits.
+        Called while no work is pending and the lab has read all that has arrived, by one task at a time. May take long
+        and begin work. Must not call `Activity.idle`, which waits for it; `Activity.ended` is for that. Raises an error
+        for each `idle` that waits.
         """
+
+
+class Arrivals(Participant, Protocol):
+    """Interface of what arrives at the lab from outside."""
+
+    def unread(self) -> bool:
+        """Return whether something has arrived that the lab has not read yet."""
 
 
 class _Round:
@@ -35,13 +43,15 @@ class Activity:
 
     Used as a context manager around each piece. begun: number of all pieces so far. arrived: number of received
     requests whose handling has not begun; they are not pending yet. shared: whether there are participants, so that
-    no pending work does not mean that all has settled.
+    no pending work does not mean that all has settled. inputs: what arrives from outside; then it has to be handled
+    before participants are asked.
     """
 
     def __init__(self) -> None:
         self.arrived = 0
         self.begun = 0
         self.shared = False
+        self.inputs: Arrivals | None = None
         self._running = 0
         self._waiting: list[asyncio.Future[None]] = []
         self._participants: tuple[Participant, ...] = ()
@@ -165,9 +175,9 @@ class Activity:
     async def _have_settled(self) -> bool:
         """Return whether no work is pending, and each participant, asked in order, has settled without new work."""
         await self.ended()
-        begun, participants = self.begun, self._participants
-        for each in participants:
+        begun, participants, inputs = self.begun, self._participants, self.inputs
+        for each in participants if inputs is None else (inputs, *participants):
             if not await each.settle() or self.begun != begun or self._running:
                 await asyncio.sleep(0)  # sockets and threads must be able to change the answer
                 return False
-        return self._participants is participants
+        return self._participants is participants and not (inputs is not None and inputs.unread())

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, cast
 
 from aiohttp import web
@@ -18,8 +19,10 @@ from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import ERROR, _ErrInfo
 
 from labkit.context import Context
+from labkit.core.custody import WAY
 from labkit.edge import limits
 from labkit.edge.errors import BodyLateError, WrongHostError
+from labkit.edge.peer import Peer
 from labkit.http.connection import Connection
 from labkit.http.head import RequestHead
 from labkit.http.reply import Answer, Reply
@@ -32,7 +35,7 @@ UNMADE = cast(Any, None)  # where aiohttp wants what most requests do not need
 class RequestLoop(web.RequestHandler):
     """Task that answers the requests queued by `data_received`, until the connection ends."""
 
-    __slots__ = ("_arrived", "_context", "_max_body", "_serve", "connection", "next_has_begun")
+    __slots__ = ("_arrived", "_context", "_max_body", "_serve", "connection", "next_has_begun", "peer")
 
     _arrived: bool  # counted in `Activity.arrived`
     # A complete body is bytes, one that may be incomplete a reader.
@@ -41,6 +44,7 @@ class RequestLoop(web.RequestHandler):
     _serve: Serve
     _max_body: int
     connection: Connection
+    peer: Peer
     next_has_begun: bool  # the next request had begun to arrive when the last tracked answer was written
 
     async def start(self) -> None:
@@ -190,8 +194,25 @@ class RequestLoop(web.RequestHandler):
         if isinstance(body, bytes):
             request.whole = body
             del request._payload  # so it is here
+        else:
+            request.input_wait = self._input_wait
         request.head, request.date = head, self.date
         return request
+
+    @contextmanager
+    def _input_wait(self) -> Iterator[None]:
+        """Count the block, a handler's wait for the rest of a body, as no activity: only the client can end it.
+
+        The lab's own clients send whole requests, which count until they are answered.
+        """
+        if self.peer.counts or WAY.get() is not None:
+            yield
+            return
+        self._context.activity.end()
+        try:
+            yield
+        finally:
+            self._context.activity.begin()
 
     def date(self) -> str:
         """Return the HTTP-date of an answer that is sent now: the request may be old (RFC 9110 6.6.1)."""

@@ -18,6 +18,7 @@ from labkit.core.clock_states import TimerState
 from labkit.core.component import Component
 from labkit.core.errors import SettingsError
 from labkit.edge.certificates import Certificates, certificates
+from labkit.edge.clients import Clients, own_ip
 from labkit.edge.handshake import HANDSHAKE, Handshake, explain
 from labkit.edge.names import NameRefused, judge
 from labkit.edge.peer import LocalPeer, Peer
@@ -57,6 +58,8 @@ class Edge(Component):
         self._own_ip = ""  # from which clients on this machine connect
         self._tasks = Tasks()
         self._sockets: list[socket.socket] = []
+        self._clients = Clients()
+        context.inputs.add(self._unread)
 
     async def start(self) -> None:
         """Listen at the ports of the settings and set the context's address. Raises SettingsError if it cannot."""
@@ -289,7 +292,14 @@ class Edge(Component):
                 self._pauses[listener] = loop.call_later(RESOURCES_PAUSE, self._watch, listener, greet)
             return
         accepted.setblocking(False)
-        self._tasks.spawn(self._greet(greet, accepted, Peer(plain_ip(peer_ip), peer_port, accepted)))
+        peer = Peer(plain_ip(peer_ip), peer_port, accepted)
+        self._clients.add(peer)
+        self._tasks.spawn(self._greet(greet, accepted, peer))
+
+    def _unread(self) -> bool:
+        return self._clients.unread(
+            each for each in self._sockets if self._accepts and each not in self._pauses
+        )
 
     async def _is_accepting(self) -> bool:
         """Return whether connections are accepted, once a restart is over that lets them wait."""
@@ -315,6 +325,7 @@ class Edge(Component):
             client.setblocking(False)
             accepted.setblocking(False)
             peer = LocalPeer(self._own_ip, self._context.activity, accepted)
+            self._clients.add(peer)
             self._tasks.spawn(self._greet(self._secure, accepted, peer))
             return client, peer.leave
         raise ConnectionRefusedError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED))
@@ -384,10 +395,3 @@ class Edge(Component):
         except BaseException:
             transport.abort()
             raise
-
-
-def own_ip(listener: socket.socket) -> str:
-    """Return the IP address from which this machine connects to its own listener. Nothing is sent."""
-    with socket.socket(listener.family, socket.SOCK_DGRAM) as probe:
-        probe.connect(listener.getsockname())
-        return plain_ip(probe.getsockname()[0])

@@ -54,7 +54,6 @@ class EdgeProtocol(RequestLoop):
         "_rest",
         "_watched",
         "host_header",
-        "peer",
         "repeated",
     )
 
@@ -189,7 +188,7 @@ class EdgeProtocol(RequestLoop):
         self.client_ended()
         if self.connection.tls:
             return False
-        self._input_ended = True
+        self._input_ended = self.peer.input_ended = True
         if self._head:
             self._refused_early()
         if self._rest is not None:

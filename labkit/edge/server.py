@@ -60,6 +60,7 @@ class EdgeServer(web.Server):
         self._transports[protocol] = transport
         protocol.connection = connection = self._connection(transport, protocol.peer.ip)
         connection.peer_port = protocol.peer.port
+        protocol.peer.transport = transport
         if connection.tls:
             connection.ready = self._tasks.spawn(self._connected(connection))
 
