@@ -277,6 +277,9 @@ class TestCompare:
         assert [*map(tuple, found.side_by_side().columns[:2])] == [("lost", "fast"), ("lost", "slow")]
         assert list(found.chart("lost").columns) == ["fast", "slow"]
         assert "fast and slow, in pairs" in repr(found)
+        many = compare([123456.789, 0], [2 / 3, 0])
+        assert [*repr(many).split()[-6:-3]] == ["61728", "0.3333", "-61728"]
+        assert "<td>0.3333</td>" in many._repr_html_()
         assert "<table" in found._repr_html_()
 
     def test_frames_and_lists(self) -> None:
