@@ -46,7 +46,7 @@ static inline long long ms(void) {
     return (t.tv_sec - START) * 1000 + t.tv_nsec / 1000000;
 }
 #define SHOW(...) do { \\
-    long long value = (long long)(__VA_ARGS__); printf("%s %lld at %lld\\n", #__VA_ARGS__, value, ms()); \\
+    long long shown_ = (long long)(__VA_ARGS__); printf("%s %lld at %lld\\n", #__VA_ARGS__, shown_, ms()); \\
 } while (0)
 """
 

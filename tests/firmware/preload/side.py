@@ -111,7 +111,9 @@ class Side:
             self.settle()
             if all(each.poll() is not None for each in self.children) and not self.threads:
                 return self.output(number)
-            due = [each for each in self.threads if each.waits and each.when < FOREVER]
+            due = [
+                each for each in self.threads if each.waits and each.when < FOREVER and not stopped(each.pid)
+            ]
             first = min(due, key=self.place_in_time, default=None)
             when = first.when if first else FOREVER
             if self.calls and self.calls[0][0] <= min(when, until):
@@ -145,7 +147,9 @@ class Side:
             self.rest()
             if self.platform:
                 self.platform()
-            for each in sorted((each for each in self.threads if each.waits), key=self.place):
+            for each in sorted(
+                (each for each in self.threads if each.waits and not stopped(each.pid)), key=self.place
+            ):
                 wait = each.wait
                 each.still = False
                 self.say(each, "P")
@@ -276,6 +280,14 @@ class Side:
         for each in [*self.threads]:
             self.drop(each)
         self.listener.close()
+
+
+def stopped(pid: int) -> bool:
+    """Return whether a process is stopped by a signal, and so answers nothing."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+    except OSError:
+        return False
 
 
 def offspring(pid: int) -> list[int]:

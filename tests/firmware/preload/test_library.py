@@ -38,7 +38,7 @@ def test_without_a_compiler_one_sentence_says_what_to_do(
     cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CC", "/no/such/compiler -m64")
-    with pytest.raises(LabError, match="there is no C compiler '/no/such/compiler'.*apt install gcc"):
+    with pytest.raises(LabError, match=r"there is no C compiler '/no/such/compiler'.*apt install gcc"):
         library()
     monkeypatch.setenv("CC", "cc 'open")
     with pytest.raises(LabError, match="variable CC is no command"):
