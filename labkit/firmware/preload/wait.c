@@ -221,6 +221,7 @@ struct masked {
 
 static void unmask(void *of) {
     struct masked *masked = of;
+    lab_note(NULL);
     pthread_sigmask(SIG_SETMASK, &masked->before, NULL);
     if (masked->uncancelled) pthread_setcancelstate(masked->cancel, NULL);
 }
@@ -237,6 +238,7 @@ static enum outcome waits(struct wait *wait) {
     bool again;
     do {
         again = false;
+        lab_note(&wait->interrupted);
         outcome = once(wait, wait->mask ? wait->mask : &masked.before, &again);
         if (again && is_ready(wait)) {
             outcome = READY;
