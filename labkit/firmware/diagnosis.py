@@ -47,14 +47,13 @@ def _problem(run: ProgramRun, process: ProgramProcess, silent: float) -> str | N
                 f"waits in {call.name}{where}, and the lab does not know when such a wait ends: use poll, select, "
                 f"epoll, sleep or a condition variable by way of the C library{_hint(call.name)}; run.kill() ends it"
             )
-    used = run.processor_time()
-    if used < BUSY * silent and silent < STARVED * PATIENCE:
+    used, asked = run.processor_time(), run.clock_reads()
+    if asked < SPINS and used < BUSY * silent and silent < STARVED * PATIENCE:
         return None
     if not process.greeted:
         return (
             f"has run for {silent:.0f} s before it was on lab time: see what its loader does (LD_DEBUG=libs)"
         )
-    asked = run.clock_reads()
     reads = "" if not asked else f" and asked for the time {asked:,} times"
     return (
         f"has run for {silent:.0f} real seconds without a wait{reads}, so lab time stands still: it may spin until "
