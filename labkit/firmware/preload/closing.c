@@ -13,6 +13,7 @@ REAL(dup3)
 
 void lab_random_closed(int fd);
 void lab_port_closed(int fd);
+void lab_timerfd_closed(int fd);
 
 /* Older headers do not have it. */
 static int real_close_range(unsigned first, unsigned last, int flags) {
@@ -22,6 +23,7 @@ static int real_close_range(unsigned first, unsigned last, int flags) {
 void lab_closed(int fd) {
     lab_random_closed(fd);
     lab_port_closed(fd);
+    lab_timerfd_closed(fd);
 }
 
 static void may_end_connection(int fd) {

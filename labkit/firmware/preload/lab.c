@@ -69,7 +69,10 @@ static void begin(void) {
         if (chance && strlen(chance) < sizeof seed) strcpy(seed, chance);
         if (lab_path(path, sizeof path, "page")) lab_page = map(path, O_RDONLY, PROT_READ);
     }
-    if (lab_page) open_own_page();
+    if (lab_page) {
+        open_own_page();
+        lab_keep_environment();
+    }
     atomic_store(&state, lab_page ? ON : OFF);
     if (lab_page) lab_greet_process();
     errno = before;

@@ -151,10 +151,36 @@ struct handled {
 };
 struct handled lab_handled(void);
 
+/* --- waiters.c: threads that wait for a word of another thread of the process ---------------------------------- */
+
+/* A lock of the library's own: no signal's handler comes in while a thread holds it. */
+struct lock {
+    _Atomic int taken;
+};
+void lab_lock(struct lock *lock, sigset_t *before);
+void lab_unlock(struct lock *lock, const sigset_t *before);
+
+struct waiter {
+    const void *at; /* what it waits for, in the order of their waits */
+    _Atomic uint32_t woken;
+    struct waiter *next;
+};
+void lab_waiter_add(struct waiter *waiter, const void *at);
+bool lab_waiter_remove(struct waiter *waiter); /* whether it was woken */
+int lab_wake(const void *at, int count);       /* returns how many */
+bool lab_is_woken(void *waiter);
+void lab_waiters_forked(void);
+/* Once the lab has gone, for a wait that began before (`was_on`) or after: whether it was woken in time. */
+bool lab_woken_for_real(struct waiter *waiter, int64_t until, bool was_on);
+
+int lab_create(pthread_t *thread, const pthread_attr_t *how, void *(*run)(void *), void *with); /* outside of the order */
+
 /* --- others ------------------------------------------------------------------------------------------------- */
 
 void lab_random(void *at, size_t size); /* chance.c */
 bool lab_random_file(int fd);           /* an open /dev/urandom */
+void lab_keep_environment(void);        /* processes.c */
+void lab_timers_forked(void);           /* timers.c */
 void lab_closed(int fd);                /* forget what is known of a descriptor's number */
 
 #endif

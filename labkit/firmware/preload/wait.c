@@ -5,7 +5,6 @@ that its time has come. What became ready meanwhile is looked at only then: all 
 to send is there by then, and no two threads run at a time, so that the same seed gives the same run again. */
 #include "lab.h"
 
-#include <stddef.h>
 #include <stdio.h>
 #include <sys/un.h>
 
@@ -81,9 +80,40 @@ static void connect_thread(void) {
     pthread_setspecific(at_end, &self);
 }
 
-void lab_greet_process(void) {
+static _Atomic uint32_t children;
+static __thread int greeted[2]; /* a pipe: its writing end closes once the child has greeted the lab, or is no more */
+
+/* By these handlers, not by a fork() of its own: the C library's daemon(), forkpty() and others fork, too. The parent goes
+on when the lab knows of the child; else the lab could take time on before the child has begun. */
+static void before_fork(void) {
+    atomic_fetch_add(&children, 1);
+    if (!lab_on() || lab_syscall(SYS_pipe2, greeted, O_CLOEXEC)) greeted[0] = greeted[1] = -1;
+}
+
+static void in_parent(void) {
+    char nothing;
+    int before = errno;
+    if (greeted[0] < 0) return;
+    lab_syscall(SYS_close, greeted[1]);
+    while (lab_syscall(SYS_read, greeted[0], &nothing, 1) < 0 && errno == EINTR) continue;
+    lab_syscall(SYS_close, greeted[0]);
+    errno = before;
+}
+
+static void in_child(void) {
+    uint32_t child = atomic_exchange(&children, 0);
+    if (greeted[0] >= 0) lab_syscall(SYS_close, greeted[0]);
+    lab_forked(child);
+}
+
+static void greet(void) {
     here = getpid();
     if (lab_connection(0) < 0) lab_gone();
+}
+
+void lab_greet_process(void) {
+    pthread_atfork(before_fork, in_parent, in_child);
+    greet();
 }
 
 /* Ordinals of children make up a number that is the same in each run; process ids are not. */
@@ -92,9 +122,11 @@ void lab_forked(uint32_t child) {
     atomic_store(&process, lab_process() * 1000003u + child);
     atomic_store(&threads, 1);
     self.process = 0, self.connection = 0, self.thread = 1, self.wait = 0;
+    lab_waiters_forked();
+    lab_timers_forked();
     lab_release_all();
-    if (!lab_on()) return;
-    lab_greet_process();
+    if (lab_on()) greet();
+    if (greeted[1] >= 0) lab_syscall(SYS_close, greeted[1]);
     lab_wait_start();
 }
 

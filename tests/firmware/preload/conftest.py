@@ -45,7 +45,9 @@ static inline long long ms(void) {
     struct timespec t; clock_gettime(CLOCK_REALTIME, &t);
     return (t.tv_sec - START) * 1000 + t.tv_nsec / 1000000;
 }
-#define SHOW(what) printf("%s %lld at %lld\\n", #what, (long long)(what), ms())
+#define SHOW(...) do { \\
+    long long shown_ = (long long)(__VA_ARGS__); printf("%s %lld at %lld\\n", #__VA_ARGS__, shown_, ms()); \\
+} while (0)
 """
 
 
@@ -84,10 +86,18 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     return compile_program
 
 
+@pytest.fixture(scope="session")
+def preloaded() -> Path:
+    """The library, built once."""
+    if shutil.which("cc") is None:
+        pytest.skip("no C compiler")
+    return library()
+
+
 @pytest.fixture
-def side(tmp_path: Path) -> Iterator[Side]:
+def side(tmp_path: Path, preloaded: Path) -> Iterator[Side]:
     """The lab's side, at its start."""
-    side = Side(tmp_path / "lab", library())
+    side = Side(tmp_path / "lab", preloaded)
     yield side
     side.close()
 

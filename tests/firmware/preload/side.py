@@ -55,6 +55,8 @@ class Side:
     calls: list[tuple[int, int, Callable[[], object]]] = field(default_factory=list)
     waits: list[str] = field(default_factory=list)  # kinds of all waits so far
     messages: int = 0
+    platform: Callable[[], object] | None = None  # what is to settle before a program is asked
+    static: set[int] = field(default_factory=set)  # processes that never greet
 
     def __post_init__(self) -> None:
         self.folder.mkdir(exist_ok=True)
@@ -109,7 +111,9 @@ class Side:
             self.settle()
             if all(each.poll() is not None for each in self.children) and not self.threads:
                 return self.output(number)
-            due = [each for each in self.threads if each.waits and each.when < FOREVER]
+            due = [
+                each for each in self.threads if each.waits and each.when < FOREVER and not stopped(each.pid)
+            ]
             first = min(due, key=self.place_in_time, default=None)
             when = first.when if first else FOREVER
             if self.calls and self.calls[0][0] <= min(when, until):
@@ -141,7 +145,11 @@ class Side:
         """Return once all wait and nothing is ready for any of them."""
         while True:
             self.rest()
-            for each in sorted((each for each in self.threads if each.waits), key=self.place):
+            if self.platform:
+                self.platform()
+            for each in sorted(
+                (each for each in self.threads if each.waits and not stopped(each.pid)), key=self.place
+            ):
                 wait = each.wait
                 each.still = False
                 self.say(each, "P")
@@ -165,10 +173,15 @@ class Side:
     def rests(self) -> bool:
         """Return whether every thread of every process waits, or sleeps for another one."""
         known = {each.tid: each for each in self.threads if each.number > 0}
-        for child in self.children:
-            if child.poll() is None and child.pid not in self.pids:
-                return False
+        family = {child.pid for child in self.children if child.poll() is None}
+        family.update(child for pid in self.pids for child in offspring(pid))
+        if any(pid not in self.pids and not self.is_silent(pid) for pid in family):
+            return False
         return all(self.sleeps(pid, tid, known.get(tid)) for pid in self.pids for tid in tasks(pid))
+
+    def is_silent(self, pid: int) -> bool:
+        """Return whether a process that has not greeted will not do so: it has ended, or is static."""
+        return pid in self.static or all(self.sleeps(pid, tid, None) for tid in tasks(pid))
 
     def sleeps(self, pid: int, tid: int, thread: Thread | None) -> bool:
         if thread and thread.waits:
@@ -267,6 +280,23 @@ class Side:
         for each in [*self.threads]:
             self.drop(each)
         self.listener.close()
+
+
+def stopped(pid: int) -> bool:
+    """Return whether a process is stopped by a signal, and so answers nothing."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+    except OSError:
+        return False
+
+
+def offspring(pid: int) -> list[int]:
+    """Return the processes that a process has started, and that are still there."""
+    found = []
+    for tid in tasks(pid):
+        with contextlib.suppress(OSError):
+            found += [int(each) for each in Path(f"/proc/{pid}/task/{tid}/children").read_text().split()]
+    return found
 
 
 def tasks(pid: int) -> list[int]:
