@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from labkit.firmware.run import ProgramRun
 
 PATIENCE = 4.0  # real seconds without a sign of life, after which a program is named: a guard time
-STARVED = (
-    15  # times as long a program may have no processor, on a busy machine, before it is named all the same
-)
+STARVED = 5  # times as long until a program is named that had no processor, on a busy machine
+SPINS = 50_000  # questions for the time without a wait
 BUSY = 0.6  # of the time: a thread that had a processor for less was kept from it by others
 STOPPED = "Tt"
 
