@@ -14,6 +14,7 @@ import pytest
 from labkit.core.files import write_whole
 from labkit.hunt import Hunt, HuntFailure, Story, hunt, load_story
 from labkit.hunt.plays.written import WrittenPlay, read
+from labkit.hunt.search.past import play_past
 from labkit.reporting.failure_files import keep_failure
 
 STORIES = """
@@ -222,6 +223,40 @@ def test_a_file_whose_story_is_not_where_it_was_is_played_by_its_name() -> None:
     Path("old/x").mkdir(parents=True)
     file.rename(f"old/x/{file.name}")
     assert len(hunt(edit(), 5, failures="old/x", **CALM).past) == 1
+
+
+def test_a_file_of_a_story_with_a_new_name_is_named() -> None:
+    """It would be left out in silence otherwise, as a file of another story; and it is not, once it has the name."""
+    file = kept()
+    text = STORIES.replace("def sells(lab, draw, *", "def sold(lab, draw, *")
+    Path(PLACE).write_text(text, encoding="utf-8")
+    renamed = load_story(f"{PLACE}::sold")
+    found = hunted(renamed, 1)
+    [stale] = found.stale
+    assert str(stale).startswith(
+        f"{file}: ../ä shop/stories.py has no story 'sells' any more; write its new name into "
+    )
+    assert found.is_begun
+    file.write_text(file.read_text(encoding="utf-8").replace("::sells", "::sold"), encoding="utf-8")
+    again = hunted(renamed, 1)
+    assert ([each.file for each in again.past], again.stale) == ([file], [])
+
+
+def test_a_file_that_is_no_play_is_named_and_stops_no_hunt() -> None:
+    Path("failures").mkdir()
+    Path("failures/test_own.py").write_text("def test_own():\n    pass\n")
+    found = hunted(edit(*MENDED), 2)
+    assert (found.seeds, found.good) == (2, False)
+    assert "past failure: failures/test_own.py: expected a file that a hunt has written" in found.text()
+
+
+def test_a_past_failure_has_the_limit_of_a_play() -> None:
+    file = kept()
+    slow = STORIES.replace("    for each", "    __import__('threading').Event().wait(60)\n    for each")
+    Path(PLACE).write_text(slow, encoding="utf-8")
+    broken, stale = play_past(load_story(f"{PLACE}::sells"), Path("failures"), within=3)
+    assert broken == []
+    assert [(each.file, each.reason) for each in stale] == [(file, "ended after its limit of 3 s")]
 
 
 def test_a_story_within_a_function_has_no_file(folder: Path) -> None:

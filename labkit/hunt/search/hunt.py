@@ -85,7 +85,7 @@ def hunt(
     count = 0 if workers == 0 else workers or (0 if dask is not None else usable_cores())
     found = Hunt(plan, _shown(level), count)
     if failures is not None:
-        found.past, found.stale = play_past(story, Path(failures))
+        found.past, found.stale = play_past(story, Path(failures), within)
         if found.past and stop == "first":
             found.is_begun = False
             return found

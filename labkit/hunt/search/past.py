@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
 from pathlib import Path
 
 from labkit.core.errors import LabError
-from labkit.hunt.plays.loading import file_of, name_in_file, split_place
+from labkit.hunt.plays.loading import SEPARATOR, file_of, name_in_file, split_place
 from labkit.hunt.plays.replaying import ReplayOutcome, replay
 from labkit.hunt.plays.written import WrittenPlay, read
 from labkit.hunt.story import Story
+from labkit.hunt.workers.time_limit import time_limit
 
 
 @dataclass(frozen=True)
@@ -41,20 +43,30 @@ class StalePlay:
         return f"{self.file}: {self.reason}"
 
 
-def play_past(story: Story, folder: Path) -> tuple[list[PastFailure], list[StalePlay]]:
+def play_past(
+    story: Story, folder: Path, within: float | None = None
+) -> tuple[list[PastFailure], list[StalePlay]]:
     """Play the written plays of a story again; return those that break again, and those that say nothing.
 
     folder: with files that a hunt has written, none if there is no such folder; those of other stories are left out.
-    Raises LabError for a file that is no written play.
+    within: real seconds of one play, None for no limit.
     """
     broken: list[PastFailure] = []
     stale: list[StalePlay] = []
     for file in sorted(folder.glob("test_*.py")):
-        written = read(file)
+        try:
+            written = read(file)
+        except LabError as error:
+            stale.append(StalePlay(file, str(error).removeprefix(f"{file}: ")))
+            continue
+        if gone := _missing_story(written, file, story):
+            stale.append(StalePlay(file, gone))
+            continue
         if not _is_of(written, file, story):
             continue
         try:
-            found = replay(written, story=story, check=False)
+            with time_limit(within):
+                found = replay(written, story=story, check=False)
         except LabError as error:
             stale.append(StalePlay(file, str(error)))
             continue
@@ -72,6 +84,17 @@ def _is_of(written: WrittenPlay, file: Path, story: Story) -> bool:
         return False
     named, source = file.parent / place, file_of(story)
     return not place or source is None or not named.is_file() or named.resolve() == source
+
+
+def _missing_story(written: WrittenPlay, file: Path, story: Story) -> str:
+    """Return a sentence about a written play whose story is no longer in this story's file, or an empty text."""
+    place, name = split_place(written.story)
+    source = file_of(story)
+    if not place or source is None or (file.parent / place).resolve() != source:
+        return ""
+    if name.partition(SEPARATOR)[0] in inspect.unwrap(story.function).__globals__:
+        return ""
+    return f"{place} has no story {name!r} any more; write its new name into the file, or delete the file"
 
 
 def _reason(found: ReplayOutcome) -> str:
