@@ -162,7 +162,8 @@ static bool goes_on(const struct wait *wait, struct handled before) {
 static bool declare(struct wait *wait) {
     if (self.process != here || !lab_owns(self.connection)) connect_thread();
     for (int i = 0; i < 2 && lab_on(); i++) {
-        if (lab_say(self.connection, 'W', ++self.wait, wait->until, wait->kind, wait->fd)) return true;
+        int64_t other = wait->fd | (int64_t)lab_dirty() << 32; /* else it has looked, and there is nothing to answer */
+        if (lab_say(self.connection, 'W', ++self.wait, wait->until, wait->kind, other)) return true;
         if (errno != EBADF && errno != ENOTSOCK && errno != ENOTCONN && errno != EDESTADDRREQ) break;
         connect_thread(); /* the program has closed or replaced it in a way that the library does not see */
     }
