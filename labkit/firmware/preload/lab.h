@@ -65,7 +65,12 @@ int64_t lab_offset(void); /* real monotonic time less this gives the program's, 
 const char *lab_folder(void);
 const char *lab_seed(void); /* NULL: chance comes from the kernel */
 bool lab_path(char *into, size_t size, const char *name);
-long lab_syscall(long number, ...); /* the C library's syscall(); this library replaces that, too */
+
+/* The C library's syscall(), which this library replaces, too; with all of the arguments that it reads. */
+long lab_call(long number, long a, long b, long c, long d, long e, long f);
+#define lab_syscall(...) LAB_CALL(__VA_ARGS__, 0, 0, 0, 0, 0, 0, 0)
+#define LAB_CALL(number, a, b, c, d, e, f, ...) \
+    lab_call(number, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 
 /* Descriptors of the library's own: high numbers, which the program can neither close nor replace. */
 int lab_keep(int fd);    /* moves a descriptor up and protects it; returns its new number */
@@ -122,10 +127,13 @@ struct wait {
     bool deaf;            /* goes on after any handler */
     bool outside;         /* readiness depends on what others send: not looked at before the platform has settled */
     bool uncancelled;     /* no cancellation point */
+    bool last;            /* goes on only after all others were asked */
+    int64_t interrupted;  /* result: the lab time at which a handler ran, 0: none */
 };
 
 enum outcome lab_wait(struct wait *wait);
 void lab_wait_start(void); /* until the lab asks: processes and threads begin one at a time */
+void lab_yield(void);      /* lets other threads of the process run */
 void lab_sent(void); /* something left the process that others may answer */
 bool lab_dirty(void); /* it did, and the platform has not settled since */
 void lab_settle(int fd); /* waits until it has */
@@ -142,7 +150,9 @@ uint32_t lab_next_thread(void);
 uint32_t lab_this_thread(void);
 uint32_t lab_process(void); /* sets apart the chance of a process and its children */
 void lab_greet_process(void);
-void lab_forked(uint32_t child); /* in the child */
+void lab_before_fork(void);
+void lab_in_parent(void);
+void lab_in_child(void);
 
 /* --- signals.c ---------------------------------------------------------------------------------------------- */
 
@@ -150,6 +160,7 @@ struct handled {
     unsigned all, restarting; /* how often handlers ran in this thread; those with SA_RESTART */
 };
 struct handled lab_handled(void);
+int64_t *lab_note(int64_t *at); /* where the lab time of the next handler goes; returns where it went before */
 
 /* --- waiters.c: threads that wait for a word of another thread of the process ---------------------------------- */
 

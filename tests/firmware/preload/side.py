@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 NS = 1_000_000_000
 START = 1_800_000_000 * NS
@@ -47,6 +48,7 @@ class Thread:
 class Side:
     """The lab's side: `start` programs, `live` for some lab time, read `output`."""
 
+    before: ClassVar[tuple[str, ...]] = ()  # what is preloaded before the library
     folder: Path
     library: Path
     threads: list[Thread] = field(default_factory=list)
@@ -81,7 +83,10 @@ class Side:
         self, command: Sequence[str | Path], seed: str | None = None, env: Mapping[str, str] | None = None
     ) -> subprocess.Popen[bytes]:
         """Start a program; its output is in a file, and its input a pipe."""
-        variables = {**os.environ, "LD_PRELOAD": str(self.library), "LABKIT_FIRMWARE": str(self.folder)}
+        preload = " ".join([*self.before, str(self.library)])
+        variables = {**os.environ, "LD_PRELOAD": preload, "LABKIT_FIRMWARE": str(self.folder)}
+        # Libraries of programs leak as they like, and the sanitizer's own library need not be the program's.
+        variables |= {"ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0"} if self.before else {}
         variables |= {"LABKIT_FIRMWARE_SEED": seed} if seed is not None else {}
         number = len(self.children)
         with (self.folder / f"output.{number}").open("wb") as output:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from labkit.firmware.library import library
 from tests.firmware.preload.side import Side
 from tests.firmware.preload.test_threads import results
 
@@ -122,15 +124,13 @@ def test_a_static_program_does_not_greet(side: Side, compiled: Compile) -> None:
     assert len(side.pids) == 2  # the child greeted when it was forked, and its static program did not
 
 
-def test_without_a_lab_all_is_real(preloaded: Path, compiled: Compile, tmp_path: Path) -> None:
-    import subprocess
-
+def test_without_a_lab_all_is_real(compiled: Compile) -> None:
     program = compiled(
         "struct timespec t = {0, 1000000}; SHOW(nanosleep(&t, 0)); SHOW(ms() < 0);"
         "SHOW(poll(0, 0, 1)); SHOW(usleep(10));"
     )
     done = subprocess.run(
-        [program], env={"LD_PRELOAD": str(preloaded)}, capture_output=True, text=True, check=True
+        [program], env={"LD_PRELOAD": str(library())}, capture_output=True, text=True, check=True
     )
     assert [each.rsplit(" ", 3)[1] for each in done.stdout.splitlines()] == ["0", "1", "0", "0"]
 
