@@ -117,9 +117,11 @@ class Target:
     ) -> Self:
         """Return the target for a lab in this process that loaded `conformance/lab.yaml`.
 
-        settings: the content of lab.yaml, if it was read before; domains: of products and solutions, if they are
-        known.
+        settings: the content of lab.yaml, if it was read before; domains: of products and solutions, if known.
         """
+        from labkit.lab.observer import LabObserver
+
+        LabObserver(lab).keep_mistakes()  # checks misspell calls on purpose
         settings = settings or load(LAB_YAML)
         if domains is None:
             domains = {each.id: lab.product(each.id).domain for each in settings.products}

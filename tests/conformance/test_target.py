@@ -11,6 +11,7 @@ from labkit import Lab
 from labkit.conformance.target import LAB_YAML, Target
 from labkit.core.errors import LabError
 from labkit.fleet import httpx_transport, transport
+from labkit.settings import LabSettings
 
 
 @pytest.fixture(scope="module")
@@ -61,3 +62,11 @@ async def test_connections_last_beyond_a_check_only_on_request(
         assert len(names) == 6
     await two_checks()
     assert len(names) == 14
+
+
+def test_misspelt_calls_of_checks_are_no_warnings() -> None:
+    with Lab(seed=1) as lab:
+        Target.local(lab, 1, LabSettings(), {})
+        solution = lab.solution("acme")
+        solution.route("GET", "/a", lua="return Keystor.get{}")
+        assert solution.get("/a").json()["status"] == 404  # a warning would be an error here
