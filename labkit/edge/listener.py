@@ -73,7 +73,9 @@ class Edge(Component):
     async def _open(self, https_port: int, http_port: int | None) -> None:
         """Listen at these ports, 0 for any free one, and set the context's address."""
         address, own, hosts = self._context.address, self._certificates, self._context.hosts
-        self._tls = EdgeContext(own, hosts.certificate_names, hosts.serves, hosts.want_client_certificates)
+        self._tls = EdgeContext(
+            own, hosts.certificate_names, hosts.serves, hosts.want_client_certificates, self._is_virtual
+        )
         self._server = EdgeServer(self._context, max_body=self._max_body)
         try:
             self._tls.prepare()
@@ -102,8 +104,11 @@ class Edge(Component):
         """Return a TLS context for another listener with these host names, whose certificate the lab's CA issues."""
         made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         made.minimum_version = ssl.TLSVersion.TLSv1_2
-        load(made, self._certificates.leaves(names))
+        load(made, self._certificates.leaves(names, always=self._is_virtual()))
         return made
+
+    def _is_virtual(self) -> bool:
+        return not self._context.clock.rate
 
     async def suspend(self) -> None:
         """Stop listening and end all connections. After a restart, the time without power continues."""
@@ -151,7 +156,8 @@ class Edge(Component):
         client sees the time in which nothing is accepted.
         """
         accepted = self._accepts
-        self._stop_accepting()
+        self._cancel_listening()
+        self._unwatch()  # clients still connect, and wait
         if refuse:
             self._end_waits()
             if accepted:
@@ -245,11 +251,6 @@ class Edge(Component):
         self._end_waits()
         await self._tasks.finish()
         self._close_sockets()
-
-    def _stop_accepting(self) -> None:
-        """Accept no connection; clients still connect to a listening socket, and wait."""
-        self._cancel_listening()
-        self._unwatch()
 
     def _cancel_listening(self) -> None:
         if self._listening is not None:

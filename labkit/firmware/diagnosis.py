@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from labkit.firmware.run import ProgramRun
 
 PATIENCE = 4.0  # real seconds without a sign of life, after which a program is named: a guard time
-STARVED = (
-    15  # times as long a program may have no processor, on a busy machine, before it is named all the same
-)
+STARVED = 5  # times as long until a program is named that had no processor, on a busy machine
+SPINS = 50_000  # questions for the time without a wait
 BUSY = 0.6  # of the time: a thread that had a processor for less was kept from it by others
 STOPPED = "Tt"
 
@@ -47,14 +46,13 @@ def _problem(run: ProgramRun, process: ProgramProcess, silent: float) -> str | N
                 f"waits in {call.name}{where}, and the lab does not know when such a wait ends: use poll, select, "
                 f"epoll, sleep or a condition variable by way of the C library{_hint(call.name)}; run.kill() ends it"
             )
-    used = run.processor_time()
-    if used < BUSY * silent and silent < STARVED * PATIENCE:
+    used, asked = run.processor_time(), run.clock_reads()
+    if asked < SPINS and used < BUSY * silent and silent < STARVED * PATIENCE:
         return None
     if not process.greeted:
         return (
             f"has run for {silent:.0f} s before it was on lab time: see what its loader does (LD_DEBUG=libs)"
         )
-    asked = run.clock_reads()
     reads = "" if not asked else f" and asked for the time {asked:,} times"
     return (
         f"has run for {silent:.0f} real seconds without a wait{reads}, so lab time stands still: it may spin until "

@@ -25,6 +25,7 @@ from labkit.firmware.threads import ProgramThread
 
 SHORT = 0.001  # real seconds after which the kernel is asked about threads that say nothing
 LONG = 0.1
+MOST_SHOWN = 200  # characters of a printed line in an error
 ANSWER = 2  # milliseconds in which a thread usually answers
 DEAF = (conversation.SLEEP,)  # waits that only time ends, or a signal
 ALERT = "TLS alert "
@@ -103,7 +104,7 @@ class Guard:
         if end.by or run.ends:
             return
         last = run.output.lines[-1].text if run.output.lines else ""
-        said = f"; it printed last: {last:.200}" if last else "; it printed nothing"
+        said = f"; it printed last: {last[:MOST_SHOWN]!r}" if last else "; it printed nothing"
         self.failed(
             LabError(
                 f"firmware {run.name}: {run.program} {end}{said}; run.restart() starts it again, and with ends=True "
@@ -133,6 +134,8 @@ class Guard:
     # --- the participant
 
     async def settle(self) -> bool:
+        for run in self.runs:
+            run.notice_ends()
         if self._errors:
             raise self._errors.pop(0)
         if not any(each.alive for each in self.runs):
@@ -239,7 +242,7 @@ class Guard:
 
     def _expect_life(self, run: ProgramRun) -> None:
         """Raise LabError if a run has been silent for too long."""
-        run.processor_time()  # counts from the first call on
+        run.processor_time(), run.clock_reads()  # both count from the first call on
         silent = time.monotonic() - run.since
         if silent >= PATIENCE and (text := problem_of(run, silent)) is not None:
             raise LabError(text)

@@ -34,6 +34,7 @@ def library() -> Path:
     for path in (SOURCES / name, _cache() / name):
         if path.is_file():
             return path
+    _compiler()  # before a folder is made
     return _build(_cache() / name)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import shutil
 import signal
 import socket
@@ -84,6 +85,8 @@ class ProgramRun:
         self._is_over = asyncio.Event()
         self._again: Timer | None = None  # of its next start
         self._silenced: list[Silenced] = []
+        self._ends = select.poll()
+        self._reads = 0  # of the time, before its last sign of life
         self._used = 0  # time on a processor before its last sign of life
         self._folder = new_folder()
         self._page = Page(self._folder / "page", context.clock.now())
@@ -133,7 +136,7 @@ class ProgramRun:
     def lives(self) -> None:
         """Note a sign of life."""
         self.since = time.monotonic()
-        self._used = 0
+        self._used = self._reads = 0
 
     def processor_time(self) -> float:
         """Return the seconds that its processes had a processor since the first call after the last sign of life."""
@@ -145,8 +148,10 @@ class ProgramRun:
         return (used - self._used) / 1e9
 
     def clock_reads(self) -> int:
-        """Return how often its processes have asked for the time since they began; 0 if that is not known."""
-        return sum(reads_of(self._folder, pid) for pid in self.processes)
+        """Return how often it has asked for the time since the first call after the last sign of life."""
+        reads = sum(reads_of(self._folder, pid) for pid in self.processes)
+        self._reads = self._reads or reads
+        return reads - self._reads
 
     # --- its life
 
@@ -182,6 +187,13 @@ class ProgramRun:
         context.journal.record("start", self.actor, f"{self.program} started", detail=detail)
         self._watcher.started()
         self._changed()
+
+    def notice_ends(self) -> None:
+        """Note the end of processes that ended by themselves: nothing else may happen before the lab knows it."""
+        if self.processes and self._ends.poll(0):
+            for process in list(self.processes.values()):
+                if select.select([process.pidfd], [], [], 0)[0]:
+                    self._gone(process)
 
     def start_in(self, seconds: float) -> None:
         """Start the process again once so much lab time has passed; 0: now."""
@@ -312,11 +324,15 @@ class ProgramRun:
         self._started += 1
         process = self.processes[pid] = ProgramProcess(pid, self._started)
         asyncio.get_running_loop().add_reader(process.pidfd, self._gone, process)
+        self._ends.register(process.pidfd, select.POLLIN)
         return process
 
     def _gone(self, process: ProgramProcess) -> None:
         """Note the end of a process. With that of the first one the run is over."""
+        if self.processes.get(process.pid) is not process:
+            return
         asyncio.get_running_loop().remove_reader(process.pidfd)
+        self._ends.unregister(process.pidfd)
         for thread in list(process.threads):
             self._left(thread)
         del self.processes[process.pid]

@@ -44,13 +44,13 @@ class IssuedOnce:
 
     def __init__(self) -> None:
         self._authority = Authority.create()
-        self._leaves: dict[tuple[str, ...], list[Leaf]] = {}
+        self._leaves: dict[tuple[bool, str], list[Leaf]] = {}
         self.ca_pem = self._authority.ca_pem
 
-    def leaves(self, names: Sequence[str]) -> list[Leaf]:
-        key = tuple(names)
+    def leaves(self, names: Sequence[str], *, always: bool = False) -> list[Leaf]:
+        key = always, " ".join(names)
         if key not in self._leaves:
-            self._leaves[key] = self._authority.leaves(names)
+            self._leaves[key] = self._authority.leaves(names, always=always)
         return self._leaves[key]
 
 

@@ -12,7 +12,7 @@ from labkit.lab.product import Product
 
 @pytest.fixture
 def lab() -> Iterator[Lab]:
-    with Lab(seed=7, start="2026-12-01") as made:
+    with Lab(seed=7) as made:
         yield made
 
 

@@ -51,6 +51,7 @@ POLICIES = {"fast": Policy(1), "slow $x_1": Policy(3)}
 
 
 class TestSweep:
+    @pytest.mark.usefixtures("forks")
     def test_the_grid_over_workers(self) -> None:
         swept = sweep(outage, 3, workers=2, policy=POLICIES, fault=["a", "b"], scale=2)
         frame = swept.frame()
@@ -111,6 +112,7 @@ class TestSweep:
         assert swept.summary().loc[0, "errors"] == len(failed)
         assert f"{len(failed)} with an error" in repr(swept)
 
+    @pytest.mark.usefixtures("forks")
     def test_a_play_that_takes_too_long(self) -> None:
         @story
         def waits(lab: Lab, draw: Draw, *, seconds: float = 0) -> int:

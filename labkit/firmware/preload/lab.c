@@ -23,13 +23,8 @@ static _Atomic int64_t offset;
 static char folder[PATH_MAX];
 static char seed[64];
 
-long lab_syscall(long number, ...) {
-    __builtin_va_list list;
-    long a[6];
-    __builtin_va_start(list, number);
-    for (int i = 0; i < 6; i++) a[i] = __builtin_va_arg(list, long);
-    __builtin_va_end(list);
-    return real_syscall()(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+long lab_call(long number, long a, long b, long c, long d, long e, long f) {
+    return real_syscall()(number, a, b, c, d, e, f);
 }
 
 const char *lab_folder(void) { return folder; }

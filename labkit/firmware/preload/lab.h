@@ -65,7 +65,12 @@ int64_t lab_offset(void); /* real monotonic time less this gives the program's, 
 const char *lab_folder(void);
 const char *lab_seed(void); /* NULL: chance comes from the kernel */
 bool lab_path(char *into, size_t size, const char *name);
-long lab_syscall(long number, ...); /* the C library's syscall(); this library replaces that, too */
+
+/* The C library's syscall(), which this library replaces, too; with all of the arguments that it reads. */
+long lab_call(long number, long a, long b, long c, long d, long e, long f);
+#define lab_syscall(...) LAB_CALL(__VA_ARGS__, 0, 0, 0, 0, 0, 0, 0)
+#define LAB_CALL(number, a, b, c, d, e, f, ...) \
+    lab_call(number, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 
 /* Descriptors of the library's own: high numbers, which the program can neither close nor replace. */
 int lab_keep(int fd);    /* moves a descriptor up and protects it; returns its new number */
@@ -122,6 +127,7 @@ struct wait {
     bool deaf;            /* goes on after any handler */
     bool outside;         /* readiness depends on what others send: not looked at before the platform has settled */
     bool uncancelled;     /* no cancellation point */
+    int64_t interrupted;  /* result: the lab time at which a handler ran, 0: none */
 };
 
 enum outcome lab_wait(struct wait *wait);
@@ -150,6 +156,7 @@ struct handled {
     unsigned all, restarting; /* how often handlers ran in this thread; those with SA_RESTART */
 };
 struct handled lab_handled(void);
+int64_t *lab_note(int64_t *at); /* where the lab time of the next handler goes; returns where it went before */
 
 /* --- waiters.c: threads that wait for a word of another thread of the process ---------------------------------- */
 

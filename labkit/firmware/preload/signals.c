@@ -16,12 +16,23 @@ static __thread struct handled handled;
 
 struct handled lab_handled(void) { return handled; }
 
+static __thread int64_t *noting;
+
+int64_t *lab_note(int64_t *at) {
+    int64_t *before = noting;
+    noting = at;
+    return before;
+}
+
 static void run(int signal, siginfo_t *info, void *context) {
     void *handler = atomic_load(&handlers[signal].handler);
+    int64_t *at = lab_note(NULL); /* waits of the handler itself are others */
+    if (at && !*at) *at = lab_now();
     handled.all++;
     handled.restarting += atomic_load(&handlers[signal].restarting);
     /* A handler of one argument ignores the others, which the calling conventions of both machines allow. */
     if (handler) ((void (*)(int, siginfo_t *, void *))handler)(signal, info, context);
+    lab_note(at);
 }
 
 static bool own(const struct sigaction *action) { return action->sa_sigaction == run; }

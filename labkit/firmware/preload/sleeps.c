@@ -13,7 +13,8 @@ EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *ti
     enum outcome outcome = lab_wait(&wait);
     errno = before;
     if (outcome != INTERRUPTED) return 0;
-    if (left && !absolute) *left = lab_timespec(until > lab_now() ? until - lab_now() : 0);
+    int64_t at = wait.interrupted ? wait.interrupted : lab_now(); /* a handler may take its time */
+    if (left && !absolute) *left = lab_timespec(until > at ? until - at : 0);
     return EINTR;
 }
 

@@ -15,7 +15,8 @@ REAL(fgetc)
 REAL(getdelim)
 REAL(fread)
 REAL(fread_unlocked)
-REAL(vfscanf)
+int __isoc99_vfscanf(FILE *restrict stream, const char *restrict format, va_list list);
+REAL(__isoc99_vfscanf)
 
 int lab_ready(int fd, short events, enum wait_kind kind, bool may_block);
 
@@ -79,15 +80,22 @@ EXPORT size_t __fread_chk(void *restrict into, size_t room, size_t size, size_t 
     return fread(into, size, count, stream);
 }
 
-#define SCAN(stream)                                 \
-    va_list list;                                    \
-    va_start(list, format);                          \
-    fill(stream);                                    \
-    int result = real_vfscanf()(stream, format, list); \
-    va_end(list);                                    \
+/* What programs of C99 and later call instead of scanf and its kin. */
+EXPORT int __isoc99_vfscanf(FILE *restrict stream, const char *restrict format, va_list list) {
+    fill(stream);
+    return real___isoc99_vfscanf()(stream, format, list);
+}
+EXPORT int __isoc99_vscanf(const char *restrict format, va_list list) { return __isoc99_vfscanf(stdin, format, list); }
+ALIAS(int, __isoc23_vfscanf, __isoc99_vfscanf, (FILE *restrict stream, const char *restrict format, va_list list))
+ALIAS(int, __isoc23_vscanf, __isoc99_vscanf, (const char *restrict format, va_list list))
+
+#define SCAN(stream)                                     \
+    va_list list;                                        \
+    va_start(list, format);                              \
+    int result = __isoc99_vfscanf(stream, format, list); \
+    va_end(list);                                        \
     return result;
 
-/* The names that programs of C99 and later call; a format of theirs is one of vfscanf. */
 EXPORT int __isoc99_scanf(const char *restrict format, ...) { SCAN(stdin) }
 EXPORT int __isoc99_fscanf(FILE *restrict stream, const char *restrict format, ...) { SCAN(stream) }
 EXPORT int __isoc23_scanf(const char *restrict format, ...) { SCAN(stdin) }

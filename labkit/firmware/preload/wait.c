@@ -81,18 +81,39 @@ static void connect_thread(void) {
 }
 
 static _Atomic uint32_t children;
+static __thread int greeted[2]; /* a pipe: its writing end closes once the child has greeted the lab, or is no more */
 
-/* By these handlers, not by a fork() of its own: the C library's daemon(), forkpty() and others fork, too. */
-static void before_fork(void) { atomic_fetch_add(&children, 1); }
+/* By these handlers, not by a fork() of its own: the C library's daemon(), forkpty() and others fork, too. The parent goes
+on when the lab knows of the child; else the lab could take time on before the child has begun. */
+static void before_fork(void) {
+    atomic_fetch_add(&children, 1);
+    if (!lab_on() || lab_syscall(SYS_pipe2, greeted, O_CLOEXEC)) greeted[0] = greeted[1] = -1;
+}
+
+static void in_parent(void) {
+    char nothing;
+    int before = errno;
+    if (greeted[0] < 0) return;
+    lab_syscall(SYS_close, greeted[1]);
+    while (lab_syscall(SYS_read, greeted[0], &nothing, 1) < 0 && errno == EINTR) continue;
+    lab_syscall(SYS_close, greeted[0]);
+    errno = before;
+}
+
 static void in_child(void) {
     uint32_t child = atomic_exchange(&children, 0);
+    if (greeted[0] >= 0) lab_syscall(SYS_close, greeted[0]);
     lab_forked(child);
 }
 
-void lab_greet_process(void) {
+static void greet(void) {
     here = getpid();
-    pthread_atfork(before_fork, NULL, in_child);
     if (lab_connection(0) < 0) lab_gone();
+}
+
+void lab_greet_process(void) {
+    pthread_atfork(before_fork, in_parent, in_child);
+    greet();
 }
 
 /* Ordinals of children make up a number that is the same in each run; process ids are not. */
@@ -104,8 +125,8 @@ void lab_forked(uint32_t child) {
     lab_waiters_forked();
     lab_timers_forked();
     lab_release_all();
-    if (!lab_on()) return;
-    lab_greet_process();
+    if (lab_on()) greet();
+    if (greeted[1] >= 0) lab_syscall(SYS_close, greeted[1]);
     lab_wait_start();
 }
 
@@ -200,6 +221,7 @@ struct masked {
 
 static void unmask(void *of) {
     struct masked *masked = of;
+    lab_note(NULL);
     pthread_sigmask(SIG_SETMASK, &masked->before, NULL);
     if (masked->uncancelled) pthread_setcancelstate(masked->cancel, NULL);
 }
@@ -216,6 +238,7 @@ static enum outcome waits(struct wait *wait) {
     bool again;
     do {
         again = false;
+        lab_note(&wait->interrupted);
         outcome = once(wait, wait->mask ? wait->mask : &masked.before, &again);
         if (again && is_ready(wait)) {
             outcome = READY;

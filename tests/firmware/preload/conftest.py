@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from labkit.firmware.library import library
+from labkit.firmware.library import build, library
 from tests.firmware.preload.side import Side
+from tests.sizes import size
 
 if sys.platform != "linux":
     pytest.skip("programs on lab time need Linux", allow_module_level=True)
@@ -46,7 +47,7 @@ static inline long long ms(void) {
     return (t.tv_sec - START) * 1000 + t.tv_nsec / 1000000;
 }
 #define SHOW(...) do { \\
-    long long value = (long long)(__VA_ARGS__); printf("%s %lld at %lld\\n", #__VA_ARGS__, value, ms()); \\
+    long long shown_ = (long long)(__VA_ARGS__); printf("%s %lld at %lld\\n", #__VA_ARGS__, shown_, ms()); \\
 } while (0)
 """
 
@@ -87,11 +88,18 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
 
 
 @pytest.fixture(scope="session")
-def preloaded() -> Path:
-    """The library, built once."""
+def preloaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The library, built once; at full size with the checks of memory and of undefined behaviour."""
     if shutil.which("cc") is None:
         pytest.skip("no C compiler")
-    return library()
+    checker = subprocess.run(
+        ["cc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True
+    )
+    checks = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+    if not size(False, True) or not Path(checker.stdout.strip()).is_absolute():
+        return library()
+    Side.before = (checker.stdout.strip(),)
+    return build(tmp_path_factory.mktemp("library") / "checked.so", options=checks)
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 NS = 1_000_000_000
 START = 1_800_000_000 * NS
@@ -47,6 +48,7 @@ class Thread:
 class Side:
     """The lab's side: `start` programs, `live` for some lab time, read `output`."""
 
+    before: ClassVar[tuple[str, ...]] = ()  # what is preloaded before the library
     folder: Path
     library: Path
     threads: list[Thread] = field(default_factory=list)
@@ -81,7 +83,10 @@ class Side:
         self, command: Sequence[str | Path], seed: str | None = None, env: Mapping[str, str] | None = None
     ) -> subprocess.Popen[bytes]:
         """Start a program; its output is in a file, and its input a pipe."""
-        variables = {**os.environ, "LD_PRELOAD": str(self.library), "LABKIT_FIRMWARE": str(self.folder)}
+        preload = " ".join([*self.before, str(self.library)])
+        variables = {**os.environ, "LD_PRELOAD": preload, "LABKIT_FIRMWARE": str(self.folder)}
+        # Libraries of programs leak as they like, and the sanitizer's own library need not be the program's.
+        variables |= {"ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0"} if self.before else {}
         variables |= {"LABKIT_FIRMWARE_SEED": seed} if seed is not None else {}
         number = len(self.children)
         with (self.folder / f"output.{number}").open("wb") as output:
@@ -111,7 +116,9 @@ class Side:
             self.settle()
             if all(each.poll() is not None for each in self.children) and not self.threads:
                 return self.output(number)
-            due = [each for each in self.threads if each.waits and each.when < FOREVER]
+            due = [
+                each for each in self.threads if each.waits and each.when < FOREVER and not stopped(each.pid)
+            ]
             first = min(due, key=self.place_in_time, default=None)
             when = first.when if first else FOREVER
             if self.calls and self.calls[0][0] <= min(when, until):
@@ -145,7 +152,9 @@ class Side:
             self.rest()
             if self.platform:
                 self.platform()
-            for each in sorted((each for each in self.threads if each.waits), key=self.place):
+            for each in sorted(
+                (each for each in self.threads if each.waits and not stopped(each.pid)), key=self.place
+            ):
                 wait = each.wait
                 each.still = False
                 self.say(each, "P")
@@ -276,6 +285,14 @@ class Side:
         for each in [*self.threads]:
             self.drop(each)
         self.listener.close()
+
+
+def stopped(pid: int) -> bool:
+    """Return whether a process is stopped by a signal, and so answers nothing."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+    except OSError:
+        return False
 
 
 def offspring(pid: int) -> list[int]:

@@ -17,7 +17,8 @@ fd = open("/dev/random", O_RDONLY | O_CLOEXEC); show("random", read(fd, b, 8)); 
 show("syscall", syscall(SYS_getrandom, b, 8, 0));
 uint64_t v = arc4random(); memcpy(b, &v, 8); show("arc4random", 8); arc4random_buf(b, 8); show("buf", 8);
 int below = 1; for (int i = 0; i < 1000; i++) below &= arc4random_uniform(7) < 7; printf("%d\\n", below);
-pthread_t t[3]; for (int i = 0; i < 3; i++) pthread_create(&t[i], 0, draws, 0); for (int i = 0; i < 3; i++) pthread_join(t[i], 0);
+pthread_t t[3]; for (int i = 0; i < 3; i++) pthread_create(&t[i], 0, draws, 0); for (int i = 0; i < 3;
+    i++) pthread_join(t[i], 0);
 for (int i = 0; i < 2; i++) if (!fork()) { draws(0); exit(0); } else wait(0);
 draws(0);
 """

@@ -35,7 +35,8 @@ show(order)
 show(subprocess.run(["sleep", "60"]).returncode)
 try: subprocess.run(["sleep", "60"], timeout=20)
 except subprocess.TimeoutExpired: show("expired")
-show(subprocess.run([sys.executable, "-c", "import time; time.sleep(9); print(7)"], capture_output=True, text=True).stdout.strip())
+show(subprocess.run([sys.executable, "-c", "import time; time.sleep(9); print(7)"], capture_output=True,
+    text=True).stdout.strip())
 show(os.urandom(8).hex())
 """
 SHOWN = """sleep 3600.0

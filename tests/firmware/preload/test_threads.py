@@ -15,7 +15,8 @@ BEFORE = """
 #include <threads.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
-static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; static pthread_cond_t c = PTHREAD_COND_INITIALIZER; static int go;
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+    static int go;
 static sem_t s; static pthread_t t;
 """
 
@@ -29,7 +30,8 @@ def results(lines: list[str]) -> list[tuple[str, str]]:
 def test_a_condition_waits_by_the_clock_that_it_has(run: Run, clock: str) -> None:
     lines = run(
         f"""
-        pthread_condattr_t a; pthread_condattr_init(&a); pthread_condattr_setclock(&a, {clock}); pthread_cond_init(&c, &a);
+        pthread_condattr_t a; pthread_condattr_init(&a); pthread_condattr_setclock(&a, {clock});
+            pthread_cond_init(&c, &a);
         struct timespec at; clock_gettime({clock}, &at); at.tv_sec += 90; pthread_mutex_lock(&m);
         SHOW(pthread_cond_timedwait(&c, &m, &at) == ETIMEDOUT); SHOW(pthread_mutex_trylock(&m) == EBUSY);
         SHOW(pthread_cond_timedwait(&c, &m, &at) == ETIMEDOUT);
@@ -85,7 +87,8 @@ def test_conditions_and_mutexes_of_c11(run: Run) -> None:
         + """
         static int sends(void *w) { void **v = w; thrd_sleep(&(struct timespec){4}, 0); mtx_lock(v[0]); go = 1;
             cnd_broadcast(v[1]); mtx_unlock(v[0]); return 42; }
-        static int locks(void *w) { void **v = w; struct timespec at = in(5); return mtx_timedlock(v[0], &at) == thrd_timedout; }
+        static int locks(void *w) { void **v = w; struct timespec at = in(5);
+            return mtx_timedlock(v[0], &at) == thrd_timedout; }
         """,
     )
     assert results(lines) == [
@@ -98,13 +101,16 @@ def test_a_cancelled_wait_has_its_mutex_and_runs_its_handlers(run: Run) -> None:
         """
         void *value; pthread_create(&t, 0, waits, 0); sleep(1); SHOW(pthread_cancel(t)); SHOW(pthread_join(t, &value));
         SHOW(value == PTHREAD_CANCELED); SHOW(pthread_mutex_lock(&m)); // the handler has released it
-        pthread_create(&t, 0, sleeps, 0); sleep(1); pthread_cancel(t); pthread_join(t, &value); SHOW(value == PTHREAD_CANCELED);
-        pthread_create(&t, 0, reads, 0); sleep(1); pthread_cancel(t); pthread_join(t, &value); SHOW(value == PTHREAD_CANCELED);
+        pthread_create(&t, 0, sleeps, 0); sleep(1); pthread_cancel(t); pthread_join(t, &value);
+            SHOW(value == PTHREAD_CANCELED);
+        pthread_create(&t, 0, reads, 0); sleep(1); pthread_cancel(t); pthread_join(t, &value);
+            SHOW(value == PTHREAD_CANCELED);
         """,
         BEFORE
         + """
         static void frees(void *x) { SHOW(pthread_mutex_unlock(&m)); }
-        static void *waits(void *x) { pthread_mutex_lock(&m); pthread_cleanup_push(frees, 0); pthread_cond_wait(&c, &m);
+        static void *waits(void *x) { pthread_mutex_lock(&m); pthread_cleanup_push(frees, 0);
+            pthread_cond_wait(&c, &m);
             pthread_cleanup_pop(1); return 0; }
         static void *sleeps(void *x) { sleep(100); return 0; }
         static void *reads(void *x) { int p[2]; char b; pipe(p); read(p[0], &b, 1); return 0; }
@@ -120,13 +126,14 @@ def test_semaphores_wait_and_are_posted(run: Run) -> None:
         """
         sem_init(&s, 0, 1); SHOW(sem_wait(&s)); struct timespec at = in(5);
         SHOW(sem_timedwait(&s, &at)); SHOW(errno == ETIMEDOUT);
-        clock_gettime(CLOCK_MONOTONIC, &at); at.tv_sec += 5; SHOW(sem_clockwait(&s, CLOCK_MONOTONIC, &at)); SHOW(errno == ETIMEDOUT);
+        clock_gettime(CLOCK_MONOTONIC, &at); at.tv_sec += 5; SHOW(sem_clockwait(&s, CLOCK_MONOTONIC, &at));
+            SHOW(errno == ETIMEDOUT);
         pthread_create(&t, 0, posts, 0); SHOW(sem_wait(&s)); at = in(60); SHOW(sem_timedwait(&s, &at));
         at.tv_nsec = -1; SHOW(sem_timedwait(&s, &at)); SHOW(errno == EINVAL);
         signal(SIGALRM, on); siginterrupt(SIGALRM, 1); alarm(2); SHOW(sem_wait(&s)); SHOW(errno == EINTR);
         """,
-        BEFORE
-        + "static void on(int x) {} static void *posts(void *x) { sleep(3); sem_post(&s); sleep(3); sem_post(&s); return x; }",
+        BEFORE + "static void on(int x) {}"
+        " static void *posts(void *x) { sleep(3); sem_post(&s); sleep(3); sem_post(&s); return x; }",
     )
     assert results(lines) == [
         ("0", "0"), ("-1", "5000"), ("1", "5000"), ("-1", "10000"), ("1", "10000"), ("0", "13000"), ("0", "16000"),
@@ -137,7 +144,8 @@ def test_semaphores_wait_and_are_posted(run: Run) -> None:
 def test_a_semaphore_between_processes(run: Run) -> None:
     lines = run(
         """sem_t *p = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0); sem_init(p, 1, 0);
-        if (!fork()) { sleep(9); sem_post(p); sleep(1); _exit(0); } struct timespec at = in(60); SHOW(sem_timedwait(p, &at));""",
+        if (!fork()) { sleep(9); sem_post(p); sleep(1); _exit(0); } struct timespec at = in(60);
+            SHOW(sem_timedwait(p, &at));""",
         BEFORE + "#include <sys/mman.h>\n",
     )
     assert results(lines) == [("0", "9000")]
@@ -148,13 +156,15 @@ def test_locks_with_a_timeout(run: Run) -> None:
         """
         pthread_rwlock_t r = PTHREAD_RWLOCK_INITIALIZER; rw = &r; pthread_create(&t, 0, holds, 0); sleep(1);
         struct timespec at = in(4); SHOW(pthread_mutex_timedlock(&m, &at) == ETIMEDOUT);
-        clock_gettime(CLOCK_MONOTONIC, &at); at.tv_sec++; SHOW(pthread_mutex_clocklock(&m, CLOCK_MONOTONIC, &at) == ETIMEDOUT);
+        clock_gettime(CLOCK_MONOTONIC, &at); at.tv_sec++;
+            SHOW(pthread_mutex_clocklock(&m, CLOCK_MONOTONIC, &at) == ETIMEDOUT);
         at = in(1); SHOW(pthread_rwlock_timedrdlock(&r, &at) == ETIMEDOUT);
         at = in(1); SHOW(pthread_rwlock_timedwrlock(&r, &at) == ETIMEDOUT);
         SHOW(pthread_mutex_lock(&m)); SHOW(pthread_rwlock_rdlock(&r)); SHOW(pthread_rwlock_rdlock(&r));
         """,
         BEFORE
-        + """static pthread_rwlock_t *rw; static void *holds(void *x) { pthread_mutex_lock(&m); pthread_rwlock_wrlock(rw); sleep(20);
+        + """static pthread_rwlock_t *rw; static void *holds(void *x) { pthread_mutex_lock(&m);
+            pthread_rwlock_wrlock(rw); sleep(20);
         pthread_mutex_unlock(&m); pthread_rwlock_unlock(rw); return 0; }""",
     )
     assert results(lines) == [
@@ -180,7 +190,8 @@ def test_joins_with_a_timeout(run: Run) -> None:
         """
         void *value; pthread_create(&t, 0, lasts, (void *)7); struct timespec at = in(4);
         SHOW(pthread_timedjoin_np(t, &value, &at) == ETIMEDOUT);
-        clock_gettime(CLOCK_MONOTONIC, &at); at.tv_sec++; SHOW(pthread_clockjoin_np(t, &value, CLOCK_MONOTONIC, &at) == ETIMEDOUT);
+        clock_gettime(CLOCK_MONOTONIC, &at); at.tv_sec++;
+            SHOW(pthread_clockjoin_np(t, &value, CLOCK_MONOTONIC, &at) == ETIMEDOUT);
         SHOW(pthread_join(t, &value)); SHOW(value == (void *)7); SHOW(pthread_join(t, 0) != 0 || 1);
         """.replace(" SHOW(pthread_join(t, 0) != 0 || 1);", ""),
         BEFORE + "static void *lasts(void *x) { sleep(20); return x; }",
@@ -191,14 +202,15 @@ def test_joins_with_a_timeout(run: Run) -> None:
 def test_a_futex_by_its_number(run: Run) -> None:
     lines = run(
         """
-        struct timespec r = spec(3); SHOW(syscall(SYS_futex, &go, FUTEX_WAIT_PRIVATE, 0, &r, 0, 0)); SHOW(errno == ETIMEDOUT);
+        struct timespec r = spec(3); SHOW(syscall(SYS_futex, &go, FUTEX_WAIT_PRIVATE, 0, &r, 0, 0));
+            SHOW(errno == ETIMEDOUT);
         clock_gettime(CLOCK_MONOTONIC, &r); r.tv_sec += 3;
         SHOW(syscall(SYS_futex, &go, FUTEX_WAIT_BITSET_PRIVATE, 0, &r, 0, -1)); SHOW(errno == ETIMEDOUT);
         SHOW(syscall(SYS_futex, &go, FUTEX_WAIT_PRIVATE, 1, 0, 0, 0)); SHOW(errno == EAGAIN);
         pthread_create(&t, 0, wakes, 0); SHOW(syscall(SYS_futex, &go, FUTEX_WAIT_PRIVATE, 0, 0, 0, 0)); SHOW(go);
         """,
-        BEFORE
-        + "static void *wakes(void *x) { sleep(5); go = 1; SHOW(syscall(SYS_futex, &go, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0)); return 0; }",
+        BEFORE + "static void *wakes(void *x) { sleep(5); go = 1;"
+        " SHOW(syscall(SYS_futex, &go, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0)); return 0; }",
     )
     assert results(lines) == [
         ("-1", "3000"), ("1", "3000"), ("-1", "6000"), ("1", "6000"), ("-1", "6000"), ("1", "6000"), ("1", "11000"),
@@ -218,7 +230,8 @@ def test_threads_come_and_go_one_at_a_time(run: Run, side: Side) -> None:
         SHOW(count);
         """,
         BEFORE
-        + """static long count; static void *counts(void *i) { for (int n = 0; n < 50000; n++) { long was = count; count = was + 1; }
+        + """static long count; static void *counts(void *i) { for (int n = 0; n < 50000; n++) { long was = count;
+            count = was + 1; }
         printf("%ld ", (long)i); usleep(1000 * (8 - (long)i)); return 0; }""",
     )
     assert lines == ["0 1 2 3 4 5 6 7 " * 5 + "count 2000000 at 40"]
@@ -227,7 +240,8 @@ def test_threads_come_and_go_one_at_a_time(run: Run, side: Side) -> None:
 
 def test_a_mutex_that_is_held_through_a_sleep_is_handed_on_in_order(run: Run) -> None:
     lines = run(
-        """pthread_t ts[3]; pthread_mutex_lock(&m); for (long i = 0; i < 3; i++) pthread_create(&ts[i], 0, locks, (void *)i);
+        """pthread_t ts[3]; pthread_mutex_lock(&m); for (long i = 0; i < 3; i++) pthread_create(&ts[i], 0, locks,
+            (void *)i);
         sleep(2); pthread_mutex_unlock(&m); for (int i = 0; i < 3; i++) pthread_join(ts[i], 0);""",
         BEFORE
         + """static void *locks(void *i) { pthread_mutex_lock(&m); sleep(1); printf("%ld at %lld\\n", (long)i, ms());

@@ -26,7 +26,8 @@ READS = {
     "syscall": "syscall(SYS_read, s[0], b, 8)",
 }
 BEFORE = (
-    "#include <sys/uio.h>\n#include <sys/syscall.h>\n#include <netinet/in.h>\n#include <fcntl.h>\n#include <arpa/inet.h>\n"
+    "#include <sys/uio.h>\n#include <sys/syscall.h>\n#include <netinet/in.h>\n"
+    "#include <fcntl.h>\n#include <arpa/inet.h>\n"
     "ssize_t __read_chk(int, void *, size_t, size_t); ssize_t __recv_chk(int, void *, size_t, size_t, int);\n"
     "static void on(int s) { (void)s; }\n"
 )
@@ -99,7 +100,8 @@ def test_stdin_by_read_and_by_stdio(side: Side, compiled: Compile) -> None:
 
 def test_all_of_a_message_is_waited_for_with_waitall(run: Run) -> None:
     lines = run(
-        f"""{PAIR} if (!fork()) {{ for (int i = 0; i < 4; i++) {{ sleep(1); write(s[1], "ab", 2); }} sleep(1); _exit(0); }}
+        f"""{PAIR} if (!fork()) {{ for (int i = 0; i < 4; i++) {{ sleep(1); write(s[1], "ab", 2); }} sleep(1);
+            _exit(0); }}
         SHOW(recv(s[0], b, 8, MSG_WAITALL)); puts(b);""",
         BEFORE,
     )
@@ -110,13 +112,17 @@ def test_all_of_a_message_is_waited_for_with_waitall(run: Run) -> None:
 def test_accept_waits_for_a_connection_and_connect_for_nothing(run: Run, call: str) -> None:
     lines = run(
         f"""
-        int l = socket(AF_INET, SOCK_STREAM, 0); struct sockaddr_in a = {{AF_INET}}; socklen_t n = sizeof a; char c = 0;
-        a.sin_addr.s_addr = htonl(INADDR_LOOPBACK); bind(l, (void *)&a, n); listen(l, 5); getsockname(l, (void *)&a, &n);
+        int l = socket(AF_INET, SOCK_STREAM, 0); struct sockaddr_in a = {{AF_INET}}; socklen_t n = sizeof a;
+            char c = 0;
+        a.sin_addr.s_addr = htonl(INADDR_LOOPBACK); bind(l, (void *)&a, n); listen(l, 5);
+            getsockname(l, (void *)&a, &n);
         if (!fork()) {{ sleep(9); int s = socket(AF_INET, SOCK_STREAM, 0); int r = connect(s, (void *)&a, n);
             write(s, r ? "n" : "y", 1); sleep(3); _exit(0); }}
         int s = {call}; SHOW(s > 0); read(s, &c, 1); SHOW(c == 'y'); SHOW(read(s, &c, 1));
-        struct timeval t = {{4, 0}}; setsockopt(l, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof t); SHOW({call}); SHOW(errno == EAGAIN);
-        close(l); int q = socket(AF_INET, SOCK_STREAM, 0); SHOW(connect(q, (void *)&a, n)); SHOW(errno == ECONNREFUSED);
+        struct timeval t = {{4, 0}}; setsockopt(l, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof t); SHOW({call});
+            SHOW(errno == EAGAIN);
+        close(l); int q = socket(AF_INET, SOCK_STREAM, 0); SHOW(connect(q, (void *)&a, n));
+            SHOW(errno == ECONNREFUSED);
         SHOW(fcntl(q, F_GETFL) & O_NONBLOCK);
         """,
         BEFORE,
@@ -124,7 +130,8 @@ def test_accept_waits_for_a_connection_and_connect_for_nothing(run: Run, call: s
     assert [each.rsplit(" ", 3)[1:] for each in lines] == [
         [value, "at", str(at)]
         for value, at in [
-            ("1", 9000), ("1", 9000), ("0", 12000), ("-1", 16000), ("1", 16000), ("-1", 16000), ("1", 16000), ("0", 16000),
+            ("1", 9000), ("1", 9000), ("0", 12000), ("-1", 16000), ("1", 16000), ("-1", 16000), ("1", 16000), ("0",
+                16000),
         ]
     ]  # fmt: skip
 
@@ -139,9 +146,11 @@ SENDS = {
 SEND = """
 #define SIZE 1000000
 int s[2]; %s; char *big = malloc(SIZE); for (int i = 0; i < SIZE; i++) big[i] = i * 7 %% 251;
-struct iovec v[2] = {{big, SIZE / 3}, {big + SIZE / 3, SIZE - SIZE / 3}}; struct msghdr m = {.msg_iov = v, .msg_iovlen = 2};
+struct iovec v[2] = {{big, SIZE / 3}, {big + SIZE / 3, SIZE - SIZE / 3}};
+    struct msghdr m = {.msg_iov = v, .msg_iovlen = 2};
 if (!fork()) { close(s[0]); long n = 0, bad = 0; char b[100000]; sleep(20);
-    for (ssize_t r; (r = read(s[1], b, sizeof b)) > 0; n += r) for (int i = 0; i < r; i++) bad += b[i] != (char)((n + i) * 7 %% 251);
+    for (ssize_t r; (r = read(s[1], b, sizeof b)) > 0; n += r) for (int i = 0; i < r;
+        i++) bad += b[i] != (char)((n + i) * 7 %% 251);
     SHOW(n); SHOW(bad); exit(0); }
 close(s[1]); int r = %s; SHOW(r); close(s[0]); wait(0);
 """
@@ -163,7 +172,8 @@ def test_a_send_ends_by_the_timeout_of_its_socket_or_fails_as_elsewhere(run: Run
         """
         signal(SIGPIPE, SIG_IGN); int s[2]; socketpair(AF_UNIX, SOCK_STREAM, 0, s); static char big[1000000];
         struct timeval t = {3, 0}; setsockopt(s[0], SOL_SOCKET, SO_SNDTIMEO, &t, sizeof t);
-        ssize_t n = send(s[0], big, sizeof big, 0); SHOW(n > 0 && n < 1000000); SHOW(send(s[0], big, 1, 0)); SHOW(errno == EAGAIN);
+        ssize_t n = send(s[0], big, sizeof big, 0); SHOW(n > 0 && n < 1000000); SHOW(send(s[0], big, 1, 0));
+            SHOW(errno == EAGAIN);
         SHOW(send(s[0], big, 1, MSG_DONTWAIT)); close(s[1]); SHOW(send(s[0], "x", 1, 0)); SHOW(errno == EPIPE);
         SHOW(write(99, "x", 1)); SHOW(errno == EBADF); SHOW(send(1, "x", 1, 0)); SHOW(errno == ENOTSOCK);
         """,
@@ -197,8 +207,10 @@ def test_a_signal_ends_a_read_unless_it_is_to_go_on(
 def test_what_comes_over_the_network_is_read_when_the_lab_asks(side: Side, compiled: Compile) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         body = f"""
-        struct sockaddr_in a = {{AF_INET, htons({server.getsockname()[1]})}}; a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        int s = socket(AF_INET, SOCK_STREAM, 0); char b[99]; SHOW(connect(s, (void *)&a, sizeof a)); SHOW(send(s, "hello", 5, 0));
+        struct sockaddr_in a = {{AF_INET, htons({server.getsockname()[1]})}};
+            a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        int s = socket(AF_INET, SOCK_STREAM, 0); char b[99]; SHOW(connect(s, (void *)&a, sizeof a));
+            SHOW(send(s, "hello", 5, 0));
         SHOW(recv(s, b, 99, 0)); SHOW(recv(s, b, 99, 0));
         """
         side.start([compiled(body, BEFORE)])
