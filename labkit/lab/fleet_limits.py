@@ -51,8 +51,8 @@ class FleetLimits:
         return left
 
     def __str__(self) -> str:
-        devices = (
-            "" if self.devices is None else f"{self.devices} device{'s' * (self.devices != 1)} a behaviour"
-        )
-        seconds = "" if self.seconds is None else f"{self.seconds:g} s a run"
+        """Return the limits as text, empty for none."""
+        noun = "device" if self.devices == 1 else "devices"
+        devices = "" if self.devices is None else f"{self.devices} {noun} of each behaviour"
+        seconds = "" if self.seconds is None else f"{self.seconds:g} s of each run"
         return ", ".join(each for each in (devices, seconds) if each)

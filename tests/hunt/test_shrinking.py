@@ -174,8 +174,8 @@ def test_fleets_and_runs_are_cut_down_too() -> None:
     played = failure.smallest.played
     assert played.limits.data == {"devices": 1, "seconds": 60}
     assert played.seconds == 60
-    assert "  fleets: at most 1 device a behaviour, 60 s a run" in failure.lines()
-    assert "1 device a behaviour" in failure._repr_html_()
+    assert "  fleets: at most 1 device of each behaviour, 60 s of each run" in failure.lines()
+    assert "1 device of each behaviour" in failure._repr_html_()
     found = replay(failure.written(), story=told, check=False)
     assert found.is_exact
     assert failure.written().limits == {"devices": 1, "seconds": 60}

@@ -31,8 +31,8 @@ def test_wrong_limits(given: dict[str, Any], text: str) -> None:
 def test_limits_as_data_and_text() -> None:
     for data, text in (
         ({}, ""),
-        ({"devices": 1}, "1 device a behaviour"),
-        ({"devices": 2, "seconds": 0.5}, "2 devices a behaviour, 0.5 s a run"),
+        ({"devices": 1}, "1 device of each behaviour"),
+        ({"devices": 2, "seconds": 0.5}, "2 devices of each behaviour, 0.5 s of each run"),
     ):
         limits = FleetLimits.of(data)
         assert (limits.data, str(limits)) == (data, text)
