@@ -118,6 +118,10 @@ class Outbound(Protocol):
         """
         ...
 
+    def connects_from(self, port: int) -> bool:
+        """Return whether it has a connection to the lab's own listener from a local port."""
+        ...
+
 
 @dataclass(frozen=True)
 class Context:

@@ -15,12 +15,11 @@ VERSION = 1
 FOREVER = (1 << 63) - 1  # lab time of a wait without an end of its own
 
 # From a thread of a program.
-HELLO = ord(
-    "H"
-)  # number: thread id; when: process id; detail: VERSION in the low half; other: 0 for a process, else thread
-WAITS = ord(
-    "W"
-)  # number: of the wait; when: its end, lab time in ns; detail: what it waits in; other: a descriptor
+# number: thread id; when: process id; detail: VERSION in its low half; other: number of the thread, 0 for the process
+HELLO = ord("H")
+# number: of the wait; when: its end, lab time in ns; detail: what it waits in; other: a descriptor in the low half, and
+# above it 1 if something left the process since the lab's last word: then it has not looked whether something is ready
+WAITS = ord("W")
 RUNS = ord("R")  # number: of the wait that is over without a word of the lab
 STILL = ord("S")  # number: of the wait that was asked about: nothing is ready
 SLEEP = 1  # detail of a wait for time alone

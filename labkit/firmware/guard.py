@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from labkit.context import Context
+from labkit.core.clock import QUIET
 from labkit.core.errors import LabError, TakenError
 from labkit.core.records import Record
 from labkit.firmware import conversation
@@ -96,9 +97,12 @@ class Guard:
         if self._moved is not None and not self._moved.done():
             self._moved.set_result(None)
 
-    def due(self, thread: ProgramThread) -> None:
+    def due(self, run: ProgramRun, thread: ProgramThread) -> object:
         thread.timer = None
-        self._due.append(thread)
+        if self._errors or self._due or not all(each.rests for each in self.runs):
+            self._due.append(thread)
+            return None
+        return QUIET if self._wake(run, thread) and not self._unread() else None
 
     def ended(self, run: ProgramRun, end: ProgramEnd) -> None:
         if end.by or run.ends:
@@ -144,38 +148,46 @@ class Guard:
         for run in self.runs:
             if not run.rests:
                 await self._until_rest(run)
+                run.read()
                 return False
-        begun = self._activity.begun
-        while not self._unread():
-            if self._due:
-                await self._wake_first()
-                if begun != self._activity.begun or self._errors:
-                    return False
-                continue
-            changes = self._changes
-            if not await self._ask_all((begun, self._turns)):
-                return False
-            return changes == self._changes and begun == self._activity.begun and not self._unread()
-        return False
+        if self._unread():
+            return False
+        if self._due:
+            self._wake_first()
+            return False
+        changes, begun = self._changes, self._activity.begun
+        if not await self._ask_all((begun, self._turns)):
+            return False
+        return changes == self._changes and begun == self._activity.begun and not self._unread()
 
-    async def _wake_first(self) -> None:
-        """Let one thread run whose time has come."""
-        self._due = [each for each in self._due if each.waiting]
-        if not self._due:
-            return
-        run, thread = min(
-            ((run, thread) for run in self.runs for thread in run.threads() if thread in self._due),
-            key=lambda each: (each[0].number, each[1].order),
-        )
-        self._due.remove(thread)
+    def _wake_first(self) -> None:
+        """Let one thread run whose time has come while others ran."""
+        found = [
+            (run.number, thread.order, run, thread)
+            for run in self.runs
+            for thread in run.threads()
+            if thread in self._due
+        ]
+        self._due = [each[3] for each in found]
+        if found:
+            *_, run, thread = min(found, key=lambda each: each[:2])
+            self._due.remove(thread)
+            self._wake(run, thread)
+
+    def _wake(self, run: ProgramRun, thread: ProgramThread) -> bool:
+        """Let a thread run whose time has come. Return whether it waits again, and nothing else can have changed."""
+        state = (self._activity.begun, self._turns)
+        single = run.single
         self._begin_turn(run)
-        begun = self._activity.begun
-        if thread.line.say(conversation.TIME, thread.number):
-            thread.run()
-        if not (run.quick and self._hears(run, thread) and run.look(closely=False)):
-            await self._until_rest(run)
-        run.read()
-        run.quick = begun == self._activity.begun
+        if not thread.line.say(conversation.TIME, thread.number):
+            run.hear(thread)
+            return False
+        thread.run()
+        if not self._waits_again(run, thread) or thread.sent or not (single and run.single):
+            return False
+        self._turns -= 1  # nothing can have become ready for others
+        thread.asked = state
+        return True
 
     async def _ask_all(self, state: object) -> bool:
         """Ask the threads that may be ready. Return whether none is; the first one that is runs until it waits again.
@@ -189,9 +201,7 @@ class Guard:
                 self._begin_turn(run, counts=False)
                 if not await self._ask(run, thread):
                     self._turns += 1
-                    await self._until_rest(run)
-                    run.read()
-                    run.quick = False
+                    self._waits_again(run, thread)
                     return False
                 thread.asked = state
         return True
@@ -211,10 +221,18 @@ class Guard:
             run.hear(thread)
             return False
         self._hears(run, thread)
-        while not thread.still and thread.waiting and thread.number == number and run.alive:
+        while not thread.still and thread.waiting and thread.number == number:
             await self._moves(LONG)
             self._expect_life(run)
         return thread.still
+
+    def _waits_again(self, run: ProgramRun, thread: ProgramThread) -> bool:
+        """Return whether a run waits again soon after a thread of it runs on."""
+        while not thread.waiting and not thread.is_gone:
+            if not self._hears(run, thread):
+                return False
+        run.read()
+        return run.look(closely=False) and not self._errors
 
     def _hears(self, run: ProgramRun, thread: ProgramThread) -> bool:
         """Return whether a thread says something soon: quicker than a turn of the loop, in which nothing is to do."""

@@ -45,8 +45,8 @@ class Watcher(Protocol):
     def started(self) -> None:
         """A program was started."""
 
-    def due(self, thread: ProgramThread) -> None:
-        """The time of a wait has come."""
+    def due(self, run: ProgramRun, thread: ProgramThread) -> object:
+        """The time of a wait has come. Returns QUIET if nothing else has to settle."""
 
     def ended(self, run: ProgramRun, end: ProgramEnd) -> None:
         """A program has ended."""
@@ -70,7 +70,6 @@ class ProgramRun:
         self.output = Output(context.clock.now, self._printed)
         self.ended: ProgramEnd | None = None
         self.processes: dict[int, ProgramProcess] = {}
-        self.quick = False  # its last turn caused nothing in the platform
         self.distrusts = False  # has told that it does not trust the lab's CA
         self.since = time.monotonic()  # real time of its last sign of life
         self._program = program
@@ -122,6 +121,11 @@ class ProgramRun:
                     self._add(pid)
                     return False
         return True
+
+    @property
+    def single(self) -> bool:
+        """Whether it has one thread alone, as far as the lab knows."""
+        return len(self.processes) == 1 and all(len(each.threads) == 2 for each in self.processes.values())
 
     def threads(self) -> Iterator[ProgramThread]:
         """Iterate over the threads that wait, in the order in which they are asked."""
@@ -273,19 +277,17 @@ class ProgramRun:
 
     def hear(self, thread: ProgramThread) -> None:
         """Take what a thread has said."""
-        while (message := thread.line.hear()) is not None:
+        while not thread.is_gone and (message := thread.line.hear()) is not None:
             self._take(thread, message)
-            if not message.kind:
-                break
 
     def _take(self, thread: ProgramThread, message: Message) -> None:
         kind = message.kind
         if kind == conversation.STILL:
             thread.answered(message.number)
         elif kind == conversation.WAITS:
-            thread.wait(message.number, message.when, message.detail)
+            thread.wait(message.number, message.when, message.detail, sent=bool(message.other >> 32))
             if lab_ns(self._context.clock.now()) < message.when < FOREVER:
-                due = partial(self._watcher.due, thread)
+                due = partial(self._watcher.due, self, thread)
                 thread.timer = self._context.clock.call_at(lab_seconds(message.when), due)
         elif kind == conversation.RUNS:
             if thread.waiting and message.number == thread.number:
@@ -308,6 +310,9 @@ class ProgramRun:
         process.threads.append(thread)
 
     def _left(self, thread: ProgramThread) -> None:
+        if thread.is_gone:
+            return
+        thread.is_gone = True
         asyncio.get_running_loop().remove_reader(thread.line.number)
         thread.line.close()
         thread.run()

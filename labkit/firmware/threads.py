@@ -15,9 +15,10 @@ class ProgramThread:
     """A thread that has told the lab of itself.
 
     tid: its id, 0 before its greeting and for the connection of a whole process; place: among the threads of its
-    process, as they were made; waiting: whether it is in the wait
-    `number`; reason: what it waits in; timer: of the end of the wait; asked: the state of the lab (`Guard`) in which
-    nothing was ready for it; unanswered: questions to which it has not answered.
+    process, as they were made; waiting: whether it is in the wait `number`; reason: what it waits in; sent: whether
+    something left its process before; timer: of the end of the wait; asked: the state of the lab (`Guard`) in which
+    nothing was ready for it; unanswered: questions to which it has not answered; is_gone: whether its connection has
+    ended.
     """
 
     def __init__(self, line: Line) -> None:
@@ -29,11 +30,11 @@ class ProgramThread:
         self.timer: Timer | None = None
         self.asked: object = None
         self.unanswered = 0
-        self.still = False
+        self.still = self.sent = self.is_gone = False
 
-    def wait(self, number: int, when: int, reason: int) -> None:
-        """Note that it waits. when: lab time in ns."""
-        self.waiting = True
+    def wait(self, number: int, when: int, reason: int, *, sent: bool) -> None:
+        """Note that it waits. when: lab time in ns; sent: whether something left its process before."""
+        self.waiting, self.sent = True, sent
         self.number, self.when, self.reason = number, when, reason
         self.asked, self.unanswered, self.still = None, 0, False
 

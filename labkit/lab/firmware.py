@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from labkit.core.errors import LabError, OwnProcessError
 from labkit.core.handle import Handle
+from labkit.core.journal_differences import JournalDifference, JournalText
 from labkit.firmware.output import OutputLine
 from labkit.firmware.program import ProgramEnd
 from labkit.firmware.run import ProgramRun
 from labkit.lab.runtime import Runtime
+
+if TYPE_CHECKING:
+    from labkit.lab.lab import Lab
 
 
 class FirmwareRun(Handle):
@@ -70,8 +75,9 @@ class FirmwareRun(Handle):
 class LabFirmware(Handle):
     """Programs of a user that live on lab time: `lab.firmware(["./client", "t-001"])` starts one."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: Runtime, make: Callable[..., Lab]) -> None:
         self._runtime = runtime
+        self._make = make
 
     def __call__(
         self,
@@ -105,6 +111,33 @@ class LabFirmware(Handle):
         except OwnProcessError:
             raise OwnProcessError("firmware: needs the lab's own process: make it here with Lab(…)") from None
         return FirmwareRun(runtime, run)
+
+    def twice(
+        self, story: Callable[[Lab], object], *, seed: int | None = None, **settings: Any
+    ) -> JournalDifference:
+        """Play a story in two fresh labs, and return the first difference of their journals: `twice(week)`.
+
+        story: a function that gets the lab, adds its products and programs, and lets time pass; seed: of both labs, by
+        default that of this lab; settings: further arguments of `Lab`. The result shows the first record that differs,
+        or that there is none; `is_worse` is whether there is one. Raises LabError if a journal has dropped records,
+        which could not be compared, and what the story raises.
+        """
+        seed = self._runtime.seed if seed is None else _seed(seed)
+        if seed is None:
+            raise LabError("twice: needs a seed, as in twice(story, seed=7)")
+        texts = [self._played(story, seed, settings) for _ in range(2)]
+        return JournalDifference.of(*map(JournalText.read, ("first", "second"), texts))
+
+    def _played(self, story: Callable[[Lab], object], seed: int, settings: Mapping[str, Any]) -> str:
+        with self._make(seed, **settings) as lab:
+            story(lab)
+            if dropped := lab.journal.dropped:
+                most = len(lab.journal) + dropped
+                raise LabError(
+                    f"twice: the journal has dropped {dropped} of {most} records, which cannot be compared: "
+                    f"twice(story, journal={{'records': {2 * most}}})"
+                )
+            return lab.journal.canonical()
 
     def __repr__(self) -> str:
         return "<firmware: programs on lab time>"

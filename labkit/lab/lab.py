@@ -133,7 +133,7 @@ class Lab(LabStates, LabActs):
         self.handsets = LabHandsets(self._runtime)
         self.faults = LabFaults(self._runtime)
         self.device_faults = LabDeviceFaults(self._runtime)
-        self.firmware = LabFirmware(self._runtime)
+        self.firmware = LabFirmware(self._runtime, type(self))
         self._ca_file = CaFile(self.address.ca_pem)
         self._runtime.keep(self._ca_file)
 

@@ -94,7 +94,7 @@ def test_a_marker_without_a_story_is_an_error_of_the_collection(tmp_path: Path, 
     assert run(tmp_path, "-q", file.name).returncode == 2
 
 
-MISSPELT = """
+MISSPELT_CALL = """
 from labkit.hunt import story
 
 @story
@@ -105,7 +105,7 @@ def test_stores(lab, draw):
 
 
 def test_misspelt_calls_are_among_the_warnings(tmp_path: Path) -> None:
-    (tmp_path / "test_misspelt.py").write_text(MISSPELT)
+    (tmp_path / "test_misspelt.py").write_text(MISSPELT_CALL)
     ended = run(tmp_path, "-q", "--hunt-seeds", "3", "test_misspelt.py")
     assert "1 passed, 1 warning" in ended.stdout
     assert "GET /a: Keystor.set: there is no service 'Keystor'; did you mean Keystore?" in ended.stdout

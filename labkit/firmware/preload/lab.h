@@ -127,11 +127,13 @@ struct wait {
     bool deaf;            /* goes on after any handler */
     bool outside;         /* readiness depends on what others send: not looked at before the platform has settled */
     bool uncancelled;     /* no cancellation point */
+    bool last;            /* goes on only after all others were asked */
     int64_t interrupted;  /* result: the lab time at which a handler ran, 0: none */
 };
 
 enum outcome lab_wait(struct wait *wait);
 void lab_wait_start(void); /* until the lab asks: processes and threads begin one at a time */
+void lab_yield(void);      /* lets other threads of the process run */
 void lab_sent(void); /* something left the process that others may answer */
 bool lab_dirty(void); /* it did, and the platform has not settled since */
 void lab_settle(int fd); /* waits until it has */
@@ -148,7 +150,9 @@ uint32_t lab_next_thread(void);
 uint32_t lab_this_thread(void);
 uint32_t lab_process(void); /* sets apart the chance of a process and its children */
 void lab_greet_process(void);
-void lab_forked(uint32_t child); /* in the child */
+void lab_before_fork(void);
+void lab_in_parent(void);
+void lab_in_child(void);
 
 /* --- signals.c ---------------------------------------------------------------------------------------------- */
 

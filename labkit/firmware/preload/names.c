@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <stdio.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 REAL(getaddrinfo)
 REAL(gethostbyname)
@@ -19,8 +20,6 @@ REAL(open)
 REAL(read)
 REAL(close)
 
-#define LARGEST 65536
-
 int lab_ready(int fd, short events, enum wait_kind kind, bool may_block);
 int64_t lab_socket_timeout(int fd, int option);
 
@@ -29,15 +28,13 @@ int64_t lab_socket_timeout(int fd, int option);
 /* Returns its text, to be freed. It is read anew each time: the lab replaces it while programs run. */
 static char *names(void) {
     char path[PATH_MAX];
+    struct stat status;
     int fd = lab_on() && lab_path(path, sizeof path, "names") ? real_open()(path, O_RDONLY | O_CLOEXEC) : -1;
-    char *text = fd < 0 ? NULL : malloc(LARGEST + 1);
-    size_t size = 0;
-    while (text && size < LARGEST) {
-        ssize_t got = real_read()(fd, text + size, LARGEST - size);
-        if (got <= 0) break;
-        size += (size_t)got;
+    char *text = fd < 0 || fstat(fd, &status) ? NULL : malloc((size_t)status.st_size + 1);
+    if (text) {
+        ssize_t got = real_read()(fd, text, (size_t)status.st_size);
+        text[got < 0 ? 0 : got] = 0;
     }
-    if (text) text[size] = 0;
     if (fd >= 0) real_close()(fd);
     return text;
 }

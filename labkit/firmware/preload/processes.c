@@ -14,6 +14,8 @@ REAL(fexecve)
 REAL(execveat)
 REAL(posix_spawn)
 REAL(posix_spawnp)
+pid_t _Fork(void); /* from glibc 2.34 on */
+REAL(_Fork)
 REAL(waitpid)
 REAL(wait4)
 REAL(waitid)
@@ -130,6 +132,15 @@ EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_act
 }
 
 /* --- children --- */
+
+/* A fork without the handlers of pthread_atfork, for use in handlers of signals. */
+EXPORT pid_t _Fork(void) {
+    lab_before_fork();
+    pid_t pid = real__Fork()();
+    if (pid) lab_in_parent();
+    else lab_in_child();
+    return pid;
+}
 
 struct awaited {
     idtype_t type;

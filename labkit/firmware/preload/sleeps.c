@@ -1,7 +1,10 @@
 /* Sleeps. */
 #include "lab.h"
 
+#include <sched.h>
+
 REAL(clock_nanosleep)
+REAL(sched_yield)
 
 EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time, struct timespec *left) {
     if (!lab_on() || !lab_clock(clock)) return real_clock_nanosleep()(clock, flags, time, left);
@@ -10,6 +13,7 @@ EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *ti
     int64_t until = absolute ? lab_at(clock, lab_ns(time)) : lab_in(lab_ns(time));
     struct wait wait = {.kind = WAIT_SLEEP, .until = until};
     int before = errno;
+    if (until <= lab_now()) lab_yield();
     enum outcome outcome = lab_wait(&wait);
     errno = before;
     if (outcome != INTERRUPTED) return 0;
@@ -37,6 +41,15 @@ EXPORT unsigned sleep(unsigned seconds) {
     errno = before;
     return (unsigned)(left.tv_sec + (left.tv_nsec >= NS / 2));
 }
+
+EXPORT int sched_yield(void) {
+    if (!lab_on()) return real_sched_yield()();
+    lab_yield();
+    return 0;
+}
+EXPORT int old_yield(void) __asm__("pthread_yield"); /* headers lead to the new name; older programs call the old one */
+int old_yield(void) { return sched_yield(); }
+EXPORT void thrd_yield(void) { sched_yield(); }
 
 /* C11: 0, or -1 after a signal, or another negative number for an error. */
 EXPORT int thrd_sleep(const struct timespec *time, struct timespec *left) {

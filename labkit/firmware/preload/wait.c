@@ -85,12 +85,12 @@ static __thread int greeted[2]; /* a pipe: its writing end closes once the child
 
 /* By these handlers, not by a fork() of its own: the C library's daemon(), forkpty() and others fork, too. The parent goes
 on when the lab knows of the child; else the lab could take time on before the child has begun. */
-static void before_fork(void) {
+void lab_before_fork(void) {
     atomic_fetch_add(&children, 1);
     if (!lab_on() || lab_syscall(SYS_pipe2, greeted, O_CLOEXEC)) greeted[0] = greeted[1] = -1;
 }
 
-static void in_parent(void) {
+void lab_in_parent(void) {
     char nothing;
     int before = errno;
     if (greeted[0] < 0) return;
@@ -100,24 +100,13 @@ static void in_parent(void) {
     errno = before;
 }
 
-static void in_child(void) {
-    uint32_t child = atomic_exchange(&children, 0);
-    if (greeted[0] >= 0) lab_syscall(SYS_close, greeted[0]);
-    lab_forked(child);
-}
-
 static void greet(void) {
     here = getpid();
     if (lab_connection(0) < 0) lab_gone();
 }
 
-void lab_greet_process(void) {
-    pthread_atfork(before_fork, in_parent, in_child);
-    greet();
-}
-
 /* Ordinals of children make up a number that is the same in each run; process ids are not. */
-void lab_forked(uint32_t child) {
+static void forked(uint32_t child) {
     here = getpid();
     atomic_store(&process, lab_process() * 1000003u + child);
     atomic_store(&threads, 1);
@@ -128,6 +117,17 @@ void lab_forked(uint32_t child) {
     if (lab_on()) greet();
     if (greeted[1] >= 0) lab_syscall(SYS_close, greeted[1]);
     lab_wait_start();
+}
+
+void lab_in_child(void) {
+    uint32_t child = atomic_exchange(&children, 0);
+    if (greeted[0] >= 0) lab_syscall(SYS_close, greeted[0]);
+    forked(child);
+}
+
+void lab_greet_process(void) {
+    pthread_atfork(lab_before_fork, lab_in_parent, lab_in_child);
+    greet();
 }
 
 /* --- waits ----------------------------------------------------------------------------------------------------- */
@@ -162,7 +162,8 @@ static bool goes_on(const struct wait *wait, struct handled before) {
 static bool declare(struct wait *wait) {
     if (self.process != here || !lab_owns(self.connection)) connect_thread();
     for (int i = 0; i < 2 && lab_on(); i++) {
-        if (lab_say(self.connection, 'W', ++self.wait, wait->until, wait->kind, wait->fd)) return true;
+        int64_t other = wait->fd | (int64_t)lab_dirty() << 32; /* else it has looked, and there is nothing to answer */
+        if (lab_say(self.connection, 'W', ++self.wait, wait->until, wait->kind, other)) return true;
         if (errno != EBADF && errno != ENOTSOCK && errno != ENOTCONN && errno != EDESTADDRREQ) break;
         connect_thread(); /* the program has closed or replaced it in a way that the library does not see */
     }
@@ -181,7 +182,7 @@ static enum outcome once(struct wait *wait, const sigset_t *open, bool *again) {
         if (word == 'P') {
             atomic_store(&dirty, false);
             bool ready = is_ready(wait);
-            if (!ready && wait->until <= lab_now()) {
+            if (!ready && wait->until <= lab_now() && !wait->last) {
                 runs(); /* a look that may not wait: now that the platform has settled, it has found nothing */
                 return TIMEOUT;
             }
@@ -275,6 +276,12 @@ static bool always(void *of) {
 void lab_wait_start(void) {
     struct wait wait = {.kind = WAIT_START, .until = FOREVER, .ready = always, .deaf = true, .uncancelled = true};
     if (lab_on()) waits(&wait);
+}
+
+/* A thread that waits for another one in a loop of its own gives way so. No two run at a time, so the other runs now. */
+void lab_yield(void) {
+    struct wait wait = {.kind = WAIT_SLEEP, .until = lab_now(), .deaf = true, .uncancelled = true, .last = true};
+    if (lab_on() && atomic_load_explicit(&threads, memory_order_relaxed) > 1) waits(&wait);
 }
 
 /* What the platform answers to what was sent may be there now, or not yet: it has to settle before a look. */

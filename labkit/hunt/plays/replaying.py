@@ -94,6 +94,7 @@ class ReplayOutcome:
                 for each, count in zip(self.played.faults, hits, strict=True)
             ],
             "missed": list(self.missed),
+            "warnings": list(self.played.warnings),
             "text": self.text,
         }
 

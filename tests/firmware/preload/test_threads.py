@@ -248,3 +248,15 @@ def test_a_mutex_that_is_held_through_a_sleep_is_handed_on_in_order(run: Run) ->
         pthread_mutex_unlock(&m); return 0; }""",
     )
     assert lines == ["0 at 3000", "1 at 4000", "2 at 5000"]
+
+
+@pytest.mark.parametrize(
+    "gives_way", ["sched_yield()", "usleep(0)", "thrd_yield()", "sleep(0)", "pthread_yield()"]
+)
+def test_a_thread_that_waits_for_another_in_a_loop_gives_way(run: Run, gives_way: str) -> None:
+    lines = run(
+        f"pthread_create(&t, 0, sets, 0); while (!seen) {gives_way}; SHOW(seen); pthread_join(t, 0);",
+        BEFORE
+        + "#include <sched.h>\nstatic volatile int seen; static void *sets(void *x) { seen = 1; return x; }",
+    )
+    assert results(lines) == [("1", "0")]
