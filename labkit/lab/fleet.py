@@ -130,7 +130,8 @@ class Fleet(Handle):
         """
         if self._run is not None and not self._run.done:
             raise TakenError("this fleet runs already: wait() for its run, or stop() it first")
-        return self._start(RunOptions.of({"seconds": seconds, **options}))
+        limit = self._runtime.fleet_limits.seconds
+        return self._start(RunOptions.of({"seconds": seconds, **options}).at_most(limit))
 
     def _start(self, options: RunOptions) -> Run:
         rate = self._runtime.run(self._runtime.control.clock.state).rate
@@ -247,6 +248,8 @@ def make_fleet(
         raise LabError(f"fleet: seed: expected a whole number, not {seed!r}")
     lives = _lives(count, given)
     names = _names(product, len(lives), prefix, identities)
+    left = runtime.fleet_limits.members(lives)
+    lives, names = [lives[each] for each in left], [names[each] for each in left]
     if seed is None:
         seed = runtime.seed if runtime.seed is not None else fresh_seed()
     product.credential_store.check_idle(names)
@@ -255,8 +258,8 @@ def make_fleet(
     if fresh:
         product.credential_store.put(_credentials(runtime, product.id, fresh, provisioned))
     members = [
-        Member(number, name, life, Credentials())
-        for number, (name, life) in enumerate(zip(names, lives, strict=True), 1)
+        Member(place + 1, name, life, Credentials())
+        for place, name, life in zip(left, names, lives, strict=True)
     ]
     return Fleet(runtime, product, seed, members)
 

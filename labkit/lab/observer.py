@@ -8,6 +8,7 @@ from typing import TypeVar
 from labkit.core.journal import Journal
 from labkit.core.records import Record
 from labkit.fleet.tellers import DevicePeriod
+from labkit.lab.fleet_limits import FleetLimits
 from labkit.lab.lab import Lab
 from labkit.lab.story import story_of
 
@@ -59,6 +60,10 @@ class LabObserver:
     def take_mistakes(self) -> tuple[str, ...]:
         """Remove and return the mistakes in calls of handlers as sentences."""
         return tuple(self._runtime.take_mistakes())
+
+    def limit_fleets(self, limits: FleetLimits) -> None:
+        """Limit the fleets that the lab will have, and their runs."""
+        self._runtime.fleet_limits = limits
 
     def follow_clears(self, cleared: Callable[[], object]) -> None:
         """Call a function whenever the journal is cleared."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any, Literal, NamedTuple, Self, TypedDict, get_args
 
 from labkit.control.clock import number_of
@@ -148,6 +148,12 @@ class RunOptions:
         given = {"seconds": self.seconds, "minutes": self.minutes, "hours": self.hours, "days": self.days}
         times = [number_of(each, name) * UNITS[name] for name, each in given.items() if each is not None]
         return sum(times) if times else None
+
+    def at_most(self, seconds: float | None) -> Self:
+        """Return these options for a run of at most so many seconds of lab time, None for no limit."""
+        if seconds is None or self.lasting is None or self.lasting <= seconds:
+            return self
+        return replace(self, seconds=seconds, minutes=None, hours=None, days=None)
 
     def check_clock(self, rate: float) -> None:
         """Raise LabError if these options do not fit a clock of this rate."""

@@ -15,6 +15,7 @@ from labkit.core.handle import callers_place, warn
 from labkit.core.turns import Turn, current
 from labkit.fleet.flow import LabAddress
 from labkit.fleet.shared_faults import SharedFaults
+from labkit.lab.fleet_limits import FleetLimits
 from labkit.lab.portal import Portal, Task
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class Runtime:
     def __init__(self, start: Callable[[], Awaitable[LabOperations]]) -> None:
         self.portal = Portal()
         self.device_faults = SharedFaults()
+        self.fleet_limits = FleetLimits()
         self.story: StoryCalls | None = None  # while one is played
         try:
             self.control = self.portal.run(start)

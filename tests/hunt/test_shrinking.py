@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from labkit import Lab, LabError
-from labkit.hunt import Draw, DrawnFault, HuntFailure, Promise, Story, hunt, play, story
+from labkit.hunt import Draw, DrawnFault, HuntFailure, Promise, Story, eventually, hunt, play, replay, story
 from labkit.hunt.plays.breach import breach_of
 from labkit.hunt.plays.future import PlayPlan
 from labkit.hunt.plays.player import FuturePlayer, supply_of
 from labkit.hunt.search.shrink import shrink
 from tests.hunt import hunted
 from tests.hunt.hunted import IN_TIME, SLOW, Delays, InTime
-from tests.lab.story_parts import Reports, product_of
+from tests.lab.story_parts import Listens, Reports, counting, product_of
 
 QUIET: dict[str, Any] = {"workers": 0, "progress": False}
 
@@ -138,6 +138,61 @@ def test_no_fault_lasts_longer_than_the_story(rest: float, lasts: float) -> None
     assert played.hits == (1,)
     again = play(calls, played.seed, faults=played.faults, values=played.drawn, check=False)
     assert again.journal == played.journal
+
+
+class Lost:
+    """Source of one fault: events are lost."""
+
+    def __init__(self, **settings: Any) -> None:
+        self._settings = settings
+
+    def faults(self, draw: Draw, promises: tuple[Promise, ...]) -> tuple[DrawnFault, ...]:
+        """Return the faults of a play."""
+        return (DrawnFault("event lost", {"where": "device datapoint", "lost": True, **self._settings}),)
+
+
+def fleets(expected: int | None) -> Story:
+    """Return a story of two kinds of devices for an hour. expected: number of its runs, None for those of events."""
+
+    def all_ran(lab: Lab) -> bool:
+        written = len([each for each in lab.journal.select("event") if each.summary == "datapoint"])
+        return len(lab.journal.select("script")) == (written if expected is None else expected)
+
+    @story(promises=[eventually(all_ran, within=0)])
+    def hour(lab: Lab, draw: Draw) -> None:
+        product = product_of(lab)
+        counting(lab, product)
+        product.fleet({Reports: 4, Listens: 4}).run(hours=1)
+
+    return hour
+
+
+def test_fleets_and_runs_are_cut_down_too() -> None:
+    told = fleets(None)
+    failure = the_failure(told, level=Lost())
+    assert failure.smallest is not None
+    played = failure.smallest.played
+    assert played.limits.data == {"devices": 1, "seconds": 60}
+    assert played.seconds == 60
+    assert "  fleets: at most 1 device of each behaviour, 60 s of each run" in failure.lines()
+    assert "1 device of each behaviour" in failure._repr_html_()
+    found = replay(failure.written(), story=told, check=False)
+    assert found.is_exact
+    assert failure.written().limits == {"devices": 1, "seconds": 60}
+    assert 'limits={"devices": 1, "seconds": 60.0}' in failure.cell()
+
+
+def test_a_fault_of_a_device_needs_that_device() -> None:
+    failure = the_failure(fleets(None), level=Lost(identity=["t-003"], after=400.0))
+    assert failure.smallest is not None
+    assert failure.smallest.played.limits.data == {"devices": 3, "seconds": 600}
+
+
+def test_a_story_that_expects_its_own_size_keeps_it() -> None:
+    failure = the_failure(fleets(240), level=Lost())
+    assert failure.smallest is not None
+    assert failure.smallest.played.limits.data == {}
+    assert not any("fleets:" in each for each in failure.lines())
 
 
 def test_a_limit_ends_the_search_with_what_was_found() -> None:

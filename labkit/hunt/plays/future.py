@@ -13,6 +13,7 @@ from labkit.hunt.draw import Draw, DrawFrom, is_end
 from labkit.hunt.faults.drawn_faults import DrawnFault, PutFaults
 from labkit.hunt.promises.promise import Promise, Verdict, Watch
 from labkit.hunt.story import Story
+from labkit.lab.fleet_limits import FleetLimits
 from labkit.lab.lab import Lab
 from labkit.lab.observer import LabObserver
 from labkit.lab.snapshot import read_snapshot
@@ -30,7 +31,7 @@ class Played:
     if nothing; faults: that were put in; verdicts: on the promises that the play judged; hits: how often each fault did
     hit; began: lab time at which the story began; seconds: of lab time that its function took. absent: for each fault
     that hit nothing a sentence about a name that the lab does not have, such as a solution's, or an empty text.
-    warnings: sentences about misspelt calls of handlers.
+    warnings: sentences about misspelt calls of handlers. limits: of the story's fleets.
     """
 
     seed: int
@@ -45,6 +46,7 @@ class Played:
     seconds: float = 0.0
     absent: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    limits: FleetLimits = field(default_factory=FleetLimits)
 
     def __repr__(self) -> str:
         """Return the play in one line, without its journal."""
@@ -77,12 +79,13 @@ class NoFaults:
 class PlayPlan:
     """What the plays of a story have in common.
 
-    parameters: of the story's function; faults: where the faults of a play come from.
+    parameters: of the story's function; faults: where the faults of a play come from; limits: of the story's fleets.
     """
 
     story: Story
     parameters: Mapping[str, object] = field(default_factory=dict)
     faults: FaultSource = field(default_factory=NoFaults)
+    limits: FleetLimits = field(default_factory=FleetLimits)
 
 
 def play_future(plan: PlayPlan, seed: int, source: DrawFrom) -> Played:
@@ -100,6 +103,7 @@ def play_future(plan: PlayPlan, seed: int, source: DrawFrom) -> Played:
     with _lab_of(story, seed) as lab:
         told, observer = lab.story(), LabObserver(lab)
         observer.keep_mistakes()
+        observer.limit_fleets(plan.limits)
 
         def draw_here(strategy: Any, label: Any = None) -> Any:
             # hypothesis draws in the thread of its test alone
@@ -137,6 +141,7 @@ def play_future(plan: PlayPlan, seed: int, source: DrawFrom) -> Played:
             (lab.clock.time if ended is None else ended) - began,
             absent=() if put is None else put.absent,
             warnings=observer.take_mistakes(),
+            limits=plan.limits,
         )
 
 

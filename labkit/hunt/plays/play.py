@@ -13,6 +13,7 @@ from labkit.hunt.plays.given import GivenFault, GivenFaults, GivenValue, GivenVa
 from labkit.hunt.plays.levels import fault_source
 from labkit.hunt.plays.player import play_bytes, supply_of
 from labkit.hunt.story import Story
+from labkit.lab.fleet_limits import FleetLimits
 
 
 @short_trace
@@ -25,6 +26,7 @@ def play(
     level: str | FaultSource | None = None,
     faults: Iterable[GivenFault] = (),
     values: Iterable[GivenValue] | None = None,
+    limits: Mapping[str, object] | None = None,
 ) -> Played:
     """Play one future of a story in a lab of its own, and return the play.
 
@@ -32,13 +34,21 @@ def play(
     byte for byte. check: whether to raise the error of the story, with a note that names the seed; otherwise it is
     returned. parameters: of the story's function, by name. level: of the faults that the seed draws, `calm`, `rough` or
     `wild`, or a `Menu`; none are drawn without it. faults: instead of drawn ones, as in `Played.faults`, or pairs of a
-    kind and settings; values: given instead of drawn, pairs of a label and a value as in `Played.drawn`. Raises
-    LabError for a story that discards the seed's values, as by `assume` of hypothesis, for one that draws other values
-    than those given, for wrong faults, for a promise that did not hold, and for a given fault that hit nothing since
-    the story's lab never had what it names; the last two only with `check`. Warns of misspelt calls of handlers.
+    kind and settings; values: given instead of drawn, pairs of a label and a value as in `Played.drawn`. limits: of the
+    story's fleets: `devices` with one behaviour in a fleet, `seconds` of lab time of a run. Raises LabError for a story
+    that discards the seed's values, as by `assume` of hypothesis, for one that draws other values than those given, for
+    wrong faults, for a promise that did not hold, and for a given fault that hit nothing since the story's lab never
+    had what it names; the last two only with `check`. Warns of misspelt calls of handlers.
     """
     played = play_unwarned(
-        story, seed, check=check, parameters=parameters, level=level, faults=faults, values=values
+        story,
+        seed,
+        check=check,
+        parameters=parameters,
+        level=level,
+        faults=faults,
+        values=values,
+        limits=limits,
     )
     for text in played.warnings:
         warn(text)
@@ -54,6 +64,7 @@ def play_unwarned(
     level: str | FaultSource | None = None,
     faults: Iterable[GivenFault] = (),
     values: Iterable[GivenValue] | None = None,
+    limits: Mapping[str, object] | None = None,
 ) -> Played:
     """Play one future of a story as `play` does, but leave the warnings to the caller."""
     if not isinstance(story, Story):
@@ -65,7 +76,7 @@ def play_unwarned(
         raise LabError("play: faults that are given go without a level, from which they would be drawn")
     story.with_defaults(parameters or {})
     source = GivenFaults(given) if level is None else fault_source(level, story, parameters or {})
-    plan = PlayPlan(story, parameters or {}, source)
+    plan = PlayPlan(story, parameters or {}, source, FleetLimits.of(limits or {}))
     if values is not None:
         played: Played | None = play_given(plan, seed, GivenValues(values))
     else:
@@ -76,7 +87,7 @@ def play_unwarned(
     error = failure_of(played)
     absent = _absent(played) if given else []
     if check and error is not None:
-        if values is None and not given:
+        if values is None and not given and not limits:
             shown = f", level={level!r}" if isinstance(level, str) else ""
             if level is None or shown:
                 shown += f", parameters={dict(parameters)!r}" if parameters else ""

@@ -135,6 +135,7 @@ def replay(
     told = story or _story_of(data, beside)
     place = told.name if beside is None else f"{beside}: {told.name}"
     options: Any = {"parameters": data.parameters, "faults": data.faults, "values": data.values}
+    options["limits"] = data.limits
     try:
         played = play(told, data.seed, check=False, **options)
     except OtherValueError as error:

@@ -31,8 +31,8 @@ class WrittenPlay:
 
     story: `file::name`, with the file relative to that of the play, or the name alone; breaks: what it broke when it
     was written; reason: a sentence; seed: of the lab; parameters: of the story; faults: pairs of kind and settings;
-    values: drawn by the story, pairs of label and value; hits: how often each fault did hit, empty if unknown; journal:
-    digest of its journal, by which an exact replay is known.
+    values: drawn by the story, pairs of label and value; hits: how often each fault did hit, empty if unknown; limits:
+    of the story's fleets, as of `play`; journal: digest of its journal, by which an exact replay is known.
     """
 
     story: str
@@ -43,6 +43,7 @@ class WrittenPlay:
     faults: tuple[tuple[str, Mapping[str, Any]], ...] = ()
     values: tuple[tuple[str | None, Any], ...] = ()
     hits: tuple[int, ...] = ()
+    limits: Mapping[str, Any] = field(default_factory=dict)
     journal: str = ""
 
     def text(self) -> str:
@@ -62,7 +63,7 @@ class WrittenPlay:
         """Return a call of `play` that repeats the play where the story is known by its name."""
         name = self.story.rpartition(SEPARATOR)[2].rpartition(":")[2]
         lines = [f"play(\n    {name},\n    seed={self.seed},\n"]
-        given = {key: getattr(self, key) for key in ("parameters", "faults", "values")}
+        given = {key: getattr(self, key) for key in ("parameters", "faults", "values", "limits")}
         lines += [f"    {key}={_indented(each)},\n" for key, each in given.items() if each or key == "values"]
         return "".join([*lines, ")"])
 
@@ -92,6 +93,7 @@ def written_play(
         tuple((each.kind, dict(each.settings)) for each in played.faults),
         played.drawn,
         played.hits,
+        played.limits.data,
         digest(played),
     )
 
@@ -150,7 +152,7 @@ def play_of(data: Mapping[str, Any]) -> WrittenPlay:
     """Return the play of data as a file has it. Raises LabError for other data."""
     match data:
         case {"story": str(), "breaks": str(), "reason": str(), "seed": int(), **rest} if not (
-            set(rest) - {"parameters", "faults", "values", "hits", "journal"}
+            set(rest) - {"parameters", "faults", "values", "hits", "limits", "journal"}
         ):
             lists = {name: tuple(data.get(name, ())) for name in ("faults", "values", "hits")}
             if len(lists["hits"]) in (0, len(lists["faults"])):

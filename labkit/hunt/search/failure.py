@@ -89,6 +89,7 @@ class HuntFailure:
         lines += [
             f"  fault: {each.kind}, {settings_text(each.settings)}"[:LONGEST] for each in shown.played.faults
         ]
+        lines += [f"  fleets: at most {limits}"] if (limits := str(shown.played.limits)) else []
         return [*lines, f"  drawn: {values_text(shown.played)}"]
 
     def __str__(self) -> str:
@@ -105,6 +106,8 @@ class HuntFailure:
             facts["what happened"] = shown.breach.reason
             for number, each in enumerate(shown.played.faults, 1):
                 facts[f"fault {number}"] = f"{each.kind}, {settings_text(each.settings)}"
+            if limits := str(shown.played.limits):
+                facts["fleets"] = f"at most {limits}"
             facts["drawn"] = values_text(shown.played)
         return card(f"broken: {self.title}", facts)
 

@@ -259,6 +259,7 @@ def _failure(failure: HuntFailure) -> dict[str, Any]:
             "seed": found.played.seed,
             "faults": [{"kind": each.kind, **each.settings} for each in found.played.faults],
             "values": [[label, repr(value)] for label, value in found.played.drawn],
+            "limits": found.played.limits.data,
             "plays": found.plays,
         }
     return data

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from labkit.core.canonical import CanonicalRecord
 from labkit.core.errors import LabError
 from labkit.core.extras import needs
 from labkit.hunt.faults.drawn_faults import OF_DEVICES, DrawnFault
@@ -17,10 +18,15 @@ from labkit.hunt.plays.given import GivenFaults, GivenValues
 from labkit.hunt.plays.play import play_given
 from labkit.hunt.workers.time_limit import time_limit
 from labkit.hunt.workers.worker import WorkerError
+from labkit.lab.fleet_limits import FleetLimits
 
 PLAYS = 500  # of one search, by default
 SECONDS = 60.0  # of real time
-RESERVE = 0.25  # share of both, in addition, to leave out faults at the end, and to end them with the story
+RESERVE = (
+    0.25  # share of both, in addition, to leave out faults at the end, to limit fleets, and to end faults
+)
+DEVICES = (1, 2, 3, 5, 10, 20, 50, 100)
+TIMES = (60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0, 6 * 3600.0, 86400.0)  # seconds of a run
 
 
 @dataclass(frozen=True)
@@ -59,8 +65,8 @@ def shrink(
 ) -> Shrunk:
     """Return the smallest play that breaks the same promise as the play of these bytes.
 
-    Faults, and all that the story draws, are cut down: numbers to their lower bounds, choices to the first option. No
-    fault that is left lasts longer than the story, whose time may have been drawn.
+    Faults, and all that the story draws, are cut down: numbers to their lower bounds, choices to the first option. Then
+    the story's fleets get fewer devices and shorter runs. No fault that is left lasts longer than the story.
     plan, seed, supply: of the play that breaks a promise, as in `play_bytes`; breach: what it broke; plays, seconds:
     limits of the search; within: real seconds of one play, None for no limit; progress: called with each smaller play.
     Raises LabError if the play does not break it again.
@@ -69,7 +75,7 @@ def shrink(
     is_complete = search.run(supply)
     if search.best is None:
         raise LabError(f"the play of seed {seed} does not break again: {breach}")
-    is_complete = search.drop_faults() and search.end_faults() and is_complete
+    is_complete = search.drop_faults() and search.cut_fleets() and search.end_faults() and is_complete
     played, found = search.best
     return Shrunk(played, found, search.count, time.perf_counter() - search.began, is_complete)
 
@@ -155,21 +161,62 @@ class _Search:
                     return False
         return True
 
-    def _try(self, faults: tuple[DrawnFault, ...]) -> bool | None:
-        """Play the best play with other faults, and keep it if it breaks. Return whether it does; None at the limit."""
+    def cut_fleets(self) -> bool:
+        """Limit the devices of the story's fleets, and their runs. Return whether all was tried.
+
+        Not where the promise breaks without faults, too: then the limit may break what the story expects of itself.
+        """
+        assert self.best is not None
+        if not self.best[0].faults:
+            return True
+        for smaller in (
+            _shorter_runs,
+            _smaller_fleets,
+        ):  # a shorter run makes the plays for smaller fleets shorter
+            for limits in smaller(self.best[0]):
+                kept = self._try(self.best[0].faults, limits)
+                if kept is None:
+                    return False
+                if kept:
+                    break
+        return True
+
+    def _try(self, faults: tuple[DrawnFault, ...], limits: FleetLimits | None = None) -> bool | None:
+        """Play the best play with other faults or limits, and keep it if it breaks. Return whether; None at the end."""
         assert self.best is not None
         played = self.best[0]
         try:
-            self._expect_time()
-            plan = replace(self._plan, faults=GivenFaults(faults))
-            with time_limit(self._within):
-                smaller = play_given(plan, self._seed, GivenValues(played.drawn))
+            smaller = self._play(faults, limits or played.limits)
+            if smaller is None or not self._breaks(smaller):
+                return False
+            if limits is not None and not self._is_fair(smaller, limits):
+                return False
         except KeyboardInterrupt:
             return None
         except LabError:  # draws other values than before, or takes too long
             return False
+        return self._keep(smaller)
+
+    def _play(self, faults: tuple[DrawnFault, ...], limits: FleetLimits) -> Played | None:
+        """Play the best play with other faults and limits."""
+        assert self.best is not None
+        self._expect_time()
         self.count += 1
-        return smaller is not None and self._keep(smaller)
+        plan = replace(self._plan, faults=GivenFaults(faults), limits=limits)
+        with time_limit(self._within):
+            return play_given(plan, self._seed, GivenValues(self.best[0].drawn))
+
+    def _is_fair(self, played: Played, limits: FleetLimits) -> bool:
+        """Return whether limits make a play smaller, and break nothing by themselves."""
+        assert self.best is not None
+        if played.journal == self.best[0].journal:
+            return False
+        calm = self._play((), limits)
+        return calm is not None and not self._breaks(calm)
+
+    def _breaks(self, played: Played) -> bool:
+        """Return whether a play breaks the same promise."""
+        return self._breach.is_same_as(breach_of(self._plan.story, played))
 
     def _test(self) -> Callable[[Any], None]:
         def test(data: Any) -> None:
@@ -202,6 +249,18 @@ class _Search:
 
 def _size(played: Played) -> tuple[int, int]:
     return len(played.faults), len(played.drawn)
+
+
+def _shorter_runs(played: Played) -> list[FleetLimits]:
+    """Return limits for shorter runs of a play's fleets, the shortest first."""
+    return [replace(played.limits, seconds=each) for each in TIMES if each < played.seconds]
+
+
+def _smaller_fleets(played: Played) -> list[FleetLimits]:
+    """Return limits for smaller fleets of a play, the smallest first."""
+    records = map(CanonicalRecord.parse, played.journal.splitlines())
+    devices = {each.actor for each in records if each.kind == "request" and "/" in each.actor}
+    return [replace(played.limits, devices=each) for each in DEVICES if each < len(devices)]
 
 
 def _ended(fault: DrawnFault, seconds: float) -> DrawnFault | None:
