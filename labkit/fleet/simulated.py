@@ -199,7 +199,7 @@ class Simulated:
                 elif self._ready and not self.clock.due:
                     quiet = await self._run_next()
                 elif self._fire():
-                    quiet = self._woke  # no timer of the platform fired
+                    quiet = self._woke or self.clock.quiet  # no timer of the platform fired
                 else:
                     await self._reach_end()
         finally:

@@ -22,6 +22,7 @@ from labkit.lab.clock import LabClock
 from labkit.lab.connecting import connection
 from labkit.lab.device_faults import LabDeviceFaults
 from labkit.lab.faults import LabFaults, warn_of_fault
+from labkit.lab.firmware import LabFirmware
 from labkit.lab.handsets import LabHandsets
 from labkit.lab.journal import LabJournal
 from labkit.lab.lab_arguments import check_seed_and_speed, lab_settings, product_id
@@ -132,6 +133,7 @@ class Lab(LabStates, LabActs):
         self.handsets = LabHandsets(self._runtime)
         self.faults = LabFaults(self._runtime)
         self.device_faults = LabDeviceFaults(self._runtime)
+        self.firmware = LabFirmware(self._runtime, type(self))
         self._ca_file = CaFile(self.address.ca_pem)
         self._runtime.keep(self._ca_file)
 
