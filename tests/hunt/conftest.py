@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from labkit.hunt.workers import worker
-from tests.hunt import forked_workers
+from tests.forked_starts import forking
 
 
 @pytest.fixture
 def forks(fork_server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have hunts fork their worker processes, where the system can fork. test_workers.py has them start anew."""
     if fork_server:
-        monkeypatch.setattr(worker, "subprocess", forked_workers.popen(fork_server))
+        monkeypatch.setattr(worker, "subprocess", forking(fork_server))
