@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from labkit.core.records import Record
 
 # Keys of details that differ between runs with one seed: left out of the canonical form.
-UNREPEATABLE = frozenset({"duration", "port", "peer_port", "tls_bytes", "cpu", "connections"})
+UNREPEATABLE = frozenset(
+    {"duration", "port", "peer_port", "tls_bytes", "cpu", "connections", "pid", "command"}
+)
 SCALARS = frozenset({str, int, float, bool, type(None)})  # types whose values need no copy
 
 Detail = Mapping[str, object]
@@ -20,7 +22,10 @@ Detail = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class CanonicalRecord:
-    """Record of a canonical text. name: `acme#12`; cause: name of the record that led to it, empty if none did."""
+    """Record of a canonical text.
+
+    name: `acme#12`; cause: name of the record that led to it, empty if none did; size: bytes of a request's answer.
+    """
 
     name: str
     cause: str
@@ -29,6 +34,7 @@ class CanonicalRecord:
     actor: str
     summary: str
     status: int | None
+    size: int | None
     detail: Mapping[str, Any] | None
 
     @classmethod
@@ -44,6 +50,7 @@ class CanonicalRecord:
             name.rpartition("#")[0],
             given["summary"],
             given["status"],
+            given["size"],
             detail if isinstance(detail, dict) else None,
         )
 

@@ -7,8 +7,9 @@ import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
+from weakref import WeakSet
 
-from aiohttp import ClientError, ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
+from aiohttp import AddrInfoType, ClientError, ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.resolver import ThreadedResolver
 from yarl import URL
@@ -73,6 +74,7 @@ class OutboundClient(Component):
         self._keep_alive = keep_alive
         self.faults: InjectionPoints | None = None
         self._sessions: dict[bool, ClientSession] = {}  # by whether they are for hosts of the lab
+        self._opened: WeakSet[socket.socket] = WeakSet()  # to the lab's own listener
 
     async def request(
         self, method: str, url: str, headers: Mapping[str, str], body: str | None = None
@@ -126,6 +128,15 @@ class OutboundClient(Component):
                     break
             return response.status, _text(data[:LARGEST], response.charset)
 
+    def connects_from(self, port: int) -> bool:
+        """Return whether this client has a connection to the lab's own listener from a local port."""
+        return any(each.fileno() >= 0 and each.getsockname()[1] == port for each in self._opened)
+
+    def _open(self, address: AddrInfoType) -> socket.socket:
+        made = socket.socket(*address[:3])
+        self._opened.add(made)
+        return made
+
     async def stop(self) -> None:
         """Close the connections; the next request opens new ones."""
         while self._sessions:
@@ -154,7 +165,12 @@ class OutboundClient(Component):
             resolver = _Resolver(self._domain, self._address.host)
             session = self._sessions[own] = ClientSession(
                 connector=(
-                    TCPConnector(ssl=context, resolver=resolver, keepalive_timeout=self._keep_alive / 2)
+                    TCPConnector(
+                        ssl=context,
+                        resolver=resolver,
+                        keepalive_timeout=self._keep_alive / 2,
+                        socket_factory=self._open,
+                    )
                     if own
                     else TCPConnector(ssl=context, resolver=resolver, force_close=True)
                 ),

@@ -14,6 +14,7 @@ from labkit.hunt.faults.recipes import ORDERS, RECIPES, Bounds, Chooser
 from labkit.hunt.faults.sites import Sites
 from labkit.hunt.kinds import KINDS
 from labkit.hunt.plays.levels import calm_sites
+from tests.hunt.whole import whole
 from tests.lab.story_parts import RESOURCES
 from tests.providers.social.test_login import GUIDE, linked
 
@@ -95,7 +96,7 @@ def plays() -> dict[str, dict[str, Any]]:
     found = {}
     for kind in sorted(KINDS):
         played = play(shop, 3, check=False, faults=[*faults_of(sites, kind)])
-        digest = hashlib.sha256(repr(played).encode()).hexdigest()
+        digest = hashlib.sha256(whole(played).encode()).hexdigest()
         found[kind] = {"digest": digest, "hits": [*played.hits]}
     return found
 

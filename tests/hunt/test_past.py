@@ -8,7 +8,8 @@ import pytest
 
 from labkit import Lab, LabError
 from labkit.hunt import Draw, Story, hunt, play, story
-from labkit.hunt.plays.written import read, replay
+from labkit.hunt.plays.replaying import replay
+from labkit.hunt.plays.written import read
 from tests.lab.story_parts import Reports, product_of
 
 COUNT = "Keystore.command{key = 'n', command = 'incr'}"

@@ -1,0 +1,130 @@
+"""Building the preloaded library."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from labkit.core.errors import LabError
+from labkit.firmware import library as module
+from labkit.firmware.library import FLAGS, LIBRARIES, SOURCES, build, library
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("CC", raising=False)
+    return tmp_path / "cache" / "labkit"
+
+
+@pytest.mark.usefixtures("preloaded")
+def test_it_is_built_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = library()
+    assert path.parent == cache
+    assert platform.machine() in path.name
+    assert [each.name for each in cache.iterdir()] == [path.name]
+    monkeypatch.setenv("CC", "/no/compiler")
+    assert library() == path
+
+
+def test_without_a_compiler_one_sentence_says_what_to_do(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CC", "/no/such/compiler -m64")
+    with pytest.raises(LabError, match=r"there is no C compiler '/no/such/compiler'.*apt install gcc"):
+        library()
+    monkeypatch.setenv("CC", "cc 'open")
+    with pytest.raises(LabError, match="variable CC is no command"):
+        library()
+    assert not cache.exists()
+
+
+def test_a_compiler_that_fails_is_quoted_and_leaves_nothing(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiler = tmp_path / "cc"
+    compiler.write_text(
+        "#!/bin/sh\necho 'warning: this' >&2\necho 'lab.c:3: fatal error: no stdio.h' >&2\nexit 1\n"
+    )
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CC", str(compiler))
+    with pytest.raises(LabError, match=r"cannot build the library .*: lab.c:3: fatal error: no stdio.h"):
+        library()
+    assert list(cache.iterdir()) == []
+
+
+def test_a_cache_that_cannot_be_written_is_named(cache: Path) -> None:
+    cache.parent.write_text("a file")
+    with pytest.raises(LabError, match=f"cannot keep the library .* in {cache}: .*XDG_CACHE_HOME"):
+        library()
+
+
+@pytest.mark.usefixtures("preloaded")
+def test_two_processes_may_build_at_the_same_time(cache: Path) -> None:
+    command = [sys.executable, "-c", "from labkit.firmware.library import library; print(library())"]
+    builders = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    first, second = (Path(each.communicate()[0].strip()) for each in builders)
+    assert first == second
+    assert [each.name for each in cache.iterdir()] == [first.name]
+
+
+def test_one_that_the_installation_has_is_taken(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources = tmp_path / "preload"
+    shutil.copytree(SOURCES, sources)
+    monkeypatch.setattr(module, "SOURCES", sources)
+    monkeypatch.setenv("CC", "/no/compiler")
+    wanted = sources / f"firmware-{platform.machine()}-{module._digest()}.so"
+    wanted.write_bytes(b"built elsewhere")
+    assert library() == wanted
+    (sources / "lab.c").write_text("changed")
+    with pytest.raises(LabError, match="no C compiler"):
+        library()
+    assert not cache.exists()
+
+
+def test_other_systems_are_refused_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    with pytest.raises(
+        LabError, match=r"^firmware: programs on lab time need Linux; all else of labkit works here, too$"
+    ):
+        library()
+
+
+@pytest.mark.usefixtures("preloaded")
+def test_it_compiles_without_a_warning(tmp_path: Path) -> None:
+    build(tmp_path / "library.so", options=("-Wall", "-Wextra", "-Werror", "-fsyntax-only"))
+
+
+@pytest.mark.usefixtures("preloaded")
+def test_it_exports_nothing_but_what_it_replaces() -> None:
+    nm = shutil.which("nm")
+    assert nm
+    listed = subprocess.run(
+        [nm, "-D", "--defined-only", library()], capture_output=True, text=True, check=True
+    ).stdout
+    names = {each.split()[-1] for each in listed.splitlines()}
+    assert {
+        "poll",
+        "read",
+        "clock_gettime",
+        "pthread_cond_timedwait",
+        "timerfd_settime",
+        "getaddrinfo",
+    } <= names
+    assert not [each for each in names if each.startswith(("lab_", "real_"))]
+
+
+def test_sources_are_short_and_of_the_package() -> None:
+    assert os.fspath(SOURCES).endswith("labkit/firmware/preload")
+    for each in sorted(SOURCES.glob("*.[ch]")):
+        assert len(each.read_text().splitlines()) < 400, each.name
+    assert FLAGS[0] == "-std=c11"
+    assert LIBRARIES
