@@ -57,6 +57,16 @@ def fork_server() -> Iterator[str]:
             yield server.address
 
 
+@pytest.fixture
+def forks(fork_server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have hunts fork their worker processes, where the system can fork. hunt/test_workers.py has them start anew."""
+    if fork_server:
+        from labkit.hunt.workers import worker  # most sessions need not import it
+        from tests.forked_starts import forking
+
+        monkeypatch.setattr(worker, "subprocess", forking(fork_server))
+
+
 def _await(address: str) -> None:
     from labkit.conformance.fork_server import is_ready
 

@@ -44,7 +44,11 @@ def none_to_empty(value: object) -> object:
 
 def is_unicode(text: str) -> bool:
     """Return whether a text is valid Unicode. Bytes of a script that are not UTF-8 arrive as lone surrogates."""
-    return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def json_number(value: int | float) -> str:

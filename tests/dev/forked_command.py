@@ -32,6 +32,9 @@ def run(arguments: list[str], _: object = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # as with PYTHONUNBUFFERED
     sys.argv = arguments
+    from tests import forked_starts
+
+    forked_starts.install(os.environ[ADDRESS])
     if arguments[0] == "pytest":
         import pytest
 

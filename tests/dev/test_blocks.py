@@ -33,6 +33,7 @@ def run(path: Path, folder: Path, server: str = "") -> int:
 
 
 @pytest.mark.skipif(not shutil.which("curl"), reason="needs curl")
+@pytest.mark.usefixtures("forks")
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(SOURCES).as_posix())
 def test_every_block_of_a_page_has_the_result_shown(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fork_server: str

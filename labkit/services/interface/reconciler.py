@@ -122,7 +122,7 @@ class SubscriptionReconciler:
 
         Parameters in a file of the same publisher are defaults of those in the settings.
         """
-        services = {name.lower() for name in self._context.services.names()}
+        services = {name.lower() for name in self._context.services.names()} if configuration else set()
         files = {key: each for key, each in configuration.items() if key.lower() not in services}
         declared: set[str] = set()
         for number, each in enumerate(solution.subscriptions):
