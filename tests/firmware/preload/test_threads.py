@@ -271,6 +271,7 @@ def test_a_thread_that_looks_again_and_again_lets_one_run_that_it_has_woken(run:
         BEFORE
         + """#include <sys/eventfd.h>
         static volatile int done; static void *works(void *x) { sem_init(&s, 0, 0); pthread_mutex_lock(&m);
-        while (!go) pthread_cond_wait(&c, &m); pthread_mutex_unlock(&m); done = 1; sem_wait(&s); done = 2; return 0; }""",
+        while (!go) pthread_cond_wait(&c, &m); pthread_mutex_unlock(&m); done = 1;
+        sem_wait(&s); done = 2; return 0; }""",
     )
     assert results(lines) == [("1", "1000"), ("2", "1000")]
