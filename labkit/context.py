@@ -15,6 +15,7 @@ from labkit.core.directory import Directory
 from labkit.core.events import Events
 from labkit.core.holding import Holding
 from labkit.core.identifiers import Identifiers
+from labkit.core.inputs import Inputs
 from labkit.core.journal import Journal
 from labkit.core.selects import SelectLimits
 from labkit.core.turns import Turns
@@ -117,6 +118,10 @@ class Outbound(Protocol):
         """
         ...
 
+    def connects_from(self, port: int) -> bool:
+        """Return whether it has a connection to the lab's own listener from a local port."""
+        ...
+
 
 @dataclass(frozen=True)
 class Context:
@@ -134,6 +139,7 @@ class Context:
     journal: Journal
     database: Database
     activity: Activity
+    inputs: Inputs
     holding: Holding
     turns: Turns
     faults: Faults
@@ -166,6 +172,7 @@ class Context:
             clock.micros, settings.journal.records, settings.journal.field, settings.journal.per_run
         )
         activity = Activity()
+        activity.inputs = inputs = Inputs(activity)
         database = Database(
             settings.data, SelectLimits(settings.guard.sql, settings.guard.sql_size), clock, activity
         )
@@ -195,6 +202,7 @@ class Context:
             journal=journal,
             database=database,
             activity=activity,
+            inputs=inputs,
             holding=holding,
             turns=turns,
             faults=faults,
@@ -211,6 +219,13 @@ class Context:
             configuration={},
             ways={},
         )
+
+    def unread(self) -> bool:
+        """Return whether bytes, a connection or its end have arrived that the lab has not read yet.
+
+        When `activity.idle()` returns with participants, the platform has done all that it can without new input.
+        """
+        return self.inputs.unread()
 
     def url(self, host: str, path: str = "") -> str:
         """Return the URL of a path at a host of this lab."""

@@ -25,6 +25,7 @@ from labkit.edge.listener import Edge
 from labkit.edge.listeners import Listeners
 from labkit.edge.proxy import Proxy
 from labkit.faults.delays import Held
+from labkit.firmware.guard import Guard
 from labkit.fleet.conductor import Conductor
 from labkit.foundation import Core
 from labkit.http.address import ServerAddress
@@ -99,6 +100,7 @@ class Platform:
         self._running = AsyncExitStack()
         self.story: Conductor | None = None  # scheduler of the story that is being played
         self.runs: list[str] = []  # products of the fleets that are running
+        self.firmware = Guard(self.context)
 
     def problems(self) -> list[str]:
         """Return what is wrong with the settings and the files that they name; for a platform that is never started.
@@ -147,6 +149,7 @@ class Platform:
 
     async def stop(self) -> None:
         """Close every connection, then stop everything else. Acknowledged data is stored."""
+        await self.firmware.close()
         await self.wait_for_restart()
         await self._running.aclose()
 
@@ -239,6 +242,7 @@ class Platform:
             raise TakenError(
                 f"{act}: a fleet of {self.runs[0]!r} is running: wait() for its run, or stop() it first"
             )
+        self.firmware.expect_none(act)
         if self.story is not None or self.context.clock.driven:
             raise TakenError(f"{act}: a story is being played: do it before or after `with lab.story()`")
         await self.wait_for_restart()
@@ -349,6 +353,7 @@ class Platform:
         seeded run repeats exactly.
         """
         self.context.clock.expect_undriven()
+        self.firmware.expect_none("reset")
         await self.settle()
         for component in reversed(self._components):
             await component.clear()

@@ -32,6 +32,9 @@ class FakeOutbound:
             raise OSError(f"nobody listens at {url}")
         return answer
 
+    def connects_from(self, port: int) -> bool:
+        return False
+
 
 @dataclass(frozen=True)
 class Entry:

@@ -33,6 +33,10 @@ local x = 1
 return x.y.z
 --#ENDPOINT GET /own
 response.code = 404
+Keystor.set{key = "n", value = "1"}
+Keystore.get{ky = "n"}
+Keystore.get{key = "n"}
+User.getUser{id = 9}
 """
 
 
@@ -85,6 +89,8 @@ async def test_it_has_each_refusal_failed_script_warning_and_mail(tmp_path: Path
         "mail acme to ann@example.com: Hello https://acme.example/verify/1",
         "script 500 acme GET /bad: ",
         "404 acme GET /unknown: ",
+        "call 404 acme Keystor.set: Service Keystor Not Found (there is no service 'Keystor'; did you mean Keystore?)",
+        "call 400 acme Keystore.get: Parameter key is required. (ky is not a parameter of get; did you mean key?)",
         "refused edge unknown server name: the server name (SNI) 'elsewhere.example' is not served here",
     ]
     found = [next((each for each in lines if pattern in each), None) for pattern in patterns]
@@ -99,7 +105,7 @@ async def test_requests_and_nothing_are_logged_on_request(tmp_path: Path) -> Non
         await play(address)
     assert [each for each in lines if each.endswith("200 thermostat GET /timestamp")]
     assert [each for each in lines if each.endswith("404 acme GET /own")]
-    assert not [each for each in lines if " call " in each]
+    assert not [each for each in lines if " call " in each and "did you mean" not in each]
     with serving(tmp_path / "b", "--log", "none") as (address, lines):
         await play(address)
     assert lines == []

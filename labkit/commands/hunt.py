@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ast
 import json
-import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -15,9 +14,6 @@ from labkit.core.commands import INTERRUPTED
 from labkit.core.durations import duration_seconds
 from labkit.core.errors import LabError, SettingsError
 from labkit.core.extras import check_installed
-
-if TYPE_CHECKING:
-    from labkit.hunt.search.failure import HuntFailure
 
 
 class Duration(click.ParamType[float]):
@@ -35,7 +31,7 @@ class Duration(click.ParamType[float]):
 
 
 @click.command(short_help="Play many futures of a story, in search of one that breaks a promise.")
-@click.argument("stories", required=False, metavar="STORIES")
+@click.argument("places", nargs=-1, metavar="[STORIES | FILE...]")
 @click.option(
     "--seeds", type=click.IntRange(min=1), help="Number of plays.  [default: 1000, or any with --time]"
 )
@@ -65,16 +61,13 @@ class Duration(click.ParamType[float]):
     help="Folder for failures. Those of earlier hunts are played first.",
 )
 @click.option(
-    "--replay",
-    "replayed",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Play one failure of a file again, instead of a hunt.",
+    "--replay", "is_replay", is_flag=True, help="Play the failures of these files again, instead of a hunt."
 )
 @click.option("--dask", metavar="ADDRESS", help="Scheduler of a dask cluster, whose workers play.")
-@click.option("--json", "as_json", is_flag=True, help="Print a line of JSON for each story.")
+@click.option("--json", "as_json", is_flag=True, help="Print a line of JSON for each story or file.")
 def hunt(
-    stories: str | None,
-    replayed: Path | None,
+    places: tuple[str, ...],
+    is_replay: bool,
     parameters: tuple[str, ...],
     failures: Path,
     as_json: bool,
@@ -85,17 +78,27 @@ def hunt(
 
     STORIES is stories.py::outage, stories.py for all stories of a file, or package.stories:outage. Each play has a
     seed, from which values, latencies and faults are drawn. The first failure is cut down to the smallest play that
-    breaks the same promise, and written to a file with a pytest function, which repeats it.
+    breaks the same promise, and written to a file with a pytest function, which repeats it. An error of the code of
+    the story or of a promise is printed, and not written.
+
+    The files of earlier hunts are played first. If one breaks again, the hunt does not begin: mend what it tests, or
+    delete the file. One that tests nothing any more does not stop the hunt, but has exit status 1.
+
+    With --replay, exit status 0 says that no file breaks anything any more, and that the faults of each still hit: a
+    file whose faults hit nothing, as after the renaming of a solution, tests nothing, and has status 1.
 
     Ctrl-C and SIGTERM end a hunt with what is known so far and exit status 130.
     """
     check_installed("lab", "labkit hunt takes", "hypothesis", "cloudpickle")
-    if replayed is not None:
-        if stories is not None:
-            raise SettingsError("--replay: expected no STORIES, since the file names its story")
-        sys.exit(_replay(replayed, as_json))
-    if stories is None:
-        raise SettingsError("expected STORIES, such as stories.py::outage, or --replay FILE")
+    if is_replay:
+        if not places:
+            raise SettingsError(
+                "--replay: expected files that a hunt has written, such as failures/test_*.py"
+            )
+        sys.exit(max([_replay(Path(each), as_json) for each in places]))
+    if len(places) != 1:
+        raise SettingsError("expected one place of STORIES, such as stories.py::outage, or --replay FILE...")
+    [stories] = places
     options |= {"first_seed": options.pop("seed"), "failures": failures}
     options |= {"parameters": dict(map(_parameter, parameters)), "stop": "never" if plays_all else "first"}
     sys.exit(_hunt(stories, as_json, options))
@@ -105,49 +108,36 @@ def _hunt(place: str, as_json: bool, options: dict[str, Any]) -> int:
     """Hunt each story of a place, and return the exit status."""
     from labkit.hunt.plays.loading import load_stories
     from labkit.hunt.search.hunt import hunt
+    from labkit.reporting.failure_files import keep_failure
 
     status = 0
     for story in load_stories(place):
         found = hunt(story, **options)
-        files = {title: _written(each, options["failures"]) for title, each in found.failures.items()}
+        kept = {title: keep_failure(each, options["failures"]) for title, each in found.failures.items()}
         if as_json:
-            shown = {title: None if file is None else str(file) for title, (file, _) in files.items()}
-            click.echo(json.dumps(found.as_dict() | {"files": shown}))
+            files = {title: None if each.play is None else str(each.play) for title, each in kept.items()}
+            pages = {title: None if each.page is None else str(each.page) for title, each in kept.items()}
+            click.echo(json.dumps(found.as_dict() | {"files": files, "pages": pages}))
         else:
-            click.echo(found.text())
-            for _, text in files.values():
-                click.echo(text)
+            click.echo("\n".join([found.text(), *(line for each in kept.values() for line in each.lines)]))
         if found.interrupted:
             return INTERRUPTED
         status = status if found.good else 1
     return status
 
 
-def _written(failure: HuntFailure, folder: Path) -> tuple[Path | None, str]:
-    """Write a failure and its page to a folder; return the file, and a line that says how to repeat it."""
-    from labkit.reporting.failure_page import save_failure_page
+def _replay(file: Path, as_json: bool) -> int:
+    """Play the play of a file again, and return the exit status. Prints the error of a file that cannot be played."""
+    from labkit.hunt.plays.replaying import replay
+    from labkit.hunt.plays.written import read
 
     try:
-        file = failure.save(folder)
+        found = replay(read(file), beside=file, check=False)
     except LabError as error:
-        return None, f"no file repeats it: {error}"
-    page = save_failure_page(failure, file)
-    return file, f"repeat it: labkit hunt --replay {shlex.quote(str(file))}\nlook at it: {page}"
-
-
-def _replay(file: Path, as_json: bool) -> int:
-    """Play the play of a file again, and return the exit status."""
-    from labkit.hunt.plays.written import read, replay
-
-    found = replay(read(file), beside=file, check=False)
-    if as_json:
-        breaks = None if found.breach is None else found.breach.title
-        click.echo(
-            json.dumps({"file": str(file), "breaks": breaks, "exact": found.is_exact, "text": found.text})
-        )
-    else:
-        click.echo(f"{file}: {found.text}")
-    return 0 if found.breach is None else 1
+        click.echo(f"labkit: {error}", err=True)
+        return 1
+    click.echo(json.dumps({"file": str(file), **found.as_dict()}) if as_json else f"{file}: {found.text}")
+    return 0 if found.state == "kept" else 1
 
 
 def _parameter(text: str) -> tuple[str, object]:

@@ -34,6 +34,7 @@ class ClockControl:
 
     def __init__(self, platform: Platform) -> None:
         self._clock = platform.context.clock
+        self._firmware = platform.firmware
 
     async def state(self) -> ClockState:
         """Return the current lab time and the rate."""
@@ -69,7 +70,11 @@ class ClockControl:
         return await self.state()
 
     async def run(self, rate: Rate = 1.0) -> ClockState:
-        """Run a stopped clock from its current time. Raises LabError for a rate that is not above 0."""
+        """Run a stopped clock from its current time.
+
+        Raises LabError for a rate that is not above 0, and while a program of `lab.firmware` runs.
+        """
+        self._firmware.expect_none("run")
         self._clock.run(number_of(rate, "rate"))
         return await self.state()
 

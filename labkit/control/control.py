@@ -11,6 +11,7 @@ from labkit.control.clock import ClockControl, Moment, seconds_of
 from labkit.control.content import ContentControl
 from labkit.control.database import DatabaseControl
 from labkit.control.faults import FaultsControl
+from labkit.control.firmware import FirmwareControl
 from labkit.control.fleet_runs import FleetRunsControl
 from labkit.control.fleets import FleetsControl
 from labkit.control.functions import FunctionsControl
@@ -34,7 +35,7 @@ from labkit.platform import Platform
 from labkit.settings import LabSettings
 
 # Subjects with operations that accept Python functions or objects, which work in the lab's own process only.
-IN_PROCESS = frozenset({"functions", "fleet_runs", "stories"})
+IN_PROCESS = frozenset({"functions", "fleet_runs", "stories", "firmware"})
 
 
 class LabOperations:
@@ -49,6 +50,7 @@ class LabOperations:
     database: DatabaseControl
     fleets: FleetsControl
     faults: FaultsControl
+    firmware: FirmwareControl
     functions: FunctionsControl
     handsets: HandsetsControl
     identities: IdentitiesControl

@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from labkit.control.json_values import JsonValue
+from labkit.core.canonical import SCALARS
 from labkit.core.errors import LabError
 from labkit.services.redaction import redacted
 from labkit.settings import Resource
@@ -21,7 +22,6 @@ SLICE = 2_000  # items that are made or copied before other tasks on the event l
 BRIEF = 60  # longest value in a message, in characters
 FEW = 5  # items of a list that a message shows as a whole
 ABSENT = object()
-SCALARS = frozenset({str, int, float, bool, type(None)})  # types whose values need no copy
 
 
 class Data(BaseModel):

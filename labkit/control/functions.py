@@ -19,6 +19,7 @@ from labkit.devices.state import Datapoint
 from labkit.platform import Platform
 from labkit.providers.mail import Mail
 from labkit.services.custom import FunctionService
+from labkit.services.mistakes import Mistakes
 from labkit.services.operation import Service as Service
 from labkit.services.registry import SERVICES
 
@@ -31,6 +32,11 @@ class FunctionsControl:
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
+
+    @property
+    def mistakes(self) -> Mistakes:
+        """Likely mistakes in the calls of handlers, which nobody has read yet."""
+        return self._platform.services.mistakes
 
     async def route(
         self,

@@ -72,7 +72,9 @@ def event_hint(platform: Platform, solution: str, service: str, event: str, *, s
 
 def fault_warnings(platform: Platform, row: FaultRow) -> tuple[str, ...]:
     """Return the sentence about an added fault that can hit nothing; an empty tuple if it may hit something."""
-    hint = "" if row.seen else fault_hint(platform, row.settings)
+    hint = ""
+    if not row.seen:
+        hint = platform.context.faults.unknown_name(row.settings) or fault_hint(platform, row.settings)
     return (f"fault {row.name!r} at {row.where!r}: {hint}",) if hint else ()
 
 

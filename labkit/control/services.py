@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Annotated, Any
+from weakref import WeakKeyDictionary
 
 from labkit.control.bounds import Id, Values
 from labkit.control.data import Data, copied, plain
@@ -11,6 +12,9 @@ from labkit.control.json_values import JsonValue
 from labkit.platform import Platform
 from labkit.services.operation import Caller, Operation
 from labkit.services.type_names import type_name
+
+# All labs of a process have the same operations of services, and only some of solutions.
+_DESCRIBED: WeakKeyDictionary[Operation, OperationInfo] = WeakKeyDictionary()
 
 
 class ParameterInfo(Data):
@@ -48,7 +52,6 @@ class ServicesControl:
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
-        self._described: dict[Operation, OperationInfo] = {}
 
     @property
     def revision(self) -> int | None:
@@ -63,7 +66,7 @@ class ServicesControl:
         """Return the operations that a solution may call, by service and name. Raises UnknownError."""
         self._platform.solutions.get(solution)
         return {
-            service: {name: self._describe(each) for name, each in operations.items()}
+            service: {name: described(each) for name, each in operations.items()}
             for service, operations in self._platform.services.operations(Caller(solution)).items()
         }
 
@@ -79,14 +82,16 @@ class ServicesControl:
         value = await self._platform.call(solution, service, operation, copied(parameters))
         return CallResult.model_construct(value=copied(value), notes=notes)
 
-    def _describe(self, operation: Operation) -> OperationInfo:
-        if operation not in self._described:
-            self._described[operation] = described(operation)
-        return self._described[operation]
-
 
 def described(operation: Operation) -> OperationInfo:
     """Return the description of an operation as plain data."""
+    found = _DESCRIBED.get(operation)
+    if found is None:
+        found = _DESCRIBED[operation] = _described(operation)
+    return found
+
+
+def _described(operation: Operation) -> OperationInfo:
     declared = zip(  # a **parameter comes last, and has no field
         operation.model.model_fields.items(), operation.signature.parameters.values(), strict=False
     )

@@ -12,14 +12,20 @@ if TYPE_CHECKING:
     from labkit.core.records import Record
 
 # Keys of details that differ between runs with one seed: left out of the canonical form.
-UNREPEATABLE = frozenset({"duration", "port", "peer_port", "tls_bytes", "cpu", "connections"})
+UNREPEATABLE = frozenset(
+    {"duration", "port", "peer_port", "tls_bytes", "cpu", "connections", "pid", "command"}
+)
+SCALARS = frozenset({str, int, float, bool, type(None)})  # types whose values need no copy
 
 Detail = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
 class CanonicalRecord:
-    """Record of a canonical text. name: `acme#12`; cause: name of the record that led to it, empty if none did."""
+    """Record of a canonical text.
+
+    name: `acme#12`; cause: name of the record that led to it, empty if none did; size: bytes of a request's answer.
+    """
 
     name: str
     cause: str
@@ -28,6 +34,7 @@ class CanonicalRecord:
     actor: str
     summary: str
     status: int | None
+    size: int | None
     detail: Mapping[str, Any] | None
 
     @classmethod
@@ -43,6 +50,7 @@ class CanonicalRecord:
             name.rpartition("#")[0],
             given["summary"],
             given["status"],
+            given["size"],
             detail if isinstance(detail, dict) else None,
         )
 
@@ -55,6 +63,9 @@ def canonical_text(records: Sequence[Record], ports: Iterable[int]) -> str:
     """
     entries = _in_order(records)
     names = _names(entries)
+    encode = json.JSONEncoder(
+        sort_keys=True, ensure_ascii=False
+    ).encode  # `json.dumps` makes one for each record
     lines = []
     for entry in entries:
         shown = {
@@ -67,7 +78,7 @@ def canonical_text(records: Sequence[Record], ports: Iterable[int]) -> str:
             "size": entry.size,
             "detail": plain(_repeatable(entry.detail)),
         }
-        line = json.dumps(shown, sort_keys=True, ensure_ascii=False)
+        line = encode(shown)
         for port in ports:
             line = line.replace(f":{port}", "")
         lines.append(line)
@@ -117,7 +128,9 @@ def _repeatable(detail: Detail | None) -> Detail | None:
 
 def plain(value: object) -> object:
     """Return `value` as JSON data: tables of scripts may mix keys of several types, which cannot be sorted."""
-    if isinstance(value, Mapping):
+    if type(value) in SCALARS:  # most are: asking whether each is a mapping takes most of the time
+        return value
+    if isinstance(value, dict | Mapping):  # a dictionary is faster to recognize
         return {str(key): plain(value[key]) for key in sorted(value, key=str)}
     if isinstance(value, list | tuple):
         return [plain(each) for each in value]

@@ -1,7 +1,8 @@
 """X.509 certificates of the lab's authority, its servers, and devices.
 
-Validity is real time (guard time): peers that check these certificates have no other clock. Keys are EC P-256,
-or RSA of 2048 bits on request.
+Validity counts from real time, since most peers that check a certificate have no other clock. On a virtual clock a
+program may live at any lab time: certificates for it are valid at all times. Keys are EC P-256, or RSA of 2048 bits on
+request.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 Kind = Literal["ec", "rsa"]
 PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 SKEW = timedelta(days=1)  # a certificate is valid from yesterday on: device clocks run late
+ALWAYS = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)  # RFC 5280 4.1.2.5
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -65,8 +67,13 @@ def private_key(kind: Kind) -> PrivateKey:
     return rsa.generate_private_key(65537, 2048) if kind == "rsa" else ec.generate_private_key(ec.SECP256R1())
 
 
-def authority(common_name: str, *, days: int = 3650, kind: Kind = "ec") -> KeyPair:
-    """Make a certificate authority: self-signed, for servers and clients but no further authority."""
+def authority(
+    common_name: str, *, days: int | None = 3650, kind: Kind = "ec", key: PrivateKey | None = None
+) -> KeyPair:
+    """Make a certificate authority: self-signed, for servers and clients but no further authority.
+
+    days: None for an authority that is valid at all times; key: None makes a new one.
+    """
     return _issue(
         _name(common_name),
         days=days,
@@ -74,17 +81,17 @@ def authority(common_name: str, *, days: int = 3650, kind: Kind = "ec") -> KeyPa
             (x509.BasicConstraints(ca=True, path_length=0), True),
             (_key_usage(sign_certificates=True), True),
         ],
-        key=private_key(kind),
+        key=key or private_key(kind),
     )
 
 
 def server_certificate(
-    names: Sequence[str], issuer: KeyPair, *, days: int = 397, key: PrivateKey | None = None
+    names: Sequence[str], issuer: KeyPair, *, days: int | None = 397, key: PrivateKey | None = None
 ) -> KeyPair:
     """Make a server's certificate for host names, wildcards (`*.m2.lab.localhost`) and IP addresses.
 
-    397 days is the most that clients in the field accept. key: None makes a new one. Raises ValueError for a
-    name that is not ASCII.
+    days: 397 is the most that all clients in the field accept; None for a certificate that is valid at all times. key:
+    None makes a new one. Raises ValueError for a name that is not ASCII.
     """
     return _issue(
         _name("labkit"),
@@ -137,7 +144,7 @@ def common_name(certificate: bytes) -> str | None:
 def _issue(
     subject: x509.Name,
     *,
-    days: int,
+    days: int | None,
     extensions: Sequence[tuple[x509.ExtensionType, bool]],
     issuer: KeyPair | None = None,
     expired: bool = False,
@@ -146,14 +153,16 @@ def _issue(
     key = key or private_key("ec")
     signer = issuer.key if issuer is not None else key
     now = datetime.now(UTC)
-    end = now - timedelta(hours=1) if expired else now + timedelta(days=days)
+    begin, end = ALWAYS if days is None else (now - SKEW, now + timedelta(days=days))
+    if expired:
+        end = now - timedelta(hours=1)
     builder = (
         x509.CertificateBuilder()
         .subject_name(subject)
         .issuer_name(issuer.certificate.subject if issuer is not None else subject)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - SKEW)
+        .not_valid_before(begin)
         .not_valid_after(end)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .add_extension(

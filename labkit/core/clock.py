@@ -27,6 +27,10 @@ END = "9999-01-01T00:00:00Z"
 
 LONGEST = 86_400.0  # seconds of one wait of the loop: not every loop accepts infinity
 
+QUIET = (
+    object()
+)  # returned by the callback of a timer after which nothing has to settle: it has changed nothing else
+
 OBSERVATION_INTERVAL = 1.0  # seconds of real time between two observations of the host's clock
 
 
@@ -78,6 +82,7 @@ class Clock:
         self._wakeup: asyncio.TimerHandle | None = None
         self._settle: Callable[[], Awaitable[object]] | None = None
         self._driver: str | None = None
+        self.quiet = False  # whether the last timer that `step` fired was QUIET
 
     @property
     def rate(self) -> float:
@@ -234,7 +239,7 @@ class Clock:
             self._lab = max(self._lab, before)
             return False
         self._lab = max(self._lab, when)
-        self._fire_first()
+        self.quiet = self._fire_first() is QUIET
         return True
 
     def after(self, seconds: float) -> float:
@@ -275,8 +280,10 @@ class Clock:
         await self._wait_until_settled()
         while (instant := self.next_timer()) <= when:
             self._lab = max(self._lab, instant)
-            self._fire_first()
-            await self._wait_until_settled()
+            if self._fire_first() is not QUIET:
+                await self._wait_until_settled()
+            elif not instant % 64:  # others of the loop wait for real time alone
+                await asyncio.sleep(0)
         self._lab = max(self._lab, when)
         return self._lab
 
@@ -352,11 +359,11 @@ class Clock:
             self._cancelled -= 1
         return self._timers[0][0] if self._timers else math.inf
 
-    def _fire_first(self) -> None:
+    def _fire_first(self) -> object:
         timer = heapq.heappop(self._timers)[2]
         callback, timer.callback = timer.callback, None
         assert callback is not None  # `next_timer` has removed cancelled timers
-        callback()
+        return callback()
 
     def _fire(self, now: float) -> None:
         while self.next_timer() <= now:

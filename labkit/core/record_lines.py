@@ -36,26 +36,33 @@ def one_line(text: str, longest: int) -> str:
 def record_line(record: RecordLike) -> str:
     """Return a record in one line: `401 thermostat/t-001 POST /onep:v1/stack/alias: no credentials`.
 
-    After the colon: the reason of a refusal or a cut, the error of a call, or a hint about an ignored value.
+    After the colon: the reason of a refusal or a cut, the error of a call, or a hint about an ignored value or a
+    misspelt call.
     """
     detail = record.detail or {}
-    why = detail.get("reason") or detail.get("error") or detail.get("hint") or ""
+    hint = detail.get("hint") or ""
+    why = detail.get("reason") or detail.get("error") or hint
     why = why.get("error", "") if isinstance(why, dict) else why  # the error object of a call
+    if record.kind == "call" and hint and why != hint:
+        why = f"{why} ({hint})"
     what = "" if record.kind == "request" else f"{record.kind} "
     status = "" if record.status is None else f"{record.status} "
     return f"{what}{status}{record.actor} {record.summary}{f': {why}' if why else ''}"
 
 
 def is_problem(record: RecordLike) -> bool:
-    """Return whether a record is a problem: a refused request, one with an ignored value, a failed script, an error."""
+    """Return whether a record is a problem.
+
+    That is a refused request, one with an ignored value, a failed script, a misspelt call, or an error.
+    """
     if record.kind in ("refused", "warning", "error", "backpressure"):
         return True
     failed = record.status is not None and record.status >= FAILED
     if record.kind == "script":
         return failed
     if record.kind == "call":
-        # an operation that failed unexpectedly; refusals are for the script
-        return "trace" in (record.detail or {})
+        # an operation that failed unexpectedly, or a misspelt call; other refusals are for the script
+        return not {"trace", "hint"}.isdisjoint(record.detail or {})
     # an error status from a script is no refusal; a failed script has a record of its own
     detail = record.detail or {}
     return record.kind == "request" and ((failed and "reason" in detail) or "unknown_aliases" in detail)

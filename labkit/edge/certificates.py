@@ -5,17 +5,28 @@ from __future__ import annotations
 import os
 import ssl
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn, Protocol
 
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from labkit.core.certificates import KeyPair, Kind, PrivateKey, authority, private_key, server_certificate
+from labkit.core.certificates import (
+    ALWAYS,
+    KeyPair,
+    Kind,
+    PrivateKey,
+    authority,
+    private_key,
+    server_certificate,
+)
 from labkit.core.errors import SettingsError
 from labkit.settings import TlsSettings
 
+NAME = "labkit authority"
 FILES: dict[Kind, tuple[str, str]] = {"ec": ("ca.pem", "ca.key"), "rsa": ("ca-rsa.pem", "ca-rsa.key")}
+DAYS = 397  # the most that all clients in the field accept of a server's certificate
 Leaf = tuple[bytes, bytes]  # a certificate, with what it rests on behind it, and its key; both PEM
 
 
@@ -24,13 +35,17 @@ class Certificates(Protocol):
 
     ca_pem: bytes
 
-    def leaves(self, names: Sequence[str]) -> list[Leaf]:
-        """Return a server's certificates for `names`, of which a client receives one that it supports."""
+    def leaves(self, names: Sequence[str], *, always: bool = False) -> list[Leaf]:
+        """Return a server's certificates for `names`, of which a client receives one that it supports.
+
+        always: they are valid at all times, as a virtual clock needs them.
+        """
 
 
 class Authority:
     """Authority that signs the edge's certificates, with keys of one kind, for devices that support no other.
 
+    It is valid at all times, so that a clock of the lab can be set to any, and clients go on trusting it.
     `create()` makes one for the lifetime of the lab; `load(folder)` one that is stored.
     """
 
@@ -42,7 +57,7 @@ class Authority:
 
     @classmethod
     def create(cls, kind: Kind = "ec") -> Authority:
-        return cls(authority("labkit authority", kind=kind), kind)
+        return cls(authority(NAME, days=None, kind=kind), kind)
 
     @classmethod
     def load(cls, folder: Path, kind: Kind = "ec") -> Authority:
@@ -61,21 +76,26 @@ class Authority:
         except ValueError as error:
             raise SettingsError(f"{folder}: {certificate} and {key} cannot be used: {error}") from None
         else:
-            return cls(pair, kind)
+            made = cls(pair, kind)
+            if pair.certificate.not_valid_after_utc < ALWAYS[1] and _is_own(pair):  # of an earlier version
+                made = cls(authority(NAME, days=None, key=pair.key), kind)
+                with suppress(OSError):  # clients that trust the earlier one trust this one
+                    made.write_ca(folder / certificate)
+            return made
         made = cls.create(kind)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         _write_private(folder / key, made.pair.key_pem)
         made.write_ca(folder / certificate)
         return made
 
-    def leaf(self, names: Sequence[str]) -> Leaf:
+    def leaf(self, names: Sequence[str], *, always: bool = False) -> Leaf:
         """Return a server's certificate and key. Raises ValueError for a name that is no host name."""
         self._key = self._key or private_key(self.kind)
-        pair = server_certificate(names, self.pair, key=self._key)
+        pair = server_certificate(names, self.pair, days=None if always else DAYS, key=self._key)
         return pair.certificate_pem, pair.key_pem
 
-    def leaves(self, names: Sequence[str]) -> list[Leaf]:
-        return [self.leaf(names)]
+    def leaves(self, names: Sequence[str], *, always: bool = False) -> list[Leaf]:
+        return [self.leaf(names, always=always)]
 
     def write_ca(self, path: Path) -> None:
         """Write the authority's certificate to a file, for clients to trust."""
@@ -89,8 +109,8 @@ class Authorities:
         self._authorities = authorities
         self.ca_pem = b"".join(each.ca_pem for each in authorities)
 
-    def leaves(self, names: Sequence[str]) -> list[Leaf]:
-        return [each.leaf(names) for each in self._authorities]
+    def leaves(self, names: Sequence[str], *, always: bool = False) -> list[Leaf]:
+        return [each.leaf(names, always=always) for each in self._authorities]
 
 
 class OwnCertificate:
@@ -113,7 +133,7 @@ class OwnCertificate:
                 f"tls.certificate: {what} cannot be used: {reason.replace('_', ' ').lower()}"
             ) from None
 
-    def leaves(self, names: Sequence[str]) -> list[Leaf]:
+    def leaves(self, names: Sequence[str], *, always: bool = False) -> list[Leaf]:
         return [self._leaf]
 
 
@@ -125,6 +145,10 @@ def certificates(settings: TlsSettings, folder: Path | None) -> Certificates:
     return Authorities(
         [Authority.create(kind) if folder is None else Authority.load(folder, kind) for kind in kinds]
     )
+
+
+def _is_own(pair: KeyPair) -> bool:
+    return pair.certificate.subject.rfc4514_string() == f"CN={NAME}"
 
 
 def _locked() -> NoReturn:

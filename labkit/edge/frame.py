@@ -10,6 +10,7 @@ from aiohttp import web
 from labkit.context import Context
 from labkit.core.custody import WAY
 from labkit.core.errors import StorageError
+from labkit.edge.bodies import shown_body
 from labkit.faults import FaultAnswer
 from labkit.http.connection import Connection
 from labkit.http.cut import ConnectionCut
@@ -49,6 +50,8 @@ async def respond(context: Context, site: Site[Any], connection: Connection, req
         record = exchange.record or exchange.identify()
         record.status = answer.status
         record.size = answer.size if isinstance(answer, Reply) else body_size(answer)
+        if context.settings.journal.values and (body := shown_body(site, answer)):
+            exchange.add_detail(body=body)
         return answer
     except ConnectionCut as cut:
         exchange.add_detail(reason=str(cut))

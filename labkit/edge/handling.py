@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, cast
 
 from aiohttp import web
@@ -18,8 +19,12 @@ from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import ERROR, _ErrInfo
 
 from labkit.context import Context
+from labkit.core.clock import Timer
+from labkit.core.custody import WAY
+from labkit.core.inputs import TURNS
 from labkit.edge import limits
 from labkit.edge.errors import BodyLateError, WrongHostError
+from labkit.edge.peer import Peer
 from labkit.http.connection import Connection
 from labkit.http.head import RequestHead
 from labkit.http.reply import Answer, Reply
@@ -32,7 +37,18 @@ UNMADE = cast(Any, None)  # where aiohttp wants what most requests do not need
 class RequestLoop(web.RequestHandler):
     """Task that answers the requests queued by `data_received`, until the connection ends."""
 
-    __slots__ = ("_arrived", "_context", "_max_body", "_serve", "connection", "next_has_begun")
+    __slots__ = (
+        "_arrived",
+        "_context",
+        "_idle_timer",
+        "_max_body",
+        "_serve",
+        "by_lab_time",
+        "connection",
+        "next_has_begun",
+        "own",
+        "peer",
+    )
 
     _arrived: bool  # counted in `Activity.arrived`
     # A complete body is bytes, one that may be incomplete a reader.
@@ -41,11 +57,15 @@ class RequestLoop(web.RequestHandler):
     _serve: Serve
     _max_body: int
     connection: Connection
+    peer: Peer
+    own: bool  # the client is the lab itself, or a device or handle of this process
+    by_lab_time: bool  # an idle connection ends after a time of the lab's virtual clock
+    _idle_timer: Timer | None  # of that clock
     next_has_begun: bool  # the next request had begun to arrive when the last tracked answer was written
 
     async def start(self) -> None:
         """Answer requests until the connection ends; called by aiohttp once."""
-        self._arrived = False
+        self._arrived, self._idle_timer = False, None
         try:
             while not self._force_close:
                 if not self._messages:
@@ -71,6 +91,8 @@ class RequestLoop(web.RequestHandler):
         except Exception as error:  # noqa: BLE001  nobody else would hear of it
             self.log_exception("not handled", exc_info=error)
             self.force_close()
+        finally:
+            self._forget_idle_timer()
         if not self._force_close:
             self._task_handler = None
             if self.transport is not None:
@@ -190,8 +212,25 @@ class RequestLoop(web.RequestHandler):
         if isinstance(body, bytes):
             request.whole = body
             del request._payload  # so it is here
+        else:
+            request.input_wait = self._input_wait
         request.head, request.date = head, self.date
         return request
+
+    @contextmanager
+    def _input_wait(self) -> Iterator[None]:
+        """Count the block, a handler's wait for the rest of a body, as no activity: only the client can end it.
+
+        The lab's own clients send whole requests, which count until they are answered.
+        """
+        if self.peer.counts or WAY.get() is not None:
+            yield
+            return
+        self._context.activity.end()
+        try:
+            yield
+        finally:
+            self._context.activity.begin()
 
     def date(self) -> str:
         """Return the HTTP-date of an answer that is sent now: the request may be old (RFC 9110 6.6.1)."""
@@ -216,6 +255,52 @@ class RequestLoop(web.RequestHandler):
     def _await_next(self) -> None:
         """Keep the connection open for the keep-alive time."""
         self._keepalive = True
+        if self.by_lab_time:
+            clock = self._context.clock
+            self._forget_idle_timer()
+            self._idle_timer = clock.call_at(clock.now() + self._keepalive_timeout, self._idle_over)
+            return
         self._next_keepalive_close_time = close = self._loop.time() + self._keepalive_timeout
         if self._keepalive_handle is None:
             self._keepalive_handle = self._loop.call_at(close, self._process_keepalive)
+
+    def _forget_idle_timer(self) -> None:
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+            self._idle_timer = None
+
+    def _idle_over(self) -> None:
+        """End an idle connection after the keep-alive time of a virtual clock."""
+        self._idle_timer = None
+        if self._waiter is None or self._waiter.done() or self._force_close:
+            return  # a request is being handled
+        if self._context.clock.rate:
+            self.by_lab_time = False
+            self._await_next()
+            return
+        self._context.activity.begin()  # lab time stands still until the client can see the end
+        self.force_close()
+        self._end_work(TURNS)
+
+    def _end_work(self, turns: int) -> None:
+        if turns:
+            self._loop.call_soon(self._end_work, turns - 1)
+        else:
+            self._context.activity.end()
+
+    def _process_keepalive(self) -> None:
+        """End an idle connection after the keep-alive time, unless real time does not count, as on a virtual clock.
+
+        There the lab's own clients keep their connections, as the devices of a fleet do over hours of lab time;
+        those of other clients end by lab time.
+        """
+        self._keepalive_handle = None
+        if not self._context.clock.rate:
+            self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
+            if self.by_lab_time:
+                return
+            if not self.own and self._keepalive:  # the clock ran when the connection was opened
+                self.by_lab_time = True
+                self._await_next()
+                return
+        super()._process_keepalive()

@@ -18,6 +18,7 @@ from labkit.core.clock_states import TimerState
 from labkit.core.component import Component
 from labkit.core.errors import SettingsError
 from labkit.edge.certificates import Certificates, certificates
+from labkit.edge.clients import Clients, own_ip
 from labkit.edge.handshake import HANDSHAKE, Handshake, explain
 from labkit.edge.names import NameRefused, judge
 from labkit.edge.peer import LocalPeer, Peer
@@ -57,6 +58,8 @@ class Edge(Component):
         self._own_ip = ""  # from which clients on this machine connect
         self._tasks = Tasks()
         self._sockets: list[socket.socket] = []
+        self._clients = Clients()
+        context.inputs.add(self._unread)
 
     async def start(self) -> None:
         """Listen at the ports of the settings and set the context's address. Raises SettingsError if it cannot."""
@@ -70,7 +73,9 @@ class Edge(Component):
     async def _open(self, https_port: int, http_port: int | None) -> None:
         """Listen at these ports, 0 for any free one, and set the context's address."""
         address, own, hosts = self._context.address, self._certificates, self._context.hosts
-        self._tls = EdgeContext(own, hosts.certificate_names, hosts.serves, hosts.want_client_certificates)
+        self._tls = EdgeContext(
+            own, hosts.certificate_names, hosts.serves, hosts.want_client_certificates, self._is_virtual
+        )
         self._server = EdgeServer(self._context, max_body=self._max_body)
         try:
             self._tls.prepare()
@@ -99,8 +104,11 @@ class Edge(Component):
         """Return a TLS context for another listener with these host names, whose certificate the lab's CA issues."""
         made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         made.minimum_version = ssl.TLSVersion.TLSv1_2
-        load(made, self._certificates.leaves(names))
+        load(made, self._certificates.leaves(names, always=self._is_virtual()))
         return made
+
+    def _is_virtual(self) -> bool:
+        return not self._context.clock.rate
 
     async def suspend(self) -> None:
         """Stop listening and end all connections. After a restart, the time without power continues."""
@@ -148,7 +156,8 @@ class Edge(Component):
         client sees the time in which nothing is accepted.
         """
         accepted = self._accepts
-        self._stop_accepting()
+        self._cancel_listening()
+        self._unwatch()  # clients still connect, and wait
         if refuse:
             self._end_waits()
             if accepted:
@@ -243,11 +252,6 @@ class Edge(Component):
         await self._tasks.finish()
         self._close_sockets()
 
-    def _stop_accepting(self) -> None:
-        """Accept no connection; clients still connect to a listening socket, and wait."""
-        self._cancel_listening()
-        self._unwatch()
-
     def _cancel_listening(self) -> None:
         if self._listening is not None:
             self._listening.cancel()
@@ -289,7 +293,14 @@ class Edge(Component):
                 self._pauses[listener] = loop.call_later(RESOURCES_PAUSE, self._watch, listener, greet)
             return
         accepted.setblocking(False)
-        self._tasks.spawn(self._greet(greet, accepted, Peer(plain_ip(peer_ip), peer_port, accepted)))
+        peer = Peer(plain_ip(peer_ip), peer_port, accepted)
+        self._clients.add(peer)
+        self._tasks.spawn(self._greet(greet, accepted, peer))
+
+    def _unread(self) -> bool:
+        return self._clients.unread(
+            each for each in self._sockets if self._accepts and each not in self._pauses
+        )
 
     async def _is_accepting(self) -> bool:
         """Return whether connections are accepted, once a restart is over that lets them wait."""
@@ -315,6 +326,7 @@ class Edge(Component):
             client.setblocking(False)
             accepted.setblocking(False)
             peer = LocalPeer(self._own_ip, self._context.activity, accepted)
+            self._clients.add(peer)
             self._tasks.spawn(self._greet(self._secure, accepted, peer))
             return client, peer.leave
         raise ConnectionRefusedError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED))
@@ -384,10 +396,3 @@ class Edge(Component):
         except BaseException:
             transport.abort()
             raise
-
-
-def own_ip(listener: socket.socket) -> str:
-    """Return the IP address from which this machine connects to its own listener. Nothing is sent."""
-    with socket.socket(listener.family, socket.SOCK_DGRAM) as probe:
-        probe.connect(listener.getsockname())
-        return plain_ip(probe.getsockname()[0])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
+from collections.abc import Callable
 from contextlib import suppress
 
 from labkit.core.activity import Activity
@@ -11,13 +13,28 @@ from labkit.core.activity import Activity
 class Peer:
     """Client of a connection.
 
-    ip: its address; port: its own, 0 without the network; accepted: the edge's socket, None in memory.
+    ip: its address; port: its own, 0 without the network; accepted: the edge's socket, None in memory. transport: of
+    the connection, None before the end of its handshake; input_ended: whether the client has closed its sending side,
+    and the lab has read that; gone: called with this object once the edge has seen the end of the connection.
     """
+
+    counts = False  # whether the client counts as activity what it sends
 
     def __init__(self, ip: str, port: int = 0, accepted: socket.socket | None = None) -> None:
         self.ip = ip
         self.port = port
         self._accepted = accepted
+        self.transport: asyncio.Transport | None = None
+        self.input_ended = False
+        self.gone: Callable[[Peer], object] | None = None
+
+    def fileno(self) -> int:
+        """Return the descriptor of the edge's socket; -1 once it is closed, and in memory."""
+        return -1 if self._accepted is None else self._accepted.fileno()
+
+    def is_read(self) -> bool:
+        """Return whether the lab reads what arrives: not after the end of input, nor while it has paused."""
+        return not self.input_ended and (self.transport is None or self.transport.is_reading())
 
     def cut(self) -> None:
         """End the connection in both directions, at once; the bytes sent before still arrive."""
@@ -27,6 +44,9 @@ class Peer:
 
     def seen_off(self) -> None:
         """Called once the edge has seen the end of the connection."""
+        self.transport = None
+        if self.gone is not None:
+            self.gone(self)
 
 
 class LocalPeer(Peer):
@@ -35,6 +55,8 @@ class LocalPeer(Peer):
     The end counts as pending work from then on until the edge has seen it: a virtual clock waits for it, and a run ends
     after the last one.
     """
+
+    counts = True
 
     def __init__(self, ip: str, activity: Activity, accepted: socket.socket | None = None) -> None:
         super().__init__(ip, accepted=accepted)
@@ -50,5 +72,6 @@ class LocalPeer(Peer):
     def seen_off(self) -> None:
         if not self._seen:
             self._seen = True
+            super().seen_off()
             if self._left:
                 self._activity.end()

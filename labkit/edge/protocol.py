@@ -54,7 +54,6 @@ class EdgeProtocol(RequestLoop):
         "_rest",
         "_watched",
         "host_header",
-        "peer",
         "repeated",
     )
 
@@ -142,12 +141,6 @@ class EdgeProtocol(RequestLoop):
     def has_ended(self) -> bool:
         return self.transport is None or self.transport.is_closing()
 
-    def _process_keepalive(self) -> None:
-        """End an idle connection after the keep-alive time; not in a simulated run, where real time must not count."""
-        if self._context.clock.driven:
-            self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
-        super()._process_keepalive()
-
     # --- what comes in
 
     def data_received(self, data: bytes) -> None:
@@ -189,7 +182,7 @@ class EdgeProtocol(RequestLoop):
         self.client_ended()
         if self.connection.tls:
             return False
-        self._input_ended = True
+        self._input_ended = self.peer.input_ended = True
         if self._head:
             self._refused_early()
         if self._rest is not None:

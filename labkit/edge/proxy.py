@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import re
 from contextlib import closing
+from typing import cast
 
 from labkit.context import Context
 from labkit.core.component import Component
 from labkit.core.errors import SettingsError
+from labkit.edge.clients import unread
 from labkit.edge.tasks import Tasks
 
 HOST = "127.0.0.1"  # the only address that it listens on
@@ -17,6 +19,23 @@ LONGEST = 8 * 1024  # bytes of a request's head, and of the unread data of a tun
 MOST = 256  # connections at a time
 CHUNK = 64 * 1024
 BAD, FORBIDDEN, BUSY, AWAY = "400 Bad Request", "403 Forbidden", "503 Service Unavailable", "502 Bad Gateway"
+
+
+class TunnelStream:
+    """One connection of a tunnel, to a client or to the lab."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._transport = cast(asyncio.Transport, writer.transport)
+        self._socket = writer.get_extra_info("socket")
+
+    def fileno(self) -> int:
+        """Return the descriptor of the proxy's socket, -1 once it is closed."""
+        return int(self._socket.fileno())
+
+    def is_read(self) -> bool:
+        """Return whether the proxy reads what arrives: not after the end of input, nor while it passes on the rest."""
+        return self._transport.is_reading() and not self._reader.at_eof()
 
 
 class Proxy(Component):
@@ -31,6 +50,10 @@ class Proxy(Component):
         self.port: int | None = None  # at which it listens or has listened
         self._tasks = Tasks()
         self._open = 0
+        self._streams: set[TunnelStream] = set()
+        context.inputs.add(
+            lambda: unread(() if self._server is None else self._server.sockets, self._streams)
+        )
 
     async def start(self) -> None:
         """Listen if the settings have a `proxy_port`. Raises SettingsError if the port is taken."""
@@ -65,7 +88,9 @@ class Proxy(Component):
         await self._listen(host, port)
 
     def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._tasks.spawn(self._serve(reader, writer))
+        self._streams.add(stream := TunnelStream(reader, writer))
+        task = self._tasks.spawn(self._serve(reader, writer))
+        task.add_done_callback(lambda _: self._streams.discard(stream))
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._open += 1
@@ -105,16 +130,21 @@ class Proxy(Component):
                 f"this proxy reaches the lab's hosts at port {address.https_port}, not {host}:{port}",
             )
         try:
-            lab_reader, lab_writer = await asyncio.open_connection(
-                address.host, address.https_port, limit=LONGEST
-            )
+            with self._context.activity:
+                lab_reader, lab_writer = await asyncio.open_connection(
+                    address.host, address.https_port, limit=LONGEST
+                )
         except OSError as error:
             return AWAY, f"the lab does not listen: {error.strerror or error}"
-        with closing(lab_writer):
+        self._streams.add(stream := TunnelStream(lab_reader, lab_writer))
+        try:
             writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
             async with asyncio.TaskGroup() as both:
                 both.create_task(_copy(reader, lab_writer))
                 both.create_task(_copy(lab_reader, writer))
+        finally:
+            lab_writer.close()
+            self._streams.discard(stream)
         return None
 
 

@@ -59,7 +59,10 @@ class EdgeServer(web.Server):
         super().connection_made(protocol, transport)
         self._transports[protocol] = transport
         protocol.connection = connection = self._connection(transport, protocol.peer.ip)
-        connection.peer_port = protocol.peer.port
+        connection.peer_port = peer_port = protocol.peer.port
+        protocol.peer.transport = transport
+        protocol.own = own = protocol.peer.counts or self.context.outbound.connects_from(peer_port)
+        protocol.by_lab_time = not (own or self.context.clock.rate)
         if connection.tls:
             connection.ready = self._tasks.spawn(self._connected(connection))
 

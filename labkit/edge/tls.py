@@ -90,7 +90,8 @@ class EdgeContext(ssl.SSLContext):
     """TLS context that asyncio and uvloop accept as an `ssl.SSLContext`.
 
     names: for the certificates, which are issued anew when they change. knows: is this host served here?
-    wants_client_certificates: asked for each connection; while True, pyOpenSSL does its TLS.
+    wants_client_certificates: asked for each connection; while True, pyOpenSSL does its TLS. always: whether the
+    certificates have to be valid at all times.
     """
 
     sslobject_class = PlainObject
@@ -104,6 +105,7 @@ class EdgeContext(ssl.SSLContext):
         names: Callable[[], Sequence[str]],
         knows: Callable[[str], bool],
         wants_client_certificates: Callable[[], bool],
+        always: Callable[[], bool] = lambda: False,
     ) -> None:
         self.minimum_version = ssl.TLSVersion.TLSv1_2
         self.set_ciphers(CIPHERS)
@@ -111,19 +113,20 @@ class EdgeContext(ssl.SSLContext):
         self._names = names
         self._knows = knows
         self._wants_client_certificates = wants_client_certificates
-        self._issued: tuple[str, ...] | None = None
+        self._always = always
+        self._issued: tuple[tuple[str, ...], bool] | None = None
         self._leaves: list[Leaf] = []
         self._any_client: AnyClientContext | None = None
         self.sni_callback = self._named
 
     def prepare(self) -> None:
-        """Issue certificates if the names have changed."""
-        names = tuple(self._names())
-        if names != self._issued:
-            self._leaves = self._certificates.leaves(names)
+        """Issue certificates if the names have changed, or how long they have to be valid."""
+        wanted = names, always = tuple(self._names()), self._always()
+        if wanted != self._issued:
+            self._leaves = self._certificates.leaves(names, always=always)
             load(self, self._leaves)
             self._any_client = None
-            self._issued = names
+            self._issued = wanted
 
     def wrap_bio(self, incoming: ssl.MemoryBIO, outgoing: ssl.MemoryBIO, *_: Any, **__: Any) -> Any:
         """Return a TLS object for one connection of a client."""

@@ -329,6 +329,14 @@ class Faults(Component):
     def _draw(self, name: str, actor: str) -> float:
         return int(self._identifiers.hex(f"fault {name} {actor}", DIGITS), 16) / float(16**DIGITS)
 
+    def unknown_name(self, settings: FaultSettings) -> str:
+        """Return a sentence about a name that the lab does not know, as it is now; empty if it knows all."""
+        try:
+            self._check(settings)
+        except LabError as error:
+            return str(error)
+        return ""
+
     def _check(self, settings: FaultSettings) -> None:
         """Raise LabError for names in the settings that the lab does not know."""
         for directory, names in ((self._products, settings.product), (self._solutions, settings.solution)):

@@ -72,7 +72,7 @@ class Conductor(StoryWaits):
         self._failed: BaseException | None = None
         self.main = self._teller(0)
         self.main.custody.take()
-        self._conducting = asyncio.get_running_loop().create_task(self._conduct())
+        self._conducting = asyncio.get_running_loop().create_task(self._conduct_story())
 
     # --- called by the threads of the story, on the loop
 
@@ -230,6 +230,8 @@ class Conductor(StoryWaits):
         custody.take()
         for timer in self._timers:
             timer.cancel()
+        if self._activity.shared:
+            self._failed = await self._settle_last(custody) or self._failed
         for part in tuple(self.parts):
             part.stop()
         await self.settled(custody)

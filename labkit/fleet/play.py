@@ -361,10 +361,12 @@ class Play:
         for timer in self._timers:
             timer.cancel()
         await self._end_devices()
-        await self.pace.close()
-        self._release_devices()
-        self.timings.end()
-        self._finished.set()
+        try:
+            await self.pace.close()
+        finally:
+            self._release_devices()
+            self.timings.end()
+            self._finished.set()
 
     def _unfinished(self, now: float) -> bool:
         """Return whether the time since the last tick needs a last tick."""

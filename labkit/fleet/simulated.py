@@ -59,6 +59,7 @@ class Simulated:
         self.clock = clock
         self._holding = holding
         self._activity = activity
+        self._until_settled = activity.idle
         self._order = Order(seed)
         self._devices: dict[str, Paced] = {}  # by actor
         self._first: dict[
@@ -143,7 +144,7 @@ class Simulated:
 
     async def turn(self, device: Paced) -> None:
         if device.actor not in self._delayed_as:  # its turn continues once the effects are over
-            await self._activity.idle()
+            await self._activity.ended()
             self._mark_work(device)
             return
         self._forget_delay(device.actor)
@@ -177,7 +178,7 @@ class Simulated:
                 await self._wait_for_event()
         finally:
             stop()
-        await self._activity.idle()
+        await self._activity.ended()
 
     async def _conduct(self) -> bool:
         """Let one piece of work after the other continue, each once the platform is idle, until the end.
@@ -189,7 +190,7 @@ class Simulated:
         try:
             while not (self._stopped or self._reached):
                 if not quiet:
-                    await self._activity.idle()
+                    await self._until_settled()
                     if self._is_awaiting():
                         await self._quiet()
                 quiet = False
@@ -198,7 +199,7 @@ class Simulated:
                 elif self._ready and not self.clock.due:
                     quiet = await self._run_next()
                 elif self._fire():
-                    quiet = self._woke  # no timer of the platform fired
+                    quiet = self._woke or self.clock.quiet  # no timer of the platform fired
                 else:
                     await self._reach_end()
         finally:
@@ -220,10 +221,10 @@ class Simulated:
 
     async def _quiet(self) -> None:
         """Return once the platform is idle and every answer that it released has arrived."""
-        await self._activity.idle()
+        await self._until_settled()
         while self._is_awaiting() and not self._stopped:
             await self._wait_for_event()
-            await self._activity.idle()
+            await self._until_settled()
 
     def _is_awaiting(self) -> bool:
         """Return whether a released answer has not arrived, or the platform has not seen the departure of a device."""

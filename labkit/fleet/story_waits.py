@@ -25,7 +25,8 @@ class StoryWaits(Simulated):
         self._instant: deque[tuple[Custody, Reached]] = deque()  # waits for the end of an instant
 
     async def settled(self, custody: Custody) -> None:
-        if self._activity.running == 1 and not self._settling and not self._is_awaiting():
+        activity = self._activity
+        if activity.running == 1 and not (self._settling or activity.shared or self._is_awaiting()):
             return  # only the caller's own work is pending
         reached: Reached = asyncio.get_running_loop().create_future()
         self._settling.append((custody, reached))
@@ -65,6 +66,38 @@ class StoryWaits(Simulated):
                 call.waits = False
             if turn is not None:
                 turn.resume()
+
+    async def _conduct_story(self) -> None:
+        """Conduct until the end of the story. What keeps the lab from settling ends all waits of the story."""
+        while not self._stopped:
+            try:
+                await self._conduct()
+            except Exception as error:  # noqa: BLE001  the threads that wait get it
+                self._fail_waits(error)
+                await asyncio.sleep(0)  # also if nothing waits
+
+    async def _settle_last(self, custody: Custody) -> Exception | None:
+        """Settle with the participants for the last time, and return the error of one that cannot.
+
+        The end of the story's own parts needs none of them.
+        """
+        failed = None
+        try:
+            await self.settled(custody)
+        except Exception as error:  # noqa: BLE001  the story ends all the same
+            failed = error
+        self._until_settled = self._activity.ended
+        return failed
+
+    def _fail_waits(self, error: Exception) -> None:
+        """End all calls, and all that wait for the lab to settle, with an error."""
+        for custody, call in tuple(self._calls.items()):
+            call.interrupt(custody, error)
+        while self._settling:
+            custody, reached = self._settling.popleft()
+            if not reached.done():
+                custody.take()
+                reached.set_exception(error)
 
     def _reach(self, custody: Custody, reached: Reached) -> None:
         """End a wait: the work counts as pending from here on, before its task runs."""

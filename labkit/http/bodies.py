@@ -35,12 +35,13 @@ async def read_body(request: SiteRequest, limit: int, guard: float) -> bytes:
             if len(whole) > limit:
                 raise HttpError(413, f"the body is larger than {limit} bytes", CLOSE)
             return whole
-        async with asyncio.timeout(guard):
-            while piece := await request.content.readany():
-                size += len(piece)
-                if size > limit:
-                    raise HttpError(413, f"the body is larger than {limit} bytes", CLOSE)
-                pieces.append(piece)
+        with request.input_wait():
+            async with asyncio.timeout(guard):
+                while piece := await request.content.readany():
+                    size += len(piece)
+                    if size > limit:
+                        raise HttpError(413, f"the body is larger than {limit} bytes", CLOSE)
+                    pieces.append(piece)
     except TimeoutError:
         raise HttpError(408, "the body did not arrive in time", CLOSE) from None
     except (web.RequestPayloadError, BadHttpMessage, ValueError):

@@ -7,8 +7,9 @@ import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
+from weakref import WeakSet
 
-from aiohttp import ClientError, ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
+from aiohttp import AddrInfoType, ClientError, ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.resolver import ThreadedResolver
 from yarl import URL
@@ -54,7 +55,7 @@ class InjectionPoints(Protocol):
 
 
 class OutboundClient(Component):
-    """HTTPS client that follows no redirects, stores no cookies, and trusts the lab's CA and the system's CAs.
+    """HTTPS client that follows no redirects, stores no cookies, and trusts the lab's CA, and elsewhere the system's.
 
     Every request to another server has its own connection: an idle connection may end just when it is reused, and the
     request could not be repeated, since the server may have handled it. Connections to the lab's own listener, which
@@ -73,6 +74,7 @@ class OutboundClient(Component):
         self._keep_alive = keep_alive
         self.faults: InjectionPoints | None = None
         self._sessions: dict[bool, ClientSession] = {}  # by whether they are for hosts of the lab
+        self._opened: WeakSet[socket.socket] = WeakSet()  # to the lab's own listener
 
     async def request(
         self, method: str, url: str, headers: Mapping[str, str], body: str | None = None
@@ -126,6 +128,15 @@ class OutboundClient(Component):
                     break
             return response.status, _text(data[:LARGEST], response.charset)
 
+    def connects_from(self, port: int) -> bool:
+        """Return whether this client has a connection to the lab's own listener from a local port."""
+        return any(each.fileno() >= 0 and each.getsockname()[1] == port for each in self._opened)
+
+    def _open(self, address: AddrInfoType) -> socket.socket:
+        made = socket.socket(*address[:3])
+        self._opened.add(made)
+        return made
+
     async def stop(self) -> None:
         """Close the connections; the next request opens new ones."""
         while self._sessions:
@@ -145,14 +156,21 @@ class OutboundClient(Component):
 
     def _session(self, own: bool) -> ClientSession:
         if own not in self._sessions:
-            context = ssl.create_default_context()
-            context.load_verify_locations(cadata=self._address.ca_pem)
+            # The system's CAs, which take 20 ms to load, sign no certificate of the lab that is not in its `ca_pem`.
+            context = ssl.create_default_context(cadata=self._address.ca_pem)
+            if not own:
+                context.load_default_certs()
             # The chain of a user's own certificate may lack its root.
             context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
             resolver = _Resolver(self._domain, self._address.host)
             session = self._sessions[own] = ClientSession(
                 connector=(
-                    TCPConnector(ssl=context, resolver=resolver, keepalive_timeout=self._keep_alive / 2)
+                    TCPConnector(
+                        ssl=context,
+                        resolver=resolver,
+                        keepalive_timeout=self._keep_alive / 2,
+                        socket_factory=self._open,
+                    )
                     if own
                     else TCPConnector(ssl=context, resolver=resolver, force_close=True)
                 ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from typing import Any
 
@@ -43,15 +44,17 @@ class SiteRequest(web.BaseRequest):
     """Request that sends `100 Continue` when its body is first asked for (RFC 9110 10.1.1).
 
     head: its parsed head. whole: its body, where all of it is known. expecting: whether the client waits for
-    `100 Continue` before it sends the body. date: returns the HTTP-date for its response.
+    `100 Continue` before it sends the body. date: returns the HTTP-date for its response. input_wait: context manager
+    for the time in which a handler waits for the rest of the body.
 
     The listener deletes the attributes that it has no value for; a cached property makes the value when it is read.
     """
 
-    ATTRS = web.BaseRequest.ATTRS | frozenset(["date", "expecting", "head", "whole"])
+    ATTRS = web.BaseRequest.ATTRS | frozenset(["date", "expecting", "head", "input_wait", "whole"])
     whole: bytes | None = None
     expecting = False
     date: Callable[[], str] | None = None
+    input_wait: Callable[[], AbstractContextManager[None]] = nullcontext
 
     @cached_property
     def head(self) -> RequestHead:
@@ -75,11 +78,15 @@ class SiteRequest(web.BaseRequest):
         cloned = super().clone(**changed)
         assert isinstance(cloned, SiteRequest)
         cloned.date, cloned.expecting, cloned.whole = self.date, self.expecting, self.whole
+        cloned.input_wait = self.input_wait
         return cloned
 
     async def read(self) -> bytes:
         self._request_body()
-        return await super().read()
+        if self.whole is not None or self._payload.is_eof():
+            return await super().read()
+        with self.input_wait():
+            return await super().read()
 
     def is_foreign(self) -> bool:
         """Return whether the version is not HTTP/1 (aiohttp's parsers accept 0.9 and 2.0).

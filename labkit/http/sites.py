@@ -157,22 +157,26 @@ class Site(Generic[E]):
 class HostTable:
     """Table of all sites of a lab by host name.
 
-    domain: the lab's; a site has a name below it, or another name from its settings.
+    domain: the lab's; a site has a name below it, or another name from its settings. changes: how often a site was
+    added or removed.
     """
 
     def __init__(self, domain: str) -> None:
         self._wildcards = tuple(f".{each}.{domain}" for each in ("m2", "apps", "social"))
         self._sites: dict[str, Site[Any]] = {}
+        self.changes = 0
 
     def add(self, site: Site[Any]) -> None:
         """Add a site. Raises SettingsError if its name is in use."""
         if (other := self._sites.get(site.host)) is not None:
             raise SettingsError(f"{site.owner}: domain {site.host} is taken by {other.owner}")
         self._sites[site.host] = site
+        self.changes += 1
 
     def remove(self, host: str) -> None:
         """Remove the site at this name, if any."""
         self._sites.pop(host, None)
+        self.changes += 1
 
     def find(self, host: str) -> Site[Any] | None:
         """Return the site at a host name (lower case, no port). Called with every request, so it must be fast."""

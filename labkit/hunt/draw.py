@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, overload
 from labkit.control.clock import number_of
 from labkit.core.errors import LabError
 from labkit.core.extras import needs
+from labkit.core.handle import Handle
 from labkit.hunt.literals import is_literal, kept
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class DrawFrom(Protocol):
     def __call__(self, strategy: SearchStrategy[Any], label: Any = None) -> Any: ...
 
 
-class Draw:
+class Draw(Handle):
     """Drawer of a story's values, which the seed of a play fixes: `draw(strategies.text())`, `draw.seconds()`.
 
     Behaviours, handlers in threads and functions of `lab.at` may draw, too, since one thing happens at a time.

@@ -22,6 +22,7 @@ from labkit.lab.clock import LabClock
 from labkit.lab.connecting import connection
 from labkit.lab.device_faults import LabDeviceFaults
 from labkit.lab.faults import LabFaults, warn_of_fault
+from labkit.lab.firmware import LabFirmware
 from labkit.lab.handsets import LabHandsets
 from labkit.lab.journal import LabJournal
 from labkit.lab.lab_arguments import check_seed_and_speed, lab_settings, product_id
@@ -132,6 +133,7 @@ class Lab(LabStates, LabActs):
         self.handsets = LabHandsets(self._runtime)
         self.faults = LabFaults(self._runtime)
         self.device_faults = LabDeviceFaults(self._runtime)
+        self.firmware = LabFirmware(self._runtime, type(self))
         self._ca_file = CaFile(self.address.ca_pem)
         self._runtime.keep(self._ca_file)
 
@@ -193,7 +195,8 @@ class Lab(LabStates, LabActs):
         info = None if named or replace else self._runtime.run(products.find, id)
         if info is None:
             if not named:
-                warn_of_similar(self._runtime, id)
+                known = [each.id for each in self._runtime.run(products.all)]
+                warn_of_similar(f"product {id!r} is new and has no resources", id, known)
             built = build_settings(ProductSettings, f"product {id!r}", {"id": id, **named})
             info = self._runtime.run(products.ensure, built, replace)
         if id not in self._products:
@@ -215,13 +218,17 @@ class Lab(LabStates, LabActs):
         A subscription is `{"publisher": "lights", "parameters": {…}}`; its publisher may be added later.
 
         replace: give an existing solution exactly these settings. Without it, an existing solution that has the same
-        settings stays; TakenError is raised if they differ.
+        settings stays; TakenError is raised if they differ. Warns of a new solution without settings whose id is
+        similar to an existing one.
         """
         ids = None if products is None else [product_id(each) for each in as_list(products)]
         named = given_settings(SolutionSettings, f"solution {id!r}", {"products": ids, **settings})
         solutions = self._runtime.control.solutions
         info = None if named or replace else self._runtime.run(solutions.find, id)
         if info is None:
+            if not named:
+                known = [each.id for each in self._runtime.run(solutions.all)]
+                warn_of_similar(f"solution {id!r} is new and empty", id, known)
             built = build_settings(SolutionSettings, f"solution {id!r}", {"id": id, **named})
             info = self._runtime.run(solutions.ensure, built, replace)
             warn_of(info)

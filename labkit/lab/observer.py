@@ -52,6 +52,14 @@ class LabObserver:
         follow = self._runtime.control.functions.follow_polls
         self._runtime.run(follow, polled, stored, answered, read)
 
+    def keep_mistakes(self) -> None:
+        """Have the lab warn of no mistakes in calls of handlers, so that `take_mistakes` returns all."""
+        self._runtime.keep_mistakes()
+
+    def take_mistakes(self) -> tuple[str, ...]:
+        """Remove and return the mistakes in calls of handlers as sentences."""
+        return tuple(self._runtime.take_mistakes())
+
     def follow_clears(self, cleared: Callable[[], object]) -> None:
         """Call a function whenever the journal is cleared."""
         self.read(lambda journal: journal.watch_clear(cleared))

@@ -304,9 +304,11 @@ class ProductContent(Handle):
         return html
 
 
-def warn_of_similar(runtime: Runtime, id: str) -> None:
-    """Warn that a product without settings is new if an existing one has a similar id, not only another number."""
-    known = [each.id for each in runtime.run(runtime.control.products.all)]
+def warn_of_similar(new: str, id: str, known: Iterable[str]) -> None:
+    """Warn that a product or a solution without settings is new if an existing one has a similar id.
+
+    new: begins the warning; known: existing ids, of which those that differ in a number alone are not meant.
+    """
     others = [each for each in known if re.sub(r"\d", "", each) != re.sub(r"\d", "", str(id))]
     if hint := did_you_mean(id, others):
-        warn(f"product {id!r} is new and has no resources{hint}")
+        warn(f"{new}{hint}")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar
 
 from labkit.control.control import Control, LabOperations
 from labkit.core.errors import LabError
+from labkit.core.handle import callers_place, warn
 from labkit.core.turns import Turn, current
 from labkit.fleet.flow import LabAddress
 from labkit.fleet.shared_faults import SharedFaults
@@ -56,7 +57,10 @@ class Runtime:
         ] = []  # functions that end the connections of clients
         # The finalizer must not refer to the runtime, nor to a handle, which refers to the runtime.
         self._finish = weakref.finalize(self, _finish, self.portal, self.control, clients)
-        self._activity = self.control.stories.activity if isinstance(self.control, Control) else None
+        is_here = isinstance(self.control, Control)
+        self._activity = self.control.stories.activity if is_here else None
+        self._mistakes = self.control.functions.mistakes if is_here else None
+        self._unread: Collection[str] = () if self._mistakes is None else self._mistakes.unread
         self.seed = self.run(self.control.lab.seed)
         self.address = LabAddress("", 0, "")
         self.http_port: int | None = None
@@ -103,12 +107,27 @@ class Runtime:
         self._learn_address()
 
     def run(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return the result of an async function. Raises LabError on a closed lab or from the loop's own thread."""
+        """Return the result of an async function. Raises LabError on a closed lab or from the loop's own thread.
+
+        Outside of a story, warns of mistakes in the calls of handlers, once for each handler.
+        """
         if self.story is not None:
             return self.story.run(function, *args, **kwargs)
         if (turn := self.handler_turn()) is not None and not self.portal.here:
             return self.portal.run(self.control.stories.asked, turn, partial(function, *args, **kwargs))
-        return self.portal.run(function, *args, **kwargs)
+        result = self.portal.run(function, *args, **kwargs)
+        if self._unread and callers_place() is not None:
+            for text in self.take_mistakes():
+                warn(text)
+        return result
+
+    def keep_mistakes(self) -> None:
+        """Warn of no mistakes any more: `take_mistakes` returns them."""
+        self._unread = ()
+
+    def take_mistakes(self) -> list[str]:
+        """Remove and return the unread mistakes in calls of handlers as sentences; none of a lab elsewhere."""
+        return [] if self._mistakes is None else self._mistakes.take()
 
     def handler_turn(self) -> Turn | None:
         """Return the turn of the lab's handler that runs in this thread, None if none does."""

@@ -51,6 +51,10 @@ class LabStates(Handle):
         LabError, and changes nothing, while a fleet runs or a poll is open, in a story, where a fault delays work, with
         a Keystore in an outside Redis, and where the system cannot fork (Windows).
         """
+        if not callable(function):
+            raise LabError(f"fork: expected a function of the lab and a value, not {function!r:.100}")
+        if isinstance(over, str | bytes) or not isinstance(over, Iterable):
+            raise LabError(f"fork: over: expected values, such as over=[1, 2], not {over!r:.100}")
         functions = [(value, partial(function, self, value)) for value in over]
         return fork_lab(
             self._runtime, functions, workers=workers, within=within, check=check, progress=progress

@@ -23,8 +23,8 @@ from labkit.conformance.suite import Suite, suite
 from labkit.conformance.target import LOCAL_TARGET, open_target
 from labkit.conformance.verdict import Verdict
 from labkit.core.errors import LabError
+from labkit.core.journal_differences import JournalDifference, JournalText
 from labkit.reporting import matrix
-from labkit.reporting.journal_differences import JournalDifference, JournalText
 from labkit.reporting.report_differences import VERDICTS, CheckRun, ReportDifference
 
 SEED = 7  # default seed of checks against a lab

@@ -16,7 +16,7 @@ from labkit.reporting.html import failure_html, failure_records_html
 
 COLUMN = 30  # pixels of the picture for a record
 LANE = 44  # and for a lane
-LEFT = 96  # for the names of lanes
+NAMES = 84  # for the names of lanes, which stay in view
 TOP = 26  # for times
 
 
@@ -40,8 +40,13 @@ class Picture:
 
     @property
     def width(self) -> int:
-        """Width in pixels."""
-        return LEFT + COLUMN * (len(self.dots) + 1)
+        """Width in pixels, without the names of the lanes."""
+        return COLUMN * (len(self.dots) + 1)
+
+    @property
+    def names(self) -> int:
+        """Width of the names of the lanes in pixels."""
+        return NAMES
 
     @property
     def height(self) -> int:
@@ -74,24 +79,12 @@ def failure_page(failure: HuntFailure, file: Path | None = None) -> str:
             "records": records,
             "total": played.journal.count("\n"),
             "picture": picture_of(records),
+            "is_linked": True,
             "story": inspect.getdoc(failure.plan.story.function) or "",
             "cell": _cell(failure),
             "file": file,
         }
     )
-
-
-def save_failure_page(failure: HuntFailure, file: Path) -> Path:
-    """Write the page of a failure beside the file that repeats it, and return the page's file.
-
-    Raises LabError if it cannot be written.
-    """
-    page = file.with_suffix(".html")
-    try:
-        page.write_text(failure_page(failure, file), encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise LabError(f"{page}: {error.strerror}") from error
-    return page
 
 
 class FailureRecords:
@@ -102,10 +95,11 @@ class FailureRecords:
         self.records = shown_records(failure.play().journal, breach.record, breach.at)
 
     def __repr__(self) -> str:
-        return "\n".join(f"{each.seconds:.6f} {each.lane}: {each.text}" for each in self.records)
+        return "\n".join(map(str, self.records))
 
     def _repr_html_(self) -> str:
-        return failure_records_html({"records": self.records, "picture": picture_of(self.records)})
+        values = {"records": self.records, "picture": picture_of(self.records), "is_linked": False}
+        return failure_records_html(values)
 
 
 def picture_of(records: list[ShownRecord]) -> Picture:
@@ -114,7 +108,7 @@ def picture_of(records: list[ShownRecord]) -> Picture:
     rows = {name: TOP + LANE * place + LANE // 2 for place, name in enumerate(lanes)}
     places: dict[str, tuple[int, int]] = {}
     for column, each in enumerate(records):
-        places[each.name] = LEFT + COLUMN * column + COLUMN // 2, rows[each.lane]
+        places[each.name] = COLUMN * column + COLUMN // 2, rows[each.lane]
     dots = []
     shown: float | None = None
     for each in records:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from labkit.core.canonical import CanonicalRecord
 from labkit.core.record_lines import is_problem, one_line, record_line
+from labkit.reporting.record_values import has_lengths, record_values
 
 LANES = ("devices", "clients", "platform", "solutions", "services", "faults")
 LONGEST = 240  # characters of a line
@@ -23,9 +24,10 @@ class ShownRecord:
     """A record on the page of a failure.
 
     name: in the canonical journal, `acme#12`; cause: name of the record that led to it, empty if none is known;
-    seconds: of lab time since the first record of the play; lane: one of `LANES`; text: a line; in_chain: whether the
-    breach follows from it; breaks: whether it shows the breach; is_problem: whether it is a refusal, a failure or a
-    warning.
+    seconds: of lab time since the first record of the play; lane: one of `LANES`; text: a line; values: what was
+    written, or what a service was called with, as text; in_chain: whether the breach follows from it; breaks: whether
+    it shows the breach; is_problem: whether it is a refusal, a failure or a warning; number: of its row, from 1;
+    cause_number: number of the row of its cause, None if that is not shown.
     """
 
     name: str
@@ -33,9 +35,20 @@ class ShownRecord:
     seconds: float
     lane: str
     text: str
+    values: str = ""
     in_chain: bool = False
     breaks: bool = False
     is_problem: bool = False
+    number: int = 0
+    cause_number: int | None = None
+
+    @property
+    def has_lengths(self) -> bool:
+        """Whether a value is shown by its length alone."""
+        return has_lengths(self.values)
+
+    def __str__(self) -> str:
+        return f"{self.seconds:.6f} {self.lane}: {self.text}{': ' if self.values else ''}{self.values}"
 
 
 def shown_records(journal: str, breaks: str | None, at: float | None) -> list[ShownRecord]:
@@ -57,21 +70,32 @@ def shown_records(journal: str, breaks: str | None, at: float | None) -> list[Sh
         if len(wanted) < MOST:
             wanted.setdefault(place)
     began = records[0].time
+    return _numbered(
+        [
+            ShownRecord(
+                each.name,
+                each.cause,
+                (each.time - began) / SECOND,
+                _lane(each),
+                one_line(record_line(each), LONGEST),
+                record_values(each, LONGEST),
+                place in chain,
+                each.name == breaks,
+                is_problem(each),
+            )
+            for place in sorted(
+                wanted, key=lambda each: (records[each].time, _depth(records, places, each), each)
+            )
+            for each in (records[place],)
+        ]
+    )
+
+
+def _numbered(records: Sequence[ShownRecord]) -> list[ShownRecord]:
+    """Return the records with the numbers of their rows."""
+    numbers = {each.name: number for number, each in enumerate(records, 1)}
     return [
-        ShownRecord(
-            each.name,
-            each.cause,
-            (each.time - began) / SECOND,
-            _lane(each),
-            one_line(record_line(each), LONGEST),
-            place in chain,
-            each.name == breaks,
-            is_problem(each),
-        )
-        for place in sorted(
-            wanted, key=lambda each: (records[each].time, _depth(records, places, each), each)
-        )
-        for each in (records[place],)
+        replace(each, number=numbers[each.name], cause_number=numbers.get(each.cause)) for each in records
     ]
 
 

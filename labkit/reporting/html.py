@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labkit import __version__
+from labkit.core.journal_differences import chain_lines
 from labkit.reporting import matrix
-from labkit.reporting.journal_differences import chain_lines
 from labkit.reporting.run_notebook import NotebookRun
 from labkit.reporting.verdicts import BAD, MARKS, MOST_IDS, Verdicts, collect_verdicts
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nbconvert import HTMLExporter
     from nbformat import NotebookNode
 
-    from labkit.reporting.journal_differences import JournalDifference
+    from labkit.core.journal_differences import JournalDifference
     from labkit.reporting.report import Report
     from labkit.reporting.report_differences import ReportDifference
 

@@ -18,6 +18,7 @@ from labkit.core.traces import trace_of
 from labkit.faults.calls import ServiceCall
 from labkit.services.bounds import LONGEST_NAME, shown_name
 from labkit.services.lookup import find_service, services_of
+from labkit.services.mistakes import Mistakes, argument_hint, missing_hint
 from labkit.services.operation import WAITS, Caller, Operation, Parameters, Service
 from labkit.services.redaction import redacted
 
@@ -49,7 +50,7 @@ class Services(Component):
     """All services of a lab.
 
     The configuration of a solution's service (`context.configuration`) supplies defaults for operation parameters
-    of the same name.
+    of the same name. mistakes: likely ones in the calls of handlers, which nobody has read yet.
     """
 
     def __init__(self, context: Context, services: Iterable[Service]) -> None:
@@ -60,6 +61,7 @@ class Services(Component):
         # by service, operation, text of parameters
         self._prepared: dict[tuple[str, str, bytes], Prepared] = {}
         self._immediate: set[str] = set()  # services whose operations never wait
+        self.mistakes = Mistakes()
         for service in services:
             self._register(service)
 
@@ -254,6 +256,8 @@ class Services(Component):
             given = parameters_of(parameters.read())
         except ServiceError:  # `_call` refuses it
             return None
+        if not given.keys() <= declared.attributes.keys() and not declared.collects:
+            return None  # `_call` reports the mistake
         # The text is kept rather than what it says, which takes several times the memory and is seldom read.
         detail: Detail = partial(self._shown_text, declared, parameters)
         name = f"{service}.{operation}"
@@ -286,7 +290,9 @@ class Services(Component):
             if faults is not None and called is not None:
                 called = faults.change_parameters(replace(called, parameters=given))
                 given = dict(called.parameters)
-            detail = self._shown(declared, given)
+            detail = shown = self._shown(declared, given)
+            if "unknown" in shown:
+                shown["hint"] = self._report(caller, name, argument_hint(declared, given))
             arguments = declared.arguments(given)
             if faults is None or called is None:
                 result = await declared.function(found, caller, **arguments)
@@ -295,7 +301,9 @@ class Services(Component):
             status = 200
         except Exception as raised:  # noqa: BLE001  a user's own service may raise anything
             if declared is None:
-                detail = {"parameters": redacted(parameters)}  # show what an author would have to add
+                hint = missing_hint(service, operation, self.operations(caller))
+                # show what an author would have to add
+                detail = {"parameters": redacted(parameters), "hint": self._report(caller, name, hint)}
             result, status, detail = _refusal(found, service, operation, raised, detail)
         if faults is not None and called is not None and found is not None:
             result, status = await faults.change_result(called, result, status, found.error_object)
@@ -314,6 +322,13 @@ class Services(Component):
         if not given.keys() <= declared.attributes.keys() and (unknown := declared.unknown(given)):
             detail["unknown"] = unknown
         return detail
+
+    def _report(self, caller: Caller, name: str, hint: str) -> str:
+        """Report a mistake in a call of a handler, and return it as the journal shows it."""
+        handler = None if caller.cause is None else self._context.journal.find(caller.cause)
+        if handler is not None:
+            self.mistakes.add(caller.solution, handler.summary, name, hint)
+        return hint
 
     def is_configured(self, caller: Caller, service: str) -> bool:
         """Return whether this service is configured for the caller's solution.

@@ -10,12 +10,12 @@ from labkit.settings.values import Model, Seconds
 
 
 class Guard(Model):
-    """Limits that protect the platform's process. Times are in seconds of real time, never of lab time.
+    """Limits that protect the platform's process. Times are in seconds of real time, not of lab time.
 
     header: time until the head of a request is complete, also of the first one. body: time from the end of the head
-    until the body is complete. keep_alive: time until the next request on a connection. handshake: time for the TLS
-    handshake. shutdown: time for the client's part of closing TLS. reader: time until a client reads the next part of
-    an answer.
+    until the body is complete. keep_alive: time until the next request on a connection; on a virtual clock it is lab
+    time, and virtual devices keep their connections. handshake: time for the TLS handshake. shutdown: time for the
+    client's part of closing TLS. reader: time until a client reads the next part of an answer.
     script_cpu: computing time of a script between two service calls. script_time: time for a whole run of a handler,
     except the time for which it waits for lab time or for its turn. scripts: number of concurrent Lua runs in one
     solution, each with a Lua state of its own; further runs wait.

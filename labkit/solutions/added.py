@@ -205,6 +205,7 @@ class AddedHandlers:
     def _add(self, key: tuple[str, ...], add: Callable[..., object], replace: bool) -> None:
         """Record an addition of a cell, so that a reload can repeat it. replace: it may replace any handler."""
         self._added[key] = add
+        self._services.mistakes.forget(self.id)
         if replace:
             self._replacing.add(key)
 

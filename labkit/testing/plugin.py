@@ -7,6 +7,7 @@ its own, `client_environment` the environment variables by which clients trust t
 from __future__ import annotations
 
 import argparse
+import inspect
 import os
 import sys
 import unittest
@@ -22,6 +23,7 @@ from labkit.core.errors import is_debugging
 from labkit.testing import frames
 from labkit.testing.marker import (
     CHECKS_OPTION,
+    HUNT_FAILURES_OPTION,
     HUNT_SEEDS_OPTION,
     HUNT_TIME_OPTION,
     SEED_OPTION,
@@ -91,6 +93,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="TIME",
         help="Real time for the plays of each story: 30s, 5m, 1h. Without --hunt-seeds, as many as fit.",
     )
+    group.addoption(
+        HUNT_FAILURES_OPTION,
+        metavar="FOLDER",
+        help="Folder for failures of stories, those of earlier hunts being played first; by default failures in the "
+        "current folder, as of `labkit hunt`.",
+    )
 
 
 def _seeds(text: str) -> int:
@@ -128,7 +136,15 @@ def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Col
 def pytest_pycollect_makeitem(
     collector: pytest.Module | pytest.Class, name: str, obj: object
 ) -> list[pytest.Item] | None:
-    """Collect a story as a test if its name begins with `test`, or if it has the marker `hunt`."""
+    """Collect a story as a test if its name begins with `test`, or if it has the marker `hunt`.
+
+    Raises CollectError for a function that has the marker and is no story.
+    """
+    if inspect.isfunction(obj) and any(each.name == "hunt" for each in getattr(obj, "pytestmark", ())):
+        raise collector.CollectError(
+            f"{obj.__code__.co_filename}:{obj.__code__.co_firstlineno}: {name} has @pytest.mark.hunt, and is no "
+            "story: expected @story of labkit.hunt between the marker and the function"
+        )
     story = sys.modules.get(
         "labkit.hunt.story"
     )  # no file that was collected has a story unless it is imported

@@ -88,8 +88,10 @@ def test_a_mended_story_passes(folder: Path) -> None:
     [file] = (folder / "failures").glob("*.py")
     again = hunted(f"{PLACE}::sells", "--workers", "0", "--level", "calm")  # the past failure is played first
     assert again.exit_code == 1
-    assert "0 plays" in again.stdout
-    assert "past failure: breaks again, byte for byte as written" in again.stdout
+    assert again.stdout.startswith(
+        "hunt of sells: not begun, since a past failure breaks again\npast failure: failures/"
+    )
+    assert f"{file.name}: breaks again, byte for byte as written" in again.stdout
     text = (folder / PLACE).read_text()
     (folder / PLACE).write_text(text.replace("count < limit", "count < 50"))
     assert hunted("--replay", str(file)).stdout == f"{file}: no longer breaks: the story's own checks\n"
@@ -139,10 +141,103 @@ def test_ctrl_c_prints_what_is_known(folder: Path) -> None:
     )  # after one that shows where faults can hit
 
 
+def test_an_error_of_own_code_is_printed_and_not_kept(folder: Path) -> None:
+    """A wrong `--set` first: neither it nor a typo leaves anything that a later hunt would play."""
+    refused = hunted(f"{PLACE}::sells", "--workers", "0", "--set", "most=abc", "--json")
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert "sells: most: expected a number" in refused.stderr
+    wrong = hunted(f"{PLACE}::sells", "--workers", "0", "--level", "calm", "--set", "most=0", "--json")
+    data = json.loads(wrong.stdout)
+    assert wrong.exit_code == 1
+    assert list(data["files"].values()) == [None]
+    assert [Path(each).is_file() for each in data["pages"].values()] == [True]
+    assert list((folder / "failures").glob("test_*")) == []
+    text = (folder / PLACE).read_text(encoding="utf-8")
+    (folder / PLACE).write_text(text.replace("count < limit", "count < limitt"), encoding="utf-8")
+    typo = hunted(f"{PLACE}::sells", "--workers", "0", "--level", "calm")
+    assert typo.exit_code == 1
+    assert (
+        "not kept as a past failure: an error of the story's own code; mend it, and hunt again" in typo.stdout
+    )
+    assert "(stories.py:14)" in typo.stdout
+    (folder / PLACE).write_text(text.replace("count < limit", "count < 50"), encoding="utf-8")
+    mended = hunted(f"{PLACE}::sells", "--workers", "0", "--level", "calm", "--seeds", "9")
+    assert (mended.exit_code, mended.stdout.splitlines()[1]) == (0, "nothing broke")
+
+
+def test_several_files_are_replayed_and_each_has_a_line(folder: Path) -> None:
+    for given in ("--set", "most=6"), ("--set", "goods=b"), ():
+        hunted(f"{PLACE}::sells", "--workers", "0", "--level", "calm", "--failures", "f", *given)
+        for each in Path("f").glob("*.py"):
+            each.rename(folder / "my stories" / each.name)
+    files = sorted(map(str, (folder / "my stories").glob("test_*.py")))
+    assert len(files) == 3
+    for name in files:
+        text = Path(name).read_text(encoding="utf-8").replace("../my stories/stories", "stories")
+        Path(name).write_text(text, encoding="utf-8")
+    broken = hunted("--replay", *files)
+    assert [line.partition(": breaks again")[0] for line in broken.stdout.splitlines()] == files
+    assert (broken.exit_code, broken.stderr) == (1, "")
+
+    text = (folder / PLACE).read_text(encoding="utf-8")
+    (folder / PLACE).write_text(
+        text.replace("count < limit", 'goods == "b" and count < 50'), encoding="utf-8"
+    )
+    moved = folder / "moved.py"
+    moved.write_text(Path(files[0]).read_text(encoding="utf-8"), encoding="utf-8")
+    some = hunted("--json", "--replay", *files, str(moved), "nowhere.py")
+    found = [json.loads(line) for line in some.stdout.splitlines()]
+    assert [each["file"] for each in found] == files
+    assert sorted(each["state"] for each in found) == ["broken", "broken", "kept"]
+    lost = "it plays 'stories.py::sells', which is relative to its folder; stories.py: there is no such file"
+    assert some.stderr == f"labkit: {moved}: {lost}\nlabkit: nowhere.py: No such file or directory\n"
+    assert some.exit_code == 1
+    [kept] = [each["file"] for each in found if each["state"] == "kept"]
+    assert hunted(kept, "--replay").exit_code == 0
+
+
+TENANTS = """
+from labkit import Lab
+from labkit.hunt import story
+
+
+@story
+def keeps(lab, draw):
+    \"\"\"Two solutions keep what people say, unless a fault refuses it.\"\"\"
+    for name in ("lamp", "bank"):
+        lab.solution(name).Keystore.set(key="ä", value=name)
+        assert lab.solution(name).Keystore.get(key="ä").get("value") == name, f"{name} lost it"
+"""
+REFUSED = '("call error", {"where": "Keystore.set", "solution": "lamp", "status": 503})'
+
+
+def test_a_replay_whose_faults_hit_nothing_is_no_success(folder: Path) -> None:
+    stories = folder / "stories.py"
+    stories.write_text(TENANTS, encoding="utf-8")
+    file = folder / "test_keeps.py"
+    play = "'story': 'stories.py::keeps', 'breaks': \"the story's own checks\", 'reason': '', 'seed': 1"
+    file.write_text(f"PLAY = {{{play}, 'faults': [{REFUSED}], 'hits': [1], 'journal': ''}}", encoding="utf-8")
+    assert "breaks again" in hunted("--replay", "test_keeps.py").stdout
+    stories.write_text(TENANTS.replace('"lamp"', '"lamps"'), encoding="utf-8")  # the other solution stays
+    renamed = hunted("--replay", "test_keeps.py")
+    missed = "call error, where Keystore.set, solution lamp (no solution 'lamp', there are: lamps, bank; did you mean "
+    assert renamed.exit_code == 1
+    assert renamed.stdout.startswith(
+        "test_keeps.py: cannot tell whether it still breaks the story's own checks: faults of the file hit nothing "
+        f"now: {missed}"
+    )
+    data = json.loads(hunted("--replay", "--json", "test_keeps.py").stdout)
+    assert (data["state"], data["breaks"], data["faults"][0]["hits"]) == ("untested", None, 0)
+    assert data["missed"][0].startswith(missed)
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        ((), 1, "expected STORIES, such as stories.py::outage, or --replay FILE"),
+        ((), 1, "expected one place of STORIES, such as stories.py::outage, or --replay FILE..."),
+        ((PLACE, PLACE), 1, "expected one place of STORIES"),
+        (("--replay",), 1, "--replay: expected files that a hunt has written"),
+        (("--replay", "my stories"), 1, "my stories: Is a directory"),
         (("nowhere.py::x",), 1, "nowhere.py: there is no such file"),
         ((f"{PLACE}::sels",), 1, f"{PLACE}: no story 'sels', there are: sells, calm; did you mean sells?"),
         ((PLACE, "--time", "soon"), 2, "'soon' is no duration such as 30s, 5m or 1h"),
@@ -153,7 +248,7 @@ def test_ctrl_c_prints_what_is_known(folder: Path) -> None:
         ((PLACE, "--level", "stormy"), 2, "'stormy' is not one of"),
         (("--replay", "nowhere.py"), 1, "nowhere.py: No such file or directory"),
         (("--replay", PLACE), 1, "expected a file that a hunt has written"),
-        ((PLACE, "--replay", PLACE), 1, "--replay: expected no STORIES"),
+        ((f"{PLACE}::sells", "--replay"), 1, "my stories/stories.py::sells: No such file or directory"),
     ],
 )
 def test_mistakes_are_one_line(arguments: tuple[str, ...], status: int, message: str) -> None:

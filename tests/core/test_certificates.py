@@ -87,3 +87,11 @@ def test_a_key_pair_is_checked_when_read() -> None:
 
 def test_the_repr_of_a_key_is_hidden() -> None:
     assert "key" not in repr(certificates.authority("x"))
+
+
+def test_a_certificate_without_days_is_valid_at_all_times() -> None:
+    maker = certificates.authority("a lab", days=None)
+    made = certificates.server_certificate(["a.localhost"], maker, days=None)
+    for each in (maker, made):
+        assert each.certificate.not_valid_before_utc == datetime(1970, 1, 1, tzinfo=UTC)
+        assert each.certificate.not_valid_after_utc == datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)

@@ -44,13 +44,13 @@ class IssuedOnce:
 
     def __init__(self) -> None:
         self._authority = Authority.create()
-        self._leaves: dict[tuple[str, ...], list[Leaf]] = {}
+        self._leaves: dict[tuple[bool, str], list[Leaf]] = {}
         self.ca_pem = self._authority.ca_pem
 
-    def leaves(self, names: Sequence[str]) -> list[Leaf]:
-        key = tuple(names)
+    def leaves(self, names: Sequence[str], *, always: bool = False) -> list[Leaf]:
+        key = always, " ".join(names)
         if key not in self._leaves:
-            self._leaves[key] = self._authority.leaves(names)
+            self._leaves[key] = self._authority.leaves(names, always=always)
         return self._leaves[key]
 
 
@@ -92,13 +92,19 @@ class EdgeRig:
         self.context: Context
 
     async def start(
-        self, *, http: bool = False, https_port: int = 0, http_port: int = 0, **settings: Any
+        self,
+        *,
+        http: bool = False,
+        https_port: int = 0,
+        http_port: int = 0,
+        rate: float = 0,
+        **settings: Any,
     ) -> Edge:
         assert self.edge is None
         guard = {name: value for name, value in settings.items() if name in Guard.model_fields}
         rest = {name: value for name, value in settings.items() if name not in guard}
         self.context = make_context(
-            clock=Clock(rate=0),
+            clock=Clock(rate=rate),
             https_port=https_port,
             http_port=http_port if http else None,
             guard=guard,

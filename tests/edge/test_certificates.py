@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from labkit.core.certificates import KeyPair, authority
 from labkit.core.errors import SettingsError
 from labkit.edge.certificates import Authority, certificates
 from labkit.serve import has_root
@@ -86,8 +87,8 @@ def test_authorities_of_both_kinds_are_kept_side_by_side(tmp_path: Path) -> None
     ec, rsa = Authority.load(tmp_path, "ec"), Authority.load(tmp_path, "rsa")
     assert made.ca_pem == ec.ca_pem + rsa.ca_pem
     assert certificates(TlsSettings(key="rsa"), tmp_path).ca_pem == rsa.ca_pem
-    for authority in (ec, rsa):
-        shake_hands(authority, ["lab.localhost"], "lab.localhost", tmp_path)
+    for each in (ec, rsa):
+        shake_hands(each, ["lab.localhost"], "lab.localhost", tmp_path)
 
 
 def custom_certificate(folder: Path, *, together: bool) -> TlsSettings:
@@ -158,3 +159,26 @@ def test_a_chain_with_its_root_can_be_trusted_and_a_leaf_alone_cannot(tmp_path: 
     chain = certificates(custom_certificate(tmp_path, together=True), None).ca_pem.decode()
     leaf = chain.partition("-----END CERTIFICATE-----\n")[0] + "-----END CERTIFICATE-----\n"
     assert (has_root(chain), has_root(leaf)) == (True, False)
+
+
+def stored(folder: Path, name: str) -> KeyPair:
+    """Store an authority of ten years, as earlier versions did."""
+    pair = authority(name)
+    (folder / "ca.pem").write_bytes(pair.certificate_pem)
+    (folder / "ca.key").write_bytes(pair.key_pem)
+    return pair
+
+
+def test_an_authority_of_an_earlier_version_is_renewed_and_stays_trusted(tmp_path: Path) -> None:
+    before = stored(tmp_path, "labkit authority")
+    made = Authority.load(tmp_path)
+    assert made.pair.certificate.not_valid_after_utc.year == 9999
+    assert (tmp_path / "ca.pem").read_bytes() == made.ca_pem
+    shake_hands(made, ["lab.localhost"], "lab.localhost", tmp_path)
+    made.ca_pem = before.certificate_pem  # what a client has stored
+    shake_hands(made, ["lab.localhost"], "lab.localhost", tmp_path)
+
+
+def test_an_authority_of_the_users_own_stays(tmp_path: Path) -> None:
+    before = stored(tmp_path, "our own authority")
+    assert Authority.load(tmp_path).ca_pem == before.certificate_pem

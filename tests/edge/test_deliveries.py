@@ -122,6 +122,8 @@ async def test_an_end_of_the_connection_by_the_server_confirms_nothing(
     if how == "close":
         assert (await client.answer(get("/last")))[0] == 200
         expected = 1  # it came after the first answer
+    elif how == "keep-alive":
+        await rig.context.clock.advance(SOON)
     elif how == "stop":
         await rig.edge.stop()
     elif how == "crash":

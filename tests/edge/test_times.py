@@ -106,22 +106,27 @@ async def test_an_empty_line_after_a_request_starts_no_head(rig: EdgeRig, parser
 
 async def test_an_idle_connection_is_closed(rig: EdgeRig, engine: str) -> None:
     rig.client_certificates = engine == "pyopenssl"
-    await rig.start(keep_alive=SOON)
+    await rig.start(keep_alive=SOON, rate=1)
     client = await rig.connect()
     assert (await client.answer(get()))[0] == 200
     assert await client.rest() == b""
     assert rig.refused == []
 
 
-async def test_a_connection_with_a_slow_request_is_not_idle(rig: EdgeRig) -> None:
+@pytest.mark.parametrize("rate", [0, 1])
+async def test_a_connection_with_a_slow_request_is_not_idle(rig: EdgeRig, rate: float) -> None:
     async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
-        await asyncio.sleep(1.2 * SOON)
+        if rate:
+            await asyncio.sleep(1.2 * SOON)
+        else:
+            await rig.context.clock.advance(1.2 * SOON)
         return web.Response()
 
     rig.handler = handler
-    await rig.start(keep_alive=SOON, header=SOON, body=SOON, handshake=SOON)
+    await rig.start(rate=rate, keep_alive=SOON, header=SOON, body=SOON, handshake=SOON)
     client = await rig.connect()
-    assert (await client.answer(get()))[0] == 200
+    for _ in range(2):
+        assert (await client.answer(get()))[0] == 200
     assert rig.refused == []
 
 

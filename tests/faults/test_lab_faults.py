@@ -92,6 +92,10 @@ def test_a_prepared_fault_waits_for_what_it_names(recwarn: pytest.WarningsRecord
         late = lab.faults.prepare(f"POST {ALIAS}", product="lamp", identity="l-1", status=503, name="later")
         called = lab.faults.prepare("Twilio.send", solution="home", status=500)
         lab.faults.prepare("POST /onep:v1/stack/alis", status=500)
+        assert called.info.warnings == (
+            "fault 'fault 2' at 'Twilio.send': no solution 'home', there are: none",
+        )
+        assert "no product 'lamp', there are: none" in late.info.warnings[0]
         with pytest.raises(LabError, match="fault 'later' is there already"):
             lab.faults.prepare("provider later token", does="down", name="later")
         with pytest.raises(SettingsError, match="fault at 'POST /x': cut: expected 'before'"):

@@ -14,6 +14,7 @@ from labkit.hunt.faults.recipes import ORDERS, RECIPES, Bounds, Chooser
 from labkit.hunt.faults.sites import Sites
 from labkit.hunt.kinds import KINDS
 from labkit.hunt.plays.levels import calm_sites
+from tests.hunt.whole import whole
 from tests.lab.story_parts import RESOURCES
 from tests.providers.social.test_login import GUIDE, linked
 
@@ -89,18 +90,19 @@ def faults_of(sites: Sites, kind: str) -> Iterator[DrawnFault]:
         yield DrawnFault(kind, recipe.settings(Chooser(lambda strategy: 0), site, bounds))
 
 
-def digests() -> dict[str, str]:
-    """Return a digest of a play with each kind of fault."""
+def plays() -> dict[str, dict[str, Any]]:
+    """Return the digest and the hits of a play with each kind of fault."""
     sites = calm_sites(shop, {})
     found = {}
     for kind in sorted(KINDS):
         played = play(shop, 3, check=False, faults=[*faults_of(sites, kind)])
-        found[kind] = hashlib.sha256(repr(played).encode()).hexdigest()
+        digest = hashlib.sha256(whole(played).encode()).hexdigest()
+        found[kind] = {"digest": digest, "hits": [*played.hits]}
     return found
 
 
 def main() -> None:
-    print(json.dumps(digests()))  # noqa: T201
+    print(json.dumps(plays()))  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -8,7 +8,8 @@ import pytest
 
 from labkit import Lab, LabError
 from labkit.hunt import Draw, Story, hunt, play, story
-from labkit.hunt.plays.written import read, replay
+from labkit.hunt.plays.replaying import replay
+from labkit.hunt.plays.written import read
 from tests.lab.story_parts import Reports, product_of
 
 COUNT = "Keystore.command{key = 'n', command = 'incr'}"
@@ -53,6 +54,7 @@ def test_a_play_continues_the_past(past: Path) -> None:
     assert len(counts) > 1
 
 
+@pytest.mark.usefixtures("forks")
 def test_a_hunt_over_processes_continues_the_past(past: Path) -> None:
     found = hunt(told(past, 205), seeds=12, workers=2, level="calm", stop="never")
     [failure] = found.failures.values()

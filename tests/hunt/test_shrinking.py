@@ -14,6 +14,7 @@ from labkit.hunt.plays.player import FuturePlayer, supply_of
 from labkit.hunt.search.shrink import shrink
 from tests.hunt import hunted
 from tests.hunt.hunted import IN_TIME, SLOW, Delays, InTime
+from tests.lab.story_parts import Reports, product_of
 
 QUIET: dict[str, Any] = {"workers": 0, "progress": False}
 
@@ -104,6 +105,39 @@ def test_each_fault_is_left_out_once() -> None:
     assert failure.smallest is not None
     [fault] = failure.smallest.played.faults
     assert fault.settings == {"where": "Keystore.set", "delay": 20}
+
+
+class Long:
+    """Source of a fault of a calm story of an hour, of which the drawn story may have a minute."""
+
+    def faults(self, draw: Draw, promises: tuple[Promise, ...]) -> tuple[DrawnFault, ...]:
+        """Return the faults of a play."""
+        settings = {"where": "Keystore.set", "status": 503, "after": 5, "first": 1, "seconds": 1800}
+        return (
+            DrawnFault("call error", settings),
+            DrawnFault("wrong clock", {"products": "*", "seconds": 3600}),
+        )
+
+
+@pytest.mark.parametrize(("rest", "lasts"), [(1, 16), (0, 15.000001)])
+def test_no_fault_lasts_longer_than_the_story(rest: float, lasts: float) -> None:
+    @story
+    def calls(lab: Lab, draw: Draw) -> None:
+        product_of(lab).fleet(1, Reports).start(seconds=1)
+        app = lab.solution("app")
+        lab.wait(seconds=draw.number(20, 3600))
+        failed = "error" in app.Keystore.set(key="k", value="v")
+        lab.wait(seconds=rest)
+        assert not failed
+
+    failure = the_failure(calls, level=Long())
+    assert failure.smallest is not None
+    played = failure.smallest.played
+    [fault] = played.faults
+    assert (played.seconds, fault.settings["seconds"], fault.settings["after"]) == (20 + rest, lasts, 5)
+    assert played.hits == (1,)
+    again = play(calls, played.seed, faults=played.faults, values=played.drawn, check=False)
+    assert again.journal == played.journal
 
 
 def test_a_limit_ends_the_search_with_what_was_found() -> None:

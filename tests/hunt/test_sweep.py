@@ -12,9 +12,10 @@ import pandas
 import pytest
 
 from labkit import Lab, LabError, LabWarning, Thermostat
-from labkit.hunt import Draw, compare, play, story, sweep
+from labkit.hunt import Draw, Menu, compare, eventually, play, story, sweep
 from labkit.hunt.comparing.bootstrap import Estimate, difference_interval, mean_interval
 from labkit.hunt.story import Story
+from tests.lab.story_parts import Reports, counting, product_of
 
 
 class Policy:
@@ -50,6 +51,7 @@ POLICIES = {"fast": Policy(1), "slow $x_1": Policy(3)}
 
 
 class TestSweep:
+    @pytest.mark.usefixtures("forks")
     def test_the_grid_over_workers(self) -> None:
         swept = sweep(outage, 3, workers=2, policy=POLICIES, fault=["a", "b"], scale=2)
         frame = swept.frame()
@@ -110,6 +112,7 @@ class TestSweep:
         assert swept.summary().loc[0, "errors"] == len(failed)
         assert f"{len(failed)} with an error" in repr(swept)
 
+    @pytest.mark.usefixtures("forks")
     def test_a_play_that_takes_too_long(self) -> None:
         @story
         def waits(lab: Lab, draw: Draw, *, seconds: float = 0) -> int:
@@ -145,6 +148,9 @@ class TestSweep:
                 "outage: no parameter 'polcy', there are: policy, fault, scale; did you mean policy",
             ),
             ({"scale": []}, "scale: expected at least one value"),
+            ({"scale": "ß"}, "outage: scale: expected a number, as its default 1 is, not 'ß'"),
+            ({"scale": [2, "3"]}, "outage: scale: expected a number, as its default 1 is, not '3'"),
+            ({"level": "mild"}, "no level 'mild', there are: calm, rough, wild"),
             ({"scale": [1, 1]}, "scale: two values have the same label"),
             ({"workers": -1}, "workers: expected"),
         ],
@@ -174,6 +180,8 @@ class TestSweep:
         swept = sweep(outage, 1, workers=0, fault=["a"])
         with pytest.raises(LabError, match="no measure 'lots', there are: lost, drawn; did you mean lost"):
             swept.summary("lots")
+        with pytest.raises(LabError, match="measure 'fault_seen': expected one of numbers, such as lost"):
+            swept.summary("fault_seen")
         with pytest.raises(LabError, match="by: no parameter with several values 'x', there are: none"):
             swept.chart(by="x")
         with pytest.raises(LabError, match="select: no parameter 'x'"):
@@ -182,6 +190,80 @@ class TestSweep:
             swept.select(fault="b")
         with pytest.raises(LabError, match=r"level: expected a share .* such as 0\.95, not 95"):
             swept.summary(level=95)
+
+    def test_a_story_without_numbers(self) -> None:
+        @story
+        def silent(lab: Lab, draw: Draw) -> None:
+            pass
+
+        swept = sweep(silent, 1, workers=0)
+        with pytest.raises(
+            LabError, match="silent: the story returns no numbers; expected a number, or a dict"
+        ):
+            swept.chart()
+
+
+@story
+def metered(lab: Lab, draw: Draw, *, devices: int = 2, firmware: str = "a") -> dict[str, object]:
+    """Return the faults of the play, as they are in the lab, a drawn value, and how many handlers ran."""
+    product = product_of(lab)
+    app = counting(lab, product)
+    faults = [repr(each.info) for each in lab.faults] + [
+        repr(lab.device_faults.counts(name)) for name in lab.device_faults
+    ]
+    drawn = draw.number(0, 10**9)
+    product.fleet(devices, Reports).run(minutes=5)
+    runs = len(lab.journal.select("script", app.id))
+    return {"faults": "; ".join(faults), "count": len(faults), "drawn": drawn, "runs": runs}
+
+
+def all_ran(lab: Lab) -> bool:
+    return len(lab.journal.select("script")) == len(
+        [each for each in lab.journal.select("event") if each.summary == "datapoint"]
+    )
+
+
+class TestSweepUnderFaults:
+    def test_a_seed_has_the_same_faults_in_each_combination(self) -> None:
+        swept = sweep(metered, 6, level="wild", workers=0, devices=[3, 1], firmware=["é", "b"])
+        frame = swept.frame()
+        assert frame.groupby("seed")[["faults", "drawn"]].nunique().eq(1).all(axis=None)
+        assert frame["faults"].nunique() > 4
+        assert frame["count"].max() > 1
+        runs = frame.groupby("devices")["runs"].mean()
+        assert runs[3] > runs[1] > 0
+        other = sweep(metered, 6, level="wild", workers=1, devices=[3, 1], firmware=["é", "b"]).frame()
+        pandas.testing.assert_frame_equal(frame, other)
+
+    def test_a_play_of_it_again(self) -> None:
+        swept = sweep(metered, [4], level=Menu(kinds="events", most=9), workers=0, devices=[3, 1])
+        part = swept.select(devices=1)
+        row = part.frame().loc[0]
+        played = play(metered, 4, parameters={"devices": 1}, level=part.level)
+        assert played.result == row[["faults", "count", "drawn", "runs"]].to_dict()
+        assert len(played.faults) >= row["count"] > 0
+        assert sweep(metered, 1, workers=0).level is None
+
+    def test_a_broken_promise_has_measures(self) -> None:
+        told = Story(metered.function, {}, [eventually(all_ran, within=0, under=["event lost"])])
+        options: dict[str, Any] = {"level": Menu(most=1), "workers": 0, "devices": [3, 1]}
+        frame = sweep(told, 4, check=False, **options).frame()
+        broken = frame[frame["error"].notna()]
+        assert set(broken["error"].str[:46]) == {"the promise 'eventually all_ran' is broken: ex"}
+        assert 0 < len(broken) < len(frame)
+        assert frame["runs"].notna().all()
+        with pytest.raises(LabError, match="the promise 'eventually all_ran' is broken"):
+            sweep(told, 4, **options)
+
+    def test_a_parameter_of_the_name(self) -> None:
+        @story
+        def named(lab: Lab, draw: Draw, *, level: int = 1) -> int:
+            return level
+
+        with pytest.raises(
+            LabError, match="sweep: level: named has a parameter of this name, too; rename that"
+        ):
+            sweep(named, 1, level="rough")
 
 
 class TestCompare:
@@ -197,6 +279,9 @@ class TestCompare:
         assert [*map(tuple, found.side_by_side().columns[:2])] == [("lost", "fast"), ("lost", "slow")]
         assert list(found.chart("lost").columns) == ["fast", "slow"]
         assert "fast and slow, in pairs" in repr(found)
+        many = compare([123456.789, 0], [2 / 3, 0])
+        assert [*repr(many).split()[-6:-3]] == ["61728", "0.3333", "-61728"]
+        assert "<td>0.3333</td>" in many._repr_html_()
         assert "<table" in found._repr_html_()
 
     def test_frames_and_lists(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 from labkit import Lab
 from labkit.hunt import Draw, HuntFailure, Story, eventually, hunt, never, nothing_lost, story
-from labkit.reporting.failure_page import FailureRecords, failure_page, picture_of, save_failure_page
+from labkit.reporting.failure_page import FailureRecords, failure_page, picture_of
 from labkit.reporting.failure_records import FAULTS, MOST, shown_records
 from tests.lab.story_parts import Reports, product_of
 
@@ -44,7 +45,7 @@ def test_a_page_says_what_was_promised_what_happened_and_how_to_repeat_it(failur
     assert "people = 1" in page
     assert "labkit hunt --replay failures/test_counts.py" in page
     assert "play(\n    counts,\n    seed=" in page
-    assert not re.search(r"(src|href)=|url\(", page)  # needs nothing from elsewhere
+    assert not re.search(r"src=|url\(|href=\"[^#]", page)  # needs nothing from elsewhere
 
 
 def test_the_chain_leads_from_the_request_to_the_breach(failure: HuntFailure) -> None:
@@ -59,6 +60,58 @@ def test_the_chain_leads_from_the_request_to_the_breach(failure: HuntFailure) ->
     assert hit.cause == chain[1].name
     assert breach.at is not None
     assert all(each.seconds <= breach.at - played.began for each in records)
+
+
+def test_each_row_has_its_values_and_leads_to_its_cause(failure: HuntFailure) -> None:
+    assert failure.smallest is not None
+    journal, breach = failure.smallest.played.journal, failure.smallest.breach
+    records = shown_records(journal, breach.record, breach.at)
+    assert [each.number for each in records] == [*range(1, len(records) + 1)]
+    names = {each.number: each.name for each in records}
+    causes = {each.name: names[each.cause_number] for each in records if each.cause_number}
+    assert causes == {each.name: each.cause for each in records if each.cause}
+    [written] = {each.values for each in records if each.text.endswith(" datapoint") and each.breaks}
+    assert re.fullmatch(r'temperature "[\d.]+"', written)
+    page = failure_page(failure)
+    rows = set(re.findall(r'<tr id="(record-\d+)"', page))
+    assert len(rows) == len(records)
+    assert set(re.findall(r'href="#(.+?)"', page)) == rows  # of the picture, and of causes
+
+
+def test_a_cause_that_is_not_shown_is_named() -> None:
+    lines = [
+        {"actor": f"app#{number}", "time": number, "kind": "call", "summary": "S.o", "status": 200}
+        | {"cause": None, "size": None, "detail": {"parameters": {}}}
+        for number in range(1, 100)
+    ]
+    lines[-2]["cause"] = lines[0]["actor"]
+    journal = "".join(json.dumps(each) + "\n" for each in lines)
+    [last] = [each for each in shown_records(journal, None, None) if each.cause]
+    assert (last.cause, last.cause_number) == ("app#1", None)
+
+
+def test_lengths_are_explained_and_values_shown_where_the_journal_has_them() -> None:
+    def empty(lab: Lab) -> bool:
+        return not lab.solution("app").Keystore.get(key="k<").get("value")
+
+    def told(lab: Lab, draw: Draw) -> None:
+        app = lab.solution("app")
+        app.route("GET", "/état", lambda: {"state": "né", "apiKey": "s3cret"})
+        app.Keystore.set(key="k<", value="é<\x1b")
+        app.get("/état")
+
+    promises = [eventually(empty, within=0)]
+    hint = "journal={&#34;values&#34;: True}".replace("&#34;", '"')
+    page = failure_page(failure_of(Story(told, {}, promises), level="calm"))
+    assert "key &#34;k&lt;&#34;, value (3 characters)" in page
+    assert "answer of " in page
+    assert hint in page
+    assert "né" not in page
+    page = failure_page(failure_of(Story(told, {"journal": {"values": True}}, promises), level="calm"))
+    assert "key &#34;k&lt;&#34;, value &#34;é&lt;\\u001b&#34;" in page
+    assert "né" in page
+    assert "s3cret" not in page
+    assert hint not in page
 
 
 def test_arcs_lead_to_the_places_of_causes(failure: HuntFailure) -> None:
@@ -116,14 +169,14 @@ def test_repeated_looks_of_a_promise_hide_nothing_and_causes_come_first() -> Non
 
     failure = failure_of(counts_twice, level="calm")
     records = FailureRecords(failure)
-    assert [each.text for each in records.records].count("call 200 app Keystore.get") == 1
+    texts = [(each.text, each.values) for each in records.records]
+    assert texts.count(("call 200 app Keystore.get", 'key "n"')) == 1
     places = {each.name: place for place, each in enumerate(records.records)}
     causes = [(places[each.cause], places[each.name]) for each in records.records if each.cause in places]
     assert len(causes) == 8  # of each write two events, a handler and its call
     assert all(cause < effect for cause, effect in causes)
-    assert (
-        repr(records).splitlines()[-1]
-        == f"{records.records[-1].seconds:.6f} services: call 200 app Keystore.get"
+    assert repr(records).splitlines()[-1] == (
+        f'{records.records[-1].seconds:.6f} services: call 200 app Keystore.get: key "n"'
     )
     shown = records._repr_html_()
     assert shown.count("<circle") == len(records.records)
@@ -134,8 +187,3 @@ def test_repeated_looks_of_a_promise_hide_nothing_and_causes_come_first() -> Non
 def test_an_empty_journal_has_no_records() -> None:
     assert shown_records("", None, None) == []
     assert picture_of([]).dots == ()
-
-
-def test_a_page_that_cannot_be_written_says_why(failure: HuntFailure, tmp_path: Path) -> None:
-    with pytest.raises(Exception, match=r"x\.html: No such file or directory"):
-        save_failure_page(failure, tmp_path / "missing" / "x.py")

@@ -12,7 +12,9 @@ import pytest
 from pydantic import BeforeValidator
 
 from labkit.core.errors import ServiceError
+from labkit.core.record_lines import is_problem, record_line
 from labkit.core.records import Record
+from labkit.services.bounds import shown_name
 from labkit.services.calls import REMEMBERED, SHORT, Services
 from labkit.services.operation import Caller, Operation, Parameters, Service, operation
 from tests.cases import cases
@@ -119,8 +121,60 @@ async def test_a_result_and_its_record(environment: Environment) -> None:
         "Shop.sell",
         cause,
         200,
-        {"parameters": {"item": "x", "price": 3}, "unknown": {"nonsense": None}},
+        {
+            "parameters": {"item": "x", "price": 3},
+            "unknown": {"nonsense": None},
+            "hint": "nonsense is not a parameter of sell",
+        },
     )
+
+
+@pytest.mark.parametrize(
+    ("named", "hint"),
+    [
+        (("Shopp", "sell", {}), "there is no service 'Shopp'; did you mean Shop?"),
+        (("Shop", "sel", {"item": "x"}), "Shop has no operation 'sel'; did you mean sell?"),
+        (("Shop", "sell", {"itm": "x"}), "itm is not a parameter of sell; did you mean item?"),
+        (("Shop", "sell", {"item": "x", "é": 1}), "é is not a parameter of sell"),
+        (("Stall", "sell", read('{"itm": "x"}')), "itm is not a parameter of sell; did you mean item?"),
+        (
+            ("Stall", "sell", read('{"item": "x", "prize": 2}')),
+            "prize is not a parameter of sell; did you mean price?",
+        ),
+        (("Qq", "sell", {}), "there is no service 'Qq'; there are: Shop, Stall"),
+        (("Shop", "x" * 100, {}), f"Shop has no operation '{'x' * 64}…'"),
+    ],
+)
+async def test_a_misspelt_call_has_a_hint_and_is_reported_once_for_a_handler(
+    environment: Environment, named: tuple[str, str, object], hint: str
+) -> None:
+    causes = [environment.journal.record("script", "other", f"device {name}") for name in "aab"]
+    for cause in causes:
+        await environment.call(*named, cause=cause)
+    await environment.call(*named)  # of a cell, which is warned by itself
+    calls = environment.journal.select("call")
+    assert [(each.detail or {})["hint"] for each in calls] == [hint] * 4
+    assert all(is_problem(each) for each in calls)
+    assert record_line(calls[0]).partition(": ")[2].endswith(hint if calls[0].status == 200 else f" ({hint})")
+    mistakes = environment.services.mistakes
+    shown = f"{named[0]}.{shown_name(named[1])}: {hint}"
+    assert mistakes.take() == [f"solution 'other', device {name}: {shown}" for name in "ab"]
+    await environment.call(*named, cause=causes[0])
+    assert mistakes.take() == []
+    mistakes.forget("another")
+    await environment.call(*named, cause=causes[0])
+    assert mistakes.take() == []
+    mistakes.forget("other")
+    await environment.call(*named, cause=causes[0])
+    assert len(mistakes.take()) == 1
+
+
+async def test_a_call_without_mistakes_has_no_hint(environment: Environment) -> None:
+    cause = environment.journal.record("script", "other", "device a")
+    for given in ({"item": "x"}, {"item": "none"}, {}):
+        await environment.call("Shop", "sell", given, cause=cause)
+    assert not any("hint" in (each.detail or {}) for each in environment.journal)
+    assert environment.services.mistakes.take() == []
 
 
 @pytest.mark.parametrize(

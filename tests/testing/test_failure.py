@@ -15,9 +15,7 @@ ALIAS = "/onep:v1/stack/alias"
 def test_refused_calls_cuts_and_ignored_values_are_problems() -> None:
     with Lab(seed=7) as lab:
         product = lab.product("thermostat", resources={"message": "string"})
-        lab.solution("acme", products=[product]).on(
-            "device", "datapoint", lua="User.getUserByEmail({email = 5})"
-        )
+        lab.solution("acme", products=[product]).on("device", "datapoint", lua="User.getUser{id = 9}")
         device = product.device("t-1").activate()
         device.request("POST", ALIAS, data={"mesage": "a"})
         device.write(message="a")

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from labkit.core.bars import progress_bar
 from labkit.core.errors import LabError, LabWarning, unknown
 from labkit.core.extras import needs
+from labkit.core.handle import short_trace, warn
 from labkit.hunt.comparing.bootstrap import LEVEL, expect_level, mean_interval
-from labkit.hunt.plays.play import play
+from labkit.hunt.plays.future import FaultSource, failure_of
+from labkit.hunt.plays.levels import fault_source
+from labkit.hunt.plays.play import play_unwarned
 from labkit.hunt.story import Story
 from labkit.hunt.workers.pool import ItemOutcome, plays_over
 
@@ -26,17 +30,32 @@ OWN = ("seed", "error")  # columns of every frame
 DEFAULT_SEEDS = 20
 
 
+class Measured(NamedTuple):
+    """Outcome of one play. measures: by name; warnings: about misspelt calls of handlers, as of `Played`."""
+
+    measures: dict[str, object]
+    warnings: tuple[str, ...]
+
+
 class Sweep:
     """Plays of a story over a grid of parameters. Made by `sweep`.
 
     name: of the story; parameters: names of those that were given; planned: number of plays, also of those that an
-    interrupt has left out.
+    interrupt has left out; level: source of the faults, as `play` takes it, None without faults.
     """
 
-    def __init__(self, name: str, parameters: Sequence[str], frame: pandas.DataFrame, planned: int) -> None:
+    def __init__(
+        self,
+        name: str,
+        parameters: Sequence[str],
+        frame: pandas.DataFrame,
+        planned: int,
+        level: FaultSource | None = None,
+    ) -> None:
         self.name = name
         self.parameters = tuple(parameters)
         self.planned = planned
+        self.level = level
         self._frame = frame
 
     def frame(self) -> pandas.DataFrame:
@@ -67,7 +86,7 @@ class Sweep:
             if value not in known:
                 raise LabError(f"select: {name}: {unknown('value', value, map(str, known))}")
             frame = frame[frame[name] == value]
-        return Sweep(self.name, self.parameters, frame.reset_index(drop=True), len(frame))
+        return Sweep(self.name, self.parameters, frame.reset_index(drop=True), len(frame), self.level)
 
     def summary(self, measure: str | None = None, *, level: float = LEVEL) -> pandas.DataFrame:
         """Return the mean of a measure for each combination of varying parameters, with its interval.
@@ -117,11 +136,17 @@ class Sweep:
         )
 
     def measure(self, name: str | None) -> str:
-        """Return the name of a measure, the first one for None. Raises LabError if there is none of that name."""
+        """Return the name of a measure, the first one for None. Raises LabError if there is no number of that name."""
         known = self.measures
-        if name is None and known:
+        if not known:
+            raise LabError(
+                f"{self.name}: the story returns no numbers; expected a number, or a dict of numbers by name"
+            )
+        if name is None:
             return known[0]
         if name not in known:
+            if name in self._frame.drop(columns=[*self.parameters, *OWN]):
+                raise LabError(f"{self.name}: measure {name!r}: expected one of numbers, such as {known[0]}")
             raise LabError(f"{self.name}: {unknown('measure', name, known)}")
         return str(name)
 
@@ -135,10 +160,12 @@ class Sweep:
         return f"<sweep of {self.name}: {len(self)}{of} plays{failed}>"
 
 
+@short_trace
 def sweep(
     story: Story,
     seeds: int | Iterable[int] = DEFAULT_SEEDS,
     *,
+    level: str | FaultSource | None = None,
     workers: int | None = None,
     within: float | None = None,
     dask: Any = None,
@@ -150,20 +177,33 @@ def sweep(
     story: made by `@story`; it returns a dict of measures, or one number, the measure `result`. seeds: their number,
     from 0, or the seeds; every combination is played with the same ones. parameters: keyword-only arguments of the
     story: a list, tuple or range has the values to try, a dict has them by the label to show, all else is one value.
+    level: of the faults that are drawn, `calm`, `rough` or `wild`, or a `Menu`; none without it. Their places are those
+    of the first combination, and a seed has the same faults in each combination: a difference is due to parameters.
     workers, within, dask: as of `plays_over`: number of processes, real seconds of a play, address of a dask cluster.
     check: whether to raise the first error of a play; otherwise it is in the frame, as the errors of plays that ran too
-    long always are. Ctrl-C ends the sweep with the plays so far.
-    Raises LabError for an unknown parameter, no seeds, and measures of other names than those of the first play.
+    long always are. A play that breaks a promise has its measures there, too. Ctrl-C ends the sweep with the plays so
+    far. Warns of misspelt calls of handlers. `play(story, seed, parameters=…, level=swept.level)` repeats one play.
+    Raises LabError for an unknown parameter, a text where a parameter is a number, no seeds, and measures of other
+    names than those of the first play.
     """
     if not isinstance(story, Story):
         raise LabError(f"sweep: expected a function with @story, not {story!r:.100}")
     with needs("tables"):
         import pandas  # noqa: F401  before the plays, whose work would be lost
-    story.with_defaults(parameters)
+    if level is not None and "level" in story.parameters:
+        raise LabError(f"sweep: level: {story.name} has a parameter of this name, too; rename that")
     axes = {name: _values(name, given) for name, given in parameters.items()}
+    for name, values in axes.items():
+        for each in values.values():
+            story.with_defaults({name: each})
     places: list[Place] = list(product(product(*axes.values()), _seeds(seeds)))
-    plays = plays_over(workers, partial(measured, story, axes), places, within=within, dask=dask)
+    first = _parameters(axes, places[0])
+    source = None if level is None else fault_source(level, story, first)
+    plays = plays_over(
+        workers, partial(measured, story, axes, source, check), places, within=within, dask=dask
+    )
     found: dict[Place, dict[str, object]] = {}
+    mistakes: Counter[str] = Counter()
     with (
         closing(cast(Any, plays)),
         progress_bar(total=len(places), unit="play", disable=None, leave=False) as bar,
@@ -171,22 +211,30 @@ def sweep(
         try:
             for each in plays:
                 found[each.item] = _row(each, check=check)
+                mistakes.update(() if each.result is None else each.result.warnings)
                 bar.update()
         except KeyboardInterrupt:
             warnings.warn(f"interrupted: {len(found)} of {len(places)} plays", LabWarning, stacklevel=2)
+    for text, count in mistakes.items():
+        warn(f"{text} (in {count} of {len(found)} plays)")
     rows = [
         {**dict(zip(axes, place[0], strict=True)), "seed": place[1], **found[place]}
         for place in places
         if place in found
     ]
-    return Sweep(story.name, list(axes), _framed(story, list(axes), rows), len(places))
+    return Sweep(story.name, list(axes), _framed(story, list(axes), rows), len(places), source)
 
 
-def measured(story: Story, axes: Axes, place: Place) -> dict[str, object]:
-    """Play a story once and return its measures. Runs in a worker process."""
-    labels, seed = place
-    parameters = {name: axes[name][label] for name, label in zip(axes, labels, strict=True)}
-    result = play(story, seed, parameters=parameters).result
+def measured(story: Story, axes: Axes, level: FaultSource | None, check: bool, place: Place) -> Measured:
+    """Play a story once, and return its measures with the promise that it broke. Runs in a worker process.
+
+    check: whether to raise that promise's error.
+    """
+    _, seed = place
+    played = play_unwarned(story, seed, parameters=_parameters(axes, place), level=level, check=check)
+    if played.error is not None:
+        raise played.error
+    broken, result = failure_of(played), played.result
     measures = dict(result) if isinstance(result, Mapping) else {"result": result}
     for name, value in measures.items():
         if not isinstance(name, str) or name in (*OWN, *axes):
@@ -197,7 +245,12 @@ def measured(story: Story, axes: Axes, place: Place) -> dict[str, object]:
             raise LabError(
                 f"{story.name}: measure {name!r}: expected a number, a text or None, not {value!r:.100}"
             )
-    return measures
+    return Measured({**measures, "error": None if broken is None else str(broken)}, played.warnings)
+
+
+def _parameters(axes: Axes, place: Place) -> dict[str, object]:
+    """Return the parameters of a combination."""
+    return {name: axes[name][label] for name, label in zip(axes, place[0], strict=True)}
 
 
 def _values(name: str, given: object) -> dict[object, object]:
@@ -233,10 +286,11 @@ def _seeds(given: object) -> list[int]:
     return seeds
 
 
-def _row(outcome: ItemOutcome[Place, dict[str, object]], *, check: bool) -> dict[str, object]:
+def _row(outcome: ItemOutcome[Place, Measured], *, check: bool) -> dict[str, object]:
     error = outcome.error
     if error is None:
-        return {**(outcome.result or {}), "error": None}
+        assert outcome.result is not None
+        return outcome.result.measures
     if check and not outcome.late:
         raise error
     return {"error": f"{type(error).__name__}: {error}"}
@@ -246,7 +300,7 @@ def _framed(story: Story, axes: Sequence[str], rows: Sequence[dict[str, object]]
     """Return rows as a frame: parameters, seed, measures, error."""
     import pandas
 
-    played = [each for each in rows if each["error"] is None]
+    played = [each for each in rows if each["error"] is None or len(each) > len(axes) + len(OWN)]
     for each in played:
         if each.keys() != played[0].keys():
             differing = ", ".join(sorted(map(str, each.keys() ^ played[0].keys())))

@@ -9,6 +9,7 @@ from typing import Any, Protocol, cast
 
 from labkit.core.errors import LabError, SettingsError, UnknownError, unknown
 from labkit.fleet.fault_arguments import DeviceFaultKeywords, device_fault
+from labkit.hunt.faults.absent import absent_device, absent_product
 from labkit.hunt.kinds import GROUPS, KINDS
 from labkit.lab.arguments import build_settings
 from labkit.lab.faults import Fault
@@ -48,9 +49,13 @@ class DrawnFault:
 
 
 class _Put(Protocol):
-    """Interface of a fault in a lab."""
+    """Interface of a fault in a lab.
+
+    hits: how often it did hit; absent: once it has ended without a hit, a sentence about a name that the lab lacks.
+    """
 
     hits: int
+    absent: str
 
     def end(self) -> float | None:
         """Remove the fault; return the lab time at which it ended, None if it did not hit."""
@@ -87,6 +92,11 @@ class PutFaults:
             each.count()
         return tuple(each.hits for each in self._put)
 
+    @property
+    def absent(self) -> tuple[str, ...]:
+        """For each fault that has ended without a hit a sentence about a name that the lab lacks, or else nothing."""
+        return tuple(each.absent for each in self._put)
+
     def end(self) -> float | None:
         """Remove all faults; return the lab time at which the last of those that hit has ended, None without any.
 
@@ -100,7 +110,7 @@ class _LabFault:
     """A fault at a request, a service call, an event, an outgoing request or a provider."""
 
     def __init__(self, lab: Lab, fault: DrawnFault, name: str) -> None:
-        self.hits = 0
+        self.hits, self.absent = 0, ""
         self._lab = lab
         self._settings = fault.settings
         self._name = name
@@ -124,6 +134,9 @@ class _LabFault:
         self.hits = info.hits
         there.remove()
         if not info.hits:
+            prefix = f"fault {info.name!r} at {info.where!r}: "
+            self.absent = "; ".join(each.removeprefix(prefix) for each in info.warnings)
+            self.absent = self.absent or absent_device(self._lab, self._settings.get("identity"))
             return None
         settings, now = self._settings, self._lab.clock.time
         last = max(
@@ -148,7 +161,7 @@ class _DeviceFault:
     """A fault of the devices of fleets."""
 
     def __init__(self, lab: Lab, fault: DrawnFault, name: str) -> None:
-        self.hits = 0
+        self.hits, self.absent = 0, ""
         self._lab = lab
         self._settings = fault.settings
         self._began = lab.clock.time
@@ -175,6 +188,8 @@ class _DeviceFault:
         self.hits, self._is_over = counts.hits, True
         self._lab.device_faults.remove(self._name)
         if not self.hits:
+            products, devices = self._settings.get("products"), self._settings.get("devices")
+            self.absent = absent_product(self._lab, products) or absent_device(self._lab, devices)
             return None
         began = counts.last if counts.last is not None else self._began + self._settings.get("after", 0.0)
         lasting = (
@@ -187,7 +202,7 @@ class _Restart:
     """A restart of the platform at a moment."""
 
     def __init__(self, lab: Lab, fault: DrawnFault, name: str) -> None:
-        self.hits = 0
+        self.hits, self.absent = 0, ""
         self._lab = lab
         self._down = float(fault.settings.get("down", 0.0))
         self._last = 0.0
@@ -221,7 +236,7 @@ class _Order:
     """What overlaps, and in which order handlers run: no fault that ends, so that nothing has to recover."""
 
     def __init__(self, lab: Lab, fault: DrawnFault, name: str) -> None:
-        self.hits = 0
+        self.hits, self.absent = 0, ""
         self._lab = lab
         self._needed = 1 if fault.kind == "overlap" else 2
         self._is_over = False

@@ -9,6 +9,7 @@ from typing import Any
 from labkit.control.clock import number_of
 from labkit.core.errors import LabError, UnknownError, unknown
 from labkit.core.extras import needs
+from labkit.core.handle import ShortTraceType
 from labkit.hunt.draw import Draw
 from labkit.hunt.faults.drawn_faults import DrawnFault
 from labkit.hunt.faults.recipes import ORDERS, RECIPES, Bounds, Chooser, Recipe, usable
@@ -35,7 +36,7 @@ Possible = tuple[Kinds, Kinds]  # of the order of things, and of faults
 
 
 @dataclass(frozen=True)
-class Menu:
+class Menu(metaclass=ShortTraceType):
     """A menu of faults: `Menu("wild")`, `Menu(kinds=("requests", "restart"), most=2, longest=30)`.
 
     level: `calm` (none), `rough` (few, short) or `wild` (many, long), whose values the others replace. kinds: names of

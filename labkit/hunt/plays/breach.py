@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import linecache
-import traceback
 from dataclasses import dataclass
 
+from labkit.hunt.code_lines import defined_at, raised_at, with_line
 from labkit.hunt.plays.future import Played
 from labkit.hunt.story import Story
 
@@ -19,8 +18,8 @@ class Breach:
     promise: name of the promise, None if the story's function raised an error; state: `broken`, or `failed` if the
     code of the promise or of the story raised another error than an AssertionError; reason: a sentence; at: lab time in
     seconds since 1970, record: name of the record in the play's journal, both None if unknown; error: name of the
-    raised error's class; place: the last line of the story's file that ran, as `file:line`, or `line 3` of a cell; both
-    empty for a broken promise.
+    raised error's class, empty for a promise; place: as `file:line`, or `line 3` of a cell: of an error the last line
+    of the story's file that ran, of a promise where its function begins, or that of the story for one without.
     """
 
     promise: str | None
@@ -38,6 +37,11 @@ class Breach:
             return OWN if self.state == "broken" else f"the story's own code ({self.error})"
         return self.promise if self.state == "broken" else f"{self.promise} (its own code failed)"
 
+    @property
+    def is_own_error(self) -> bool:
+        """Whether the code of the story or of the promise failed, so that the play says nothing about what it tests."""
+        return self.state == "failed"
+
     def is_same_as(self, other: Breach | None) -> bool:
         """Return whether another play broke the same promise, in the same way."""
         return other is not None and (self.title, self.place) == (other.title, other.place)
@@ -50,7 +54,7 @@ def breach_of(story: Story, played: Played) -> Breach | None:
     """Return what went wrong first in a play: the error of the story, else the first promise that did not hold."""
     error = played.error
     if error is not None:
-        place, line = _place(story, error)
+        place, line = raised_at(story.function, error)
         is_check = isinstance(error, AssertionError)
         # of an assertion the first line: pytest adds others
         text = _line(error, is_check)
@@ -60,36 +64,24 @@ def breach_of(story: Story, played: Played) -> Breach | None:
         return Breach(
             None,
             "broken" if is_check else "failed",
-            f"{reason} ({place})" if place else reason,
+            with_line(reason, place),
             error=type(error).__name__,
             place=place,
         )
     for each in played.verdicts:
         if each.state in ("broken", "failed"):
-            return Breach(each.promise, each.state, each.reason, each.at, each.record_name)
+            place = _place_of_promise(story, each.promise)
+            return Breach(each.promise, each.state, each.reason, each.at, each.record_name, place=place)
     return None
+
+
+def _place_of_promise(story: Story, name: str) -> str:
+    """Return where the function of a promise begins; of a promise without one, where that of its story does."""
+    own = next((defined_at(each.function) for each in story.promises if each.name == name), "")
+    return own or defined_at(story.function)
 
 
 def _line(error: BaseException, first: bool) -> str:
     """Return the text of an error as one line. first: whether its first line is enough."""
     lines = str(error).strip().splitlines()
     return " ".join(" ".join(lines[:1] if first else lines).split())
-
-
-def _place(story: Story, error: BaseException) -> tuple[str, str]:
-    """Return the last line of the story's file in a traceback, as `file:line` and as text."""
-    code = getattr(story.function, "__code__", None)
-    file = getattr(code, "co_filename", "")
-    for frame, number in reversed(list(traceback.walk_tb(error.__traceback__))):
-        name = frame.f_code.co_filename
-        if name == file:
-            return _shown(name, number), linecache.getline(name, number).strip()
-    return "", ""
-
-
-def _shown(name: str, number: int) -> str:
-    """Return a line of a file, without its folder, which depends on the machine; of a cell the line alone."""
-    if name.startswith("<") or "ipykernel" in name:
-        return f"line {number}"
-    last = name.replace("\\", "/").rpartition("/")[2]
-    return f"{last}:{number}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -13,19 +14,23 @@ from labkit.hunt.faults.drawn_faults import DrawnFault, PutFaults
 from labkit.hunt.promises.promise import Promise, Verdict, Watch
 from labkit.hunt.story import Story
 from labkit.lab.lab import Lab
+from labkit.lab.observer import LabObserver
 from labkit.lab.snapshot import read_snapshot
 
+NEW_LINE = "\n"
 DRAIN = 3600.0  # seconds of lab time in which all that faults delay must have ended
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Played:
     """One play of a story.
 
     seed: repeats it; journal: of its lab, as text that is equal for equal plays; result: what the function returned;
     drawn: the values that it drew, with their labels, without those that decided on faults; error: what it raised, None
     if nothing; faults: that were put in; verdicts: on the promises that the play judged; hits: how often each fault did
-    hit; began: lab time at which the story began; seconds: of lab time that its function took.
+    hit; began: lab time at which the story began; seconds: of lab time that its function took. absent: for each fault
+    that hit nothing a sentence about a name that the lab does not have, such as a solution's, or an empty text.
+    warnings: sentences about misspelt calls of handlers.
     """
 
     seed: int
@@ -38,6 +43,20 @@ class Played:
     hits: tuple[int, ...] = ()
     began: float = 0.0
     seconds: float = 0.0
+    absent: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """Return the play in one line, without its journal."""
+        states = Counter(each.state for each in self.verdicts)
+        counts = {"record": self.journal.count(NEW_LINE), "fault": len(self.faults)}
+        counts["drawn value"] = len(self.drawn)
+        parts = [_count(number, name) for name, number in counts.items()]
+        parts += [f"{self.seconds:g} s of lab time"]
+        parts += [f"{_count(number, 'promise')} {state}" for state, number in states.items()]
+        parts += [_count(len(self.warnings), "warning")] if self.warnings else []
+        parts += [type(self.error).__name__] if self.error is not None else []
+        return f"<play of seed {self.seed}: {', '.join(parts)}>"
 
 
 class FaultSource(Protocol):
@@ -79,7 +98,8 @@ def play_future(plan: PlayPlan, seed: int, source: DrawFrom) -> Played:
     faults: tuple[DrawnFault, ...] = ()
     put: PutFaults | None = None
     with _lab_of(story, seed) as lab:
-        told = lab.story()
+        told, observer = lab.story(), LabObserver(lab)
+        observer.keep_mistakes()
 
         def draw_here(strategy: Any, label: Any = None) -> Any:
             # hypothesis draws in the thread of its test alone
@@ -115,6 +135,8 @@ def play_future(plan: PlayPlan, seed: int, source: DrawFrom) -> Played:
             () if put is None else put.hits,
             began,
             (lab.clock.time if ended is None else ended) - began,
+            absent=() if put is None else put.absent,
+            warnings=observer.take_mistakes(),
         )
 
 
@@ -136,6 +158,10 @@ def _watches(lab: Lab, promises: tuple[Promise, ...], faults: tuple[DrawnFault, 
     """Begin to watch over the promises that must hold under all these faults."""
     kinds = {each.kind for each in faults}
     return [each.watch(lab) for each in promises if kinds <= each.under]
+
+
+def _count(number: int, name: str) -> str:
+    return f"{number or 'no'} {name}{'' if number == 1 else 's'}"
 
 
 def _with_name(lab: Lab, verdict: Verdict) -> Verdict:

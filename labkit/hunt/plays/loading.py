@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 from labkit.core.errors import LabError, UnknownError, unknown
+from labkit.core.handle import short_trace
 from labkit.hunt.story import Story
 
 SEPARATOR = "::"
@@ -20,31 +21,41 @@ SEPARATOR = "::"
 def load_stories(place: str, folder: Path | None = None) -> list[Story]:
     """Return the stories of a place: `stories.py::outage`, `stories.py` for all of a file, or `module:outage`.
 
-    folder: in which a relative file is, by default the current one. A file is run anew each time, and is no module that
-    others could import; it can import the files beside it. Raises LabError if there is no story, or if the file or the
-    module raises an error.
+    A story of a class is `stories.py::TestShop::outage`. folder: in which a relative file is, by default the current
+    one. A file is run anew each time, and is no module that others could import; it can import the files beside it.
+    Raises LabError if there is no story, or if the file or the module raises an error.
     """
     file, separator, name = place.partition(SEPARATOR)
     if separator or file.endswith(".py"):
         module = _run_file((folder or Path()) / file, file)
     else:
+        file, _, name = place.rpartition(":")
+        if file.endswith(".py"):
+            raise LabError(f"{place}: expected two colons after a file: {file}{SEPARATOR}{name}")
         file, _, name = place.partition(":")
         module = _import(file)
-    found = {key: each for key, each in vars(module).items() if isinstance(each, Story)}
+    *classes, name = name.split(SEPARATOR)
+    space: object = module
+    for each in classes:
+        space = getattr(space, each, None)
+        if not isinstance(space, type):
+            raise LabError(f"{place}: {file} has no class {each!r}")
+    found = {key: each for key, each in vars(space).items() if isinstance(each, Story)}
     if not name:
         own = [each for each in dict.fromkeys(found.values()) if each.__module__ == module.__name__]
         if not own:
             raise LabError(f"{file}: there is no story, which is a function with @story")
         return own
     if name not in found:
-        if hasattr(module, name):
+        if name in vars(space):
             raise LabError(
-                f"{place}: expected a story, a function with @story, not {vars(module)[name]!r:.100}"
+                f"{place}: expected a story, a function with @story, not {vars(space)[name]!r:.100}"
             )
         raise UnknownError(f"{file}: {unknown('story', name, found)}")
     return [found[name]]
 
 
+@short_trace
 def load_story(place: str, beside: str | Path | None = None) -> Story:
     """Return one story: `stories.py::outage` or `module:outage`.
 
@@ -66,6 +77,18 @@ def file_of(story: Story) -> Path | None:
     path = Path(file)
     is_module = bool(file) and "ipykernel" not in file and path.is_file()
     return path.resolve() if is_module else None
+
+
+def name_in_file(story: Story) -> str | None:
+    """Return the name of a story in its file, `outage` or `TestShop::outage`; None for one within a function."""
+    name: str = getattr(inspect.unwrap(story.function), "__qualname__", story.name)
+    return None if "<locals>" in name else name.replace(".", SEPARATOR)
+
+
+def split_place(place: str) -> tuple[str, str]:
+    """Return the file of a place, empty without one, and the name of its story."""
+    file, separator, name = place.partition(SEPARATOR)
+    return (file, name) if separator else ("", file)
 
 
 def _run_file(file: Path, shown: str) -> ModuleType:

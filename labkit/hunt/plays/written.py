@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from labkit.core.errors import LabError
-from labkit.hunt.draw import OtherValueError
+from labkit.core.files import write_whole
 from labkit.hunt.literals import is_literal
-from labkit.hunt.plays.breach import Breach, breach_of
-from labkit.hunt.plays.future import Played, failure_of
-from labkit.hunt.plays.loading import SEPARATOR, file_of, load_story
-from labkit.hunt.plays.play import play
+from labkit.hunt.plays.breach import Breach
+from labkit.hunt.plays.future import Played
+from labkit.hunt.plays.loading import SEPARATOR, file_of, name_in_file
 from labkit.hunt.story import Story
 
 LONGEST_LINE = 110  # characters of a line with a fault
@@ -32,8 +31,8 @@ class WrittenPlay:
 
     story: `file::name`, with the file relative to that of the play, or the name alone; breaks: what it broke when it
     was written; reason: a sentence; seed: of the lab; parameters: of the story; faults: pairs of kind and settings;
-    values: drawn by the story, pairs of label and value; journal: digest of its journal, by which an exact replay is
-    known.
+    values: drawn by the story, pairs of label and value; hits: how often each fault did hit, empty if unknown; journal:
+    digest of its journal, by which an exact replay is known.
     """
 
     story: str
@@ -43,6 +42,7 @@ class WrittenPlay:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     faults: tuple[tuple[str, Mapping[str, Any]], ...] = ()
     values: tuple[tuple[str | None, Any], ...] = ()
+    hits: tuple[int, ...] = ()
     journal: str = ""
 
     def text(self) -> str:
@@ -65,24 +65,6 @@ class WrittenPlay:
         given = {key: getattr(self, key) for key in ("parameters", "faults", "values")}
         lines += [f"    {key}={_indented(each)},\n" for key, each in given.items() if each or key == "values"]
         return "".join([*lines, ")"])
-
-
-@dataclass(frozen=True)
-class ReplayOutcome:
-    """Outcome of a written play that was played again.
-
-    written: the play as data; played: its play now; breach: what it breaks now, None if nothing; is_exact: whether the
-    journal is the same, byte for byte; text: the outcome as a sentence.
-    """
-
-    written: WrittenPlay
-    played: Played
-    breach: Breach | None
-    is_exact: bool
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
 
 
 def written_play(
@@ -109,6 +91,7 @@ def written_play(
         dict(parameters),
         tuple((each.kind, dict(each.settings)) for each in played.faults),
         played.drawn,
+        played.hits,
         digest(played),
     )
 
@@ -116,19 +99,23 @@ def written_play(
 def write(story: Story, written: WrittenPlay, folder: Path) -> Path:
     """Write a play to a new file of a folder, which is made if needed, and return the file.
 
-    Raises LabError for a story that does not stand in a file, and if the file cannot be written.
+    Raises LabError for a story that does not stand in a file, outside of functions, and if the file cannot be written.
     """
-    source = file_of(story)
+    source, told = file_of(story), name_in_file(story)
     if source is None:
         raise LabError(f"{story.name} is no story of a file, so no file can repeat it; use its cell instead")
+    if told is None:
+        raise LabError(
+            f"{story.name} is made within a function, so no file can repeat it; use its cell instead"
+        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
         place = Path(os.path.relpath(source, folder.resolve())).as_posix()
-        whole = WrittenPlay(**{**vars(written), "story": f"{place}{SEPARATOR}{story.name}"})
+        whole = WrittenPlay(**{**vars(written), "story": f"{place}{SEPARATOR}{told}"})
         text = whole.text()
         name = re.sub(r"\W+", "_", story.name)
         file = folder / f"test_{name}_{zlib.crc32(text.encode()):08x}.py"
-        file.write_text(text, encoding="utf-8")
+        write_whole(file, text)
     except OSError as error:
         raise LabError(f"{error.filename or folder}: {error.strerror}") from error
     return file
@@ -146,7 +133,7 @@ def read(file: Path) -> WrittenPlay:
         match each:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if name == VARIABLE:
                 try:
-                    return _written(ast.literal_eval(value))
+                    return play_of(ast.literal_eval(value))
                 except (ValueError, TypeError) as error:
                     raise LabError(f"{file}: {VARIABLE}: expected Python literals alone: {error}") from None
                 except LabError as error:
@@ -154,56 +141,20 @@ def read(file: Path) -> WrittenPlay:
     raise LabError(f"{file}: expected a file that a hunt has written, with {VARIABLE} = …")
 
 
-def replay(
-    written: WrittenPlay | Mapping[str, Any],
-    *,
-    beside: str | Path | None = None,
-    story: Story | None = None,
-    check: bool = True,
-) -> ReplayOutcome:
-    """Play a written play again, and return the outcome.
-
-    written: the play, as data; beside: file to which the story's place is relative, by default the current folder;
-    story: to be used instead; check: whether to raise the error if the play still breaks anything. Raises LabError for
-    other data, a story that is not found, and one that draws other values than those written.
-    """
-    data = written if isinstance(written, WrittenPlay) else _written(written)
-    told = story or load_story(data.story, beside)
-    options: Any = {"parameters": data.parameters, "faults": data.faults, "values": data.values}
-    try:
-        played = play(told, data.seed, check=False, **options)
-    except OtherValueError as error:
-        raise LabError(f"{told.name}: {error}; hunt again for what breaks it now") from None
-    breach = breach_of(told, played)
-    is_exact = digest(played) == data.journal
-    failed = failure_of(played)
-    if check and failed is not None:
-        failed.add_note(_sentence(data, breach, is_exact))
-        raise failed
-    return ReplayOutcome(data, played, breach, is_exact, _sentence(data, breach, is_exact))
-
-
 def digest(played: Played) -> str:
     """Return the digest of a play's journal."""
     return hashlib.sha256(played.journal.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _sentence(written: WrittenPlay, breach: Breach | None, is_exact: bool) -> str:
-    if breach is None:
-        return f"no longer breaks: {written.breaks}"
-    if breach.title != written.breaks:
-        return f"no longer breaks: {written.breaks}; but breaks {breach}"
-    how = "byte for byte as written" if is_exact else "with another journal than written"
-    return f"breaks again, {how}: {breach}"
-
-
-def _written(data: Mapping[str, Any]) -> WrittenPlay:
+def play_of(data: Mapping[str, Any]) -> WrittenPlay:
+    """Return the play of data as a file has it. Raises LabError for other data."""
     match data:
         case {"story": str(), "breaks": str(), "reason": str(), "seed": int(), **rest} if not (
-            set(rest) - {"parameters", "faults", "values", "journal"}
+            set(rest) - {"parameters", "faults", "values", "hits", "journal"}
         ):
-            pairs = {name: tuple(data.get(name, ())) for name in ("faults", "values")}
-            return WrittenPlay(**{**data, **pairs})
+            lists = {name: tuple(data.get(name, ())) for name in ("faults", "values", "hits")}
+            if len(lists["hits"]) in (0, len(lists["faults"])):
+                return WrittenPlay(**{**data, **lists})
     raise LabError(f"expected a play with story, breaks, reason, seed, faults and values, not {data!r:.100}")
 
 
@@ -227,7 +178,7 @@ def _joined(parts: Iterable[str]) -> str:
 def _mapping(data: Mapping[str, Any]) -> str:
     lines = []
     for name, value in data.items():
-        shown = _indented(value) if isinstance(value, tuple) else literal(value)
+        shown = literal([*value]) if name == "hits" else _indented(value)
         lines.append(f"    {literal(name)}: {shown},\n")
     return "{\n" + "".join(lines) + "}"
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from labkit.core.errors import LabError
+from labkit.core.handle import short_trace
 from labkit.core.journal import Journal
 from labkit.core.record_lines import one_line, record_line
+from labkit.hunt.code_lines import defined_at, raised_at, with_line
 from labkit.hunt.draw import is_end
 from labkit.hunt.kinds import Under
 from labkit.hunt.promises.filters import JournalFilter, Texts, Where
@@ -20,6 +22,7 @@ LONGEST_REASON = 500  # characters
 STEPS = 20  # looks of `eventually`
 
 
+@short_trace
 def always(
     check: Check, every: float = 60, *, name: str | None = None, under: Under | None = None
 ) -> Promise:
@@ -37,6 +40,7 @@ def always(
     return Always(check, checked_seconds(every, "always: every"), name, under)
 
 
+@short_trace
 def eventually(
     check: Check, within: float = 600, *, name: str | None = None, under: Under | None = None
 ) -> Promise:
@@ -49,6 +53,7 @@ def eventually(
     return Eventually(check, checked_seconds(within, "eventually: within", zero=True), name, under)
 
 
+@short_trace
 def never(
     *,
     kind: str | Iterable[str] | None = None,
@@ -79,7 +84,7 @@ class Always(Promise):
 
     def __init__(self, check: Check, every: float, name: str | None, under: Under | None) -> None:
         self._take(_name_of("always", check, name), under)
-        self.check = check
+        self.check = self.function = check
         self.every = every
 
     def watch(self, lab: Lab) -> Watch:
@@ -121,7 +126,7 @@ class Eventually(Promise):
 
     def __init__(self, check: Check, within: float, name: str | None, under: Under | None) -> None:
         self._take(_name_of("eventually", check, name), under)
-        self.check = check
+        self.check = self.function = check
         self.within = within
 
     def watch(self, lab: Lab) -> Watch:
@@ -137,10 +142,10 @@ class EventuallyWatch:
         self._observer = LabObserver(lab)
 
     def verdict(self, quiet_since: float | None) -> Verdict:
-        promise, now = self._promise, self._observer.now
-        since, last = ("end of the story", now) if quiet_since is None else ("last fault", quiet_since)
+        promise, began = self._promise, self._observer.now
+        since, last = ("end of the story", began) if quiet_since is None else ("last fault", quiet_since)
         end = last + promise.within
-        step = max((end - now) / STEPS, 1e-6)
+        step = max((end - began) / STEPS, 1e-6)
         state, reason = outcome_of(promise.check, self._lab)
         while state == "broken" and (left := end - self._observer.now) > 0:
             self._lab.wait(seconds=min(step, left))
@@ -149,7 +154,11 @@ class EventuallyWatch:
             return _kept(promise, self._observer)
         when = self._observer.now
         if state == "broken":
-            reason = f"it does not hold {when - last:g} s after the {since}: {reason}"
+            ending = ", at the end of the story" if quiet_since is not None and when == began else ""
+            reason = (
+                f"expected within {promise.within:g} s after the {since}; "
+                f"still broken at the last look, {when - last:g} s after it{ending}: {reason}"
+            )
         return Verdict(promise.name, state, reason, when, _newest(self._observer))
 
 
@@ -159,9 +168,12 @@ class Never(Promise):
     def __init__(self, unwanted: JournalFilter, name: str | None, under: Under | None) -> None:
         self._take(f"never {unwanted}" if name is None else name, under)
         self._unwanted = unwanted
+        self.function = unwanted.where
 
     def watch(self, lab: Lab) -> Watch:
-        return ReadingWatch(self.name, LabObserver(lab), lambda seen: self._judge(seen.journal))
+        return ReadingWatch(
+            self.name, LabObserver(lab), lambda seen: self._judge(seen.journal), function=self.function
+        )
 
     def _judge(self, journal: Journal) -> Finding:
         unwanted = self._unwanted
@@ -186,12 +198,15 @@ def outcome_of(check: Check, lab: Lab) -> tuple[State, str]:
     except Exception as error:
         if is_end(error):
             raise
-        return "failed", one_line(f"its check raised {type(error).__name__}: {error}", LONGEST_REASON)
+        place, _ = raised_at(check, error)
+        text = one_line(f"its check raised {type(error).__name__}: {error}", LONGEST_REASON)
+        return "failed", with_line(text, place)
     if isinstance(result, str):
         return "broken", one_line(result, LONGEST_REASON) or "its check returned an empty text"
     if result is None or type(result).__name__ in ("bool", "bool_"):  # also those of numpy
         return ("kept", "") if result is None or bool(result) else ("broken", "its check returned False")
-    return "failed", f"its check returned {result!r:.100}; expected True, None, False or a text"
+    text = f"its check returned {result!r:.100}; expected True, None, False or a text"
+    return "failed", with_line(text, defined_at(check))
 
 
 def _name_of(kind: str, check: object, name: str | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -46,11 +47,13 @@ class Promise(ABC):
     """Interface of a promise.
 
     name: unique among those of a story; under: kinds of faults under which it must hold. Others are not drawn for it,
-    and a play with others does not judge it.
+    and a play with others does not judge it. function: of one's own that judges, whose file and line a failure names;
+    None without one.
     """
 
     name: str
     under: frozenset[str]
+    function: Callable[..., object] | None = None
 
     def _take(self, name: object, under: Under | None, default: frozenset[str] = KINDS) -> None:
         """Set name and kinds of faults. Raises LabError for a wrong name or kind. default: without `under`."""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from labkit.core.journal import Journal
 from labkit.core.records import Record
 from labkit.fleet.tellers import DevicePeriod
+from labkit.hunt.code_lines import raised_at, with_line
 from labkit.hunt.promises.promise import State, Verdict
 from labkit.lab.observer import LabObserver
 
@@ -51,6 +52,7 @@ class ReadingWatch:
 
     needs_all: whether the missing of a record is a breach, so that an incomplete journal tells nothing; otherwise it
     shows breaches still. wait: seconds of lab time after the last fault that the judge has to see, if fleets still run.
+    function: of the promise's author, which the judge calls, and whose line an error names; None without one.
     """
 
     def __init__(
@@ -61,8 +63,10 @@ class ReadingWatch:
         *,
         needs_all: bool = False,
         wait: float = 0.0,
+        function: Callable[..., object] | None = None,
     ) -> None:
         self._name = name
+        self._function = function
         self._observer = observer
         self._judge = judge
         self._needs_all = needs_all
@@ -83,7 +87,8 @@ class ReadingWatch:
             try:
                 found = self._judge(Evidence(journal, products, solutions, devices, quiet_since, now))
             except Exception as error:  # noqa: BLE001  a function of the promise may raise anything
-                return Finding("failed", f"its code raised {type(error).__name__}: {error}")
+                place, _ = raised_at(self._function, error)
+                return Finding("failed", with_line(f"its code raised {type(error).__name__}: {error}", place))
             return found if found.state == "broken" or not gap else Finding("failed", gap)
 
         return Verdict(self._name, *observer.read(judge))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from labkit.core.errors import LabError
+from labkit.core.handle import short_trace
 from labkit.hunt.kinds import KINDS, Under, kinds_of
 from labkit.hunt.promises import judges
 from labkit.hunt.promises.filters import Statuses
@@ -24,6 +25,7 @@ FAILS = kinds_of(("call error", "call error after", "outgoing cut", "outgoing er
 REFUSES = kinds_of(("lost credential", "full quota"))
 
 
+@short_trace
 def nothing_lost(*, name: str = "nothing_lost", under: Under | None = None) -> Promise:
     """Promise that what a device has written reaches the handlers of solutions at least once.
 
@@ -35,6 +37,7 @@ def nothing_lost(*, name: str = "nothing_lost", under: Under | None = None) -> P
     return ReadyPromise(name, under, KINDS - LOSES, judge_lost, needs_all=True)
 
 
+@short_trace
 def nothing_doubled(*, name: str = "nothing_doubled", under: Under | None = None) -> Promise:
     """Promise that what a device has written reaches the handler of a solution at most once.
 
@@ -45,6 +48,7 @@ def nothing_doubled(*, name: str = "nothing_doubled", under: Under | None = None
     return ReadyPromise(name, under, KINDS - DOUBLES, judge_doubled)
 
 
+@short_trace
 def no_script_failed(*, name: str = "no_script_failed", under: Under | None = None) -> Promise:
     """Promise that no script and no handler of a solution ends with an error, or runs for too long.
 
@@ -54,6 +58,7 @@ def no_script_failed(*, name: str = "no_script_failed", under: Under | None = No
     return ReadyPromise(name, under, KINDS, judges.judge_scripts)
 
 
+@short_trace
 def no_unexpected_status(
     allowed: int | str | Iterable[int | str] = (),
     *,
@@ -71,6 +76,7 @@ def no_unexpected_status(
     return ReadyPromise(name, under, KINDS - REFUSES - FAILS, judge)
 
 
+@short_trace
 def recovers_within(seconds: float, *, name: str | None = None, under: Under | None = None) -> Promise:
     """Promise that each device of a fleet recovers after the last fault: `recovers_within(300)`.
 
@@ -91,6 +97,7 @@ def recovers_within(seconds: float, *, name: str | None = None, under: Under | N
     )
 
 
+@short_trace
 def seen_within(seconds: float, *, name: str | None = None, under: Under | None = None) -> Promise:
     """Promise that a device that polls an alias sees each of its datapoints: `seen_within(60)`.
 
@@ -103,6 +110,7 @@ def seen_within(seconds: float, *, name: str | None = None, under: Under | None 
     return SeenPromise(within, f"seen_within {within:g} s" if name is None else name, under)
 
 
+@short_trace
 def quotas_kept(*, name: str = "quotas_kept", under: Under | None = None) -> Promise:
     """Promise that no solution exceeds a quota of its subscriptions, so that no call is refused for that.
 
@@ -111,6 +119,7 @@ def quotas_kept(*, name: str = "quotas_kept", under: Under | None = None) -> Pro
     return ReadyPromise(name, under, KINDS - kinds_of("full quota"), judges.judge_quotas)
 
 
+@short_trace
 def requests_bounded(
     most: int, per: float = 60, *, name: str | None = None, under: Under | None = None
 ) -> Promise:

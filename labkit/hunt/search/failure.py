@@ -74,6 +74,10 @@ class HuntFailure:
         """Return the failure as lines of text."""
         first, *others = self.numbers
         where = f"play {first}" + (f" and {len(others)} more" if others else "")
+        if (
+            self.breach.promise is not None and self.breach.place
+        ):  # of the story's own checks the reason has the line
+            where += f"; promised in {self.breach.place}"
         shown = self.smallest
         if shown is None:
             return [f"{self.title} ({where}): {self.breach.reason}", f"  {self.note or 'not cut down'}"]

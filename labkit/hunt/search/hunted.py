@@ -12,16 +12,19 @@ from labkit.core.errors import LabError
 from labkit.core.extras import needs
 from labkit.hunt.plays.future import Played, PlayPlan
 from labkit.hunt.plays.player import play_bytes, supply_of
-from labkit.hunt.plays.written import ReplayOutcome
 from labkit.hunt.search.course import DonePlay
 from labkit.hunt.search.failure import HuntFailure
+from labkit.hunt.search.past import PastFailure, StalePlay
 from labkit.lab.show import card
 
 if TYPE_CHECKING:
     import pandas
 
 MAX_LOST = 5  # lost plays that a text names
-COLUMNS = ("play", "seed", "parent", "seconds", "records", "faults", "hits", "new", "broke", "lost")
+COLUMNS = (
+    *("play", "seed", "parent", "seconds", "records", "faults", "hits"),
+    *("warnings", "new", "broke", "lost"),
+)
 
 
 @dataclass
@@ -29,8 +32,9 @@ class Hunt:
     """Result of a hunt.
 
     plan: of the plays; level: of their faults; done: the plays, in the order of their numbers; failures: by the name of
-    the promise that broke; past: replays of written plays that still break; seconds: real time of the plays, without
-    shrinking; workers: number of processes, 0 for this one; interrupted: whether Ctrl-C ended the hunt.
+    the promise that broke; past: written plays that break again; stale: written plays that say nothing any more;
+    is_begun: whether anything else was played; seconds: real time of the plays, without shrinking; workers: number of
+    processes, 0 for this one; interrupted: whether Ctrl-C ended the hunt.
     """
 
     plan: PlayPlan
@@ -38,7 +42,9 @@ class Hunt:
     workers: int = 0
     done: list[DonePlay] = field(default_factory=list)
     failures: dict[str, HuntFailure] = field(default_factory=dict)
-    past: list[ReplayOutcome] = field(default_factory=list)
+    past: list[PastFailure] = field(default_factory=list)
+    stale: list[StalePlay] = field(default_factory=list)
+    is_begun: bool = True
     seconds: float = 0.0
     interrupted: bool = False
 
@@ -54,8 +60,8 @@ class Hunt:
 
     @property
     def good(self) -> bool:
-        """Whether nothing failed and no play was lost."""
-        return not (self.failures or self.past or self.lost)
+        """Whether nothing failed, no play was lost, and each written play still says something."""
+        return not (self.failures or self.past or self.stale or self.lost)
 
     @property
     def per_second(self) -> float:
@@ -66,6 +72,12 @@ class Hunt:
     def faults(self) -> Counter[str]:
         """Number of drawn faults by kind."""
         return Counter(kind for each in self.done if each.row is not None for kind in each.row.faults)
+
+    @property
+    def warnings(self) -> Counter[str]:
+        """Number of plays by the misspelt call of a handler in them, a sentence."""
+        found = Counter(text for each in self.done if each.row is not None for text in each.row.warnings)
+        return found + Counter(text for each in self.past for text in each.outcome.played.warnings)
 
     @property
     def promises(self) -> dict[str, Counter[str]]:
@@ -103,9 +115,9 @@ class Hunt:
         """Return a frame with a row a play.
 
         play: its number; seed: of its lab; parent: number of the play whose bytes were edited, missing for those of a
-        seed alone; seconds: real; records: in the journal; faults: drawn; hits: of faults; new: things that it was the
-        first to show; broke: name of the promise; lost: why there is no outcome; a column with the state of each
-        promise.
+        seed alone; seconds: real; records: in the journal; faults: drawn; hits: of faults; warnings: misspelt calls;
+        new: things that it was the first to show; broke: name of the promise; lost: why there is no outcome; a column
+        with the state of each promise.
         """
         with needs("tables"):
             import pandas
@@ -113,7 +125,7 @@ class Hunt:
         names = [each.name for each in self.plan.story.promises]
         rows = [_row(each, names) for each in self.done]
         frame = pandas.DataFrame(rows, columns=[*COLUMNS, *names]).set_index("play")
-        whole = ("parent", "records", "faults", "hits")
+        whole = ("parent", "records", "faults", "hits", "warnings")
         return frame.astype(dict.fromkeys(whole, "Int64"))
 
     def chart(self) -> pandas.DataFrame:
@@ -134,23 +146,31 @@ class Hunt:
             "faults": dict(self.faults),
             "promises": {name: dict(states) for name, states in self.promises.items()},
             "untested": self.untested,
+            "warnings": dict(self.warnings),
             "new": sum(each.new for each in self.done),
             "lost": [{"play": each.number, "why": each.lost} for each in self.lost],
-            "past": [str(each) for each in self.past],
+            "begun": self.is_begun,
+            "past": [{"file": str(each.file), **each.outcome.as_dict()} for each in self.past],
+            "stale": [{"file": str(each.file), "why": each.reason} for each in self.stale],
             "failures": [_failure(each) for each in self.failures.values()],
         }
 
     def text(self) -> str:
         """Return the result as lines of text."""
-        failed = self.failure_lines()
-        return "\n".join([*self.facts(), *(failed or ["nothing broke"])])
+        lines = [*self.facts(), *self.failure_lines()]
+        if not (self.failures or self.past or self.lost):
+            nothing = "nothing else broke" if self.stale else "nothing broke"
+            lines.append(f"{nothing}{self._reservation()}")
+        return "\n".join(lines)
 
     def failure_lines(self) -> list[str]:
         """Return what failed as lines of text, none if nothing did."""
         lines = [f"lost play {each.number}: {each.lost}" for each in self.lost[:MAX_LOST]]
         if len(self.lost) > MAX_LOST:
             lines.append(f"and {len(self.lost) - MAX_LOST} more lost plays")
-        lines += [f"past failure: {each}" for each in self.past]
+        for past in self.past:
+            lines += [f"past failure: {past}", "  mend what it tests, or delete the file if that may break"]
+        lines += [f"past failure: {each}" for each in self.stale]
         for each in self.failures.values():
             first, *others = each.lines()
             lines += [f"broken: {first}", *others]
@@ -162,13 +182,22 @@ class Hunt:
         if self.faults:
             lines.append(f"faults drawn: {_counts(self.faults)}")
         lines += [f"promise {name}: {_counts(states)}" for name, states in self.promises.items() if states]
-        return lines + [f"never put to the test: {name}" for name in self.untested if self.done]
+        lines += [f"never put to the test: {name}" for name in self.untested if self.done]
+        return lines + [f"warning: {text} (in {_plays(count)})" for text, count in self.warnings.items()]
+
+    def _reservation(self) -> str:
+        """Return the end of the sentence that nothing broke, if handlers have misspelt calls, which do nothing."""
+        count = len(self.warnings)
+        return f", but see {'the warning' if count == 1 else f'the {count} warnings'}" if count else ""
 
     def _summary(self) -> str:
+        if not self.is_begun:
+            count = len(self.past)
+            return f"not begun, since {f'{count} past failures break' if count > 1 else 'a past failure breaks'} again"
         where = f", {self.workers} processes" if self.workers else ""
         news = [each.number for each in self.done if each.new]
-        plays = "1 play" if self.seeds == 1 else f"{self.seeds} plays"
-        text = f"{plays} in {self.seconds:.1f} s, {self.per_second:.1f} a second{where}; level {self.level}"
+        speed = f"{self.seconds:.1f} s, {self.per_second:.1f} a second"
+        text = f"{_plays(self.seeds)} in {speed}{where}; level {self.level}"
         if news:
             text += f"; the last new thing in play {news[-1]}"
         if dropped := sum(each.row is not None and not each.row.is_future for each in self.done):
@@ -190,8 +219,9 @@ class Hunt:
             facts["never put to the test"] = ", ".join(self.untested)
         if self.lost:
             facts["lost plays"] = len(self.lost)
+        facts |= {f"warning {number}": text for number, text in enumerate(self.warnings, 1)}
         parts = [card(f"hunt of {self.plan.story.name}", facts)]
-        parts += [f"<p>{escape(str(each))}</p>" for each in self.past]
+        parts += [f"<p>{escape(f'past failure: {each}')}</p>" for each in (*self.past, *self.stale)]
         parts += [each._repr_html_() for each in self.failures.values()]
         return "".join(parts)
 
@@ -200,10 +230,15 @@ def _row(done: DonePlay, names: Sequence[str]) -> list[object]:
     beginning = [done.number, done.supply.seed, done.supply.parent]
     row = done.row
     if row is None:
-        return [*beginning, None, None, None, None, 0, None, done.lost, *(None for _ in names)]
+        return [*beginning, None, None, None, None, None, 0, None, done.lost, *(None for _ in names)]
     broke = None if row.breach is None else row.breach.title
     states = [row.verdicts.get(name, "not judged") for name in names]
-    return [*beginning, row.seconds, row.records, len(row.faults), row.hits, done.new, broke, None, *states]
+    counts = [row.records, len(row.faults), row.hits, len(row.warnings)]
+    return [*beginning, row.seconds, *counts, done.new, broke, None, *states]
+
+
+def _plays(count: int) -> str:
+    return "1 play" if count == 1 else f"{count} plays"
 
 
 def _counts(counts: Mapping[str, int]) -> str:

@@ -2,31 +2,80 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from labkit.core.errors import LabError
-from labkit.hunt.plays.loading import SEPARATOR
-from labkit.hunt.plays.written import ReplayOutcome, read, replay
+from labkit.hunt.plays.loading import file_of, name_in_file, split_place
+from labkit.hunt.plays.replaying import ReplayOutcome, replay
+from labkit.hunt.plays.written import WrittenPlay, read
 from labkit.hunt.story import Story
 
 
-def past_failures(story: Story, folder: Path) -> list[ReplayOutcome]:
-    """Return replays of the written plays of a story that still break something.
+@dataclass(frozen=True)
+class PastFailure:
+    """Written play that breaks a promise, or a check of its story, again.
+
+    file: that holds it; outcome: of its replay.
+    """
+
+    file: Path
+    outcome: ReplayOutcome
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.outcome}"
+
+
+@dataclass(frozen=True)
+class StalePlay:
+    """Written play that says nothing about what it tests.
+
+    Its faults hit nothing any more, its story has changed, or the story's own code fails. file: that holds it; reason:
+    why, and what to do, as a sentence.
+    """
+
+    file: Path
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.reason}"
+
+
+def play_past(story: Story, folder: Path) -> tuple[list[PastFailure], list[StalePlay]]:
+    """Play the written plays of a story again; return those that break again, and those that say nothing.
 
     folder: with files that a hunt has written, none if there is no such folder; those of other stories are left out.
     Raises LabError for a file that is no written play.
     """
-    return [each for each in _replays(story, folder) if each.breach is not None]
-
-
-def _replays(story: Story, folder: Path) -> list[ReplayOutcome]:
-    replays = []
+    broken: list[PastFailure] = []
+    stale: list[StalePlay] = []
     for file in sorted(folder.glob("test_*.py")):
         written = read(file)
-        if written.story.rpartition(SEPARATOR)[2] != story.name:
+        if not _is_of(written, file, story):
             continue
         try:
-            replays.append(replay(written, story=story, check=False))
+            found = replay(written, story=story, check=False)
         except LabError as error:
-            raise LabError(f"{file}: {error}") from None
-    return replays
+            stale.append(StalePlay(file, str(error)))
+            continue
+        if found.state == "broken":
+            broken.append(PastFailure(file, found))
+        elif found.state != "kept":
+            stale.append(StalePlay(file, _reason(found)))
+    return broken, stale
+
+
+def _is_of(written: WrittenPlay, file: Path, story: Story) -> bool:
+    """Return whether a written play is of a story: has its name, and its file as far as that exists."""
+    place, name = split_place(written.story)
+    if name != (name_in_file(story) or story.name):
+        return False
+    named, source = file.parent / place, file_of(story)
+    return not place or source is None or not named.is_file() or named.resolve() == source
+
+
+def _reason(found: ReplayOutcome) -> str:
+    """Return why a replay says nothing, and what to do."""
+    if found.breach is not None and found.breach.title == found.written.breaks:
+        return f"{found}; this is an error of the code itself: mend it, or delete the file"
+    return found.text

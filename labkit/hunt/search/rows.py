@@ -27,7 +27,7 @@ class PlayRow:
 
     seconds: real time of the play; records: in its journal; faults: kinds of the drawn faults; hits: number of
     times that faults hit; verdicts: states by promise; breach: what it broke; traits: what happened in it; used: bytes
-    that decided it; is_future: whether its values were a future of the story.
+    that decided it; is_future: whether its values were a future of the story; warnings: as of `Played`.
     """
 
     seconds: float
@@ -39,6 +39,7 @@ class PlayRow:
     traits: frozenset[str] = frozenset()
     used: bytes = b""
     is_future: bool = True
+    warnings: tuple[str, ...] = ()
 
 
 class RowPlayer:
@@ -70,6 +71,7 @@ class RowPlayer:
             breach_of(self._plan.story, played),
             traits_of(played.journal),
             used,
+            warnings=played.warnings,
         )
 
     def __getstate__(self) -> dict[str, object]:

@@ -9,13 +9,18 @@ from typing import Any
 
 from labkit.core.errors import LabError
 from labkit.core.extras import needs
+from labkit.hunt.faults.drawn_faults import OF_DEVICES, DrawnFault
+from labkit.hunt.faults.recipes import SHORTEST
 from labkit.hunt.plays.breach import Breach, breach_of
 from labkit.hunt.plays.future import Played, PlayPlan, play_future
 from labkit.hunt.plays.given import GivenFaults, GivenValues
+from labkit.hunt.plays.play import play_given
+from labkit.hunt.workers.time_limit import time_limit
+from labkit.hunt.workers.worker import WorkerError
 
 PLAYS = 500  # of one search, by default
 SECONDS = 60.0  # of real time
-RESERVE = 0.25  # share of both, in addition, to leave out faults at the end
+RESERVE = 0.25  # share of both, in addition, to leave out faults at the end, and to end them with the story
 
 
 @dataclass(frozen=True)
@@ -49,19 +54,22 @@ def shrink(
     *,
     plays: int = PLAYS,
     seconds: float = SECONDS,
+    within: float | None = None,
     progress: Callable[[Played], object] = lambda played: None,
 ) -> Shrunk:
     """Return the smallest play that breaks the same promise as the play of these bytes.
 
-    Faults, and all that the story draws, are cut down: numbers to their lower bounds, choices to the first option.
+    Faults, and all that the story draws, are cut down: numbers to their lower bounds, choices to the first option. No
+    fault that is left lasts longer than the story, whose time may have been drawn.
     plan, seed, supply: of the play that breaks a promise, as in `play_bytes`; breach: what it broke; plays, seconds:
-    limits of the search; progress: called with each smaller play. Raises LabError if the play does not break it again.
+    limits of the search; within: real seconds of one play, None for no limit; progress: called with each smaller play.
+    Raises LabError if the play does not break it again.
     """
-    search = _Search(plan, seed, breach, plays, seconds, progress)
+    search = _Search(plan, seed, breach, plays, seconds, within, progress)
     is_complete = search.run(supply)
     if search.best is None:
         raise LabError(f"the play of seed {seed} does not break again: {breach}")
-    is_complete = search.drop_faults() and is_complete
+    is_complete = search.drop_faults() and search.end_faults() and is_complete
     played, found = search.best
     return Shrunk(played, found, search.count, time.perf_counter() - search.began, is_complete)
 
@@ -74,6 +82,7 @@ class _Search:
         breach: Breach,
         plays: int,
         seconds: float,
+        within: float | None,
         progress: Callable[[Played], object],
     ) -> None:
         self.best: tuple[Played, Breach] | None = None
@@ -85,6 +94,7 @@ class _Search:
         self._plays = plays
         self._seconds = seconds
         self._until = self.began + seconds
+        self._within = within
         self._progress = progress
 
     def run(self, supply: bytes) -> bool:
@@ -125,27 +135,51 @@ class _Search:
         self._until = time.perf_counter() + self._seconds * RESERVE
         place = 0
         while place < len(self.best[0].faults):
-            played = self.best[0]
-            fewer = played.faults[:place] + played.faults[place + 1 :]
-            try:
-                self._expect_time()
-                plan = replace(self._plan, faults=GivenFaults(fewer))
-                smaller = play_future(plan, self._seed, GivenValues(played.drawn))
-            except KeyboardInterrupt:
+            faults = self.best[0].faults
+            kept = self._try((*faults[:place], *faults[place + 1 :]))
+            if kept is None:
                 return False
-            except LabError:  # draws other values than before
-                place += 1
-                continue
-            self.count += 1
-            if not self._keep(smaller):
-                place += 1
+            place += not kept
         return True
+
+    def end_faults(self) -> bool:
+        """End each fault of a lab with the story. Return whether all were tried."""
+        assert self.best is not None
+        for place in range(len(self.best[0].faults)):
+            for later in (0.0, SHORTEST):  # a fault that hits the last moment ends behind it
+                played = self.best[0]
+                ended = _ended(played.faults[place], played.seconds + later)
+                if ended is None:
+                    break
+                if self._try((*played.faults[:place], ended, *played.faults[place + 1 :])) is None:
+                    return False
+        return True
+
+    def _try(self, faults: tuple[DrawnFault, ...]) -> bool | None:
+        """Play the best play with other faults, and keep it if it breaks. Return whether it does; None at the limit."""
+        assert self.best is not None
+        played = self.best[0]
+        try:
+            self._expect_time()
+            plan = replace(self._plan, faults=GivenFaults(faults))
+            with time_limit(self._within):
+                smaller = play_given(plan, self._seed, GivenValues(played.drawn))
+        except KeyboardInterrupt:
+            return None
+        except LabError:  # draws other values than before, or takes too long
+            return False
+        self.count += 1
+        return smaller is not None and self._keep(smaller)
 
     def _test(self) -> Callable[[Any], None]:
         def test(data: Any) -> None:
             self._expect_time()
-            played = play_future(self._plan, self._seed, data.draw)
             self.count += 1
+            try:
+                with time_limit(self._within):
+                    played = play_future(self._plan, self._seed, data.draw)
+            except WorkerError:  # takes too long
+                return
             if self._keep(played):
                 raise _BreaksAgainError
 
@@ -168,3 +202,12 @@ class _Search:
 
 def _size(played: Played) -> tuple[int, int]:
     return len(played.faults), len(played.drawn)
+
+
+def _ended(fault: DrawnFault, seconds: float) -> DrawnFault | None:
+    """Return a fault that ends with the story, None if it does already, or does not last. seconds: of the story."""
+    settings = fault.settings
+    if fault.kind in OF_DEVICES or "seconds" not in settings:
+        return None
+    rest = max(SHORTEST, round(seconds - settings.get("after", 0.0), 6))
+    return DrawnFault(fault.kind, {**settings, "seconds": rest}) if settings["seconds"] > rest else None

@@ -36,7 +36,7 @@ from labkit.providers.social.messages import (
 )
 from labkit.providers.social.oauth1 import OAuth1
 from labkit.providers.social.oauth2 import OAuth2
-from labkit.providers.social.pages import Pages
+from labkit.providers.social.pages import page
 from labkit.providers.social.people import PeopleDirectory
 from labkit.providers.social.state import ProviderState
 from labkit.settings import ApplicationSettings, Person, SocialSettings, build
@@ -58,7 +58,7 @@ class IdentityProviderSite(Site[Receipt]):
     body_limit = BODY
     _context: Context
 
-    def __init__(self, settings: SocialSettings, context: Context, pages: Pages) -> None:
+    def __init__(self, settings: SocialSettings, context: Context) -> None:
         host = f"{settings.name}.social.{context.settings.domain}"
         super().__init__(host, f"provider {settings.name!r}", f"social/{settings.name}", context)
         self.name = settings.name
@@ -67,7 +67,6 @@ class IdentityProviderSite(Site[Receipt]):
         self.inbox = Inbox()
         self.faults: ProviderFaults[Step] = context.faults.provider(self.name, FAULTS)
         self.people = PeopleDirectory()
-        self._pages = pages
         self.settings = settings
         self._steps: dict[str, Step] = {
             getattr(self.kind, step): step for step in METHODS if getattr(self.kind, step)
@@ -227,7 +226,7 @@ class IdentityProviderSite(Site[Receipt]):
 
     def refusal(self, receipt: Receipt, error: HttpError) -> web.Response:
         """Return an error page with the reason."""
-        page = self._pages.page(
+        refused = page(
             "refused.html",
             error.status,
             error.reason,
@@ -236,7 +235,7 @@ class IdentityProviderSite(Site[Receipt]):
             reason=error.reason,
             fatal=isinstance(error, FatalRequestError),
         )
-        return self._response(receipt, page)
+        return self._response(receipt, refused)
 
     def _response(self, receipt: Receipt, answer: ProviderResponse) -> web.Response:
         location = answer.headers.get("Location")
@@ -340,7 +339,7 @@ class IdentityProviderSite(Site[Receipt]):
     ) -> ProviderResponse:
         people = list(self.people)
         form = self._forms.show(authorization, call)
-        return self._pages.page(
+        return page(
             "authorize.html",
             400 if problem else 200,
             problem or "the form",

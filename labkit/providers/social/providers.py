@@ -9,7 +9,6 @@ from labkit.context import Context
 from labkit.core.component import Component
 from labkit.core.directory import Directory
 from labkit.core.errors import UnknownError, unknown
-from labkit.providers.social.pages import Pages
 from labkit.providers.social.provider import IdentityProviderSite
 from labkit.providers.social.state import ProviderState
 from labkit.settings import SOCIAL, SocialSettings
@@ -20,7 +19,6 @@ class SocialProviders(Component):
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._pages = Pages()
         self._providers = cast(
             "Directory[IdentityProviderSite]", context.providers
         )  # only this class adds to it
@@ -45,7 +43,7 @@ class SocialProviders(Component):
         if known is not None:
             known.extend(settings)
             return known
-        made = IdentityProviderSite(settings, self._context, self._pages)
+        made = IdentityProviderSite(settings, self._context)
         self._context.hosts.add(made)
         self._providers.add(made.name, made)
         return made

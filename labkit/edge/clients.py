@@ -1,0 +1,64 @@
+"""Clients whose connections have a socket: whether all has been read that they have sent."""
+
+from __future__ import annotations
+
+import select
+import socket
+from collections.abc import Iterable
+from typing import Protocol
+
+from labkit.edge.peer import Peer
+from labkit.edge.server import plain_ip
+
+
+class Readable(Protocol):
+    """Interface of a connection for `unread`."""
+
+    def fileno(self) -> int:
+        """Return the descriptor of the lab's socket, -1 once it is closed."""
+
+    def is_read(self) -> bool:
+        """Return whether the lab reads what arrives."""
+
+
+class Clients:
+    """Set of the clients from the moment at which their connection is accepted until its end is over."""
+
+    def __init__(self) -> None:
+        self._peers: set[Peer] = set()
+
+    def add(self, peer: Peer) -> None:
+        """Add a client, which leaves the set with its end."""
+        self._peers.add(peer)
+        peer.gone = self._peers.discard
+
+    def unread(self, listening: Iterable[socket.socket]) -> bool:
+        """Return whether something has arrived that is still to be read, as `unread` does.
+
+        listening: sockets at which connections are accepted.
+        """
+        return unread(listening, self._peers)
+
+
+def unread(listening: Iterable[socket.socket], connections: Iterable[Readable]) -> bool:
+    """Return whether bytes, connections or ends have arrived that are still to be read, or an end is not over.
+
+    listening: sockets at which connections are accepted; connections: a connection that the lab does not read now is
+    ignored.
+    """
+    polled = select.poll()
+    for each in listening:
+        polled.register(each, select.POLLIN)
+    for connection in connections:
+        if (number := connection.fileno()) < 0:
+            return True  # it is closed, which its protocol does not know yet
+        if connection.is_read():
+            polled.register(number, select.POLLIN)
+    return bool(polled.poll(0))
+
+
+def own_ip(listener: socket.socket) -> str:
+    """Return the IP address from which this machine connects to its own listener. Nothing is sent."""
+    with socket.socket(listener.family, socket.SOCK_DGRAM) as probe:
+        probe.connect(listener.getsockname())
+        return plain_ip(probe.getsockname()[0])

@@ -1,0 +1,72 @@
+"""The conversation of a thread of a program with the lab: messages over a connection of its own.
+
+It does not depend on how the waits of a program are caught. A thread says that it waits (WAITS). It runs on once the
+lab says so (TIME), or once it finds, when the lab asks (READY), that what it waits for is there (RUNS).
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+from typing import NamedTuple
+
+MESSAGE = struct.Struct("=IIqqq")
+VERSION = 1
+FOREVER = (1 << 63) - 1  # lab time of a wait without an end of its own
+
+# From a thread of a program.
+# number: thread id; when: process id; detail: VERSION in its low half; other: number of the thread, 0 for the process
+HELLO = ord("H")
+# number: of the wait; when: its end, lab time in ns; detail: what it waits in; other: a descriptor in the low half, and
+# above it 1 if something left the process since the lab's last word: then it has not looked whether something is ready
+WAITS = ord("W")
+RUNS = ord("R")  # number: of the wait that is over without a word of the lab
+STILL = ord("S")  # number: of the wait that was asked about: nothing is ready
+SLEEP = 1  # detail of a wait for time alone
+# From the lab.
+READY = ord("P")  # number: of the wait: look whether something is ready
+TIME = ord("T")  # number: of the wait: its time has come
+
+
+class Message(NamedTuple):
+    """One message. kind: one of the above; number, when, detail, other: as the kind says."""
+
+    kind: int
+    number: int
+    when: int = 0
+    detail: int = 0
+    other: int = 0
+
+
+class Line:
+    """The lab's end of a connection."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        connection.setblocking(False)
+        self._connection = connection
+        self.number = connection.fileno()
+
+    def hear(self) -> Message | None:
+        """Return the next message; one of kind 0 at the end of the connection, None if there is none yet."""
+        try:
+            data = self._connection.recv(MESSAGE.size)
+        except BlockingIOError:
+            return None
+        except OSError:
+            return END
+        return Message(*MESSAGE.unpack(data)) if len(data) == MESSAGE.size else END
+
+    def say(self, kind: int, number: int) -> bool:
+        """Send a message. Return whether the other end is there."""
+        try:
+            self._connection.send(MESSAGE.pack(kind, number, 0, 0, 0))
+        except OSError:
+            return False
+        return True
+
+    def close(self) -> None:
+        """Close the connection; a wait at its other end is over then."""
+        self._connection.close()
+
+
+END = Message(0, 0)

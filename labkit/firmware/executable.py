@@ -1,0 +1,111 @@
+"""What the file of a program says of it, before it is started: whether a library can be preloaded."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import struct
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from labkit.core.errors import LabError, did_you_mean
+
+MAGIC = b"\x7fELF"
+INTERPRETER = 3  # of the program headers: names the loader, which preloads; a static program has none
+DEEPEST = 4  # scripts that name a script as their interpreter
+MOST_HEADERS = 128
+
+
+def find_program(command: str, folder: Path, variables: Mapping[str, str]) -> Path:
+    """Return the file of a program. folder: in which it starts; variables: with its PATH. Raises LabError."""
+    if "/" in command:
+        path = folder / command
+        if not path.exists():
+            names = [f"{command.rpartition('/')[0]}/{each.name}" for each in _siblings(path)]
+            raise LabError(f"firmware: there is no file {str(path)!r}{did_you_mean(command, names)}")
+        if path.is_dir() or not os.access(path, os.X_OK):
+            raise LabError(
+                f"firmware: {str(path)!r} is no program: expected a file that may be executed (chmod +x)"
+            )
+        return path
+    found = shutil.which(command, path=variables.get("PATH"))
+    if found is None:
+        here = (
+            f"; for the file in the folder of the run: './{command}'" if (folder / command).is_file() else ""
+        )
+        raise LabError(f"firmware: there is no program {command!r} on the PATH{here}")
+    return Path(found)
+
+
+def _siblings(path: Path) -> list[Path]:
+    return list(path.parent.iterdir()) if path.parent.is_dir() else []
+
+
+def expect_preloadable(path: Path, variables: Mapping[str, str], depth: int = 0) -> None:
+    """Raise LabError for a program that cannot have a preloaded library; of a script its interpreter is meant."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(64 + 56 * MOST_HEADERS)
+    except OSError as error:
+        raise LabError(f"firmware: cannot read {str(path)!r}: {error.strerror}") from None
+    if head.startswith(b"#!") and depth < DEEPEST:
+        _expect_interpreter(path, head, variables, depth)
+    elif head.startswith(MAGIC):
+        _expect_dynamic(path, head)
+    elif head.startswith(b"#!") or not head.startswith(b"#"):
+        raise LabError(
+            f"firmware: {str(path)!r} is no program of Linux: expected one in ELF, or a script that begins with #!"
+        )
+
+
+def _expect_interpreter(path: Path, head: bytes, variables: Mapping[str, str], depth: int) -> None:
+    words = head.split(b"\n", 1)[0][2:].decode(errors="replace").split()
+    if words and Path(words[0]).name == "env":
+        named = [each for each in words[1:] if not each.startswith("-") and "=" not in each]
+        found = shutil.which(named[0], path=variables.get("PATH")) if named else None
+        words = [found] if found else named
+    if not words or not Path(words[0]).is_file():
+        raise LabError(
+            f"firmware: the interpreter of the script {str(path)!r} is missing: {' '.join(words) or '#!'}"
+        )
+    expect_preloadable(Path(words[0]), variables, depth + 1)
+
+
+def _expect_dynamic(path: Path, head: bytes) -> None:
+    mode = path.stat()
+    other_user = mode.st_mode & stat.S_ISUID and mode.st_uid != os.getuid()
+    other_group = mode.st_mode & stat.S_ISGID and mode.st_gid != os.getgid()
+    if other_user or other_group:
+        raise LabError(
+            f"firmware: {str(path)!r} runs as another user (setuid or setgid), and then Linux preloads no library: "
+            "start a copy without that bit (chmod ug-s)"
+        )
+    if head[4] != (2 if sys.maxsize > 2**32 else 1):
+        raise LabError(
+            f"firmware: {str(path)!r} is a program of {32 * head[4]} bits, and this Python has "
+            f"{64 if sys.maxsize > 2**32 else 32}: build it for the same machine"
+        )
+    if INTERPRETER not in _headers(head):
+        raise LabError(
+            f"firmware: {str(path)!r} is linked statically, so it cannot be on lab time: link it without -static "
+            "(a program in Go: with -linkmode=external, and its waits are not seen then either)"
+        )
+
+
+def _headers(head: bytes) -> list[int]:
+    """Return the types of the program headers."""
+    order = "<" if head[5] == 1 else ">"
+    if head[4] == 2:
+        (at,), (size, count) = (
+            struct.unpack_from(f"{order}Q", head, 32),
+            struct.unpack_from(f"{order}HH", head, 54),
+        )
+    else:
+        (at,), (size, count) = (
+            struct.unpack_from(f"{order}I", head, 28),
+            struct.unpack_from(f"{order}HH", head, 42),
+        )
+    places = range(at, min(at + size * count, len(head) - 4), size or 1)
+    return [struct.unpack_from(f"{order}I", head, place)[0] for place in places]

@@ -1,0 +1,282 @@
+"""The guard of a lab's programs: lab time moves only while each of their threads waits.
+
+Programs run one at a time. When the platform has settled and read all that came for it, the guard asks the threads that
+wait, in a fixed order, whether something is ready for them. The first that says so runs, until all threads of its run
+wait again and the platform has settled; then the guard begins anew. A thread whose time has come runs in the same
+way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import select
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from labkit.context import Context
+from labkit.core.clock import QUIET
+from labkit.core.errors import LabError, TakenError
+from labkit.core.records import Record
+from labkit.firmware import conversation
+from labkit.firmware.diagnosis import PATIENCE, problem_of
+from labkit.firmware.program import Program, ProgramEnd
+from labkit.firmware.run import ProgramRun
+from labkit.firmware.threads import ProgramThread
+
+SHORT = 0.001  # real seconds after which the kernel is asked about threads that say nothing
+LONG = 0.1
+MOST_SHOWN = 200  # characters of a printed line in an error
+ANSWER = 2  # milliseconds in which a thread usually answers
+DEAF = (conversation.SLEEP,)  # waits that only time ends, or a signal
+ALERT = "TLS alert "
+DISTRUST = frozenset({"unknown ca", "bad certificate", "certificate unknown", "unsupported certificate"})
+
+
+class Guard:
+    """Participant of a lab's activity for all of its programs.
+
+    runs: all, also those that have ended.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self.runs: list[ProgramRun] = []  # in the order of their numbers
+        self._context = context
+        self._activity = context.activity
+        self._unread = context.unread
+        self._errors: list[Exception] = []  # that the next one to settle gets
+        self._due: list[ProgramThread] = []
+        self._changes = 0
+        self._turns = 0  # of programs, so far
+        self._number = 0  # of the last run
+        self._current: ProgramRun | None = None  # that ran last
+        self._moved: asyncio.Future[None] | None = None
+        self._unwatch: Callable[[], None] | None = None
+
+    def add(self, program: Program, library: Path) -> ProgramRun:
+        """Return a new run, which has not begun. An earlier one of its name, which must have ended, is forgotten."""
+        self._number += 1
+        run = ProgramRun(self._number, program, self._context, self, library)
+        self.runs = [each for each in self.runs if each.name != run.name] + [run]
+        return run
+
+    def started(self) -> None:
+        """Take part, since a program runs."""
+        if self._unwatch is None:
+            self._unwatch = self._context.journal.watch_kind("refused", self._refused)
+        self._activity.join(self)
+
+    def running(self) -> list[str]:
+        """Return the names of the runs that have not ended, or that will start again."""
+        return [each.name for each in self.runs if each.alive or each.waits_for_start]
+
+    def expect_none(self, act: str) -> None:
+        """Raise TakenError while a program runs. act: what cannot be done then, for the error."""
+        if names := self.running():
+            raise TakenError(f"{act}: the program of firmware {names[0]!r} is running: stop() its run first")
+
+    def _leave(self) -> None:
+        """Take part no longer, until the next program is started."""
+        if self._unwatch is not None:
+            self._unwatch()
+            self._unwatch = None
+        self._activity.leave(self)
+
+    async def close(self) -> None:
+        """End all runs."""
+        self._leave()
+        self._errors.clear()
+        for run in self.runs:
+            await run.close()
+        self.runs.clear()
+
+    # --- called by runs
+
+    def changed(self) -> None:
+        self._changes += 1
+        if self._moved is not None and not self._moved.done():
+            self._moved.set_result(None)
+
+    def due(self, run: ProgramRun, thread: ProgramThread) -> object:
+        thread.timer = None
+        if self._errors or self._due or not all(each.rests for each in self.runs):
+            self._due.append(thread)
+            return None
+        return QUIET if self._wake(run, thread) and not self._unread() else None
+
+    def ended(self, run: ProgramRun, end: ProgramEnd) -> None:
+        if end.by or run.ends:
+            return
+        last = run.output.lines[-1].text if run.output.lines else ""
+        said = f"; it printed last: {last[:MOST_SHOWN]!r}" if last else "; it printed nothing"
+        self.failed(
+            LabError(
+                f"firmware {run.name}: {run.program} {end}{said}; run.restart() starts it again, and with ends=True "
+                "its end is expected"
+            )
+        )
+
+    def failed(self, error: Exception) -> None:
+        self._errors.append(error)
+        self.changed()
+
+    def _refused(self, record: Record) -> None:
+        """Name the program that has just refused the lab's certificate."""
+        run, alert = self._current, record.summary.removeprefix(ALERT)
+        if run is None or run.distrusts or alert not in DISTRUST or not record.summary.startswith(ALERT):
+            return
+        run.distrusts = True
+        self.failed(
+            LabError(
+                f"firmware {run.name}: {run.program} does not trust the lab's CA (it ended TLS by the alert "
+                f"{alert!r}). The file is in the variables SSL_CERT_FILE, CURL_CA_BUNDLE, REQUESTS_CA_BUNDLE and "
+                "NODE_EXTRA_CA_CERTS; a client with libcurl or another library that reads none of them sets it itself: "
+                'curl_easy_setopt(handle, CURLOPT_CAINFO, getenv("SSL_CERT_FILE"))'
+            )
+        )
+
+    # --- the participant
+
+    async def settle(self) -> bool:
+        for run in self.runs:
+            run.notice_ends()
+        if self._errors:
+            raise self._errors.pop(0)
+        if not any(each.alive for each in self.runs):
+            self._leave()
+            return True
+        for run in self.runs:
+            if not run.rests:
+                await self._until_rest(run)
+                run.read()
+                return False
+        if self._unread():
+            return False
+        if self._due:
+            self._wake_first()
+            return False
+        changes, begun = self._changes, self._activity.begun
+        if not await self._ask_all((begun, self._turns)):
+            return False
+        return changes == self._changes and begun == self._activity.begun and not self._unread()
+
+    def _wake_first(self) -> None:
+        """Let one thread run whose time has come while others ran."""
+        found = [
+            (run.number, thread.order, run, thread)
+            for run in self.runs
+            for thread in run.threads()
+            if thread in self._due
+        ]
+        self._due = [each[3] for each in found]
+        if found:
+            *_, run, thread = min(found, key=lambda each: each[:2])
+            self._due.remove(thread)
+            self._wake(run, thread)
+
+    def _wake(self, run: ProgramRun, thread: ProgramThread) -> bool:
+        """Let a thread run whose time has come. Return whether it waits again, and nothing else can have changed."""
+        state = (self._activity.begun, self._turns)
+        single = run.single
+        self._begin_turn(run)
+        if not thread.line.say(conversation.TIME, thread.number):
+            run.hear(thread)
+            return False
+        thread.run()
+        if not self._waits_again(run, thread) or thread.sent or not (single and run.single):
+            return False
+        self._turns -= 1  # nothing can have become ready for others
+        thread.asked = state
+        return True
+
+    async def _ask_all(self, state: object) -> bool:
+        """Ask the threads that may be ready. Return whether none is; the first one that is runs until it waits again.
+
+        state: of the lab; who was asked in it need not be asked again.
+        """
+        for run in self.runs:
+            for thread in run.threads():
+                if thread.asked == state or thread.reason in DEAF:
+                    continue
+                self._begin_turn(run, counts=False)
+                if not await self._ask(run, thread):
+                    self._turns += 1
+                    self._waits_again(run, thread)
+                    return False
+                thread.asked = state
+        return True
+
+    def _begin_turn(self, run: ProgramRun, *, counts: bool = True) -> None:
+        run.show_time()
+        run.lives()
+        self._current = run
+        self._turns += counts
+
+    async def _ask(self, run: ProgramRun, thread: ProgramThread) -> bool:
+        """Return whether nothing is ready for a thread; otherwise it runs."""
+        thread.still = False
+        thread.unanswered += 1
+        number = thread.number
+        if not thread.line.say(conversation.READY, number):
+            run.hear(thread)
+            return False
+        self._hears(run, thread)
+        while not thread.still and thread.waiting and thread.number == number:
+            await self._moves(LONG)
+            self._expect_life(run)
+        return thread.still
+
+    def _waits_again(self, run: ProgramRun, thread: ProgramThread) -> bool:
+        """Return whether a run waits again soon after a thread of it runs on."""
+        while not thread.waiting and not thread.is_gone:
+            if not self._hears(run, thread):
+                return False
+        run.read()
+        return run.look(closely=False) and not self._errors
+
+    def _hears(self, run: ProgramRun, thread: ProgramThread) -> bool:
+        """Return whether a thread says something soon: quicker than a turn of the loop, in which nothing is to do."""
+        poller = select.poll()
+        poller.register(thread.line.number, select.POLLIN)
+        if not poller.poll(ANSWER):
+            return False
+        run.hear(thread)
+        return True
+
+    async def _until_rest(self, run: ProgramRun) -> None:
+        """Return once all threads of a run wait, or it has ended. Raises LabError if it is silent for too long."""
+        pause, begun = SHORT, self._activity.begun
+        while not self._errors and not run.look(closely=False):
+            changes = self._changes
+            await self._moves(pause)
+            if self._changes != changes or self._activity.begun != begun:
+                pause, begun = SHORT, self._activity.begun
+                run.lives()
+            elif run.look(closely=True):
+                return
+            else:
+                pause = min(2 * pause, LONG)
+                self._expect_life(run)
+
+    def _expect_life(self, run: ProgramRun) -> None:
+        """Raise LabError if a run has been silent for too long."""
+        run.processor_time(), run.clock_reads()  # both count from the first call on
+        silent = time.monotonic() - run.since
+        if silent >= PATIENCE and (text := problem_of(run, silent)) is not None:
+            raise LabError(text)
+
+    async def _moves(self, seconds: float) -> None:
+        """Return once a program says or does something, or after so many real seconds."""
+        loop = asyncio.get_running_loop()
+        moved = self._moved = loop.create_future()
+        handle = loop.call_later(seconds, self.changed_nothing)
+        try:
+            await moved
+        finally:
+            handle.cancel()
+            self._moved = None
+
+    def changed_nothing(self) -> None:
+        """End a wait for a change, which has not come."""
+        if self._moved is not None and not self._moved.done():
+            self._moved.set_result(None)

@@ -1,0 +1,86 @@
+"""What a run of a program is, how its process is started, and how it ended."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from labkit.core.errors import LabError
+from labkit.firmware import processes
+
+LONGEST_SOCKET = 100  # characters of the path of a local socket: 108 at most
+
+
+@dataclass(frozen=True)
+class Program:
+    """What to run. name: of the run; seed: of its chance; own: variables of its environment, None to clear one;
+    folder: in which it starts; ends: whether its end is expected."""
+
+    name: str
+    command: tuple[str, ...]
+    seed: int
+    own: Mapping[str, str | None]
+    folder: Path
+    ends: bool
+
+
+class ProgramEnd(NamedTuple):
+    """End of a run. time: lab time in seconds since 1970; status: that it returned, None where a signal ended it;
+    signal: its name, such as SIGSEGV; by: empty if it ended by itself, else `kill`, `stop` or `power cut`."""
+
+    time: float
+    status: int | None
+    signal: str | None
+    by: str = ""
+
+    @property
+    def how(self) -> str:
+        """How it ended, without the time: `ended with status 1`."""
+        if self.by:
+            return {"kill": "was killed", "stop": "was stopped", "power cut": "lost its power"}[self.by]
+        return f"ended by {self.signal}" if self.signal is not None else f"ended with status {self.status}"
+
+    def __str__(self) -> str:
+        return f"{self.how} at {datetime.fromtimestamp(self.time, UTC):%Y-%m-%d %H:%M:%S}"
+
+
+def new_folder() -> Path:
+    """Return a new folder, whose path is short enough for a socket in it."""
+    made = Path(tempfile.mkdtemp(prefix="labkit-firmware-"))
+    if len(str(made)) > LONGEST_SOCKET - len("/socket"):
+        made.rmdir()
+        made = Path(tempfile.mkdtemp(prefix="labkit-firmware-", dir="/tmp"))
+    return made
+
+
+def start_process(
+    program: Program, path: Path, variables: Mapping[str, str]
+) -> tuple[subprocess.Popen[bytes], int]:
+    """Start a process. Return it, and the end of the pipe from which its output is read."""
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    processes.keep_addresses(True)
+    try:
+        popen = subprocess.Popen(
+            program.command,
+            executable=path,
+            cwd=program.folder,
+            env=variables,
+            stdin=subprocess.DEVNULL,
+            stdout=writing,
+            stderr=writing,
+            start_new_session=True,
+        )
+    except OSError as error:
+        os.close(reading)
+        raise LabError(f"firmware: cannot start {str(path)!r}: {error.strerror}") from None
+    finally:
+        processes.keep_addresses(False)
+        os.close(writing)
+    return popen, reading

@@ -1,0 +1,61 @@
+"""Lines of stories and promises, as `file:line`, for messages."""
+
+from __future__ import annotations
+
+import linecache
+import traceback
+from functools import partial
+from inspect import getattr_static, unwrap
+from types import CodeType
+
+
+def defined_at(function: object) -> str:
+    """Return where a function begins, as `file:line`, or `line 3` of a cell; empty if that is unknown.
+
+    function: also a partial one, a method, or an object that can be called.
+    """
+    code = _code_of(function)
+    return "" if code is None else _shown(code.co_filename, code.co_firstlineno)
+
+
+def raised_at(function: object, error: BaseException) -> tuple[str, str]:
+    """Return the last line of a function's file in the traceback of an error: its place as of `defined_at`, its text.
+
+    Both are empty if no line of that file ran.
+    """
+    code = _code_of(function)
+    file = None if code is None else code.co_filename
+    for frame, number in reversed(list(traceback.walk_tb(error.__traceback__))):
+        name = frame.f_code.co_filename
+        if name == file:
+            return _shown(name, number), linecache.getline(name, number).strip()
+    return "", ""
+
+
+def with_line(reason: str, place: str) -> str:
+    """Return a reason with the place of a line behind it, if that is known."""
+    return f"{reason} ({place})" if place else reason
+
+
+def _code_of(function: object) -> CodeType | None:
+    while isinstance(function, partial):
+        function = function.func
+    if callable(function):
+        function = unwrap(function)
+    for each in (
+        function,
+        getattr(function, "__func__", None),
+        getattr_static(type(function), "__call__", None),
+    ):
+        code = getattr(each, "__code__", None)
+        if isinstance(code, CodeType):
+            return code
+    return None
+
+
+def _shown(name: str, number: int) -> str:
+    """Return a line of a file, without its folder, which depends on the machine; of a cell the line alone."""
+    if name.startswith("<") or "ipykernel" in name:
+        return f"line {number}"
+    last = name.replace("\\", "/").rpartition("/")[2]
+    return f"{last}:{number}"

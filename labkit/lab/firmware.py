@@ -1,0 +1,179 @@
+"""Handles of programs of a user that live on lab time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from labkit.core.errors import LabError, OwnProcessError
+from labkit.core.handle import Handle
+from labkit.core.journal_differences import JournalDifference, JournalText
+from labkit.firmware.output import OutputLine
+from labkit.firmware.program import ProgramEnd
+from labkit.firmware.run import ProgramRun
+from labkit.lab.runtime import Runtime
+
+if TYPE_CHECKING:
+    from labkit.lab.lab import Lab
+
+
+class FirmwareRun(Handle):
+    """A program on lab time: a Linux process beside the lab, with the processes that it starts."""
+
+    def __init__(self, runtime: Runtime, run: ProgramRun) -> None:
+        self._runtime = runtime
+        self._control = runtime.control.firmware
+        self._run = run
+
+    @property
+    def identity(self) -> str:
+        """Name of the run: of its records in the journal, `firmware/t-001`."""
+        return self._run.name
+
+    @property
+    def seed(self) -> int:
+        """Seed of all chance of the program."""
+        return self._run.seed
+
+    @property
+    def output(self) -> list[OutputLine]:
+        """Lines that it printed, each with its lab time; the last 20,000."""
+        return self._runtime.run(self._control.output, self._run)
+
+    @property
+    def ended(self) -> ProgramEnd | None:
+        """How and when it ended; None while it runs."""
+        return self._run.ended
+
+    def kill(self) -> None:
+        """End the program at once, as SIGKILL does. The platform sees its connections end."""
+        self._runtime.run(self._control.kill, self._run)
+
+    def restart(self, down: float = 0) -> None:
+        """End the program at once, and start it again. down: seconds of lab time until then."""
+        self._runtime.run(self._control.restart, self._run, down)
+
+    def power_cut(self, down: float | None = 30) -> None:
+        """Cut the power of the device: the platform sees no end of its connections, but silence.
+
+        They stay open until the platform ends them, at most two hours. down: seconds of lab time until the program
+        starts again; None: it stays off until `restart`. Raises LabError where the system forbids it.
+        """
+        self._runtime.run(self._control.power_cut, self._run, down)
+
+    def stop(self) -> None:
+        """End the program for good; the end of the lab does so, too. Its output stays."""
+        self._runtime.run(self._control.stop, self._run)
+
+    def __repr__(self) -> str:
+        state = "runs" if self.ended is None else str(self.ended)
+        return f"<firmware {self.identity}: {self._run.program} {state}, {len(self._run.output.lines)} lines printed>"
+
+
+class LabFirmware(Handle):
+    """Programs of a user that live on lab time: `lab.firmware(["./client", "t-001"])` starts one."""
+
+    def __init__(self, runtime: Runtime, make: Callable[..., Lab]) -> None:
+        self._runtime = runtime
+        self._make = make
+
+    def __call__(
+        self,
+        command: Sequence[str | Path],
+        *,
+        identity: str | None = None,
+        seed: int | None = None,
+        env: Mapping[str, str | None] | None = None,
+        cwd: str | Path | None = None,
+        ends: bool = False,
+    ) -> FirmwareRun:
+        """Start a program for Linux on lab time, and return its run: `lab.firmware(["./client", "t-001"])`.
+
+        It takes its time from the lab, trusts its CA, finds its names (port 443 is the lab's), and its waits last as
+        long as `lab.clock.advance`, a story or a fleet lets lab time pass. Time moves only while all its threads wait.
+
+        command: the program and its arguments; identity: name of the run, by default that of the program; seed: of all
+        chance, by default drawn from the lab's seed and the name; env: further variables of its environment, None to
+        clear one; cwd: folder in which it starts; ends: whether its end is expected. Otherwise the call that moves the
+        clock then raises LabError, as for a program that spins, is stopped, or waits in a way that the lab does not
+        know.
+        """
+        words = _words(command)
+        folder = Path.cwd() if cwd is None else Path(cwd).absolute()
+        if not folder.is_dir():
+            raise LabError(f"cwd: there is no folder {str(folder)!r}")
+        runtime = self._runtime
+        try:
+            start = runtime.control.firmware.start
+            run = runtime.run(start, words, _identity(identity), _seed(seed), _variables(env), folder, ends)
+        except OwnProcessError:
+            raise OwnProcessError("firmware: needs the lab's own process: make it here with Lab(…)") from None
+        return FirmwareRun(runtime, run)
+
+    def twice(
+        self, story: Callable[[Lab], object], *, seed: int | None = None, **settings: Any
+    ) -> JournalDifference:
+        """Play a story in two fresh labs, and return the first difference of their journals: `twice(week)`.
+
+        story: a function that gets the lab, adds its products and programs, and lets time pass; seed: of both labs, by
+        default that of this lab; settings: further arguments of `Lab`. The result shows the first record that differs,
+        or that there is none; `is_worse` is whether there is one. Raises LabError if a journal has dropped records,
+        which could not be compared, and what the story raises.
+        """
+        seed = self._runtime.seed if seed is None else _seed(seed)
+        if seed is None:
+            raise LabError("twice: needs a seed, as in twice(story, seed=7)")
+        texts = [self._played(story, seed, settings) for _ in range(2)]
+        return JournalDifference.of(*map(JournalText.read, ("first", "second"), texts))
+
+    def _played(self, story: Callable[[Lab], object], seed: int, settings: Mapping[str, Any]) -> str:
+        with self._make(seed, **settings) as lab:
+            story(lab)
+            if dropped := lab.journal.dropped:
+                most = len(lab.journal) + dropped
+                raise LabError(
+                    f"twice: the journal has dropped {dropped} of {most} records, which cannot be compared: "
+                    f"twice(story, journal={{'records': {2 * most}}})"
+                )
+            return lab.journal.canonical()
+
+    def __repr__(self) -> str:
+        return "<firmware: programs on lab time>"
+
+
+def _words(command: object) -> list[str]:
+    if isinstance(command, str | Path) or not isinstance(command, Sequence) or not command:
+        raise LabError(
+            f"firmware: expected a program and its arguments, as in ['./client', 't-001'], not {command!r:.100}"
+        )
+    for each in command:
+        if not isinstance(each, str | Path) or "\0" in str(each):
+            raise LabError(f"firmware: expected texts as arguments of the program, not {each!r:.100}")
+    return [os.fspath(each) for each in command]
+
+
+def _identity(identity: object) -> str | None:
+    if identity is not None and (not isinstance(identity, str) or not identity or len(identity) > 256):
+        raise LabError(f"identity: expected a name, not {identity!r:.100}")
+    return identity
+
+
+def _variables(env: object) -> dict[str, str | None]:
+    if env is None:
+        return {}
+    if not isinstance(env, Mapping):
+        raise LabError(f"env: expected a dict of names and texts, not {env!r:.100}")
+    for name, value in env.items():
+        if not isinstance(name, str) or not name or "=" in name or not isinstance(value, str | None):
+            raise LabError(
+                f"env: expected names and texts, or None for a variable to clear, not {name!r:.50}: {value!r:.50}"
+            )
+    return dict(env)
+
+
+def _seed(seed: object) -> int | None:
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
+        raise LabError(f"seed: expected a whole number, not {seed!r:.100}")
+    return seed

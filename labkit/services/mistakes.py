@@ -1,0 +1,62 @@
+"""Likely mistakes in the calls of scripts and handlers: a service, an operation or an argument that is not there."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+
+from labkit.core.errors import did_you_mean
+from labkit.core.record_lines import one_line
+from labkit.services.bounds import shown_name
+from labkit.services.operation import Operation
+
+LONGEST = 500  # characters of a sentence
+MOST = 200  # mistakes of a lab that are remembered; later ones are in the journal alone
+
+
+class Mistakes:
+    """Mistakes that nobody has read yet, each once for a handler.
+
+    A script goes on after such a call, so that nothing else shows it. unread: sentences, oldest first; `take` returns
+    them.
+    """
+
+    def __init__(self) -> None:
+        self.unread: deque[str] = deque()
+        self._known: set[tuple[str, str, str]] = set()  # solution, handler, text
+
+    def add(self, solution: str, handler: str, call: str, hint: str) -> None:
+        """Add a mistake in a call that a handler makes, unless it is known. hint: the mistake as a sentence."""
+        text = one_line(f"{call}: {hint}", LONGEST)
+        if (solution, handler, text) not in self._known and len(self._known) < MOST:
+            self._known.add((solution, handler, text))
+            self.unread.append(f"solution {solution!r}, {handler}: {text}")
+
+    def take(self) -> list[str]:
+        """Remove and return the unread mistakes as sentences, oldest first."""
+        found: list[str] = []
+        with suppress(IndexError):  # another thread may take some
+            while self.unread:
+                found.append(self.unread.popleft())
+        return found
+
+    def forget(self, solution: str) -> None:
+        """Report those of a solution again if its handlers, of which one is new, make them."""
+        self._known = {each for each in self._known if each[0] != solution}
+
+
+def missing_hint(service: str, operation: str, known: Mapping[str, Iterable[str]]) -> str:
+    """Return a sentence about a call of a service or an operation that is not there.
+
+    known: names of the operations that the caller may use, by service.
+    """
+    if service not in known:
+        there = did_you_mean(service, known) or f"; there are: {', '.join(known)}"
+        return f"there is no service {shown_name(service)!r}{there}"
+    return f"{service} has no operation {shown_name(operation)!r}{did_you_mean(operation, known[service])}"
+
+
+def argument_hint(declared: Operation, names: Iterable[object]) -> str:
+    """Return a sentence about arguments that an operation does not know and ignores."""
+    return ", ".join(declared.warnings(names))

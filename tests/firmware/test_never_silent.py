@@ -1,0 +1,146 @@
+"""A program that keeps lab time standing is named, with what to do: the call that waits raises an error."""
+
+from __future__ import annotations
+
+import os
+import platform
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from labkit import Lab, LabError
+from labkit.lab.product import Product
+from tests.firmware.programs import built, python
+
+START = 1_767_225_600
+
+
+def refused(lab: Lab, text: str, within: float = 30) -> str:
+    """Return the error of a call that moves the clock; lab time stands. within: real seconds, on a busy machine."""
+    before, began = lab.clock.time, time.monotonic()
+    with pytest.raises(LabError, match=text) as caught:
+        lab.clock.advance(60)
+    assert time.monotonic() - began < within
+    assert lab.clock.time - before in (0, 10)
+    return str(caught.value)
+
+
+def test_a_program_that_ended(lab: Lab) -> None:
+    run = lab.firmware(python("import time\nprint('bye')\ntime.sleep(10)\nraise SystemExit(3)"), identity="d")
+    text = refused(
+        lab, "firmware d: python ended with status 3 at 2026-01-01 00:00:10; it printed last: 'bye'"
+    )
+    assert "ends=True" in text
+    assert lab.clock.time == START + 10
+    lab.clock.advance(60)  # it was said
+    run.restart()
+    refused(lab, "ended with status 3")
+
+
+def test_a_program_that_crashed(lab: Lab) -> None:
+    lab.firmware(python("import os, time\ntime.sleep(10)\nos.abort()"))
+    refused(lab, "ended by SIGABRT at 2026-01-01 00:00:10; it printed nothing")
+
+
+def test_a_program_that_ends_at_its_start(lab: Lab) -> None:
+    with pytest.raises(LabError, match=r"ended with status 2 .*; it printed last: 'usage: d'"):
+        lab.firmware(python("import sys\nprint('usage: d')\nsys.exit(2)"))
+    lab.reset()  # nothing is left of it
+
+
+def test_a_program_that_somebody_killed(lab: Lab) -> None:
+    run = lab.firmware(python("import os, time\nprint(os.getpid())\ntime.sleep(1000)"))
+    os.kill(pid := int(run.output[0].text), signal.SIGKILL)
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    refused(lab, "ended by SIGKILL")
+
+
+def test_a_program_that_is_stopped(lab: Lab) -> None:
+    run = lab.firmware(python("import os, time\nprint(os.getpid())\nwhile True: time.sleep(10)"))
+    pid = int(run.output[0].text)
+    os.kill(pid, signal.SIGSTOP)
+    refused(lab, f"is stopped .*kill -CONT {pid}")
+    os.kill(pid, signal.SIGCONT)
+    lab.clock.advance(60)
+
+
+def test_a_program_that_spins(lab: Lab) -> None:
+    run = lab.firmware(
+        python("import time\ntime.sleep(10)\nend = time.time() + 1\nwhile time.time() < end: pass")
+    )
+    refused(lab, r"real seconds without a wait and asked for the time [\d,]+ times, so lab time stands still")
+    run.kill()
+    lab.clock.advance(60)
+
+
+def test_a_program_that_waits_in_an_unknown_way(lab: Lab) -> None:
+    code = (
+        "import ctypes, time\n"
+        "time.sleep(10)\n"
+        "libc = ctypes.CDLL(None)\n"
+        "queue = libc.msgget(0, 0o1600)\n"
+        "libc.msgrcv(queue, ctypes.create_string_buffer(16), 8, 0, 0)\n"
+    )
+    run = lab.firmware(python(code))
+    refused(lab, "waits in msgrcv, and the lab does not know when such a wait ends")
+    run.stop()
+
+
+def test_a_static_program(lab: Lab) -> None:
+    with pytest.raises(LabError, match="is linked statically, so it cannot be on lab time"):
+        lab.firmware([built("sleeper", "-static")])
+
+
+def test_a_script_of_a_static_program(lab: Lab, tmp_path: Path) -> None:
+    script = tmp_path / "script"
+    script.write_text(f"#!{built('sleeper', '-static')}\n")
+    script.chmod(0o755)
+    with pytest.raises(LabError, match="is linked statically"):
+        lab.firmware([script])
+
+
+def test_a_script_that_starts_a_static_program(lab: Lab) -> None:
+    with pytest.raises(LabError, match=r"started what is not on lab time: .* is linked statically"):
+        lab.firmware(["sh", "-c", f"{built('sleeper', '-static')}; true"])
+
+
+def test_a_program_with_an_environment_of_its_own(lab: Lab) -> None:
+    """The library passes on what it needs."""
+    lab.firmware(["env", "-i", built("sleeper")])
+    lab.clock.advance(60)
+
+
+def test_a_program_that_lost_its_environment(lab: Lab) -> None:
+    """By a system call, which the library does not see."""
+    number = 221 if platform.machine() == "aarch64" else 59
+    code = (
+        "import ctypes\n"
+        f"path = {built('sleeper')!r}.encode()\n"
+        "words, none = (ctypes.c_char_p * 2)(path, None), (ctypes.c_char_p * 1)(None)\n"
+        f"ctypes.CDLL(None).syscall({number}, path, words, none)\n"
+    )
+    with pytest.raises(LabError, match="without the variables LD_PRELOAD and LABKIT_FIRMWARE"):
+        lab.firmware(python(code))
+
+
+def test_a_device_that_does_not_trust_the_ca(lab: Lab, thermostat: Product) -> None:
+    with pytest.raises(LabError, match=r"firmware d: device does not trust the lab's CA.*CURLOPT_CAINFO"):
+        lab.firmware([built("device", "-lcurl"), "d", "100"], identity="d", env={"SSL_CERT_FILE": None})
+
+
+def test_in_a_story(lab: Lab) -> None:
+    with pytest.raises(LabError, match="ended with status 3"), lab.story():  # noqa: PT012
+        lab.firmware(python("import time\ntime.sleep(10)\nraise SystemExit(3)"))
+        lab.wait(seconds=60)
+    assert lab.clock.time == START + 10
+
+
+def test_with_a_fleet(lab: Lab, thermostat: Product) -> None:
+    from labkit.fleet.behaviours import Thermostat
+
+    lab.firmware(python("import time\ntime.sleep(90)\nraise SystemExit(3)"))
+    with pytest.raises(LabError, match="ended with status 3"):
+        thermostat.fleet(2, Thermostat()).run(minutes=5)
+    assert lab.clock.time == START + 90

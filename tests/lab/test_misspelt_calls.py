@@ -1,0 +1,111 @@
+"""Misspelt calls of handlers: a warning in a cell, once for each handler."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+
+import pytest
+
+from labkit import Lab, LabWarning
+from labkit.lab.solution import Solution
+
+CALLS = [
+    ("Keystor.set", "there is no service 'Keystor'; did you mean Keystore?"),
+    ("Keystore.sett", "Keystore has no operation 'sett'; did you mean set?"),
+    ("Keystore.set", "ky is not a parameter of set; did you mean key?"),
+]
+
+
+@pytest.fixture
+def lab() -> Iterator[Lab]:
+    with Lab(seed=7) as lab:
+        yield lab
+
+
+@pytest.fixture
+def acme(lab: Lab) -> Solution:
+    return lab.solution("acme", products=[lab.product("thermostat", resources={"a": "string"})])
+
+
+def write(lab: Lab, values: str) -> None:
+    """Write values one after the other, and let each be handled."""
+    device = lab.product("thermostat").device("d-1").activate()
+    for value in values:
+        device.write(a=value)
+        lab.settle()
+
+
+def texts(caught: list[warnings.WarningMessage]) -> list[str]:
+    return [str(each.message) for each in caught]
+
+
+@pytest.mark.parametrize(("call", "hint"), CALLS)
+def test_a_script_warns_once_at_the_cells_line(lab: Lab, acme: Solution, call: str, hint: str) -> None:
+    acme.on("device", "datapoint", lua=f"{call}{{ky = 'n', value = '1'}}")
+    with pytest.warns(LabWarning) as caught:
+        write(lab, "xyz")
+    assert texts(list(caught)) == [f"solution 'acme', device datapoint: {call}: {hint}"]
+    assert caught[0].filename == __file__
+    called = lab.journal.select("call")
+    assert [(each.detail or {})["hint"] for each in called] == [hint] * 3
+    assert [each.status for each in lab.journal.select("script")] == [204] * 3
+
+
+def test_each_handler_warns_and_again_after_it_has_changed(lab: Lab, acme: Solution) -> None:
+    def answers(services: object) -> object:
+        services.Keystor.get(key="n")  # type: ignore[attr-defined]
+        return 1
+
+    acme.route("GET", "/a", answers)
+    acme.route("GET", "/b", lua="return Keystor.get{key = 'n'}")
+    for _ in range(2):
+        for path in ("/a", "/b"):
+            with pytest.warns(LabWarning, match=rf"GET {path}: Keystor\.get: there is no service") as caught:
+                assert acme.get(path).status_code == 200
+            assert len(caught) == 1
+            assert acme.get(path).status_code == 200  # an error, if it warned again
+        acme.route("GET", "/a", answers)  # the cell runs again
+
+
+def test_handlers_of_two_solutions_warn(lab: Lab, acme: Solution) -> None:
+    other = lab.solution("other", products=["thermostat"])
+    for each in (acme, other):
+        each.on("device", "datapoint", lua="Keystore.gett{key = 'n'}")
+    with pytest.warns(LabWarning) as caught:
+        write(lab, "x")
+    assert sorted(each.partition(",")[0] for each in texts([*caught])) == [
+        "solution 'acme'",
+        "solution 'other'",
+    ]
+
+
+def test_a_name_of_a_client_forges_no_line(lab: Lab, acme: Solution) -> None:
+    acme.route("POST", "/a", lua="return Keystore.get(request.body)")
+    with pytest.warns(LabWarning) as caught:
+        acme.post("/a", json={"key": "n", "x\n\x1b[31mLabWarning: é": 1})
+    [text] = texts(list(caught))
+    assert text == ("solution 'acme', POST /a: Keystore.get: x [31mLabWarning: é is not a parameter of get")
+
+
+def test_other_refusals_and_right_calls_are_for_the_script(lab: Lab, acme: Solution) -> None:
+    acme.route("GET", "/a", lua="Keystore.set{key = 'n', value = '1'} return User.getUser{id = 9}")
+    assert acme.get("/a").json()["status"] == 404
+    acme.route("GET", "/b", lua="return Keystore.set{value = '1'}")
+    assert acme.get("/b").json()["status"] == 400
+
+
+def test_a_service_that_was_added_is_there(lab: Lab, acme: Solution) -> None:
+    lab.service("Weather", forecast=lambda place: [place])
+    acme.route("GET", "/a", lua="return Weather.forecast{place = 'x'}")
+    assert acme.get("/a").json() == ["x"]
+
+
+def test_a_similar_id_of_a_solution_warns(lab: Lab, acme: Solution) -> None:
+    lab.solution("city", products=[])
+    lab.solution("city2")  # another number
+    with pytest.warns(LabWarning, match="solution 'citty' is new and empty; did you mean city") as caught:
+        lab.solution("citty")
+    assert len(caught) == 1
+    lab.solution("citty")  # not new
+    lab.solution("cityy", products=["thermostat"])  # with settings
