@@ -127,7 +127,7 @@ EXPORT int sysinfo(struct sysinfo *info) {
     return result;
 }
 
-/* Time is the lab's: nobody sets it, as if the program had no right to. One that runs as root would set the machine's. */
+/* Time is the lab's, and no program may set it: one that runs as root would set the machine's. */
 static int refuse(void) {
     errno = EPERM;
     return -1;
