@@ -98,6 +98,15 @@ def test_other_systems_are_refused_in_one_sentence(monkeypatch: pytest.MonkeyPat
         library()
 
 
+def test_another_c_library_is_refused_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def confstr(name: str) -> str:
+        raise ValueError(f"unrecognized configuration name: {name}")
+
+    monkeypatch.setattr(os, "confstr", confstr)
+    with pytest.raises(LabError, match=r"^firmware: programs on lab time need Linux with the GNU C library"):
+        library()
+
+
 @pytest.mark.usefixtures("preloaded")
 def test_it_compiles_without_a_warning(tmp_path: Path) -> None:
     build(tmp_path / "library.so", options=("-Wall", "-Wextra", "-Werror", "-fsyntax-only"))
@@ -125,6 +134,8 @@ def test_it_exports_nothing_but_what_it_replaces() -> None:
 def test_sources_are_short_and_of_the_package() -> None:
     assert os.fspath(SOURCES).endswith("labkit/firmware/preload")
     for each in sorted(SOURCES.glob("*.[ch]")):
-        assert len(each.read_text().splitlines()) < 400, each.name
+        lines = each.read_text().splitlines()
+        assert len(lines) < 400, each.name
+        assert max(map(len, lines)) <= 120, each.name
     assert FLAGS[0] == "-std=c11"
     assert LIBRARIES
