@@ -26,13 +26,13 @@ SERVER = pytest.StashKey[ForkServer]()
 class ForkedIO(Popen2IO):
     """Pipes to a worker process, as of execnet's `Popen2IOMaster`."""
 
-    def __init__(self, server: ForkServer, execmodel: ExecModel) -> None:
+    def __init__(self, address: str, execmodel: ExecModel) -> None:
         stdin, writes = os.pipe()
         reads, stdout = os.pipe()
         try:
             files = [stdin, stdout, 2]
             self._process = start(
-                *(server.address, f"{importing.__name__}:{importing.work.__name__}", None, files),
+                *(address, f"{importing.__name__}:{importing.work.__name__}", None, files),
                 environment=os.environ,
                 folder=str(Path.cwd()),
                 at_exit=True,
@@ -63,11 +63,16 @@ def pytest_xdist_setupnodes(config: pytest.Config, specs: list[XSpec]) -> None:
     server = config.stash[SERVER] = ForkServer(importing.__name__)
     del os.environ[importing.ARGUMENTS]
     if server.wait():
+        fork_from(server.address)
 
-        def create_io(spec: XSpec, execmodel: ExecModel) -> Any:
-            return ForkedIO(server, execmodel) if spec.popen else ORIGINAL(spec, execmodel)
 
-        execnet.gateway_io.create_io = create_io
+def fork_from(address: str) -> None:
+    """Have execnet fork the processes that it would start. address: of the fork server."""
+
+    def create_io(spec: XSpec, execmodel: ExecModel) -> Any:
+        return ForkedIO(address, execmodel) if spec.popen else ORIGINAL(spec, execmodel)
+
+    execnet.gateway_io.create_io = create_io
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -1,4 +1,4 @@
-"""Files that are written as a whole."""
+"""Files that are written as a whole, and paths as text."""
 
 from __future__ import annotations
 
@@ -19,3 +19,8 @@ def write_whole(file: Path, text: str, *, errors: str = "strict") -> None:
     except BaseException:
         new.unlink(missing_ok=True)
         raise
+
+
+def shown_path(file: Path) -> str:
+    """Return a path as text, relative to the current folder if it is below that."""
+    return os.path.relpath(file) if file.is_absolute() and file.is_relative_to(Path.cwd()) else str(file)

@@ -92,7 +92,6 @@ class _Fork:
         for stream in (sys.stdout, sys.stderr):  # else the fork would write once more what waits in them
             with suppress(Exception):
                 stream.flush()
-        gc.freeze()  # a collection in the fork would copy the memory of all objects
         try:
             with warnings.catch_warnings():
                 # A process with other threads: none of them holds a lock that the fork's call needs.
@@ -102,9 +101,8 @@ class _Fork:
             os.close(self.pipe)
             os.close(writing)
             raise
-        finally:
-            gc.unfreeze()
         if self.pid == 0:
+            gc.freeze()  # a collection would copy the memory of all objects
             _run(call, writing, [self.pipe, *(each.pipe for each in others)])
         os.close(writing)
 

@@ -26,16 +26,18 @@ def library() -> Path:
     """Return the path of the preloaded library for this machine. Builds it on first use, which takes a few seconds.
 
     A built one is kept in the cache folder (`XDG_CACHE_HOME`, else `~/.cache`). The compiler is `CC`, else `cc`. Raises
-    LabError on other systems than Linux, without a compiler, and if the library cannot be built.
+    LabError on other systems than Linux with the GNU C library, without a compiler, and if it cannot be built.
     """
     if sys.platform != "linux":
         raise LabError("firmware: programs on lab time need Linux; all else of labkit works here, too")
-    name = f"firmware-{platform.machine()}-{_digest()}.so"
-    for path in (SOURCES / name, _cache() / name):
+    machine, digest = platform.machine(), _digest()
+    # One that is built here may not load with an older C library: a home folder can be that of several containers.
+    built = _cache() / f"firmware-{machine}-{_c_library()}-{digest}.so"
+    for path in (SOURCES / f"firmware-{machine}-{digest}.so", built):
         if path.is_file():
             return path
     _compiler()  # before a folder is made
-    return _build(_cache() / name)
+    return _build(built)
 
 
 def build(target: Path, *, options: tuple[str, ...] = ()) -> Path:
@@ -74,6 +76,19 @@ def _digest() -> str:
     for each in sorted(SOURCES.glob("*.[ch]")):
         digest.update(each.name.encode() + b"\0" + each.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
+
+
+def _c_library() -> str:
+    """Return name and version of the C library. Raises LabError if it is not the GNU one."""
+    try:
+        version = os.confstr("CS_GNU_LIBC_VERSION") or ""
+    except (ValueError, OSError):
+        version = ""
+    if not version.startswith("glibc "):
+        raise LabError(
+            "firmware: programs on lab time need Linux with the GNU C library (glibc), which this system lacks"
+        )
+    return version.replace(" ", "-")
 
 
 def _cache() -> Path:

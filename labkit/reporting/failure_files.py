@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import zlib
@@ -10,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from labkit.core.errors import LabError
-from labkit.core.files import write_whole
+from labkit.core.files import shown_path, write_whole
 from labkit.hunt.search.failure import HuntFailure
 from labkit.reporting.failure_page import failure_page
 
@@ -53,12 +52,6 @@ def keep_failure(failure: HuntFailure, folder: Path) -> FailureFiles:
             play, None, (*lines, f"no page shows it: {error.filename or folder}: {error.strerror}")
         )
     return FailureFiles(play, page, (*lines, f"look at it: {shown_path(page)}"))
-
-
-def shown_path(file: Path) -> str:
-    """Return a path as text: relative to the current folder if it is below that."""
-    here = Path.cwd()
-    return os.path.relpath(file) if file.is_absolute() and file.is_relative_to(here) else str(file)
 
 
 def _write_page(failure: HuntFailure, play: Path | None, folder: Path) -> Path:

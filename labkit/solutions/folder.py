@@ -21,6 +21,7 @@ from labkit.solutions.boundary import Boundary
 from labkit.solutions.cors import Cors
 from labkit.solutions.project import Project, Section, Solutionfile
 from labkit.solutions.scripts import EndpointScript, EventScript, ScriptSource
+from labkit.solutions.strays import strays
 
 
 class Asset(NamedTuple):
@@ -117,6 +118,7 @@ def _read(root: Path) -> SolutionFolder:
         boundary = Boundary(root)
         project = projects.find(boundary, found.warnings)
         if isinstance(project, Project):
+            found.warnings += strays(root, project)
             _read_sections(boundary, project, found)
         else:
             _read_files(boundary, project, found)

@@ -21,6 +21,7 @@ from labkit.solutions.cors import Cors, Names
 
 DEFAULT = "solution.yaml"
 OLDER = "Solutionfile.json"
+KEYS = {"formatversion", "info"}  # of every project file
 SECTIONS = ("assets", "endpoints", "modules", "services")
 
 
@@ -154,7 +155,7 @@ def _yaml_projects(boundary: Boundary, warnings: list[str]) -> list[Path]:
             reason = str(error).removeprefix(f"{file}: ")
             warnings.append(f"{file.name}: {reason}; ignored")
             continue
-        if isinstance(values, dict) and {"formatversion", "info"} <= values.keys():
+        if isinstance(values, dict) and values.keys() >= KEYS:
             found.append(file)
     return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from functools import partial
 from typing import Any, TypeVar, cast
 
@@ -129,6 +130,12 @@ class Solutions(Component):
         for name in solution.settings.services:  # a service with another name may be added later
             if similar := did_you_mean(name, (each.name for each in self._services)):
                 yield f"services.{name}: no service has this name{similar}"
+        emitting = {each.service.lower() for each in self._context.events.kinds()}
+        services = {each.name.lower(): each.name for each in self._services}
+        for name in solution.folder.configuration:
+            close = get_close_matches(name.lower(), services, n=1)
+            if close and name.lower() not in {*services, *emitting}:
+                yield f"{name}.yaml: no service has this name; did you mean {services[close[0]]}?"
 
     def _script_errors(self, settings: SolutionSettings) -> list[str]:
         """Return an error for each script of a solution's folder that does not compile, or for the folder itself."""

@@ -5,35 +5,40 @@ from __future__ import annotations
 import inspect
 import shlex
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from labkit.core.errors import LabError, LabkitError, LabWarning, UnknownError, unknown
+from labkit.core.files import shown_path
 from labkit.hunt.plays.journal_lines import last_lines
 from labkit.hunt.plays.loading import file_of
 from labkit.hunt.search.failure import HuntFailure
 from labkit.hunt.search.hunt import hunt
-from labkit.testing.marker import HUNT_SEEDS_OPTION, HUNT_TIME_OPTION, node_id
+from labkit.testing.marker import HUNT_FAILURES_OPTION, HUNT_SEEDS_OPTION, HUNT_TIME_OPTION, node_id
 
 if TYPE_CHECKING:
+    from labkit.hunt.plays.future import Played
     from labkit.hunt.search.hunted import Hunt
     from labkit.hunt.story import Story
+    from labkit.reporting.failure_files import FailureFiles
 
 MARKER = "hunt"
 SEEDS = 50  # plays of a test without other limits
+FAILURES = "failures"  # folder, as of `labkit hunt`
 RECORDS = 40  # records that a report shows
 PREFIX = "test"
 
 
 class HuntFailedError(LabError):
-    """Hunt that found a failure, or lost plays."""
+    """Hunt that found a failure, or lost plays. files: of each failure, by its title."""
 
-    def __init__(self, found: Hunt) -> None:
+    def __init__(self, found: Hunt, files: Mapping[str, FailureFiles]) -> None:
         super().__init__("\n".join([*found.failure_lines(), "", *found.facts()]))
         self.found = found
+        self.files = files
 
 
 def is_test(name: str, story: Story) -> bool:
@@ -56,12 +61,14 @@ class HuntItem(pytest.Item):
         self.keywords.update({each.name: each for each in self.own_markers})
 
     def runtest(self) -> None:
-        """Hunt. Raises HuntFailedError if anything failed."""
-        found = hunt(self.story, **self._arguments())
+        """Hunt, and keep what failed in the folder of failures. Raises HuntFailedError if anything failed."""
+        arguments = self._arguments()
+        found = hunt(self.story, **arguments)
+        files = {} if arguments["failures"] is None else _kept(found, arguments["failures"])
         if found.interrupted:
             raise KeyboardInterrupt
         if not found.good:
-            raise HuntFailedError(found)
+            raise HuntFailedError(found, files)
         for text in found.warnings:
             file, line, _ = self.reportinfo()
             warnings.warn_explicit(text, LabWarning, str(file), (line or 0) + 1)
@@ -84,7 +91,17 @@ class HuntItem(pytest.Item):
             given |= {"seeds": seeds, "time": time}
         elif given.get("seeds") is None and given.get("time") is None:
             given["seeds"] = SEEDS
-        return {"workers": 0, "progress": False, **given}
+        return {"workers": 0, "progress": False, **given, "failures": self._folder(given)}
+
+    def _folder(self, given: Mapping[str, Any]) -> Path | None:
+        """Return the folder of failures: that of the option, of the marker, or of `labkit hunt`; None for none.
+
+        A relative one is relative to the folder in which pytest was started. given: arguments of the marker.
+        """
+        chosen = self.config.getoption(HUNT_FAILURES_OPTION)
+        if chosen is None:
+            chosen = given.get("failures", FAILURES)
+        return None if chosen is None else Path(shown_path(self.config.invocation_params.dir / chosen))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Return the failure as text."""
@@ -102,16 +119,36 @@ class HuntItem(pytest.Item):
         return file, None if code is None else code.co_firstlineno - 1, self.name
 
 
+def _kept(found: Hunt, folder: Path) -> dict[str, FailureFiles]:
+    """Write the failures of a hunt to a folder, and return their files by title."""
+    if not found.failures:
+        return {}
+    from labkit.reporting.failure_files import keep_failure
+
+    return {title: keep_failure(each, folder) for title, each in found.failures.items()}
+
+
 def hunt_sections(item: pytest.Item, error: HuntFailedError) -> Iterator[tuple[str, str]]:
     """Yield a title and a text for each failure: how to repeat it, and the last records of its journal."""
-    for each in error.found.failures.values():
-        yield f"{each.title}: repeat it", f"{_again(item)}\n{_cell(each)}"
-        records = last_lines(each.play().journal, RECORDS) or ["the journal is empty"]
-        yield f"{each.title}: the journal's last records", "\n".join(records)
+    for past in error.found.past:
+        yield f"{past.file}: repeat it", f"labkit hunt --replay {shlex.quote(str(past.file))}"
+        yield f"{past.file}: the journal's last records", _records(past.outcome.played)
+    for title, each in error.found.failures.items():
+        files = error.files.get(title)
+        lines = () if files is None else files.lines
+        first = files is not None and files.play is not None
+        yield f"{title}: repeat it", "\n".join([*lines, _again(item, first), _cell(each)])
+        yield f"{title}: the journal's last records", _records(each.play())
 
 
-def _again(item: pytest.Item) -> str:
-    return f"pytest {shlex.quote(node_id(item))} repeats the hunt; this repeats its smallest play:"
+def _records(played: Played) -> str:
+    return "\n".join(last_lines(played.journal, RECORDS) or ["the journal is empty"])
+
+
+def _again(item: pytest.Item, is_kept: bool) -> str:
+    """Return what a test does when it is run again. is_kept: whether a file has the smallest play."""
+    does = "plays this file first" if is_kept else "repeats the hunt"
+    return f"pytest {shlex.quote(node_id(item))} {does}; this repeats its smallest play:"
 
 
 def _cell(failure: HuntFailure) -> str:

@@ -14,6 +14,7 @@ URL_OPTION = "--labkit-url"
 CHECKS_OPTION = "--labkit-checks"
 HUNT_SEEDS_OPTION = "--hunt-seeds"
 HUNT_TIME_OPTION = "--hunt-time"
+HUNT_FAILURES_OPTION = "--hunt-failures"
 
 
 def node_id(item: pytest.Item) -> str:

@@ -23,6 +23,7 @@ from labkit.core.errors import is_debugging
 from labkit.testing import frames
 from labkit.testing.marker import (
     CHECKS_OPTION,
+    HUNT_FAILURES_OPTION,
     HUNT_SEEDS_OPTION,
     HUNT_TIME_OPTION,
     SEED_OPTION,
@@ -91,6 +92,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=_duration,
         metavar="TIME",
         help="Real time for the plays of each story: 30s, 5m, 1h. Without --hunt-seeds, as many as fit.",
+    )
+    group.addoption(
+        HUNT_FAILURES_OPTION,
+        metavar="FOLDER",
+        help="Folder for failures of stories, those of earlier hunts being played first; by default failures in the "
+        "current folder, as of `labkit hunt`.",
     )
 
 

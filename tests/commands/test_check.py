@@ -121,6 +121,34 @@ def test_calls_of_unknown_operations_are_warnings(file: Path) -> None:
     ]
 
 
+def test_misnamed_files_and_folders_are_warnings_all_at_once(file: Path) -> None:
+    acme = file.parent / "acme"
+    (acme / "modules").rename(acme / "module")
+    (acme / "services/device.lua").rename(acme / "services/device.luo")
+    for name, text in {
+        "service/a_b.lua": "",
+        "count.lua": "",
+        "services/notfy.yaml": "a: 1",
+        "services/device.yaml": "a: 1",
+        "services/notify.yml": "{}",
+    }.items():
+        (acme / name).parent.mkdir(exist_ok=True)
+        (acme / name).write_text(text)
+    result = checked(file)
+    assert (result.exit_code, result.stdout) == (0, "")
+    scripts = "scripts are in endpoints/, modules/ and services/"
+    assert result.stderr.splitlines() == [
+        f"labkit: warning: {acme}: {text}"
+        for text in (
+            f"count.lua: nothing reads it: {scripts}",
+            "module/: nothing reads it; did you mean modules/?",
+            "service/: nothing reads it; did you mean services/?",
+            "services/device.luo: nothing reads it; did you mean device.lua?",
+            "notfy.yaml: no service has this name; did you mean Notify?",
+        )
+    ]
+
+
 def test_likely_mistakes_of_settings_are_warnings(file: Path) -> None:
     text = file.read_text().replace("path: acme,", "path: acme, services: {Notfy: {}},")
     file.write_text(text.replace("where: POST /provision/activate", "where: POST /provision/activat"))

@@ -143,7 +143,10 @@ def test_ctrl_c_prints_what_is_known(folder: Path) -> None:
 
 def test_an_error_of_own_code_is_printed_and_not_kept(folder: Path) -> None:
     """A wrong `--set` first: neither it nor a typo leaves anything that a later hunt would play."""
-    wrong = hunted(f"{PLACE}::sells", "--workers", "0", "--level", "calm", "--set", "most=abc", "--json")
+    refused = hunted(f"{PLACE}::sells", "--workers", "0", "--set", "most=abc", "--json")
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert "sells: most: expected a number" in refused.stderr
+    wrong = hunted(f"{PLACE}::sells", "--workers", "0", "--level", "calm", "--set", "most=0", "--json")
     data = json.loads(wrong.stdout)
     assert wrong.exit_code == 1
     assert list(data["files"].values()) == [None]

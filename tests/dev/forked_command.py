@@ -35,6 +35,9 @@ def run(arguments: list[str], _: object = None) -> None:
     if arguments[0] == "pytest":
         import pytest
 
+        from tests.forked import fork_from
+
+        fork_from(os.environ[ADDRESS])  # workers of xdist
         sys.exit(pytest.console_main())
     from labkit.cli import main
 

@@ -28,7 +28,7 @@ PAGE = """<!doctype html><title>two forms</title>
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Lab]:
     with Lab(seed=7) as lab:
-        here, there = lab.solution("here"), lab.solution("there")
+        here, there = lab.solution("here"), lab.solution("beyond")
         here.route("GET", "/page", page)
         here.route(
             "POST", "/chosen", lambda request: request.body, content_type="application/x-www-form-urlencoded"
@@ -67,7 +67,7 @@ def redirect(response: Response, target: str, cookie: str = "") -> None:
 def test_it_follows_redirects_to_another_host_and_separates_cookies(lab: Lab, here: Solution) -> None:
     browser = lab.browser()
     answer = browser.get(here.url("/away"))
-    assert answer.url.host == "there.apps.lab.localhost"
+    assert answer.url.host == "beyond.apps.lab.localhost"
     assert [each.status_code for each in answer.history] == [303]
     assert "no cookie" in answer.text
     assert "from=here" in browser.get(here.url("/cookies")).text

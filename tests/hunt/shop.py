@@ -90,18 +90,19 @@ def faults_of(sites: Sites, kind: str) -> Iterator[DrawnFault]:
         yield DrawnFault(kind, recipe.settings(Chooser(lambda strategy: 0), site, bounds))
 
 
-def digests() -> dict[str, str]:
-    """Return a digest of a play with each kind of fault."""
+def plays() -> dict[str, dict[str, Any]]:
+    """Return the digest and the hits of a play with each kind of fault."""
     sites = calm_sites(shop, {})
     found = {}
     for kind in sorted(KINDS):
         played = play(shop, 3, check=False, faults=[*faults_of(sites, kind)])
-        found[kind] = hashlib.sha256(whole(played).encode()).hexdigest()
+        digest = hashlib.sha256(whole(played).encode()).hexdigest()
+        found[kind] = {"digest": digest, "hits": [*played.hits]}
     return found
 
 
 def main() -> None:
-    print(json.dumps(digests()))  # noqa: T201
+    print(json.dumps(plays()))  # noqa: T201
 
 
 if __name__ == "__main__":

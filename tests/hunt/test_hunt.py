@@ -35,6 +35,7 @@ def test_a_hunt_ends_with_the_first_failure() -> None:
 
 
 @pytest.mark.timeout(300)
+@pytest.mark.usefixtures("forks")
 def test_any_number_of_workers_plays_the_same() -> None:
     plays = size(90, 300)  # more than two rounds, so that some are edits
     alone, many = (
@@ -131,6 +132,7 @@ def test_ctrl_c_returns_what_is_known() -> None:
 
 
 @pytest.mark.timeout(300)
+@pytest.mark.usefixtures("forks")
 def test_a_play_that_ends_its_process_is_told_and_loses_no_other() -> None:
     found = hunt(hunted.deadly, 8, level="calm", workers=1, progress=False)
     assert [each.number for each in found.done] == list(range(8))

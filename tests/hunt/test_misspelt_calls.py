@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from labkit import Lab, LabWarning
-from labkit.hunt import Draw, hunt, no_script_failed, nothing_lost, play, story, sweep
+from labkit.hunt import Draw, hunt, no_script_failed, nothing_lost, play, replay, story, sweep
 from tests.lab.story_parts import RESOURCES, Reports
 
 PLAIN: dict[str, Any] = {"level": "calm", "shrink_seconds": 0, "progress": False}
@@ -89,6 +89,13 @@ def test_the_error_of_a_play_names_them() -> None:
     found = hunt(breaks, 3, workers=0, **PLAIN)
     assert found.warnings == {sentence("Keystore.sett"): 1}
     assert f"warning: {sentence('Keystore.sett')} (in 1 play)" in found.text()
+
+
+def test_a_replay_has_the_warnings_of_its_play() -> None:
+    failure = hunt(breaks, 3, workers=0, **PLAIN).failures["the story's own checks"]
+    with pytest.warns(LabWarning, match="did you mean set"):
+        again = replay(failure.written(), story=breaks, check=False)
+    assert again.as_dict()["warnings"] == [sentence("Keystore.sett")]
 
 
 def test_a_sweep_warns_once_for_all_plays() -> None:

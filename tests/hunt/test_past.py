@@ -54,6 +54,7 @@ def test_a_play_continues_the_past(past: Path) -> None:
     assert len(counts) > 1
 
 
+@pytest.mark.usefixtures("forks")
 def test_a_hunt_over_processes_continues_the_past(past: Path) -> None:
     found = hunt(told(past, 205), seeds=12, workers=2, level="calm", stop="never")
     [failure] = found.failures.values()

@@ -115,7 +115,7 @@ def test_a_hunt_of_all_seeds_begins_in_any_case() -> None:
     ("before", "after", "parameters", "title"),
     [
         ("lab.solution(", "lab.solutoin(", {}, "the story's own code (AttributeError)"),
-        ("(1, most,", "(1, most + 1,", {"most": "abc"}, "the story's own code (TypeError)"),
+        ("(1, most,", "(1, most,", {"most": 0}, "the story's own code (LabError)"),
         ("lab.journal)", "lab.nothing)", {"most": 1}, "always known (its own code failed)"),
     ],
 )

@@ -18,6 +18,7 @@ from labkit.edge.protocol import EdgeProtocol
 from labkit.fleet.fleet_device import FleetDevice
 from labkit.fleet.transport import Transport
 from labkit.hunt import Draw, Story, play, story
+from tests.busy import busy_process
 from tests.hunt import stories
 from tests.lab.story_parts import Reports, product_of
 from tests.sizes import size
@@ -83,11 +84,8 @@ def test_plays_beside_a_busy_process_with_late_reads_are_equal(
 ) -> None:
     first = play(told, 3)
     late = put_off_reads(monkeypatch)
-    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
-        try:
-            again = [play(told, 3) for _ in range(size(1, 10))]
-        finally:
-            busy.kill()
+    with busy_process():
+        again = [play(told, 3) for _ in range(size(1, 10))]
     assert all(each == first for each in again)
     assert late
 

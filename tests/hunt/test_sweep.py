@@ -51,6 +51,7 @@ POLICIES = {"fast": Policy(1), "slow $x_1": Policy(3)}
 
 
 class TestSweep:
+    @pytest.mark.usefixtures("forks")
     def test_the_grid_over_workers(self) -> None:
         swept = sweep(outage, 3, workers=2, policy=POLICIES, fault=["a", "b"], scale=2)
         frame = swept.frame()
@@ -111,6 +112,7 @@ class TestSweep:
         assert swept.summary().loc[0, "errors"] == len(failed)
         assert f"{len(failed)} with an error" in repr(swept)
 
+    @pytest.mark.usefixtures("forks")
     def test_a_play_that_takes_too_long(self) -> None:
         @story
         def waits(lab: Lab, draw: Draw, *, seconds: float = 0) -> int:
@@ -277,6 +279,9 @@ class TestCompare:
         assert [*map(tuple, found.side_by_side().columns[:2])] == [("lost", "fast"), ("lost", "slow")]
         assert list(found.chart("lost").columns) == ["fast", "slow"]
         assert "fast and slow, in pairs" in repr(found)
+        many = compare([123456.789, 0], [2 / 3, 0])
+        assert [*repr(many).split()[-6:-3]] == ["61728", "0.3333", "-61728"]
+        assert "<td>0.3333</td>" in many._repr_html_()
         assert "<table" in found._repr_html_()
 
     def test_frames_and_lists(self) -> None:

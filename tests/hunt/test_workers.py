@@ -89,6 +89,7 @@ def test_every_item_has_one_outcome(tmp_path: Path) -> None:
     assert "the result cannot travel to another process" in str(by_item["lock"].error)
 
 
+@pytest.mark.usefixtures("forks")
 def test_a_story_of_a_test_travels_and_replays() -> None:
     @story
     def waits(lab: Lab, draw: Draw, *, pause: float = 1) -> list[object]:
@@ -103,6 +104,7 @@ def test_a_story_of_a_test_travels_and_replays() -> None:
     assert there == {seed: plays(seed) for seed in range(4)}
 
 
+@pytest.mark.usefixtures("forks")
 def test_later_items_follow_from_earlier_outcomes() -> None:
     threads: set[int] = set()
     known: list[int] = [0]
@@ -118,6 +120,7 @@ def test_later_items_follow_from_earlier_outcomes() -> None:
     assert (known, threads) == ([*range(9)], {threading.get_ident()})
 
 
+@pytest.mark.usefixtures("forks")
 def test_closing_kills_what_is_under_way(tmp_path: Path) -> None:
     plays: Any = plays_over(2, partial(odd, tmp_path), ["quick", "stuck", "stuck"])
     assert next(plays).item == "quick"

@@ -33,7 +33,7 @@ def with_a_past(**options: Any) -> Lab:
     for name in NAMES:
         product = lab.product(f"thing-{name}", resources={"temperature": "number", "message": "string"})
         solution = lab.solution(name, products=[product])
-        solution.on("device", "datapoint", lua="Keystore.incr{key = data.device_sn}")
+        solution.on("device", "datapoint", lua="Keystore.command{key = data.device_sn, command = 'incr'}")
         solution.route("GET", "/count", lua=SCRIPT)
         product.device("t-'1\u00f8").activate().write(temperature=1)
         assert solution.get("/count?name=\u00e9%20%26").json()["n"] == 1

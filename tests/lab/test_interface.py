@@ -99,9 +99,9 @@ def test_invalid_arguments_are_errors_with_their_names(lab: Lab, lights: Solutio
     with pytest.raises(LabError, match="solution 'home' publishes nothing yet"):
         home.publish()
     with pytest.raises(SettingsError, match="the id of a subscriber has to be lower-case letters and digits"):
-        lab.solution("my-home").subscribe(lights)
+        lab.solution("a-flat").subscribe(lights)
     with pytest.raises(SettingsError, match="the id of a publisher has to be lower-case letters and digits"):
-        lab.solution("my-home").publish(operations=OPERATIONS)
+        lab.solution("a-flat").publish(operations=OPERATIONS)
     lights.publish(whitelist=["other"], operations=OPERATIONS)
     with pytest.raises(SettingsError, match="the business 'acme' of home is not on the whitelist of lights"):
         home.subscribe(lights)

@@ -180,6 +180,8 @@ void lab_waiter_add(struct waiter *waiter, const void *at);
 bool lab_waiter_remove(struct waiter *waiter); /* whether it was woken */
 int lab_wake(const void *at, int count);       /* returns how many */
 bool lab_is_woken(void *waiter);
+/* Threads that were woken, or made, and that have not run since. */
+extern _Atomic int lab_pending;
 void lab_waiters_forked(void);
 /* Once the lab has gone, for a wait that began before (`was_on`) or after: whether it was woken in time. */
 bool lab_woken_for_real(struct waiter *waiter, int64_t until, bool was_on);

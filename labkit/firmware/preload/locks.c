@@ -3,6 +3,7 @@
 
 #include <semaphore.h>
 
+REAL(sem_post)
 REAL(sem_wait)
 REAL(sem_trywait)
 REAL(sem_timedwait)
@@ -39,13 +40,25 @@ static bool can_take(void *at) {
     return sem_getvalue(at, &value) || value > 0;
 }
 
+static void cancelled(void *of) { lab_waiter_remove(of); }
+
+static enum outcome waits(sem_t *semaphore, int64_t until) {
+    struct waiter waiter;
+    struct wait wait = {.kind = WAIT_SEMAPHORE, .until = until, .ready = can_take, .of = semaphore, .restarts = true};
+    enum outcome outcome;
+    lab_waiter_add(&waiter, semaphore);
+    pthread_cleanup_push(cancelled, &waiter);
+    outcome = lab_wait(&wait);
+    pthread_cleanup_pop(1);
+    return outcome;
+}
+
 static int takes(sem_t *semaphore, int64_t until) {
     bool was_on = lab_on();
     for (;;) {
         if (!real_sem_trywait()(semaphore)) return 0;
         if (errno != EAGAIN) return -1;
-        struct wait wait = {.kind = WAIT_SEMAPHORE, .until = until, .ready = can_take, .of = semaphore, .restarts = true};
-        enum outcome outcome = lab_wait(&wait);
+        enum outcome outcome = waits(semaphore, until);
         if (outcome == INTERRUPTED) return -1;
         if (outcome == LAB_GONE) {
             struct timespec time = deadline(until, was_on);
@@ -56,6 +69,12 @@ static int takes(sem_t *semaphore, int64_t until) {
             return -1;
         }
     }
+}
+
+EXPORT int sem_post(sem_t *semaphore) {
+    int result = real_sem_post()(semaphore);
+    if (!result && lab_on()) lab_wake(semaphore, 1); /* only so that the program knows that another thread is to run */
+    return result;
 }
 
 EXPORT int sem_wait(sem_t *semaphore) { return lab_on() ? takes(semaphore, FOREVER) : real_sem_wait()(semaphore); }

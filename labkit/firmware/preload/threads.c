@@ -15,8 +15,15 @@ struct beginning {
 
 static struct beginning *prepare(void *with) {
     struct beginning *beginning = malloc(sizeof *beginning);
-    if (beginning) *beginning = (struct beginning){NULL, NULL, with, lab_next_thread()};
+    if (!beginning) return NULL;
+    *beginning = (struct beginning){NULL, NULL, with, lab_next_thread()};
+    atomic_fetch_add(&lab_pending, 1);
     return beginning;
+}
+
+static void failed(struct beginning *beginning) {
+    atomic_fetch_sub(&lab_pending, 1);
+    free(beginning);
 }
 
 static struct beginning begin(void *of) {
@@ -24,6 +31,7 @@ static struct beginning begin(void *of) {
     free(of);
     lab_thread_number(beginning.number);
     lab_wait_start();
+    atomic_fetch_sub(&lab_pending, 1);
     return beginning;
 }
 
@@ -48,7 +56,7 @@ EXPORT int pthread_create(pthread_t *restrict thread, const pthread_attr_t *rest
     if (!beginning) return EAGAIN;
     beginning->run = run;
     int error = real_pthread_create()(thread, how, runs, beginning);
-    if (error) free(beginning);
+    if (error) failed(beginning);
     return error;
 }
 
@@ -57,7 +65,7 @@ EXPORT int thrd_create(thrd_t *thread, thrd_start_t run, void *with) {
     if (!beginning) return real_thrd_create()(thread, run, with);
     beginning->run11 = run;
     int error = real_thrd_create()(thread, runs11, beginning);
-    if (error != thrd_success) free(beginning);
+    if (error != thrd_success) failed(beginning);
     return error;
 }
 

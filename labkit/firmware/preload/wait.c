@@ -154,6 +154,12 @@ static int hear(const sigset_t *open) {
     }
 }
 
+/* A loop may look again and again for what another thread is to do: that one runs first. */
+static bool steps_back(const struct wait *wait) {
+    bool of_others = wait->kind < WAIT_CONDITION || wait->kind == WAIT_LOOK;
+    return of_others && atomic_load_explicit(&lab_pending, memory_order_relaxed) > 0;
+}
+
 static bool goes_on(const struct wait *wait, struct handled before) {
     struct handled now = lab_handled();
     return wait->deaf || (wait->restarts && now.all - before.all == now.restarting - before.restarting);
@@ -180,6 +186,10 @@ static enum outcome once(struct wait *wait, const sigset_t *open, bool *again) {
         struct handled before = lab_handled();
         int word = hear(open);
         if (word == 'P') {
+            if (steps_back(wait)) {
+                lab_say(self.connection, 'S', self.wait, 0, 0, 0);
+                continue;
+            }
             atomic_store(&dirty, false);
             bool ready = is_ready(wait);
             if (!ready && wait->until <= lab_now() && !wait->last) {
@@ -254,7 +264,7 @@ enum outcome lab_wait(struct wait *wait) {
     if (!lab_on()) return LAB_GONE;
     int before = errno;
     if (!wait->uncancelled) pthread_testcancel();
-    bool racing = wait->outside && lab_dirty();
+    bool racing = (wait->outside && lab_dirty()) || steps_back(wait);
     if (!racing) {
         if (is_ready(wait)) return READY;
         if (wait->mask && real_ppoll()(NULL, 0, &at_once, wait->mask) < 0) {

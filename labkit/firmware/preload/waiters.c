@@ -18,6 +18,8 @@ void lab_unlock(struct lock *lock, const sigset_t *before) {
     pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
+_Atomic int lab_pending;
+
 #define BUCKETS 64
 static struct bucket {
     struct lock lock;
@@ -46,6 +48,7 @@ bool lab_waiter_remove(struct waiter *waiter) {
     for (struct waiter **each = &bucket->first; *each; each = &(*each)->next) {
         if (*each == waiter) {
             *each = waiter->next;
+            if (atomic_load(&waiter->woken)) atomic_fetch_sub(&lab_pending, 1);
             break;
         }
     }
@@ -61,6 +64,7 @@ int lab_wake(const void *at, int count) {
     for (struct waiter *each = bucket->first; each && woken < count; each = each->next) {
         if (each->at != at || atomic_load(&each->woken)) continue;
         atomic_store(&each->woken, 1);
+        atomic_fetch_add(&lab_pending, 1);
         woken++;
         if (!lab_on()) lab_syscall(SYS_futex, &each->woken, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
     }
@@ -71,7 +75,10 @@ int lab_wake(const void *at, int count) {
 bool lab_is_woken(void *waiter) { return atomic_load(&((struct waiter *)waiter)->woken); }
 
 /* Only the thread that forked is there in the child. */
-void lab_waiters_forked(void) { memset(buckets, 0, sizeof buckets); }
+void lab_waiters_forked(void) {
+    memset(buckets, 0, sizeof buckets);
+    atomic_store(&lab_pending, 0);
+}
 
 bool lab_woken_for_real(struct waiter *waiter, int64_t until, bool was_on) {
     struct timespec left = {0, 0};

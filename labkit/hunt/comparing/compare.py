@@ -101,10 +101,10 @@ class Comparison:
 
     def __repr__(self) -> str:
         pairs = ", in pairs" if self.paired and not self.is_of_runs else ""
-        return f"{self.names[0]} and {self.names[1]}{pairs}:\n{self.frame().to_string()}"
+        return f"{self.names[0]} and {self.names[1]}{pairs}:\n{self.frame().to_string(float_format=_short)}"
 
     def _repr_html_(self) -> str:
-        html: str = self.frame().to_html()
+        html: str = self.frame().to_html(float_format=_short)
         return html
 
     def _samples(self, measure: str, *, whole: bool = False) -> tuple[list[float], list[float]]:
@@ -114,6 +114,11 @@ class Comparison:
             there = a.notna().to_numpy() & b.notna().to_numpy()
             a, b = a[there], b[there]
         return a.dropna().tolist(), b.dropna().tolist()
+
+
+def _short(value: float) -> str:
+    """Return a number with four digits, or more before the point."""
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 @short_trace

@@ -34,7 +34,8 @@ def play(
     `wild`, or a `Menu`; none are drawn without it. faults: instead of drawn ones, as in `Played.faults`, or pairs of a
     kind and settings; values: given instead of drawn, pairs of a label and a value as in `Played.drawn`. Raises
     LabError for a story that discards the seed's values, as by `assume` of hypothesis, for one that draws other values
-    than those given, for wrong faults, and for a promise that did not hold. Warns of misspelt calls of handlers.
+    than those given, for wrong faults, for a promise that did not hold, and for a given fault that hit nothing since
+    the story's lab never had what it names; the last two only with `check`. Warns of misspelt calls of handlers.
     """
     played = play_unwarned(
         story, seed, check=check, parameters=parameters, level=level, faults=faults, values=values
@@ -73,16 +74,25 @@ def play_unwarned(
         which = f"of seed {seed}" if values is None else "given"
         raise LabError(f"{story.name}: the values {which} are no future of this story")
     error = failure_of(played)
+    absent = _absent(played) if given else []
     if check and error is not None:
         if values is None and not given:
             shown = f", level={level!r}" if isinstance(level, str) else ""
             if level is None or shown:
                 shown += f", parameters={dict(parameters)!r}" if parameters else ""
                 error.add_note(f"play({story.name}, seed={seed}{shown}) repeats this")
-        for text in played.warnings:
+        for text in (*absent, *played.warnings):
             error.add_note(f"warning: {text}")
         raise error
+    if check and absent:
+        raise LabError(f"play: {'; '.join(absent)}")
     return played
+
+
+def _absent(played: Played) -> list[str]:
+    """Return a sentence for each fault that hit nothing since the lab does not have what it names."""
+    faults = zip(played.faults, played.absent, strict=False)  # none of a story that failed before its faults
+    return [f"fault {number}, {each.kind}: {text}" for number, (each, text) in enumerate(faults, 1) if text]
 
 
 def play_given(plan: PlayPlan, seed: int, values: GivenValues) -> Played | None:

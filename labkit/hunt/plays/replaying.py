@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from labkit.core.errors import LabError
+from labkit.core.handle import short_trace
 from labkit.hunt.draw import OtherValueError
 from labkit.hunt.faults.drawn_faults import DrawnFault
 from labkit.hunt.plays.breach import Breach, breach_of
@@ -93,6 +94,7 @@ class ReplayOutcome:
                 for each, count in zip(self.played.faults, hits, strict=True)
             ],
             "missed": list(self.missed),
+            "warnings": list(self.played.warnings),
             "text": self.text,
         }
 
@@ -114,6 +116,7 @@ class ReplayOutcome:
         return self.text
 
 
+@short_trace
 def replay(
     written: WrittenPlay | Mapping[str, Any],
     *,

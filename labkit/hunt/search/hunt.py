@@ -26,9 +26,11 @@ from labkit.hunt.search.rows import RowPlayer
 from labkit.hunt.search.shrink import SECONDS, shrink
 from labkit.hunt.story import Story
 from labkit.hunt.workers.pool import usable_cores
+from labkit.hunt.workers.time_limit import checked_limit, time_limit
+from labkit.hunt.workers.worker import WorkerError
 
 PLAYS = 1000  # of a hunt without limits
-GUARD = 60.0  # real seconds of a play in a worker process
+GUARD = 60.0  # real seconds of a play
 
 Stop = Literal["first", "never"]
 
@@ -60,17 +62,26 @@ def hunt(
     seed of its number, except that later ones may be edits of the bytes of those that showed something new. stop:
     `first` ends the hunt with the first failure, `never` plays all seeds and returns one failure for each promise.
     shrink_seconds: real time in which each failure is cut down, 0 for not at all; within: real time after which a play
-    in a worker process is ended. failures: folder of written plays, which are played first; if one of them breaks
-    again, the hunt does not begin, except with `stop="never"`. dask: address of a
-    scheduler, a Client or a cluster, whose workers play. progress: whether to show a bar, by default on a terminal and
-    in notebooks. Ctrl-C ends the hunt with what is known so far. Raises LabError for other arguments.
+    is ended, None for no limit, as a debugger needs it; in this process it is interrupted as by Ctrl-C. failures:
+    folder of written plays, which are played first; if one of them breaks again, the hunt does not begin, except with
+    `stop="never"`. dask: address of a scheduler, a Client or a cluster, whose workers play. progress: whether to show a
+    bar, by default on a terminal and in notebooks. Ctrl-C ends the hunt with what is known so far. Raises LabError for
+    other arguments, and if the play without faults takes too long.
     """
     _expect(story, seeds, time, first_seed, stop)
     if promises is not None:
         story = Story(story.function, story.settings, promises, story.past)
     given = dict(parameters or {})
     story.with_defaults(given)
-    plan = PlayPlan(story, given, fault_source(level, story, given))
+    checked_limit(within)
+    try:
+        with time_limit(within):
+            source = fault_source(level, story, given)
+    except WorkerError as error:
+        raise LabError(
+            f"{story.name}: its play without faults, which shows their places, was {error}"
+        ) from None
+    plan = PlayPlan(story, given, source)
     count = 0 if workers == 0 else workers or (0 if dask is not None else usable_cores())
     found = Hunt(plan, _shown(level), count)
     if failures is not None:
@@ -97,7 +108,7 @@ def hunt(
         found.seconds = real_time.monotonic() - began
         for title, failure in found.failures.items():
             if shrink_seconds > 0:
-                found.failures[title] = _cut_down(failure, shrink_seconds, bar)
+                found.failures[title] = _cut_down(failure, shrink_seconds, within, bar)
     return found
 
 
@@ -135,7 +146,7 @@ def _broken(found: Hunt) -> str:
     return f"broken: {', '.join(broken)}" if broken else "nothing broke"
 
 
-def _cut_down(failure: HuntFailure, seconds: float, bar: Bar) -> HuntFailure:
+def _cut_down(failure: HuntFailure, seconds: float, within: float | None, bar: Bar) -> HuntFailure:
     """Return a failure with its smallest play."""
     number, supply = failure.numbers[0], failure.supply
 
@@ -149,6 +160,7 @@ def _cut_down(failure: HuntFailure, seconds: float, bar: Bar) -> HuntFailure:
             supply_of(number, supply.beginning),
             failure.breach,
             seconds=seconds,
+            within=within,
             progress=show,
         )
     except LabError as error:

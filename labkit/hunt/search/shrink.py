@@ -15,6 +15,8 @@ from labkit.hunt.plays.breach import Breach, breach_of
 from labkit.hunt.plays.future import Played, PlayPlan, play_future
 from labkit.hunt.plays.given import GivenFaults, GivenValues
 from labkit.hunt.plays.play import play_given
+from labkit.hunt.workers.time_limit import time_limit
+from labkit.hunt.workers.worker import WorkerError
 
 PLAYS = 500  # of one search, by default
 SECONDS = 60.0  # of real time
@@ -52,6 +54,7 @@ def shrink(
     *,
     plays: int = PLAYS,
     seconds: float = SECONDS,
+    within: float | None = None,
     progress: Callable[[Played], object] = lambda played: None,
 ) -> Shrunk:
     """Return the smallest play that breaks the same promise as the play of these bytes.
@@ -59,9 +62,10 @@ def shrink(
     Faults, and all that the story draws, are cut down: numbers to their lower bounds, choices to the first option. No
     fault that is left lasts longer than the story, whose time may have been drawn.
     plan, seed, supply: of the play that breaks a promise, as in `play_bytes`; breach: what it broke; plays, seconds:
-    limits of the search; progress: called with each smaller play. Raises LabError if the play does not break it again.
+    limits of the search; within: real seconds of one play, None for no limit; progress: called with each smaller play.
+    Raises LabError if the play does not break it again.
     """
-    search = _Search(plan, seed, breach, plays, seconds, progress)
+    search = _Search(plan, seed, breach, plays, seconds, within, progress)
     is_complete = search.run(supply)
     if search.best is None:
         raise LabError(f"the play of seed {seed} does not break again: {breach}")
@@ -78,6 +82,7 @@ class _Search:
         breach: Breach,
         plays: int,
         seconds: float,
+        within: float | None,
         progress: Callable[[Played], object],
     ) -> None:
         self.best: tuple[Played, Breach] | None = None
@@ -89,6 +94,7 @@ class _Search:
         self._plays = plays
         self._seconds = seconds
         self._until = self.began + seconds
+        self._within = within
         self._progress = progress
 
     def run(self, supply: bytes) -> bool:
@@ -156,10 +162,11 @@ class _Search:
         try:
             self._expect_time()
             plan = replace(self._plan, faults=GivenFaults(faults))
-            smaller = play_given(plan, self._seed, GivenValues(played.drawn))
+            with time_limit(self._within):
+                smaller = play_given(plan, self._seed, GivenValues(played.drawn))
         except KeyboardInterrupt:
             return None
-        except LabError:  # draws other values than before
+        except LabError:  # draws other values than before, or takes too long
             return False
         self.count += 1
         return smaller is not None and self._keep(smaller)
@@ -167,8 +174,12 @@ class _Search:
     def _test(self) -> Callable[[Any], None]:
         def test(data: Any) -> None:
             self._expect_time()
-            played = play_future(self._plan, self._seed, data.draw)
             self.count += 1
+            try:
+                with time_limit(self._within):
+                    played = play_future(self._plan, self._seed, data.draw)
+            except WorkerError:  # takes too long
+                return
             if self._keep(played):
                 raise _BreaksAgainError
 

@@ -9,6 +9,7 @@ What it promises:
 - An error of the function is the outcome's `error`, with the worker's traceback as text. Nothing else stops.
 - A worker process that dies loses no item: its item runs again in a new process. If that one dies, too, the outcome is
   `died`. An item over its limit of real time is killed, with the processes that it has started: the outcome is `late`.
+  Without workers it is interrupted as by Ctrl-C, which not everything heeds: a line on standard error then says so.
 - To stop early, close the iterator (`with closing(plays_over(…)) as plays:`), or break out of its loop. Ctrl-C raises
   KeyboardInterrupt in the caller, as everywhere; workers ignore it, and are killed when the iterator is closed. The
   outcomes that the caller has got stay.
@@ -35,10 +36,10 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, Protocol, TypeVar, cast
 
-from labkit.control.clock import number_of
 from labkit.core.errors import LabError
 from labkit.core.extras import needs
 from labkit.fleet.cluster_client import pickled_by_value
+from labkit.hunt.workers.time_limit import checked_limit, time_limit
 from labkit.hunt.workers.worker import ATTEMPTS, Worker, WorkerError
 from labkit.hunt.workers.worker_process import WorkerReply
 
@@ -86,15 +87,14 @@ def plays_over(
     """Call a function with each item, in several processes, and yield the outcomes as they come.
 
     workers: number of processes; None for one for each core, or each thread of the cluster; 0 to call the function in
-    this process and thread, without limit. function: of one item; it and the items are pickled. within: limit of one
+    this process and thread. function: of one item; it and the items are pickled. within: limit of one
     call, in real seconds, None for none. dask: address of a scheduler, a Client or a cluster, to use its workers. The
     module's docstring says what holds for errors, dead workers and interrupts.
     Raises LabError for other arguments, a function or an item that cannot be pickled, and if no process starts.
     """
     if workers is not None and (type(workers) is not int or workers < 0):
         raise LabError(f"workers: expected a number of processes, not {workers!r}")
-    if within is not None and number_of(within, "within") <= 0:
-        raise LabError(f"within: expected a number of seconds above 0, not {within!r}")
+    checked_limit(within)
     if not callable(function):
         raise LabError(f"expected a function, not {function!r}")
     if workers == 0:
@@ -102,7 +102,7 @@ def plays_over(
             raise LabError(
                 "workers: 0 is this process alone, which a dask cluster is not; leave one of them out"
             )
-        return _here(function, items)
+        return _here(function, items, within)
     data = pickled(function)
     if dask is None:
         count = workers or usable_cores()
@@ -170,15 +170,21 @@ def _is_installed(name: str) -> bool:
     return file is not None and "site-packages" in Path(file).parts
 
 
-def _here(function: Callable[[T], R], items: Iterable[T]) -> Generator[ItemOutcome[T, R], None, None]:
+def _here(
+    function: Callable[[T], R], items: Iterable[T], within: float | None
+) -> Generator[ItemOutcome[T, R], None, None]:
     """Call the function in this process."""
     for item in items:
         began = time.perf_counter()
         try:
-            result = function(item)
-            yield ItemOutcome(item, result, seconds=time.perf_counter() - began)
+            with time_limit(within):
+                result = function(item)
+            outcome = ItemOutcome(item, result, seconds=time.perf_counter() - began)
         except Exception as error:  # noqa: BLE001  the caller's, as from another process
-            yield ItemOutcome(item, None, error, traceback.format_exc(), seconds=time.perf_counter() - began)
+            late = isinstance(error, WorkerError) and error.late
+            seconds = time.perf_counter() - began
+            outcome = ItemOutcome(item, None, error, traceback.format_exc(), seconds=seconds, late=late)
+        yield outcome
 
 
 def _plays(

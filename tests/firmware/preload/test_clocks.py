@@ -95,3 +95,52 @@ def test_the_lab_sees_how_often_a_program_asks_the_time(side: Side, run: Run) ->
     run("for (int i = 0; i < 5000; i++) time(0);")
     [path] = side.folder.glob("reads.*")
     assert 5000 <= int.from_bytes(path.read_bytes()[:8], "little") < 5010
+
+
+def test_calls_by_number_show_lab_time(run: Run) -> None:
+    lines = run(
+        """
+        struct timespec s = spec(2.5); struct timeval v; SHOW(syscall(SYS_nanosleep, &s, 0));
+        SHOW(syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &s, 0));
+        syscall(SYS_clock_gettime, CLOCK_REALTIME, &s); printf("%ld.%09ld\\n", s.tv_sec, s.tv_nsec);
+        syscall(SYS_gettimeofday, &v, 0); printf("%ld.%06ld\\n", v.tv_sec, v.tv_usec);
+        SHOW(syscall(SYS_getpid) == getpid()); SHOW(syscall(SYS_clock_settime, CLOCK_REALTIME, &s));
+        SHOW(errno == EPERM);
+        """,
+        "#include <sys/syscall.h>",
+    )
+    assert lines == [
+        "syscall(SYS_nanosleep, &s, 0) 0 at 2500",
+        "syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &s, 0) 0 at 5000",
+        "1800000005.000000000",
+        "1800000005.000000",
+        "syscall(SYS_getpid) == getpid() 1 at 5000",
+        "syscall(SYS_clock_settime, CLOCK_REALTIME, &s) -1 at 5000",
+        "errno == EPERM 1 at 5000",
+    ]
+
+
+def test_what_succeeds_leaves_errno_as_it_was(run: Run) -> None:
+    lines = run(
+        """
+        struct timespec t; char b[9]; int p[2]; pthread_t thread; pthread_mutex_lock(&m); sem_init(&s, 0, 1); pipe(p);
+        #define KEEPS(what) errno = 77; what; if (errno != 77) printf("%s %d\\n", #what, errno)
+        KEEPS(time(0)); KEEPS(clock_gettime(CLOCK_REALTIME, &t)); KEEPS(sleep(1)); KEEPS(usleep(1));
+        KEEPS(poll(0, 0, 5));
+        KEEPS(poll(&(struct pollfd){p[0], POLLIN}, 1, 5)); t = in(1); KEEPS(pthread_cond_timedwait(&c, &m, &t));
+        KEEPS(sem_wait(&s)); KEEPS(getrandom(b, 8, 0)); KEEPS(write(p[1], b, 8)); KEEPS(read(p[0], b, 8));
+        KEEPS(alarm(9));
+        KEEPS(pthread_create(&thread, 0, nothing, 0)); KEEPS(pthread_join(thread, 0)); KEEPS(alarm(0));
+        KEEPS(close(p[0]));
+        KEEPS(if (!fork()) _exit(0)); KEEPS(wait(0)); KEEPS(sched_yield()); puts("done");
+        """,
+        """
+        #include <semaphore.h>
+        #include <sched.h>
+        #include <sys/random.h>
+        static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+        static sem_t s;
+        static void *nothing(void *x) { return x; }
+        """,
+    )
+    assert lines == ["done"]

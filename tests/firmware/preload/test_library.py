@@ -98,6 +98,15 @@ def test_other_systems_are_refused_in_one_sentence(monkeypatch: pytest.MonkeyPat
         library()
 
 
+def test_another_c_library_is_refused_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def confstr(name: str) -> str:
+        raise ValueError(f"unrecognized configuration name: {name}")
+
+    monkeypatch.setattr(os, "confstr", confstr)
+    with pytest.raises(LabError, match=r"^firmware: programs on lab time need Linux with the GNU C library"):
+        library()
+
+
 @pytest.mark.usefixtures("preloaded")
 def test_it_compiles_without_a_warning(tmp_path: Path) -> None:
     build(tmp_path / "library.so", options=("-Wall", "-Wextra", "-Werror", "-fsyntax-only"))

@@ -260,3 +260,18 @@ def test_a_thread_that_waits_for_another_in_a_loop_gives_way(run: Run, gives_way
         + "#include <sched.h>\nstatic volatile int seen; static void *sets(void *x) { seen = 1; return x; }",
     )
     assert results(lines) == [("1", "0")]
+
+
+def test_a_thread_that_looks_again_and_again_lets_one_run_that_it_has_woken(run: Run) -> None:
+    """As Node's loop does: it wakes itself by a descriptor until a thread of its pool has done its part."""
+    lines = run(
+        """int fd = eventfd(1, 0); struct pollfd p = {fd, POLLIN, 0}; pthread_create(&t, 0, works, 0); sleep(1);
+        pthread_mutex_lock(&m); go = 1; pthread_cond_signal(&c); pthread_mutex_unlock(&m);
+        while (!done) poll(&p, 1, -1); SHOW(done); sem_post(&s); while (done < 2) poll(&p, 1, 0); SHOW(done);""",
+        BEFORE
+        + """#include <sys/eventfd.h>
+        static volatile int done; static void *works(void *x) { sem_init(&s, 0, 0); pthread_mutex_lock(&m);
+        while (!go) pthread_cond_wait(&c, &m); pthread_mutex_unlock(&m); done = 1;
+        sem_wait(&s); done = 2; return 0; }""",
+    )
+    assert results(lines) == [("1", "1000"), ("2", "1000")]
