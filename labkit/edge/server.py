@@ -164,7 +164,8 @@ class EdgeServer(web.Server):
             site = None  # over plain HTTP each request names its own
         if (ready := connection.ready) is not None:
             if not ready.done():
-                await asyncio.wait([ready])  # not cancelled with the request
+                with self.context.activity:
+                    await asyncio.wait([ready])  # not cancelled with the request
                 site = None  # it may have been replaced
             if not ready.result():
                 return plain(*connection.failure)
