@@ -87,7 +87,8 @@ EXPORT uint32_t arc4random(void) {
 }
 EXPORT uint32_t arc4random_uniform(uint32_t bound) {
     if (bound < 2) return 0;
-    uint32_t least = -bound % bound, value; /* below it, values of the last, incomplete round would come up more often */
+    /* below it, values of the last, incomplete round would come up more often */
+    uint32_t least = -bound % bound, value;
     do value = arc4random();
     while (value < least);
     return value % bound;

@@ -30,7 +30,8 @@ struct timespec lab_real(clockid_t clock) {
 }
 
 static bool of_day(clockid_t clock) {
-    return clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_REALTIME_ALARM || clock == CLOCK_TAI;
+    return clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_REALTIME_ALARM
+        || clock == CLOCK_TAI;
 }
 
 bool lab_clock(clockid_t clock) {
@@ -126,7 +127,7 @@ EXPORT int sysinfo(struct sysinfo *info) {
     return result;
 }
 
-/* Time is the lab's: nobody sets it, as if the program had no right to; else one that runs as root sets the machine's. */
+/* Time is the lab's, and no program may set it: one that runs as root would set the machine's. */
 static int refuse(void) {
     errno = EPERM;
     return -1;

@@ -41,7 +41,8 @@ static int waits(pthread_cond_t *condition, pthread_mutex_t *mutex, int64_t unti
         return error;
     }
     pthread_cleanup_push(cancelled, &waiting);
-    struct wait wait = {.kind = WAIT_CONDITION, .until = until, .ready = lab_is_woken, .of = &waiting.waiter, .deaf = true};
+    struct wait wait = {.kind = WAIT_CONDITION, .until = until, .ready = lab_is_woken, .of = &waiting.waiter,
+        .deaf = true};
     if (lab_wait(&wait) == LAB_GONE) lab_woken_for_real(&waiting.waiter, until, was_on);
     pthread_cleanup_pop(0);
     bool woken = lab_waiter_remove(&waiting.waiter);

@@ -65,7 +65,8 @@ EXPORT int __poll_chk(struct pollfd *of, nfds_t count, int ms, size_t size) {
     if (size / sizeof *of < count) abort();
     return poll(of, count, ms);
 }
-EXPORT int __ppoll_chk(struct pollfd *of, nfds_t count, const struct timespec *time, const sigset_t *mask, size_t size) {
+EXPORT int __ppoll_chk(struct pollfd *of, nfds_t count, const struct timespec *time, const sigset_t *mask,
+    size_t size) {
     if (size / sizeof *of < count) abort();
     return ppoll(of, count, time, mask);
 }
@@ -117,7 +118,8 @@ EXPORT int pselect(int count, fd_set *restrict r, fd_set *restrict w, fd_set *re
     return selects(count, (fd_set *[3]){r, w, e}, in_time(time), mask);
 }
 
-EXPORT int select(int count, fd_set *restrict r, fd_set *restrict w, fd_set *restrict e, struct timeval *restrict time) {
+EXPORT int select(int count, fd_set *restrict r, fd_set *restrict w, fd_set *restrict e,
+    struct timeval *restrict time) {
     if (count < 0 || (time && (time->tv_sec < 0 || time->tv_usec < 0))) return invalid();
     struct timespec length = time ? lab_timespec(lab_ns_of(time)) : at_once;
     bool on = lab_on();
@@ -169,7 +171,8 @@ EXPORT int epoll_pwait(int fd, struct epoll_event *events, int count, int ms, co
 EXPORT int epoll_wait(int fd, struct epoll_event *events, int count, int ms) {
     return epoll_pwait(fd, events, count, ms, NULL);
 }
-EXPORT int epoll_pwait2(int fd, struct epoll_event *events, int count, const struct timespec *time, const sigset_t *mask) {
+EXPORT int epoll_pwait2(int fd, struct epoll_event *events, int count, const struct timespec *time,
+    const sigset_t *mask) {
     if (time && !lab_valid(time)) return invalid();
     if (lab_on()) return epolls(fd, events, count, in_time(time), mask);
     int64_t ms = time ? (lab_ns(time) + 999999) / 1000000 : -1;

@@ -44,7 +44,7 @@ static void *map(const char *path, int flags, int protection) {
     return at == MAP_FAILED ? NULL : at;
 }
 
-/* The process' own page: a thread that never waits tells the lab nothing, but the lab sees how often it asks the time. */
+/* The process' own page: of a thread that never waits, the lab sees at least how often it asks the time. */
 static void open_own_page(void) {
     char path[PATH_MAX], name[32];
     snprintf(name, sizeof name, "reads.%d", (int)getpid());

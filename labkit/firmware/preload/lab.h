@@ -186,7 +186,8 @@ void lab_waiters_forked(void);
 /* Once the lab has gone, for a wait that began before (`was_on`) or after: whether it was woken in time. */
 bool lab_woken_for_real(struct waiter *waiter, int64_t until, bool was_on);
 
-int lab_create(pthread_t *thread, const pthread_attr_t *how, void *(*run)(void *), void *with); /* outside of the order */
+/* outside of the order */
+int lab_create(pthread_t *thread, const pthread_attr_t *how, void *(*run)(void *), void *with);
 
 /* --- others ------------------------------------------------------------------------------------------------- */
 

@@ -112,14 +112,16 @@ static int take_to_write(void *at) { return real_pthread_rwlock_trywrlock()(at);
 
 /* Returns EBUSY if the lab has gone before the lock was free. */
 static int locks(struct tried *tried, int64_t until) {
-    struct wait wait = {.kind = WAIT_MUTEX, .until = until, .ready = tries, .of = tried, .deaf = true, .uncancelled = true};
+    struct wait wait = {.kind = WAIT_MUTEX, .until = until, .ready = tries, .of = tried, .deaf = true,
+        .uncancelled = true};
     enum outcome outcome = lab_wait(&wait);
     return outcome == READY ? tried->result : outcome == TIMEOUT ? ETIMEDOUT : EBUSY;
 }
 
 /* A thread that locks its own again: the real function says so (EDEADLK), or stops for ever. */
 static bool is_own(const pthread_mutex_t *mutex) {
-    return mutex->__data.__owner == (int)lab_syscall(SYS_gettid) && (mutex->__data.__kind & 3) != PTHREAD_MUTEX_RECURSIVE_NP;
+    return mutex->__data.__owner == (int)lab_syscall(SYS_gettid)
+        && (mutex->__data.__kind & 3) != PTHREAD_MUTEX_RECURSIVE_NP;
 }
 
 EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex) {
@@ -158,11 +160,13 @@ EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t *lock) {
     int result = lab_on() ? locks(&(struct tried){lock, take_to_write, 0}, FOREVER) : EBUSY;
     return result == EBUSY ? real_pthread_rwlock_wrlock()(lock) : result;
 }
-EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t *restrict lock, clockid_t clock, const struct timespec *restrict time) {
+EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t *restrict lock, clockid_t clock,
+    const struct timespec *restrict time) {
     if (!lab_on()) return real_pthread_rwlock_clockrdlock()(lock, clock, time);
     return lock_until(&(struct tried){lock, take_to_read, 0}, clock, time);
 }
-EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t *restrict lock, clockid_t clock, const struct timespec *restrict time) {
+EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t *restrict lock, clockid_t clock,
+    const struct timespec *restrict time) {
     if (!lab_on()) return real_pthread_rwlock_clockwrlock()(lock, clock, time);
     return lock_until(&(struct tried){lock, take_to_write, 0}, clock, time);
 }

@@ -160,7 +160,8 @@ static in_port_t *port_of(struct sockaddr_storage *address, struct target *targe
     if (!of_six && address->ss_family != AF_INET) return NULL;
     const void *bytes = of_six ? (const void *)&six->sin6_addr : (const void *)&four->sin_addr;
     inet_ntop(address->ss_family, bytes, target->address, sizeof target->address);
-    if (!strncmp(target->address, "::ffff:", 7)) memmove(target->address, target->address + 7, strlen(target->address) - 6);
+    char *four_in_six = target->address + 7;
+    if (!strncmp(target->address, "::ffff:", 7)) memmove(target->address, four_in_six, strlen(four_in_six) + 1);
     return of_six ? &six->sin6_port : &four->sin_port;
 }
 
@@ -198,7 +199,8 @@ EXPORT int connect(int fd, const struct sockaddr *to, socklen_t length) {
     if (stream) redirect(fd, &address);
     errno = before;
     bool blocks = stream && flags >= 0 && !(flags & O_NONBLOCK);
-    if (blocks) real_fcntl()(fd, F_SETFL, flags | O_NONBLOCK); /* else the kernel waits where the lab does not know of it */
+    /* else the kernel waits where the lab does not know of it */
+    if (blocks) real_fcntl()(fd, F_SETFL, flags | O_NONBLOCK);
     int result = real_connect()(fd, (struct sockaddr *)&address, length);
     lab_sent();
     if (!blocks) return result;

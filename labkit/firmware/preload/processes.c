@@ -121,7 +121,8 @@ EXPORT int execle(const char *path, const char *first, ...) {
     return execve(path, list, variables);
 }
 
-EXPORT int posix_spawn(pid_t *restrict pid, const char *restrict path, const posix_spawn_file_actions_t *restrict actions,
+EXPORT int posix_spawn(pid_t *restrict pid, const char *restrict path,
+    const posix_spawn_file_actions_t *restrict actions,
                        const posix_spawnattr_t *restrict how, char *const arguments[restrict],
                        char *const variables[restrict]) {
     return real_posix_spawn()(pid, path, actions, how, arguments, COMPLETE(variables));
@@ -160,7 +161,8 @@ static bool interrupted(struct awaited *awaited) {
 }
 
 static struct awaited awaited_by(pid_t pid, int options) {
-    struct awaited awaited = {pid > 0 ? P_PID : pid == -1 ? P_ALL : P_PGID, (id_t)(pid < -1 ? -pid : pid == -1 ? 0 : pid),
+    struct awaited awaited = {pid > 0 ? P_PID : pid == -1 ? P_ALL : P_PGID,
+        (id_t)(pid < -1 ? -pid : pid == -1 ? 0 : pid),
                               WEXITED | (options & ~WUNTRACED) | (options & WUNTRACED ? WSTOPPED : 0)};
     if (pid == 0) awaited.id = (id_t)getpgrp();
     return awaited;

@@ -29,7 +29,7 @@ static bool blocks(int fd, int flags) { return !(flags & MSG_DONTWAIT) && !(real
 
 static int writable(int fd) { return lab_ready(fd, POLLOUT, WAIT_WRITE, true); }
 
-/* A blocking send is over once all of it is sent; the kernel's own wait for room is one that the lab would not know of. */
+/* A blocking send is over once all of it is sent. The lab would not know of the kernel's own wait for room. */
 static ssize_t send_all(int fd, const char *from, size_t size, int flags, const struct sockaddr *to, socklen_t length) {
     size_t done = 0;
     do {

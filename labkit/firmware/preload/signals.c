@@ -1,6 +1,7 @@
-/* Handlers of signals. A wait has to know whether a handler ran, and whether with SA_RESTART, so each runs inside one here.
+/* Handlers of signals. A wait has to know whether one ran, and whether with SA_RESTART: each runs inside of one here.
 
-POSIX: a wait for time or for descriptors ends with EINTR after any handler; a read goes on if the handler has SA_RESTART. */
+By POSIX a wait for time or for descriptors ends with EINTR after any handler, and a read goes on after one with
+SA_RESTART. */
 #include "lab.h"
 
 REAL(sigaction)

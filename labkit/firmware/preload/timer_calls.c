@@ -1,4 +1,4 @@
-/* alarm, setitimer, timer_create and timerfd, on the table of timers. Timers of the processor's time stay the kernel's. */
+/* alarm, setitimer, timer_create and timerfd, on the table of timers. Those of the processor's time stay real. */
 #include "timers.h"
 
 #include <sys/eventfd.h>
@@ -110,7 +110,8 @@ EXPORT int timer_create(clockid_t clock, struct sigevent *restrict event, timer_
     return timer ? 0 : fail(EAGAIN);
 }
 
-EXPORT int timer_settime(timer_t id, int flags, const struct itimerspec *restrict new, struct itimerspec *restrict old) {
+EXPORT int timer_settime(timer_t id, int flags, const struct itimerspec *restrict new,
+    struct itimerspec *restrict old) {
     if (!ours(id)) return real_timer_settime()(id, flags, new, old);
     sigset_t before;
     if (!lab_timer_valid(new)) return fail(EINVAL);

@@ -1,8 +1,8 @@
 /* Conversation with the lab, and the wait on which all others rest.
 
 A thread that waits says so on a connection of its own, and then does nothing until the lab asks it ("ready?") or says
-that its time has come. What became ready meanwhile is looked at only then: all that the platform and other processes had
-to send is there by then, and no two threads run at a time, so that the same seed gives the same run again. */
+that its time has come. What became ready meanwhile is looked at only then: all that the platform and other processes
+had to send is there by then, and no two threads run at a time, so that the same seed gives the same run again. */
 #include "lab.h"
 
 #include <stdio.h>
@@ -83,8 +83,8 @@ static void connect_thread(void) {
 static _Atomic uint32_t children;
 static __thread int greeted[2]; /* a pipe: its writing end closes once the child has greeted the lab, or is no more */
 
-/* By these handlers, not by a fork() of its own: the C library's daemon(), forkpty() and others fork, too. The parent goes
-on when the lab knows of the child; else the lab could take time on before the child has begun. */
+/* By these handlers, not by a fork() of its own: the C library's daemon(), forkpty() and others fork, too. The parent
+   goes on when the lab knows of the child; else the lab could move time before the child has begun. */
 void lab_before_fork(void) {
     atomic_fetch_add(&children, 1);
     if (!lab_on() || lab_syscall(SYS_pipe2, greeted, O_CLOEXEC)) greeted[0] = greeted[1] = -1;
@@ -288,7 +288,7 @@ void lab_wait_start(void) {
     if (lab_on()) waits(&wait);
 }
 
-/* A thread that waits for another one in a loop of its own gives way so. No two run at a time, so the other runs now. */
+/* A thread that waits for another one in a loop of its own gives way so: no two run at a time. */
 void lab_yield(void) {
     struct wait wait = {.kind = WAIT_SLEEP, .until = lab_now(), .deaf = true, .uncancelled = true, .last = true};
     if (lab_on() && atomic_load_explicit(&threads, memory_order_relaxed) > 1) waits(&wait);
@@ -297,7 +297,8 @@ void lab_yield(void) {
 /* What the platform answers to what was sent may be there now, or not yet: it has to settle before a look. */
 void lab_settle(int fd) {
     int before = errno;
-    struct wait wait = {.kind = WAIT_LOOK, .fd = fd, .until = lab_now(), .ready = always, .deaf = true, .uncancelled = true};
+    struct wait wait = {.kind = WAIT_LOOK, .fd = fd, .until = lab_now(), .ready = always, .deaf = true,
+        .uncancelled = true};
     if (lab_dirty()) waits(&wait);
     errno = before;
 }

@@ -58,7 +58,9 @@ class Side:
     waits: list[str] = field(default_factory=list)  # kinds of all waits so far
     messages: int = 0
     platform: Callable[[], object] | None = None  # what is to settle before a program is asked
-    static: set[int] = field(default_factory=set)  # processes that never greet
+    sent: list[bool] = field(
+        default_factory=list
+    )  # of all waits so far: whether something left the process before
 
     def __post_init__(self) -> None:
         self.folder.mkdir(exist_ok=True)
@@ -186,7 +188,7 @@ class Side:
 
     def is_silent(self, pid: int) -> bool:
         """Return whether a process that has not greeted will not do so: it has ended, or is static."""
-        return pid in self.static or all(self.sleeps(pid, tid, None) for tid in tasks(pid))
+        return all(self.sleeps(pid, tid, None) for tid in tasks(pid))
 
     def sleeps(self, pid: int, tid: int, thread: Thread | None) -> bool:
         if thread and thread.waits:
@@ -258,6 +260,7 @@ class Side:
             assert number == thread.wait + 1
             thread.wait, thread.when, thread.kind, thread.waits = number, when, detail, True
             self.waits.append(KINDS[detail])
+            self.sent.append(bool(other >> 32))
         elif kind == ord("R"):
             thread.waits = thread.waits and number != thread.wait
         elif kind == ord("S"):

@@ -157,3 +157,20 @@ def test_a_look_that_may_not_wait_comes_after_the_platform_has_settled(
             [each, "at", "0"] for each in ("0", "1")
         ]
         connections[0].close()
+
+
+@pytest.mark.parametrize(
+    ("does", "sent"),
+    [
+        ("", False),
+        ('printf("a line");', False),
+        ('write(s[0], "x", 1);', True),
+        ('send(s[0], "x", 1, 0);', True),
+        ("shutdown(s[0], SHUT_WR);", True),
+        ("close(s[0]);", True),
+        ('write(s[0], "x", 1); sleep(1);', False),
+    ],
+)
+def test_a_wait_says_whether_something_was_sent_before(side: Side, run: Run, does: str, sent: bool) -> None:
+    run(f"int s[2]; socketpair(AF_UNIX, SOCK_STREAM, 0, s); sleep(1); {does} sleep(1);")
+    assert (side.waits[-1], side.sent[-1]) == ("sleep", sent)
