@@ -279,6 +279,8 @@ class ProgramRun:
         """Take what a thread has said."""
         while not thread.is_gone and (message := thread.line.hear()) is not None:
             self._take(thread, message)
+            if thread.waiting:  # it says nothing more until the lab does
+                break
 
     def _take(self, thread: ProgramThread, message: ThreadMessage) -> None:
         kind = message.kind

@@ -68,6 +68,23 @@ def test_a_program_that_is_stopped(lab: Lab) -> None:
     lab.clock.advance(60)
 
 
+def test_a_program_that_is_stopped_and_asked(lab: Lab, thermostat: Product) -> None:
+    """It waits for a descriptor, about which the lab asks it once something has happened."""
+    code = (
+        "import os, select, socket\nprint(os.getpid())\nfirst, second = socket.socketpair()\n"
+        "select.select([first], [], [], 1000)"
+    )
+    run = lab.firmware(python(code), ends=True)
+    pid = int(run.output[0].text)
+    os.kill(pid, signal.SIGSTOP)
+    device = thermostat.device("d").activate()
+    refused(lab, f"is stopped .*kill -CONT {pid}")
+    os.kill(pid, signal.SIGCONT)
+    device.write(temperature=1)
+    lab.clock.advance(60)
+    assert run.ended is None
+
+
 def test_a_program_that_spins(lab: Lab) -> None:
     run = lab.firmware(
         python("import time\ntime.sleep(10)\nend = time.time() + 1\nwhile time.time() < end: pass")
