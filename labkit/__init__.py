@@ -1,10 +1,10 @@
 """A laboratory for an IoT platform, in one Python process: `from labkit import Lab`.
 
 A lab and its handles: Lab, Product, Device, Solution, Fleet, Run, Fault, Provider, Browser, Session, PublishedService,
-Subscription, HeldPoll, PollWait, PendingCall, LabStory, LiveSettings.
+Subscription, HeldPoll, PollWait, PendingCall, LabStory, LiveSettings, FirmwareRun.
 
 Values that they return: Future, Futures, Snapshot, Point, Credentials, KeyPair, LabAddress, Application,
-SubscriptionInfo, Tick, Latency, Mark, Failure, Note.
+SubscriptionInfo, Tick, Latency, Mark, Failure, Note, OutputLine, ProgramEnd.
 
 Behaviours of virtual devices, and shapes of load: Behaviour, Bulb, Counter, Flaky, Replay, Sensor, Thermostat,
 Updater; Shape, DailyWave, Flat, Herd, Ramp, Steps.
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
         UnknownError,
     )
     from labkit.core.marks import Mark
+    from labkit.firmware.output import OutputLine
+    from labkit.firmware.program import ProgramEnd
     from labkit.fleet.behaviour import Behaviour
     from labkit.fleet.behaviours import Bulb, Counter, Flaky, Replay, Sensor, Thermostat, Updater
     from labkit.fleet.channel import NoAnswerError
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
     from labkit.lab.delays import PendingCall
     from labkit.lab.device import Device
     from labkit.lab.faults import Fault
+    from labkit.lab.firmware import FirmwareRun
     from labkit.lab.fleet import Fleet
     from labkit.lab.futures import Future, Futures
     from labkit.lab.interface import PublishedService, Subscription
@@ -96,6 +99,9 @@ _HOMES = {
     "labkit.lab.delays": "PendingCall",
     "labkit.lab.device": "Device",
     "labkit.lab.faults": "Fault",
+    "labkit.firmware.output": "OutputLine",
+    "labkit.firmware.program": "ProgramEnd",
+    "labkit.lab.firmware": "FirmwareRun",
     "labkit.lab.fleet": "Fleet",
     "labkit.lab.futures": "Future Futures",
     "labkit.lab.interface": "PublishedService Subscription",
@@ -129,6 +135,7 @@ __all__ = [
     "DeviceError",
     "Failure",
     "Fault",
+    "FirmwareRun",
     "Flaky",
     "Flat",
     "Fleet",
@@ -151,12 +158,14 @@ __all__ = [
     "NoAttributeError",
     "NoEntryError",
     "Note",
+    "OutputLine",
     "OwnProcessError",
     "PendingCall",
     "Platform",
     "Point",
     "PollWait",
     "Product",
+    "ProgramEnd",
     "Provider",
     "PublishedService",
     "Ramp",

@@ -12,7 +12,7 @@ from labkit.core.chance import chance, fresh_seed
 from labkit.core.errors import LabError, TakenError
 from labkit.firmware.library import library
 from labkit.firmware.output import OutputLine
-from labkit.firmware.program import Program
+from labkit.firmware.program import ProgramPlan
 from labkit.firmware.run import ProgramRun
 from labkit.platform import Platform
 
@@ -47,7 +47,7 @@ class FirmwareControl:
         built = await asyncio.to_thread(library)
         guard = self._platform.firmware
         earlier = [each for each in guard.runs if each.name == name]
-        run = guard.add(Program(name, tuple(command), seed, env, folder, ends), built)
+        run = guard.add(ProgramPlan(name, tuple(command), seed, env, folder, ends), built)
         for each in earlier:
             await each.close()
         try:

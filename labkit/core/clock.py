@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
-from labkit.core.clock_states import ClockSnapshot, TimerState
+from labkit.core.clock_states import QUIET, ClockSnapshot, TimerState
 from labkit.core.clock_states import Reading as Reading
 from labkit.core.errors import LabError, TakenError
 from labkit.core.host_time import HostTime, RealTime
@@ -22,14 +22,9 @@ from labkit.core.host_time import HostTime, RealTime
 VIRTUAL_START = 1_767_225_600.0  # 2026-01-01T00:00:00Z: the start of a seeded lab, so that a replay is exact
 
 LATEST = 253_370_764_800.0  # 9999-01-01T00:00:00Z: dates of a year later can still be written
-
 END = "9999-01-01T00:00:00Z"
 
 LONGEST = 86_400.0  # seconds of one wait of the loop: not every loop accepts infinity
-
-QUIET = (
-    object()
-)  # returned by the callback of a timer after which nothing has to settle: it has changed nothing else
 
 OBSERVATION_INTERVAL = 1.0  # seconds of real time between two observations of the host's clock
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+# Returned by the callback of a timer after which nothing has to settle, since it has changed nothing else.
+QUIET = object()
+
 
 class TimerState(NamedTuple):
     """When a timer fires, in Unix seconds, and its place among timers of the same time."""

@@ -28,7 +28,7 @@ READY = ord("P")  # number: of the wait: look whether something is ready
 TIME = ord("T")  # number: of the wait: its time has come
 
 
-class Message(NamedTuple):
+class ThreadMessage(NamedTuple):
     """One message. kind: one of the above; number, when, detail, other: as the kind says."""
 
     kind: int
@@ -46,7 +46,7 @@ class Line:
         self._connection = connection
         self.number = connection.fileno()
 
-    def hear(self) -> Message | None:
+    def hear(self) -> ThreadMessage | None:
         """Return the next message; one of kind 0 at the end of the connection, None if there is none yet."""
         try:
             data = self._connection.recv(MESSAGE.size)
@@ -54,7 +54,7 @@ class Line:
             return None
         except OSError:
             return END
-        return Message(*MESSAGE.unpack(data)) if len(data) == MESSAGE.size else END
+        return ThreadMessage(*MESSAGE.unpack(data)) if len(data) == MESSAGE.size else END
 
     def say(self, kind: int, number: int) -> bool:
         """Send a message. Return whether the other end is there."""
@@ -69,4 +69,4 @@ class Line:
         self._connection.close()
 
 
-END = Message(0, 0)
+END = ThreadMessage(0, 0)

@@ -23,8 +23,9 @@ STOPPED = "Tt"
 
 def problem_of(run: ProgramRun, silent: float) -> str | None:
     """Return why a run does not wait; None if it may only be slow. silent: real seconds without a sign of life."""
-    for process in run.processes.values():
-        if not process.rests and (text := _problem(run, process, silent)) is not None:
+    known = list(run.processes.values())
+    for process in [each for each in known if not each.rests] or known:  # a thread that waits may not answer
+        if (text := _problem(run, process, silent)) is not None:
             return f"firmware {run.name}: {run.program} {text}"
     return None
 

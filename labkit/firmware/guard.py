@@ -15,12 +15,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from labkit.context import Context
-from labkit.core.clock import QUIET
+from labkit.core.clock_states import QUIET
 from labkit.core.errors import LabError, TakenError
 from labkit.core.records import Record
 from labkit.firmware import conversation
 from labkit.firmware.diagnosis import PATIENCE, problem_of
-from labkit.firmware.program import Program, ProgramEnd
+from labkit.firmware.program import ProgramEnd, ProgramPlan
 from labkit.firmware.run import ProgramRun
 from labkit.firmware.threads import ProgramThread
 
@@ -33,7 +33,7 @@ ALERT = "TLS alert "
 DISTRUST = frozenset({"unknown ca", "bad certificate", "certificate unknown", "unsupported certificate"})
 
 
-class Guard:
+class ProgramGuard:
     """Participant of a lab's activity for all of its programs.
 
     runs: all, also those that have ended.
@@ -53,7 +53,7 @@ class Guard:
         self._moved: asyncio.Future[None] | None = None
         self._unwatch: Callable[[], None] | None = None
 
-    def add(self, program: Program, library: Path) -> ProgramRun:
+    def add(self, program: ProgramPlan, library: Path) -> ProgramRun:
         """Return a new run, which has not begun. An earlier one of its name, which must have ended, is forgotten."""
         self._number += 1
         run = ProgramRun(self._number, program, self._context, self, library)

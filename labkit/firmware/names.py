@@ -10,7 +10,7 @@ from labkit.http.sites import HostTable
 ANY = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # where a listener of all addresses is reached
 
 
-class Names:
+class NamesFile:
     """The file of names. path: of the file; hosts: of the lab; address: at which it listens."""
 
     def __init__(self, path: Path, hosts: HostTable, address: ServerAddress) -> None:

@@ -21,7 +21,7 @@ class OutputLine(NamedTuple):
         return f"{datetime.fromtimestamp(self.time, UTC):%Y-%m-%d %H:%M:%S}  {self.text}"
 
 
-class Output:
+class ProgramOutput:
     """The output of a run: both stdout and stderr, in the order in which they were written.
 
     now: returns lab time in seconds; report: called with the text of each line. Bytes that are no UTF-8 are shown as

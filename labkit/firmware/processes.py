@@ -103,7 +103,7 @@ class ThreadState(NamedTuple):
     turns: int
 
 
-class Call(NamedTuple):
+class SystemCall(NamedTuple):
     """System call in which a thread is. name: or its number, where that is not known here."""
 
     name: str
@@ -166,7 +166,7 @@ def thread_state(pid: int, tid: int) -> ThreadState | None:
     return ThreadState(letter, int(ran), int(turns))
 
 
-def thread_call(pid: int, tid: int) -> Call | None:
+def thread_call(pid: int, tid: int) -> SystemCall | None:
     """Return the system call in which a thread sleeps, None if it runs or the system does not tell."""
     try:
         words = _read(f"/proc/{pid}/task/{tid}/syscall").split()
@@ -175,10 +175,10 @@ def thread_call(pid: int, tid: int) -> Call | None:
     if not words or not words[0].lstrip("-").isdecimal():
         return None
     number = int(words[0])
-    return Call(NAMES.get(number, f"system call {number}"), tuple(int(each, 16) for each in words[1:7]))
+    return SystemCall(NAMES.get(number, f"system call {number}"), tuple(int(each, 16) for each in words[1:7]))
 
 
-def sleeps(pid: int, call: Call) -> bool:
+def sleeps(pid: int, call: SystemCall) -> bool:
     """Return whether a thread in this system call sleeps until another thread or process of its run acts."""
     if call.name == "futex":
         return call.arguments[TIMED_FUTEX] == 0

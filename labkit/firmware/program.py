@@ -18,7 +18,7 @@ LONGEST_SOCKET = 100  # characters of the path of a local socket: 108 at most
 
 
 @dataclass(frozen=True)
-class Program:
+class ProgramPlan:
     """What to run. name: of the run; seed: of its chance; own: variables of its environment, None to clear one;
     folder: in which it starts; ends: whether its end is expected."""
 
@@ -60,7 +60,7 @@ def new_folder() -> Path:
 
 
 def start_process(
-    program: Program, path: Path, variables: Mapping[str, str]
+    program: ProgramPlan, path: Path, variables: Mapping[str, str]
 ) -> tuple[subprocess.Popen[bytes], int]:
     """Start a process. Return it, and the end of the pipe from which its output is read."""
     reading, writing = os.pipe()

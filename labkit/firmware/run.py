@@ -21,14 +21,14 @@ from labkit.core.chance import seeded_hash
 from labkit.core.clock import Timer
 from labkit.core.errors import LabError
 from labkit.firmware import conversation, processes
-from labkit.firmware.conversation import FOREVER, Line, Message
+from labkit.firmware.conversation import FOREVER, Line, ThreadMessage
 from labkit.firmware.environment import environment
 from labkit.firmware.executable import expect_preloadable, find_program
-from labkit.firmware.names import Names
-from labkit.firmware.output import Output
+from labkit.firmware.names import NamesFile
+from labkit.firmware.output import ProgramOutput
 from labkit.firmware.page import Page, lab_ns, lab_seconds, reads_of
 from labkit.firmware.power import Silenced, silence
-from labkit.firmware.program import Program, ProgramEnd, new_folder, start_process
+from labkit.firmware.program import ProgramEnd, ProgramPlan, new_folder, start_process
 from labkit.firmware.threads import ProgramProcess, ProgramThread
 
 CHUNK = 65536
@@ -59,7 +59,7 @@ class ProgramRun:
     """A run. number: its place among those of the lab; library: the preloaded one."""
 
     def __init__(
-        self, number: int, program: Program, context: Context, watcher: Watcher, library: Path
+        self, number: int, program: ProgramPlan, context: Context, watcher: Watcher, library: Path
     ) -> None:
         self.number = number
         self.name = program.name
@@ -67,7 +67,7 @@ class ProgramRun:
         self.ends = program.ends
         self.program = Path(program.command[0]).name
         self.actor = f"firmware/{program.name}"
-        self.output = Output(context.clock.now, self._printed)
+        self.output = ProgramOutput(context.clock.now, self._printed)
         self.ended: ProgramEnd | None = None
         self.processes: dict[int, ProgramProcess] = {}
         self.distrusts = False  # has told that it does not trust the lab's CA
@@ -89,7 +89,7 @@ class ProgramRun:
         self._used = 0  # time on a processor before its last sign of life
         self._folder = new_folder()
         self._page = Page(self._folder / "page", context.clock.now())
-        self._names = Names(self._folder / "names", context.hosts, context.address)
+        self._names = NamesFile(self._folder / "names", context.hosts, context.address)
         self._ca_file = self._folder / "ca.pem"
         self._ca_file.write_text(context.address.ca_pem)
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -279,8 +279,10 @@ class ProgramRun:
         """Take what a thread has said."""
         while not thread.is_gone and (message := thread.line.hear()) is not None:
             self._take(thread, message)
+            if thread.waiting:  # it says nothing more until the lab does
+                break
 
-    def _take(self, thread: ProgramThread, message: Message) -> None:
+    def _take(self, thread: ProgramThread, message: ThreadMessage) -> None:
         kind = message.kind
         if kind == conversation.STILL:
             thread.answered(message.number)
@@ -298,7 +300,7 @@ class ProgramRun:
             self._left(thread)
         self._changed()
 
-    def _greeted(self, thread: ProgramThread, message: Message) -> None:
+    def _greeted(self, thread: ProgramThread, message: ThreadMessage) -> None:
         if (version := message.detail & 0xFFFFFFFF) != conversation.VERSION:
             text = f"its library speaks version {version} of the conversation, the lab {conversation.VERSION}"
             self._watcher.failed(LabError(f"firmware {self.name}: {text}"))

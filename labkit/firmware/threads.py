@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from labkit.core.clock import Timer
 from labkit.firmware import processes
 from labkit.firmware.conversation import Line
-from labkit.firmware.processes import Call, Kept, ThreadState
+from labkit.firmware.processes import Kept, SystemCall, ThreadState
 
 
 class ProgramThread:
@@ -16,8 +16,8 @@ class ProgramThread:
 
     tid: its id, 0 before its greeting and for the connection of a whole process; place: among the threads of its
     process, as they were made; waiting: whether it is in the wait `number`; reason: what it waits in; sent: whether
-    something left its process before; timer: of the end of the wait; asked: the state of the lab (`Guard`) in which
-    nothing was ready for it; unanswered: questions to which it has not answered; is_gone: whether its connection has
+    something left its process before; timer: of the end of the wait; asked: the state of the lab in which nothing was
+    ready for it; unanswered: questions to which it has not answered; is_gone: whether its connection has
     ended.
     """
 
@@ -124,7 +124,7 @@ class ProgramProcess:
             if tid not in waiting and (state := processes.thread_state(self.pid, tid)) is not None:
                 yield tid, state
 
-    def busy(self) -> list[tuple[int, ThreadState, Call | None]]:
+    def busy(self) -> list[tuple[int, ThreadState, SystemCall | None]]:
         """Return the threads that have not said that they wait, and that do not sleep for others."""
         waiting = {each.tid for each in self.threads if each.waiting}
         found = []

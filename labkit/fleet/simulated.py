@@ -76,7 +76,7 @@ class Simulated:
         self._running: str | None = None
         self._begun = self._answered = 0  # works, and its answered requests, before this turn
         self._event: asyncio.Future[None] | None = None  # completed when `play` has to look again
-        self._woke = False  # whether the last timer woke a device
+        self._woke = False  # whether the last timer only woke a device, or a program that caused nothing
         self._turns = 0  # of devices, at this instant
         self._excess: Counter[str] = Counter()  # by actor: turns at this instant beyond COUNTED_FROM
         self._paused = False
@@ -199,7 +199,7 @@ class Simulated:
                 elif self._ready and not self.clock.due:
                     quiet = await self._run_next()
                 elif self._fire():
-                    quiet = self._woke or self.clock.quiet  # no timer of the platform fired
+                    quiet = self._woke  # no timer of the platform fired
                 else:
                     await self._reach_end()
         finally:
@@ -211,6 +211,8 @@ class Simulated:
         before = self.clock.now()
         self._woke = False
         fired = self.clock.step(self._until)
+        if fired and self.clock.quiet:
+            self._woke = True
         if self.clock.now() > before:
             self._turns = 0
         return fired

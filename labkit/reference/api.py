@@ -14,6 +14,7 @@ from labkit.fleet.faults import FleetFaults
 from labkit.lab.clock import LabClock
 from labkit.lab.device_faults import LabDeviceFaults
 from labkit.lab.faults import LabFaults
+from labkit.lab.firmware import LabFirmware
 from labkit.lab.handsets import LabHandsets
 from labkit.lab.journal import LabJournal
 from labkit.lab.mailbox import LabMailbox
@@ -29,6 +30,7 @@ PARTS: Mapping[str, type] = {
     "lab.handsets": LabHandsets,
     "lab.faults": LabFaults,
     "lab.device_faults": LabDeviceFaults,
+    "lab.firmware": LabFirmware,
     "product.content": ProductContent,
     "fleet.faults": FleetFaults,
 }

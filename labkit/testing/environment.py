@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-CA_VARIABLES = (
-    "SSL_CERT_FILE",  # OpenSSL where a program asks for the default locations; httpx; Python's ssl
-    "CURL_CA_BUNDLE",  # the command curl; requests
-    "REQUESTS_CA_BUNDLE",  # requests
-    "NODE_EXTRA_CA_CERTS",  # Node, which trusts its own list as well
-)
+from labkit.firmware.environment import CA_VARIABLES
 
 
 def client_environment(ca_file: Path, hosts: Iterable[str], proxy: str | None = None) -> dict[str, str]:

@@ -15,6 +15,7 @@ from labkit import LabError
 from labkit.control.clock import seconds_of
 from labkit.control.control import Control
 from labkit.control.data import SLICE
+from labkit.control.firmware import FirmwareControl
 from labkit.control.fleet_runs import FleetRunsControl
 from labkit.control.functions import FunctionsControl
 from labkit.control.journal import entries
@@ -42,7 +43,7 @@ def operations(control: Control) -> Iterator[tuple[str, Callable[..., Any]]]:
     subjects = {name: each for name, each in vars(control).items() if not name.startswith("_")}
     assert len(subjects) > 10
     for name, subject in subjects.items():
-        if not isinstance(subject, FunctionsControl | FleetRunsControl | StoriesControl):
+        if not isinstance(subject, FunctionsControl | FleetRunsControl | FirmwareControl | StoriesControl):
             for operation, method in inspect.getmembers(subject, inspect.ismethod):
                 if not operation.startswith("_"):
                     yield f"{name}.{operation}", method

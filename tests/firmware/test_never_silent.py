@@ -6,6 +6,7 @@ import os
 import platform
 import signal
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -53,7 +54,8 @@ def test_a_program_that_ends_at_its_start(lab: Lab) -> None:
 def test_a_program_that_somebody_killed(lab: Lab) -> None:
     run = lab.firmware(python("import os, time\nprint(os.getpid())\ntime.sleep(1000)"))
     os.kill(pid := int(run.output[0].text), signal.SIGKILL)
-    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    with suppress(ChildProcessError):  # the lab has noticed it already
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
     refused(lab, "ended by SIGKILL")
 
 
@@ -64,6 +66,23 @@ def test_a_program_that_is_stopped(lab: Lab) -> None:
     refused(lab, f"is stopped .*kill -CONT {pid}")
     os.kill(pid, signal.SIGCONT)
     lab.clock.advance(60)
+
+
+def test_a_program_that_is_stopped_and_asked(lab: Lab, thermostat: Product) -> None:
+    """It waits for a descriptor, about which the lab asks it once something has happened."""
+    code = (
+        "import os, select, socket\nprint(os.getpid())\nfirst, second = socket.socketpair()\n"
+        "select.select([first], [], [], 1000)"
+    )
+    run = lab.firmware(python(code), ends=True)
+    pid = int(run.output[0].text)
+    os.kill(pid, signal.SIGSTOP)
+    device = thermostat.device("d").activate()
+    refused(lab, f"is stopped .*kill -CONT {pid}")
+    os.kill(pid, signal.SIGCONT)
+    device.write(temperature=1)
+    lab.clock.advance(60)
+    assert run.ended is None
 
 
 def test_a_program_that_spins(lab: Lab) -> None:

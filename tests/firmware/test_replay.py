@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from labkit import Lab
+from labkit.fleet.behaviours import Thermostat
 from tests.firmware.programs import PYTHON, device_in_c
 from tests.sizes import size
 
@@ -54,6 +55,32 @@ def test_two_runs_of_several_programs_are_equal(tmp_path: Path) -> None:
     commands = [device_in_c(), PYTHON, device_in_c()]
     first, second = (played(commands, 3, 0.5, tmp_path) for _ in range(2))
     assert first == second
+
+
+def told(folder: Path) -> str:
+    """Return the canonical journal of a story with a fleet, two programs and a restart."""
+    with Lab(seed=5) as lab:
+        thermostat = lab.product("thermostat", resources={"temperature": "number", "message": "string"})
+        for path in folder.iterdir():
+            path.unlink()
+        with lab.story():
+            fleet = thermostat.fleet(5, Thermostat(every=20)).start(minutes=8)
+            programs = [
+                lab.firmware(
+                    [*command, f"p-{number}", "10000000", folder / f"{number}"], identity=f"p-{number}"
+                )
+                for number, command in enumerate((device_in_c(), PYTHON))
+            ]
+            lab.at(100, lambda: lab.restart(down=30))
+            lab.at(150, lambda: programs[0].power_cut(down=60))
+            lab.wait(minutes=5)
+            fleet.wait()
+        assert len(lab.journal.select(actor="thermostat/p-0")) > 10
+        return lab.journal.canonical()
+
+
+def test_a_story_with_a_fleet_repeats(tmp_path: Path) -> None:
+    assert told(tmp_path) == told(tmp_path)
 
 
 def test_seeds_differ(tmp_path: Path) -> None:
