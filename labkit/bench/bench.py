@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.util import find_spec
 
-from labkit.bench import fleets, polls, repeated, rounds
+from labkit.bench import firmware, fleets, polls, repeated, rounds
 from labkit.bench.control import BenchError
 from labkit.bench.measures import ASSIGNMENTS, CALLS, TRAFFIC, Result
 from labkit.core.extras import check_installed
@@ -16,9 +17,16 @@ TITLES = {
     **{calls.name: calls.title for calls in CALLS},
     **fleets.TITLES,
     repeated.NAME: repeated.TITLE,
+    **firmware.TITLES,
 }
 NAMES = tuple(TITLES)
-EVERYDAY = tuple(name for name in NAMES if name != "soak" and (name != "fleet" or find_spec("locust")))
+EVERYDAY = tuple(
+    name
+    for name in NAMES
+    if name != "soak"
+    and (name != "fleet" or find_spec("locust"))
+    and (name not in firmware.TITLES or firmware.is_possible(name))
+)
 
 
 def run(
@@ -65,5 +73,6 @@ def run(
         repeated.NAME: lambda: repeated.measure(sizes, progress),
         "soak": lambda: fleets.soak(minutes, progress),
     }
+    others |= {name: partial(firmware.measure, name, progress) for name in firmware.TITLES}
     results += [measure() for name, measure in others.items() if name in names]
     return results

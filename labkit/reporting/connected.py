@@ -42,9 +42,13 @@ def write_startup(folder: Path) -> None:
 
 
 class MissingNames:
-    """The names that cells would have if all before them had run."""
+    """The names that cells would have if all before them had run.
 
-    def __init__(self) -> None:
+    connected: whether labs run in another process, so that cells with the tag `own-process` are skipped.
+    """
+
+    def __init__(self, connected: bool = True) -> None:
+        self._connected = connected
         self._missing: set[str] = set()
 
     def reason(self, cell: NotebookNode) -> str | None:
@@ -52,9 +56,11 @@ class MissingNames:
         if cell.cell_type != "code":
             return None
         needed = sorted(CellNames.of(cell).needed & self._missing)
-        if not needed and TAG not in cell.metadata.get("tags", []):
+        if not needed and not (self._connected and TAG in cell.metadata.get("tags", [])):
             return None
         self.skipped(cell)
+        if not self._connected:
+            return f"needs {', '.join(needed)}, which a skipped cell defines"
         what = f"{', '.join(needed)}, which a cell defines" if needed else "what a cell does"
         return f"needs {what} that needs the lab's own process"
 

@@ -10,12 +10,14 @@ from papermill.engines import NBClientEngine
 
 from labkit.core.errors import OwnProcessError
 from labkit.reporting.connected import MissingNames, connects, skip
+from labkit.reporting.skipping import SkippedError
 
 NAME = "labkit"
+SKIPPING = {OwnProcessError.__name__, SkippedError.__name__}  # errors that skip a cell
 
 
 class Engine(NBClientEngine):  # type: ignore[misc]  # papermill has no types
-    """Papermill's standard engine, except that it writes the notebook only once, at its end or failure.
+    """Papermill's standard engine, except that it skips cells that cannot run here, and writes the notebook only once.
 
     The standard engine writes the whole notebook before and after each cell, which takes longer than most cells.
     """
@@ -25,19 +27,17 @@ class Engine(NBClientEngine):  # type: ignore[misc]  # papermill has no types
         """Run the cells. Raises what papermill's engine raises."""
         nb_man.output_path, output = None, nb_man.output_path
         try:
-            if connects():
-                return _skipping(nb_man, kernel_name, **options)
-            return super().execute_managed_notebook(nb_man, kernel_name, **options)
+            return _skipping(nb_man, kernel_name, **options)
         finally:
             nb_man.output_path = output
 
 
 class SkippingClient(PapermillNotebookClient):  # type: ignore[misc]  # papermill has no types
-    """Client of a kernel that skips the cells which need the lab's own process."""
+    """Client of a kernel that skips the cells which need the lab's own process, or what this machine lacks."""
 
     def papermill_execute_cells(self) -> None:
         """Run the cells, until one raises any other error."""
-        missing = MissingNames()
+        missing = MissingNames(connects())
         for index, cell in enumerate(self.nb.cells):
             try:
                 self.nb_man.cell_start(cell, index)
@@ -48,7 +48,7 @@ class SkippingClient(PapermillNotebookClient):  # type: ignore[misc]  # papermil
                 else:
                     skip(cell, reason)
             except CellExecutionError as error:
-                if error.ename != OwnProcessError.__name__:
+                if error.ename not in SKIPPING:
                     self.nb_man.cell_exception(cell, cell_index=index, exception=error)
                     break
                 missing.skipped(cell)
@@ -58,7 +58,7 @@ class SkippingClient(PapermillNotebookClient):  # type: ignore[misc]  # papermil
 
 
 def _skipping(nb_man: Any, kernel_name: str, **options: Any) -> Any:
-    """Run the cells with a client that skips those which need the lab's own process."""
+    """Run the cells with a client that skips those which cannot run here."""
     left_out = (
         "input_path",
         "log_output",

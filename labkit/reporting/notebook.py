@@ -15,6 +15,7 @@ from labkit.conformance.target import LOCAL_TARGET, open_target
 from labkit.reporting.attacks import attack_frame
 from labkit.reporting.charts import matrix_chart, outcome_chart, sequence_chart
 from labkit.reporting.failure_page import FailureRecords
+from labkit.reporting.skipping import skip_unless
 from labkit.reporting.verdicts import Verdicts, folded_html, read_verdicts
 from labkit.widgets.drawing import chart
 
@@ -31,6 +32,7 @@ __all__ = [
     "outcome_chart",
     "own_verdicts",
     "sequence_chart",
+    "skip_unless",
     "verdicts",
 ]
 

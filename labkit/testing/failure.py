@@ -12,6 +12,7 @@ import pytest
 from labkit.core.errors import LabError
 from labkit.core.record_lines import FAILED, RecordLike, is_problem, one_line, record_line
 from labkit.lab.lab import Lab
+from labkit.testing.firmware import Firmware, firmware_sections
 from labkit.testing.frames import COUNT
 from labkit.testing.marker import SEED_OPTION, TRACE_OPTION, node_id
 from labkit.testing.server import LabServer
@@ -29,7 +30,9 @@ def sections(item: pytest.Item, began: dict[int, int]) -> Iterator[tuple[str, st
     began: number of the last record before the test, by the `id` of a lab that several tests share.
     """
     for name, value in getattr(item, "funcargs", {}).items():
-        if isinstance(value, Lab) and not value.closed:
+        if isinstance(value, Firmware):
+            yield from firmware_sections(value)
+        elif isinstance(value, Lab) and not value.closed:
             yield f"{name}: the journal", _journal(item, value, began.get(id(value), 0))
         elif isinstance(value, LabServer):
             repeat = [] if value.seed is None else [_repeat(item, value.seed)]

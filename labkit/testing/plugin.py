@@ -1,7 +1,8 @@
 """Fixtures, marker, options and reports for tests that use a lab: a pytest plugin.
 
 `lab` is a fresh lab for each test, `lab_session` one for all tests, `labkit_server` a `labkit serve` in a process of
-its own, `client_environment` the environment variables by which clients trust the lab and find it.
+its own, `client_environment` the environment variables by which clients trust the lab and find it, `firmware` starts
+programs on the time of the test's lab.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from labkit.testing.marker import (
 
 if TYPE_CHECKING:
     from labkit.lab.lab import Lab
+    from labkit.testing.firmware import Firmware
     from labkit.testing.server import LabServer
 
 T = TypeVar("T")
@@ -217,6 +219,20 @@ def client_environment(request: pytest.FixtureRequest) -> dict[str, str]:
     used = [each for each in ("labkit_server", "lab_session") if each in request.fixturenames]
     lab: Lab | LabServer = request.getfixturevalue(used[0] if used else "lab")
     return client_environment(lab.ca_file, lab.hosts, lab.proxy)
+
+
+@pytest.fixture
+def firmware(lab: Lab) -> Iterator[Firmware]:
+    """Function that starts a program on the time of the test's lab: `firmware(["./client", "t-001"], seed=3)`.
+
+    Its arguments and its result are those of `lab.firmware`. All programs end with the test, and the report of a
+    failing test has what they printed.
+    """
+    from labkit.testing.firmware import Firmware
+
+    programs = Firmware(lab)
+    yield programs
+    programs.close()
 
 
 def _started(start: Callable[[], T]) -> T:

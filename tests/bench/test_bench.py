@@ -11,7 +11,7 @@ import psutil
 import pytest
 from click.testing import CliRunner
 
-from labkit.bench import bench, chart, fleets, polls, rounds
+from labkit.bench import bench, chart, firmware, fleets, polls, rounds
 from labkit.bench.control import BenchError, Child
 from labkit.bench.handlers import handlers
 from labkit.bench.measures import TRAFFIC, Result
@@ -56,6 +56,19 @@ def test_the_result_is_the_median_of_the_rounds_and_a_shortfall_fails() -> None:
 def test_only_void_rounds_give_no_result() -> None:
     with pytest.raises(BenchError, match="void"):
         rounds.summarize(TRAFFIC[0], {"reference": [], "lab": []}, rounds=3, void=6)
+
+
+@pytest.mark.parametrize("name", sorted(firmware.TITLES))
+def test_a_program_lives_a_day_within_the_limit_or_not(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    if not firmware.is_possible(name):
+        pytest.skip("needs Linux, cc and libcurl")
+    result = firmware.measure(name, lambda text: None, days=0.01)
+    assert result.details["requests"] == 45  # activation, and three in each minute begun
+    assert result.met == (result.value <= firmware.MOST)
+    assert result.details["cpu_program_s"] > 0
+    monkeypatch.setattr(firmware, "is_possible", lambda name: False)
+    with pytest.raises(BenchError, match=f"{name}: needs Linux"):
+        bench.run([name])
 
 
 def test_an_unknown_measure_is_an_error_with_its_name() -> None:

@@ -5,12 +5,17 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from labkit.settings.notebooks import notebooks_folder
 
 FOLDER = notebooks_folder() / "firmware"
-RESOURCES = {"temperature": "number", "setpoint": {"format": "number", "settable": True}}
+RESOURCES: dict[str, str | Mapping[str, Any]] = {
+    "temperature": "number",
+    "setpoint": {"format": "number", "settable": True},
+}
 NAMES = ("c", "python", "node")
 
 

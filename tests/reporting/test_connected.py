@@ -19,8 +19,8 @@ from labkit.settings.notebooks import notebooks_folder
 from tests import forked_servers
 from tests.dev import forked_command
 
-# without a lab; speed of the process; plays, whose labs are of this process; checks alone
-OTHERS = {"00_start", "24_performance", "30_hunt", "32_sweep", "90_conformance"}
+# without a lab; speed of the process; plays, whose labs are of this process; programs beside a lab; checks alone
+OTHERS = {"00_start", "24_performance", "30_hunt", "32_sweep", "33_your_firmware", "90_conformance"}
 NOTEBOOKS = sorted({path.stem for path in notebooks_folder().glob("[0-9]*.ipynb")} - OTHERS)
 # Number of skipped cells: with a handler, faults of one and of a fleet of one's own, such a fleet and its charts.
 OWN_PROCESS = {"04_metrics_pattern": 1, "12_faults": 7, "22_faults_and_recovery": 8, "31_two_futures": 3}
@@ -60,6 +60,25 @@ def test_a_notebook_has_its_stored_outputs(name: str, tmp_path: Path, forking: s
             compared += 1
     assert skipped == OWN_PROCESS.get(name, 0)
     assert compared >= 2
+
+
+def test_cells_that_cannot_run_here_and_cells_that_need_those_are_skipped(tmp_path: Path) -> None:
+    sources = [
+        "from labkit.reporting.notebook import skip_unless\nskip_unless(1, 'never said')\nsaid = 1",
+        "skip_unless('', 'needs a C compiler')\nprogram = said",
+        "program",
+        "print(said)",
+    ]
+    cells = [new_code_cell(each) for each in sources]
+    cells[3].metadata["tags"] = ["own-process"]
+    run = run_notebook(save(tmp_path / "book.ipynb", cells))
+    assert run.error is None
+    assert [shown(each) for each in code_cells(run.notebook)] == [
+        "",
+        "skipped: needs a C compiler\n",
+        "skipped: needs program, which a skipped cell defines\n",
+        "1\n",
+    ]
 
 
 @pytest.mark.usefixtures("connecting")

@@ -67,7 +67,7 @@ def test_each_fixture_works_without_any_setting(tmp_path: Path) -> None:
     arguments = ("-q", "-W", "error", "--strict-markers", "test_fixtures.py")
     ended = run(tmp_path, *arguments, command=NEW_PROCESS, environment={})
     assert (ended.returncode, ended.stderr) == (0, ""), ended.stdout
-    assert "11 passed" in ended.stdout
+    assert "12 passed" in ended.stdout
 
 
 @pytest.mark.parametrize("chosen", ["not TestFirmware", "TestFirmware"])
@@ -96,7 +96,7 @@ def test_reports_and_seeds_pass_through_workers(tmp_path: Path) -> None:
     for section in re.findall(r"(?s)-- lab: the journal --+\n.*?(?=\n[-=_]{20})", expected):
         assert section in report(ended)
     seeds = re.findall(r"--labkit-seed=\d+", expected)
-    assert len(seeds) == 6
+    assert len(seeds) == 7
     assert sorted(re.findall(r"--labkit-seed=\d+", report(ended))) == sorted(seeds)
 
 

@@ -12,6 +12,7 @@ import pytest
 if TYPE_CHECKING:
     from labkit import Lab
     from labkit.lab.product import Product
+    from labkit.testing.firmware import Firmware
     from labkit.testing.server import LabServer
 
 
@@ -44,6 +45,13 @@ def test_silence(lab: Lab) -> None:
 @pytest.mark.xdist_group("refusals")
 def test_refusal(lab: Lab) -> None:
     thermostat(lab).device("t-001").write(temperature=21.5)
+
+
+def test_program(lab: Lab, firmware: Firmware) -> None:
+    firmware(["sh", "-c", "echo begins; sleep 60; echo ends; exit 3"], identity="t-001", ends=True)
+    firmware(["sleep", "600"], identity="t-002")
+    lab.clock.advance(100)
+    assert len(lab.journal.writes()) == 1
 
 
 def test_wrong_use(lab: Lab) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import unittest
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import pytest
 if TYPE_CHECKING:
     from labkit import Lab
     from labkit.lab.product import Product
+    from labkit.testing.firmware import Firmware
     from labkit.testing.server import LabServer
 
 labs: list[Lab] = []
@@ -38,6 +40,14 @@ class TestMarker:
     def test_the_closest_marker_has_priority(self, lab: Lab) -> None:
         assert (lab.seed, lab.clock.rate) == (6, 60)
         assert lab.product("thermostat").id == "thermostat"
+
+
+def test_a_program_lives_on_the_time_of_the_lab(lab: Lab, firmware: Firmware) -> None:
+    run = firmware([sys.executable, "-c", "import time; time.sleep(60); print(1); time.sleep(60)"], ends=True)
+    lab.clock.advance(119)
+    assert [each.text for each in run.output] == ["1"]
+    assert run.ended is None
+    assert firmware.runs == [run]
 
 
 def test_the_shared_lab_begins_empty(lab_session: Lab) -> None:
