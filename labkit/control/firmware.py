@@ -58,6 +58,10 @@ class FirmwareControl:
             raise
         return run
 
+    async def all(self) -> list[ProgramRun]:
+        """Return the runs of all programs, also of those that have ended, in the order of their starts."""
+        return list(self._platform.firmware.runs)
+
     async def kill(self, run: ProgramRun) -> None:
         """End the processes of a run at once, as SIGKILL does. Returns once the platform has seen the end."""
         run.forget_start()

@@ -20,7 +20,7 @@ from labkit.core.errors import LabError, TakenError
 from labkit.core.records import Record
 from labkit.firmware import conversation
 from labkit.firmware.diagnosis import PATIENCE, problem_of
-from labkit.firmware.program import ProgramEnd, ProgramPlan
+from labkit.firmware.program import ProgramEnd, ProgramEndedError, ProgramPlan
 from labkit.firmware.run import ProgramRun
 from labkit.firmware.threads import ProgramThread
 
@@ -110,7 +110,7 @@ class ProgramGuard:
         last = run.output.lines[-1].text if run.output.lines else ""
         said = f"; it printed last: {last[:MOST_SHOWN]!r}" if last else "; it printed nothing"
         self.failed(
-            LabError(
+            ProgramEndedError(
                 f"firmware {run.name}: {run.program} {end}{said}; run.restart() starts it again, and with ends=True "
                 "its end is expected"
             )

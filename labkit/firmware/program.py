@@ -50,6 +50,10 @@ class ProgramEnd(NamedTuple):
         return f"{self.how} at {datetime.fromtimestamp(self.time, UTC):%Y-%m-%d %H:%M:%S}"
 
 
+class ProgramEndedError(LabError):
+    """A program has ended by itself, which was not expected."""
+
+
 def new_folder() -> Path:
     """Return a new folder, whose path is short enough for a socket in it."""
     made = Path(tempfile.mkdtemp(prefix="labkit-firmware-"))

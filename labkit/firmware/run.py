@@ -362,7 +362,8 @@ class ProgramRun:
         name = processes.signal_name(-status) if status < 0 else None
         by = self._ending
         self.ended = ProgramEnd(self._context.clock.now(), None if name else status, name, by)
-        detail = {"signal": name} if name else {"status": status}
+        detail: dict[str, object] = {"signal": name} if name else {"status": status}
+        detail |= {"by": by} if by else {"expected": True} if self.ends else {}
         self._context.journal.record("end", self.actor, f"{self.program} {self.ended.how}", detail=detail)
         self._watcher.ended(self, self.ended)
 

@@ -23,10 +23,12 @@ from labkit.hunt.plays.replaying import ReplayOutcome, replay
 from labkit.hunt.promises.own import always, eventually, never
 from labkit.hunt.promises.promise import Promise, Verdict
 from labkit.hunt.promises.ready import (
+    keeps_polling,
     no_script_failed,
     no_unexpected_status,
     nothing_doubled,
     nothing_lost,
+    programs_run,
     quotas_kept,
     recovers_within,
     requests_bounded,
@@ -54,6 +56,7 @@ __all__ = [
     "compare",
     "eventually",
     "hunt",
+    "keeps_polling",
     "load_story",
     "never",
     "no_script_failed",
@@ -61,6 +64,7 @@ __all__ = [
     "nothing_doubled",
     "nothing_lost",
     "play",
+    "programs_run",
     "quotas_kept",
     "recovers_within",
     "replay",

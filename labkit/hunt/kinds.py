@@ -21,6 +21,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "providers": ("provider error", "provider delay"),
     "platform": ("restart", "restart at call", "restart at event"),
     "devices": ("wrong clock", "lost credential", "late start", "cut off"),
+    "programs": ("program restart", "program power cut", "program credential lost"),
     "quotas": ("full quota",),
     "order": ("overlap", "handler order"),
 }
@@ -51,6 +52,9 @@ MEANINGS: dict[str, str] = {  # what happens
     "lost credential": "the platform loses the credentials of devices",
     "late start": "devices start later than their fleet",
     "cut off": "devices have no connection for a time",
+    "program restart": "a program of `lab.firmware` is killed, and starts again",
+    "program power cut": "the device of a program loses its power for a time, and its connections fall silent",
+    "program credential lost": "the platform loses the credential of a program",
     "full quota": "a quota is full for a time: that of a solution's keys, or of its calls of another one",
     "overlap": "service calls of handlers take lab time, so that handlers overlap, and devices act in step",
     "handler order": "the order in which several solutions handle one event is drawn",

@@ -112,6 +112,15 @@ class LabFirmware(Handle):
             raise OwnProcessError("firmware: needs the lab's own process: make it here with Lab(…)") from None
         return FirmwareRun(runtime, run)
 
+    @property
+    def runs(self) -> dict[str, FirmwareRun]:
+        """Runs of all programs by their identities, also of those that have ended and were not stopped."""
+        try:
+            found = self._runtime.run(self._runtime.control.firmware.all)
+        except OwnProcessError:
+            raise OwnProcessError("firmware: needs the lab's own process: make it here with Lab(…)") from None
+        return {each.name: FirmwareRun(self._runtime, each) for each in found}
+
     def twice(
         self, story: Callable[[Lab], object], *, seed: int | None = None, **settings: Any
     ) -> JournalDifference:

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from labkit.core.journal import Journal
 from labkit.core.records import Record
+from labkit.firmware.run import ProgramRun
 from labkit.fleet.tellers import DevicePeriod
 from labkit.lab.fleet_limits import FleetLimits
 from labkit.lab.lab import Lab
@@ -73,6 +74,14 @@ class LabObserver:
         """Return the devices of the story's fleets by their names in the journal, with the times of their ends."""
         return story_of(self._runtime).conductor.fleet_devices
 
+    def programs(self) -> Mapping[str, DevicePeriod]:
+        """Return the programs of `lab.firmware` by their identities, with the times of their ends.
+
+        The state of one that has ended by itself, and should not have, is `failed`.
+        """
+        found = self._runtime.run(self._runtime.control.firmware.all)
+        return {each.name: _period(each) for each in found}
+
     @property
     def now(self) -> float:
         """Lab time, in seconds since 1970."""
@@ -86,3 +95,9 @@ class LabObserver:
         """Return the ids of the lab's solutions, with those of the products that each is linked to."""
         found = self._runtime.run(self._runtime.control.solutions.all)
         return {each.id: each.products for each in found}
+
+
+def _period(run: ProgramRun) -> DevicePeriod:
+    if run.ended is None or run.waits_for_start:
+        return DevicePeriod()
+    return DevicePeriod(run.ended.time, "ended" if run.ended.by or run.ends else "failed")

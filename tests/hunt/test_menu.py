@@ -174,7 +174,8 @@ def odd_sites() -> Sites:
         FaultSite("* https://*/x", moments=moments),
     )
     devices = tuple(FaultSite("", each, None, NAMES * 200, moments) for each in products)
-    return Sites(600.0, requests, calls, events, outgoing, providers, quotas, devices, solutions)
+    programs = tuple(FaultSite(name, moments=moments) for name in ("t-001", "dös 2"))
+    return Sites(600.0, requests, calls, events, outgoing, providers, quotas, devices, programs, solutions)
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))

@@ -10,6 +10,7 @@ from typing import Any, Protocol, cast
 from labkit.core.errors import LabError, SettingsError, UnknownError, unknown
 from labkit.fleet.fault_arguments import DeviceFaultKeywords, device_fault
 from labkit.hunt.faults.absent import absent_device, absent_product
+from labkit.hunt.faults.program_faults import OF_PROGRAMS, ProgramFault
 from labkit.hunt.kinds import GROUPS, KINDS
 from labkit.lab.arguments import build_settings
 from labkit.lab.faults import Fault
@@ -26,8 +27,8 @@ class DrawnFault:
     """A fault of a play, as plain data that can be written to a file.
 
     kind: such as `request lost`; settings: of a request, call, event, outgoing request or provider as of
-    `lab.faults.add`, of devices as of `lab.device_faults.add`, of a restart `after` and `down`, in seconds; of
-    `overlap` and `handler order` as of `lab.overlap`.
+    `lab.faults.add`, of devices as of `lab.device_faults.add`, of a restart `after` and `down`, in seconds, of a
+    program these with `program`, the identity of its run; of `overlap` and `handler order` as of `lab.overlap`.
     """
 
     kind: str
@@ -268,5 +269,6 @@ def _longest(value: Any) -> float:
 _TYPES: dict[str, Any] = {
     RESTART: _Restart,
     **dict.fromkeys(OF_DEVICES, _DeviceFault),
+    **dict.fromkeys(OF_PROGRAMS, ProgramFault),
     **dict.fromkeys(ORDER, _Order),
 }

@@ -265,6 +265,26 @@ def _cut_off(choose: Chooser, site: FaultSite, bounds: Bounds) -> Settings:
     return _of_devices(choose, site, seconds, _when(choose, site.moments, bounds.limit - seconds))
 
 
+def _of_program(choose: Chooser, site: FaultSite, down: float | None, bounds: Bounds) -> Settings:
+    """Return the settings of a fault of a program, after its start. down: seconds until it runs again."""
+    started = site.moments[0]
+    after = _when(choose, [each for each in site.moments if each > started], bounds.limit - (down or 0.0))
+    found: Settings = {"program": site.where, "after": max(after, _seconds(started + SHORTEST))}
+    return found if down is None else found | {"down": down}
+
+
+def _program_restart(choose: Chooser, site: FaultSite, bounds: Bounds) -> Settings:
+    return _of_program(choose, site, choose.of((0.0, *bounds.lengths(bounds.limit / 2))), bounds)
+
+
+def _program_power_cut(choose: Chooser, site: FaultSite, bounds: Bounds) -> Settings:
+    return _of_program(choose, site, choose.of(bounds.lengths(bounds.limit / 2)), bounds)
+
+
+def _program_credential_lost(choose: Chooser, site: FaultSite, bounds: Bounds) -> Settings:
+    return _of_program(choose, site, None, bounds)
+
+
 def _overlap(choose: Chooser, site: FaultSite, bounds: Bounds) -> Settings:
     spans = [[0.001, 0.05], [0.5, 5.0]]
     return {"calls": choose.of(spans), "in_step": choose.of((True, False))}
@@ -331,6 +351,9 @@ RECIPES: Mapping[str, Recipe] = {
     "late start": Recipe(lambda sites: sites.devices, _late_start),
     "cut off": Recipe(lambda sites: sites.devices, _cut_off),
     "lost credential": Recipe(lambda sites: sites.devices, _lost_credential),
+    "program restart": Recipe(lambda sites: sites.programs, _program_restart),
+    "program power cut": Recipe(lambda sites: sites.programs, _program_power_cut),
+    "program credential lost": Recipe(lambda sites: sites.programs, _program_credential_lost),
     "full quota": Recipe(
         lambda sites: sites.quotas,
         _of_scripts(_full_quota),

@@ -17,6 +17,7 @@ MOMENTS = 60  # of one place that are kept, evenly spread over the story
 IDENTITIES = 500  # of one place that are kept
 MESSAGING = re.compile(r"/v1/Services/[^/]+/(Bindings|Notifications)")
 MESSAGING_HOST = "messaging.*"
+PROGRAM = "firmware/"  # begins the name of a program in the journal
 STEPS = ("token", "userinfo", "request_token")  # of providers that solutions ask, not people
 
 
@@ -47,7 +48,7 @@ class Sites:
 
     seconds: lab time that the story takes. requests: of devices; calls: of service operations by scripts; events: with
     a handler; outgoing: requests of the platform; providers: steps; quotas: calls that a full quota would refuse;
-    devices: of each product; solutions: ids of those with a handler that ran.
+    devices: of each product; programs: of `lab.firmware`, by name; solutions: ids of those with a handler that ran.
     """
 
     seconds: float = 0.0
@@ -58,6 +59,7 @@ class Sites:
     providers: tuple[FaultSite, ...] = ()
     quotas: tuple[FaultSite, ...] = ()
     devices: tuple[FaultSite, ...] = ()
+    programs: tuple[FaultSite, ...] = ()
     solutions: tuple[str, ...] = ()
 
     @property
@@ -98,6 +100,7 @@ class _Finder:
     def __init__(self, began: float) -> None:
         self._began = began
         self._published: set[tuple[str, str]] = set()  # operations of other solutions, by caller
+        self._programs: set[str] = set()  # names
         self._found: dict[_Key, _Found] = {}
 
     def look(self, record: dict[str, Any]) -> None:
@@ -107,6 +110,9 @@ class _Finder:
         match record["kind"]:
             case "request":
                 self._request(record, actor, moment)
+            case "start":
+                self._programs.add(name := actor.removeprefix(PROGRAM))
+                self._note(("programs", name, None, None, None), moment)
             case "event":
                 if isinstance(record["detail"], Mapping) and "to" in record["detail"]:
                     self._published.add((actor, record["summary"]))
@@ -141,7 +147,9 @@ class _Finder:
                 ("requests", record["summary"], product, None, None), moment, identity if slash else None
             )
             found.has_body |= (record["size"] or 0) > 1
-            if slash:
+            if slash and identity in self._programs:
+                self._note(("programs", identity, None, None, None), moment)
+            elif slash:
                 self._note(("devices", "", product, None, None), moment, identity)
 
     def _call(self, record: dict[str, Any], actor: str, moment: float) -> None:

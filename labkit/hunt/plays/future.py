@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from labkit.core.errors import LabError
+from labkit.firmware.program import ProgramEndedError
 from labkit.hunt.draw import Draw, DrawFrom, is_end
 from labkit.hunt.faults.drawn_faults import DrawnFault, PutFaults
 from labkit.hunt.promises.promise import Promise, Verdict, Watch
@@ -97,6 +98,7 @@ def play_future(plan: PlayPlan, seed: int, source: DrawFrom) -> Played:
     story, parameters = plan.story, plan.story.with_defaults(plan.parameters)
     result: object = None
     failed: Exception | None = None
+    crashed: ProgramEndedError | None = None
     verdicts: list[Verdict] = []
     faults: tuple[DrawnFault, ...] = ()
     put: PutFaults | None = None
@@ -118,7 +120,10 @@ def play_future(plan: PlayPlan, seed: int, source: DrawFrom) -> Played:
                 faults = plan.faults.faults(Draw(draw_here), story.promises)
                 watches = _watches(lab, story.promises, faults)
                 put = PutFaults(lab, faults)
-                result = story.function(lab, draw, **parameters)
+                try:
+                    result = story.function(lab, draw, **parameters)
+                except ProgramEndedError as error:  # a promise may be about that
+                    crashed = error
                 ended = lab.clock.time
                 quiet_since = put.end()
                 lab.drain(within=DRAIN)
@@ -127,6 +132,8 @@ def play_future(plan: PlayPlan, seed: int, source: DrawFrom) -> Played:
             if is_end(error):
                 raise
             failed = error
+        if failed is None and not any(each.state == "broken" for each in verdicts):
+            failed = crashed
         draw.expect_running()
         return Played(
             seed,

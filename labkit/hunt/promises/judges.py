@@ -114,6 +114,17 @@ def judge_requests(evidence: Evidence, most: int, per: float) -> Finding:
     return Finding("kept" if times else "untested")
 
 
+def judge_programs(evidence: Evidence) -> Finding:
+    """Judge whether no program of `lab.firmware` ended by itself, unless its end is expected."""
+    tested = False
+    for record in evidence.journal:
+        tested = tested or record.kind == "start"
+        detail = record.detail or {}
+        if record.kind == "end" and not ("by" in detail or "expected" in detail):
+            return finding_of(record, f"{record.actor}: {record.summary}")
+    return Finding("kept" if tested else "untested")
+
+
 def judge_quotas(evidence: Evidence) -> Finding:
     """Judge whether no call of a solution was refused since a quota of its subscription was used up."""
     tested = False

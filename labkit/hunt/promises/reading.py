@@ -27,8 +27,8 @@ class Finding(NamedTuple):
 class Evidence:
     """What a judge sees of a story.
 
-    products: ids; solutions: ids, with those of their products; devices: of fleets, by actor; quiet_since: lab time at
-    which the last fault ended, None without faults; now: lab time of the judgement.
+    products: ids; solutions: ids, with those of their products; devices: of fleets, and programs that were devices, by
+    actor; quiet_since: lab time at which the last fault ended, None without faults; now: lab time of the judgement.
     """
 
     journal: Journal
@@ -78,12 +78,13 @@ class ReadingWatch:
         self._wait_until((quiet_since or 0.0) + self._wait)
         observer = self._observer
         products, solutions = frozenset(observer.product_ids()), observer.solutions()
-        devices, now = observer.fleet_devices(), observer.now
+        fleets, programs, now = observer.fleet_devices(), observer.programs(), observer.now
 
         def judge(journal: Journal) -> Finding:
             gap = self._gap(journal)
             if gap and self._needs_all:
                 return Finding("failed", gap)
+            devices = {**fleets, **_devices_of(programs, products, journal)}
             try:
                 found = self._judge(Evidence(journal, products, solutions, devices, quiet_since, now))
             except Exception as error:  # noqa: BLE001  a function of the promise may raise anything
@@ -94,9 +95,9 @@ class ReadingWatch:
         return Verdict(self._name, *observer.read(judge))
 
     def _wait_until(self, when: float) -> None:
-        """Let lab time pass, as long as a fleet runs that could still break the promise, or keep it."""
+        """Let lab time pass, as long as a fleet or a program runs that could still break the promise, or keep it."""
         observer = self._observer
-        ends = observer.fleet_devices().values()
+        ends = (*observer.fleet_devices().values(), *observer.programs().values())
         if observer.now < when and any(each.until > observer.now for each in ends):
             observer.wait(when - observer.now)
 
@@ -118,6 +119,17 @@ class ReadingWatch:
                 "journal.per_run of the story's lab keeps more"
             )
         return ""
+
+
+def _devices_of(
+    programs: Mapping[str, DevicePeriod], products: frozenset[str], journal: Journal
+) -> dict[str, DevicePeriod]:
+    """Return the programs that have sent requests as devices of products, by their names in the journal."""
+    if not programs:
+        return {}
+    seen = {each.actor for each in journal.iterate("request")}
+    names = {f"{product}/{name}": period for product in products for name, period in programs.items()}
+    return {actor: names[actor] for actor in sorted(seen & names.keys())}
 
 
 def finding_of(record: Record, reason: str) -> Finding:

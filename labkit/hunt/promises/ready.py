@@ -11,6 +11,7 @@ from labkit.hunt.kinds import KINDS, Under, kinds_of
 from labkit.hunt.promises import judges
 from labkit.hunt.promises.filters import Statuses
 from labkit.hunt.promises.handling import judge_doubled, judge_lost
+from labkit.hunt.promises.polling import PollingWatch
 from labkit.hunt.promises.promise import Promise, Watch, checked_seconds
 from labkit.hunt.promises.reading import Judge, ReadingWatch
 from labkit.hunt.promises.seen import SeenWatch
@@ -138,6 +139,29 @@ def requests_bounded(
     )
 
 
+@short_trace
+def keeps_polling(seconds: float, *, name: str | None = None, under: Under | None = None) -> Promise:
+    """Promise that a device that polls does not stop polling: `keeps_polling(300)`.
+
+    seconds: of lab time from the beginning of a poll, or from the end of the last fault if that is later, until the
+    next poll of the same alias begins; longer than a poll and the time between two of them. Of devices of fleets whose
+    run goes on, and of programs of `lab.firmware`; those that still run go on until then. name: of the promise; under:
+    kinds of faults under which it must hold, by default all.
+    """
+    within = checked_seconds(seconds, "keeps_polling: seconds")
+    return PollingPromise(within, f"keeps_polling {within:g} s" if name is None else name, under)
+
+
+@short_trace
+def programs_run(*, name: str = "programs_run", under: Under | None = None) -> Promise:
+    """Promise that no program of `lab.firmware` ends by itself, as by a crash: with a status or by a signal.
+
+    What a fault, a call of the run or `ends=True` ends is no breach. name: of the promise; under: kinds of faults under
+    which it must hold, by default all.
+    """
+    return ReadyPromise(name, under, KINDS, judges.judge_programs)
+
+
 class ReadyPromise(Promise):
     """Promise that is judged by the journal. judge, needs_all, wait: as of `ReadingWatch`."""
 
@@ -169,3 +193,14 @@ class SeenPromise(Promise):
 
     def watch(self, lab: Lab) -> Watch:
         return SeenWatch(self.name, LabObserver(lab), self._within)
+
+
+class PollingPromise(Promise):
+    """Promise that devices do not stop polling. within: seconds."""
+
+    def __init__(self, within: float, name: str, under: Under | None) -> None:
+        self._take(name, under)
+        self._within = within
+
+    def watch(self, lab: Lab) -> Watch:
+        return PollingWatch(self.name, LabObserver(lab), self._within)

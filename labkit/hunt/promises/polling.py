@@ -1,0 +1,49 @@
+"""Watch over the promise that devices do not stop polling."""
+
+from __future__ import annotations
+
+from labkit.core.records import Record
+from labkit.hunt.promises.promise import Verdict
+from labkit.hunt.promises.reading import Evidence, Finding, ReadingWatch
+from labkit.lab.observer import LabObserver
+
+Key = tuple[str, str, str]  # product, identity, alias
+
+
+class PollingWatch:
+    """Follows the polls of devices. within: seconds until a device that has polled polls again."""
+
+    def __init__(self, name: str, observer: LabObserver, within: float) -> None:
+        self._observer = observer
+        self._within = within
+        self._last: dict[Key, float] = {}  # beginning of the last poll of an alias
+        self._reading = ReadingWatch(name, observer, self._judge, wait=within)
+        observer.follow_polls(self._polled, self._stored, self._stored, self._read)
+
+    def verdict(self, quiet_since: float | None) -> Verdict:
+        return self._reading.verdict(quiet_since)
+
+    def _polled(self, key: Key) -> None:
+        self._last[key] = self._observer.now
+
+    def _stored(self, key: Key, timestamp: int) -> None:
+        """Do nothing: a datapoint is no poll."""
+
+    def _read(self, key: Key, record: Record) -> None:
+        """Do nothing: a read is no poll."""
+
+    def _judge(self, evidence: Evidence) -> Finding:
+        tested = False
+        for (product, identity, alias), last in sorted(self._last.items()):
+            actor = f"{product}/{identity}"
+            period = evidence.devices.get(actor)
+            if period is None:
+                continue
+            due = max(last, evidence.quiet_since or 0.0) + self._within
+            end = evidence.now if period.state == "failed" else min(period.until, evidence.now)
+            if due < end:
+                since = "its last poll" if last >= (evidence.quiet_since or 0.0) else "the last fault"
+                reason = f"{actor} has not polled {alias} within {self._within:g} s of {since}"
+                return Finding("broken", reason, due)
+            tested = tested or end >= last
+        return Finding("kept" if tested else "untested")
