@@ -6,11 +6,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from labkit.settings.notebooks import notebooks_folder
 
 FOLDER = notebooks_folder() / "firmware"
-RESOURCES = {"temperature": "number", "setpoint": {"format": "number", "settable": True}}
+RESOURCES: dict[str, Any] = {"temperature": "number", "setpoint": {"format": "number", "settable": True}}
 NAMES = ("c", "python", "node")
 
 
