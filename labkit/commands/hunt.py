@@ -6,14 +6,18 @@ import ast
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from labkit.commands.hunted_program import OF_PROGRAM, program_story, real_seconds
 from labkit.core.commands import INTERRUPTED
 from labkit.core.durations import duration_seconds
 from labkit.core.errors import LabError, SettingsError
 from labkit.core.extras import check_installed
+
+if TYPE_CHECKING:
+    from labkit.hunt.story import Story
 
 
 class Duration(click.ParamType[float]):
@@ -64,6 +68,22 @@ class Duration(click.ParamType[float]):
     "--replay", "is_replay", is_flag=True, help="Play the failures of these files again, instead of a hunt."
 )
 @click.option("--dask", metavar="ADDRESS", help="Scheduler of a dask cluster, whose workers play.")
+@click.option(
+    "--kinds", metavar="NAMES", help="Kinds of faults that are drawn, or groups: requests,programs."
+)
+@click.option("--twice", "is_twice", is_flag=True, help="Play each seed two times, and compare the journals.")
+@click.option("--firmware", metavar="COMMAND", help="Program that lives in the lab, instead of STORIES.")
+@click.option("--days", type=click.FloatRange(min=0), help="Days that the program lives.  [default: 1]")
+@click.option("--hours", type=click.FloatRange(min=0), help="Hours that the program lives.")
+@click.option("--identity", help="Identity of the device.  [default: the last word of COMMAND]")
+@click.option("--product", help="Product of the device.  [default: the only one of --config, or `device`]")
+@click.option(
+    "--resource", "resources", multiple=True, metavar="ALIAS=FORMAT", help="Resource of a new product."
+)
+@click.option("--config", metavar="FILE", help="lab.yaml with the products and solutions of the lab.")
+@click.option(
+    "--env", multiple=True, metavar="NAME=VALUE", help="Variable of the program; {url} is its product's URL."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print a line of JSON for each story or file.")
 def hunt(
     places: tuple[str, ...],
@@ -72,6 +92,8 @@ def hunt(
     failures: Path,
     as_json: bool,
     plays_all: bool,
+    is_twice: bool,
+    kinds: str | None,
     **options: Any,
 ) -> None:
     """Play many futures of a story; exit status 0 if none breaks a promise, otherwise 1.
@@ -87,6 +109,13 @@ def hunt(
     With --replay, exit status 0 says that no file breaks anything any more, and that the faults of each still hit: a
     file whose faults hit nothing, as after the renaming of a solution, tests nothing, and has status 1.
 
+    With --firmware a program lives in the lab, as `lab.firmware` lets it, and no Python is needed: ready promises say
+    that it does not crash, does not stop polling, sends no storm of requests, recovers after faults, and that nothing
+    that was acknowledged is lost. Words of COMMAND that are files are relative to the current folder.
+
+    With --twice, nothing is hunted: exit status 0 says that the two plays of each seed have equal journals, byte for
+    byte; otherwise the first record that differs is printed.
+
     Ctrl-C and SIGTERM end a hunt with what is known so far and exit status 130.
     """
     check_installed("lab", "labkit hunt takes", "hypothesis", "cloudpickle")
@@ -96,22 +125,71 @@ def hunt(
                 "--replay: expected files that a hunt has written, such as failures/test_*.py"
             )
         sys.exit(max([_replay(Path(each), as_json) for each in places]))
-    if len(places) != 1:
-        raise SettingsError("expected one place of STORIES, such as stories.py::outage, or --replay FILE...")
-    [stories] = places
-    options |= {"first_seed": options.pop("seed"), "failures": failures}
-    options |= {"parameters": dict(map(_parameter, parameters)), "stop": "never" if plays_all else "first"}
+    given = dict(map(_parameter, parameters))
+    program = {name: options.pop(name) for name in OF_PROGRAM}
+    stories, given = _stories(places, program, given, quiet=as_json)
+    if kinds is not None:
+        options["level"] = _menu(options["level"], kinds)
+    options |= {"first_seed": options.pop("seed"), "parameters": given}
+    if is_twice:
+        sys.exit(_twice(stories, as_json, options))
+    if program["firmware"] is not None:
+        options |= real_seconds(given)
+    options |= {"failures": failures, "stop": "never" if plays_all else "first"}
     sys.exit(_hunt(stories, as_json, options))
 
 
-def _hunt(place: str, as_json: bool, options: dict[str, Any]) -> int:
-    """Hunt each story of a place, and return the exit status."""
+def _stories(
+    places: tuple[str, ...], program: dict[str, Any], given: dict[str, object], *, quiet: bool
+) -> tuple[list[Story], dict[str, object]]:
+    """Return the stories to play, and their parameters. quiet: whether what a program lives in is not printed."""
     from labkit.hunt.plays.loading import load_stories
+
+    if program["firmware"] is None:
+        if used := [each for each in OF_PROGRAM if program[each]]:
+            name = "resource" if used[0] == "resources" else used[0]
+            raise SettingsError(f'--{name}: needs a program: --firmware "./client t-001"')
+        if len(places) != 1:
+            raise SettingsError(
+                "expected one place of STORIES, such as stories.py::outage, --firmware COMMAND, or --replay FILE..."
+            )
+        return load_stories(places[0]), given
+    if places:
+        raise SettingsError(f"--firmware: expected no STORIES beside it, not {places[0]!r}")
+    story, given, made = program_story(program, given)
+    if not quiet:
+        click.echo(made)
+    return [story], given
+
+
+def _menu(level: str, kinds: str) -> Any:
+    """Return the menu of the faults that are drawn. Raises SettingsError for a name that is no kind, and no group."""
+    from labkit.hunt.faults.menu import Menu
+
+    try:
+        return Menu(level, kinds=[each.strip() for each in kinds.split(",")])
+    except LabError as error:
+        raise SettingsError(f"--kinds: {error}") from None
+
+
+def _twice(stories: list[Story], as_json: bool, options: dict[str, Any]) -> int:
+    """Play each seed of each story two times, and return the exit status."""
+    from labkit.hunt.search.twice import play_twice
+
+    names = ("seeds", "time", "level", "first_seed", "parameters")
+    found = [play_twice(each, **{name: options[name] for name in names}) for each in stories]
+    for each in found:
+        click.echo(json.dumps(each.as_dict()) if as_json else each.text)
+    return 0 if all(each.good for each in found) else 1
+
+
+def _hunt(stories: list[Story], as_json: bool, options: dict[str, Any]) -> int:
+    """Hunt each story, and return the exit status."""
     from labkit.hunt.search.hunt import hunt
     from labkit.reporting.failure_files import keep_failure
 
     status = 0
-    for story in load_stories(place):
+    for story in stories:
         found = hunt(story, **options)
         kept = {title: keep_failure(each, options["failures"]) for title, each in found.failures.items()}
         if as_json:

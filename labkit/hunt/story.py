@@ -69,6 +69,10 @@ class Story:
                 )
         return {**self.parameters, **parameters}
 
+    def lab_settings(self, parameters: Mapping[str, object]) -> dict[str, Any]:
+        """Return the arguments of a play's lab. parameters: of the story, by name."""
+        return {**self.settings}
+
     def __repr__(self) -> str:
         return f"<story {self.name}>"
 

@@ -32,7 +32,8 @@ class Played:
     if nothing; faults: that were put in; verdicts: on the promises that the play judged; hits: how often each fault did
     hit; began: lab time at which the story began; seconds: of lab time that its function took. absent: for each fault
     that hit nothing a sentence about a name that the lab does not have, such as a solution's, or an empty text.
-    warnings: sentences about misspelt calls of handlers. limits: of the story's fleets.
+    warnings: sentences about misspelt calls of handlers. limits: of the story's fleets. dropped: number of records that
+    the journal has not kept.
     """
 
     seed: int
@@ -48,6 +49,7 @@ class Played:
     absent: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     limits: FleetLimits = field(default_factory=FleetLimits)
+    dropped: int = 0
 
     def __repr__(self) -> str:
         """Return the play in one line, without its journal."""
@@ -102,7 +104,7 @@ def play_future(plan: PlayPlan, seed: int, source: DrawFrom) -> Played:
     verdicts: list[Verdict] = []
     faults: tuple[DrawnFault, ...] = ()
     put: PutFaults | None = None
-    with _lab_of(story, seed) as lab:
+    with _lab_of(story, seed, parameters) as lab:
         told, observer = lab.story(), LabObserver(lab)
         observer.keep_mistakes()
         observer.limit_fleets(plan.limits)
@@ -149,15 +151,17 @@ def play_future(plan: PlayPlan, seed: int, source: DrawFrom) -> Played:
             absent=() if put is None else put.absent,
             warnings=observer.take_mistakes(),
             limits=plan.limits,
+            dropped=lab.journal.dropped,
         )
 
 
-def _lab_of(story: Story, seed: int) -> Lab:
+def _lab_of(story: Story, seed: int, parameters: Mapping[str, object]) -> Lab:
     """Return the lab of a play. Raises LabError for a past that cannot be continued."""
+    settings = story.lab_settings(parameters)
     if story.past is None:
-        return Lab(seed=seed, **story.settings)
+        return Lab(seed=seed, **settings)
     past = read_snapshot(story.past)
-    lab = Lab(seed=past.seed, **story.settings)
+    lab = Lab(seed=past.seed, **settings)
     try:
         lab.restore(past)
     except BaseException:

@@ -16,6 +16,7 @@ from labkit.core.handle import short_trace
 from labkit.hunt.story import Story
 
 SEPARATOR = "::"
+LABKIT = Path(__file__).resolve().parents[2]
 
 
 def load_stories(place: str, folder: Path | None = None) -> list[Story]:
@@ -83,6 +84,18 @@ def name_in_file(story: Story) -> str | None:
     """Return the name of a story in its file, `outage` or `TestShop::outage`; None for one within a function."""
     name: str = getattr(inspect.unwrap(story.function), "__qualname__", story.name)
     return None if "<locals>" in name else name.replace(".", SEPARATOR)
+
+
+def module_place(story: Story) -> str | None:
+    """Return the place of a story of an installed module, `labkit.hunt.firmware_story:program`; None for another."""
+    source, name = file_of(story), name_in_file(story)
+    is_installed = source is not None and ("site-packages" in source.parts or source.is_relative_to(LABKIT))
+    return f"{story.__module__}:{name}" if is_installed and name is not None else None
+
+
+def is_of_module(place: str) -> bool:
+    """Return whether a place names a story of a module, rather than of a file."""
+    return SEPARATOR not in place and ":" in place
 
 
 def split_place(place: str) -> tuple[str, str]:

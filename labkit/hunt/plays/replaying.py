@@ -13,7 +13,7 @@ from labkit.hunt.draw import OtherValueError
 from labkit.hunt.faults.drawn_faults import DrawnFault
 from labkit.hunt.plays.breach import Breach, breach_of
 from labkit.hunt.plays.future import Played, failure_of
-from labkit.hunt.plays.loading import load_story
+from labkit.hunt.plays.loading import is_of_module, load_story
 from labkit.hunt.plays.play import play
 from labkit.hunt.plays.written import WrittenPlay, digest, play_of
 from labkit.hunt.promises.promise import State
@@ -161,9 +161,8 @@ def _story_of(written: WrittenPlay, beside: str | Path | None) -> Story:
     except LabError as error:
         if beside is None:
             raise
-        raise LabError(
-            f"{beside}: it plays {written.story!r}, which is relative to its folder; {error}"
-        ) from None
+        where = "" if is_of_module(written.story) else ", which is relative to its folder"
+        raise LabError(f"{beside}: it plays {written.story!r}{where}; {error}") from None
 
 
 def _fault_text(fault: DrawnFault, absent: str) -> str:

@@ -18,7 +18,7 @@ from labkit.core.files import write_whole
 from labkit.hunt.literals import is_literal
 from labkit.hunt.plays.breach import Breach
 from labkit.hunt.plays.future import Played
-from labkit.hunt.plays.loading import SEPARATOR, file_of, name_in_file
+from labkit.hunt.plays.loading import SEPARATOR, file_of, module_place, name_in_file
 from labkit.hunt.story import Story
 
 LONGEST_LINE = 110  # characters of a line with a fault
@@ -29,7 +29,8 @@ VARIABLE = "PLAY"  # of a file, which holds the play
 class WrittenPlay:
     """A play as data.
 
-    story: `file::name`, with the file relative to that of the play, or the name alone; breaks: what it broke when it
+    story: `file::name`, with the file relative to that of the play, `module:name` of an installed module, or the name
+    alone; breaks: what it broke when it
     was written; reason: a sentence; seed: of the lab; parameters: of the story; faults: pairs of kind and settings;
     values: drawn by the story, pairs of label and value; hits: how often each fault did hit, empty if unknown; limits:
     of the story's fleets, as of `play`; journal: digest of its journal, by which an exact replay is known.
@@ -113,7 +114,8 @@ def write(story: Story, written: WrittenPlay, folder: Path) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         place = Path(os.path.relpath(source, folder.resolve())).as_posix()
-        whole = WrittenPlay(**{**vars(written), "story": f"{place}{SEPARATOR}{told}"})
+        named = module_place(story) or f"{place}{SEPARATOR}{told}"
+        whole = WrittenPlay(**{**vars(written), "story": named})
         text = whole.text()
         name = re.sub(r"\W+", "_", story.name)
         file = folder / f"test_{name}_{zlib.crc32(text.encode()):08x}.py"

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from labkit.core.errors import LabError
-from labkit.hunt.plays.loading import SEPARATOR, file_of, name_in_file, split_place
+from labkit.hunt.plays.loading import (
+    SEPARATOR,
+    file_of,
+    is_of_module,
+    module_place,
+    name_in_file,
+    split_place,
+)
 from labkit.hunt.plays.replaying import ReplayOutcome, replay
 from labkit.hunt.plays.written import WrittenPlay, read
 from labkit.hunt.story import Story
@@ -79,6 +86,8 @@ def play_past(
 
 def _is_of(written: WrittenPlay, file: Path, story: Story) -> bool:
     """Return whether a written play is of a story: has its name, and its file as far as that exists."""
+    if is_of_module(written.story):
+        return written.story == module_place(story)
     place, name = split_place(written.story)
     if name != (name_in_file(story) or story.name):
         return False

@@ -1,0 +1,93 @@
+"""What the options of `labkit hunt --firmware` say: the story of a program, and its parameters."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from labkit.core.errors import LabError, SettingsError
+
+if TYPE_CHECKING:
+    from labkit.hunt.story import Story
+
+OF_PROGRAM = ("firmware", "days", "hours", "identity", "product", "resources", "config", "env")  # options
+INSTANT = 1 / 86400  # days of the play that shows whether the program starts at all
+REAL = 60.0  # real seconds of a play, and of cutting down a failure, for each day of lab time
+
+
+def program_story(
+    options: Mapping[str, Any], given: Mapping[str, object]
+) -> tuple[Story, dict[str, object], str]:
+    """Return the story of a program, its parameters, and a sentence about what it lives in.
+
+    options: of the command line; given: parameters by --set. Raises LabError if the program does not start.
+    """
+    from labkit.hunt.firmware_story import identity_of, program
+    from labkit.hunt.plays.play import play_unwarned
+
+    if sys.platform != "linux":
+        raise LabError("--firmware: programs live on lab time under Linux only")
+    command = _words(options["firmware"])
+    days = options["days"] if options["days"] is not None else 0.0 if options["hours"] is not None else 1.0
+    days += (options["hours"] or 0.0) / 24
+    if not days:
+        raise SettingsError("--days: expected a time above 0")
+    formats = _pairs("--resource", "ALIAS=FORMAT", options["resources"])
+    parameters: dict[str, object] = {
+        "command": command,
+        "days": days,
+        "identity": options["identity"] or identity_of(command),
+        "product": options["product"] or "",
+        "resources": {name: {"format": each, "settable": True} for name, each in formats.items()},
+        "config": options["config"] or "",
+        "env": _pairs("--env", "NAME=VALUE", options["env"]),
+        **given,
+    }
+    try:
+        played = play_unwarned(program, 0, check=False, parameters={**parameters, "days": INSTANT})
+    except LabError as error:
+        raise LabError(_line(error)) from None
+    if played.error is not None:
+        raise LabError(_line(played.error)) from None
+    return program, parameters, _made(parameters, str(played.result))
+
+
+def real_seconds(parameters: Mapping[str, object]) -> dict[str, float]:
+    """Return the limits of real time of a hunt's plays, which grow with the lab time that the program lives."""
+    seconds = max(1.0, float(str(parameters["days"]))) * REAL
+    return {"within": seconds, "shrink_seconds": seconds}
+
+
+def _made(parameters: Mapping[str, Any], where: str) -> str:
+    lasts = (
+        f"{parameters['days']:g} days" if parameters["days"] >= 1 else f"{parameters['days'] * 24:g} hours"
+    )
+    return (
+        f"{shlex.join(parameters['command'])} lives {lasts} as the device {parameters['identity']} of {where}"
+    )
+
+
+def _words(command: str) -> list[str]:
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise SettingsError(f"--firmware: {error} in {command!r:.100}") from None
+    if not words:
+        raise SettingsError('--firmware: expected a program and its arguments: "./client t-001"')
+    return words
+
+
+def _pairs(option: str, expected: str, given: Iterable[str]) -> dict[str, str]:
+    found = {}
+    for each in given:
+        name, separator, value = each.partition("=")
+        if not (name and separator):
+            raise SettingsError(f"{option} {each}: expected {expected}")
+        found[name] = value
+    return found
+
+
+def _line(error: BaseException) -> str:
+    return " ".join(str(error).split())
