@@ -53,6 +53,7 @@
 /* Written by the lab; all in nanoseconds since 1970. */
 struct page {
     _Atomic int64_t now, start, boot;
+    _Atomic int64_t lab; /* process of the lab, which starts the program; 0: a program outlives it */
 };
 
 extern struct page *lab_page;
