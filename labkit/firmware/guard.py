@@ -3,7 +3,8 @@
 Programs run one at a time. When the platform has settled and read all that came for it, the guard asks the threads that
 wait, in a fixed order, whether something is ready for them. The first that says so runs, until all threads of its run
 wait again and the platform has settled; then the guard begins anew. A thread whose time has come runs in the same
-way.
+way. While it is on a processor, the platform stands still: what both do in that turn is not a question of who is
+quicker.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ SHORT = 0.001  # real seconds after which the kernel is asked about threads that
 LONG = 0.1
 MOST_SHOWN = 200  # characters of a printed line in an error
 ANSWER = 2  # milliseconds in which a thread usually answers
+TURN = 3.0  # real seconds for which the platform stands still, while a thread has a turn
 DEAF = (conversation.SLEEP,)  # waits that only time ends, or a signal
 ALERT = "TLS alert "
 DISTRUST = frozenset({"unknown ca", "bad certificate", "certificate unknown", "unsupported certificate"})
@@ -235,11 +237,13 @@ class ProgramGuard:
         return run.look(closely=False) and not self._errors
 
     def _hears(self, run: ProgramRun, thread: ProgramThread) -> bool:
-        """Return whether a thread says something soon: quicker than a turn of the loop, in which nothing is to do."""
+        """Return whether a thread says something before it sleeps in a way that it has not said."""
         poller = select.poll()
         poller.register(thread.line.number, select.POLLIN)
-        if not poller.poll(ANSWER):
-            return False
+        end = time.monotonic() + TURN
+        while not poller.poll(ANSWER):
+            if not thread.is_running() or time.monotonic() >= end:
+                return False
         run.hear(thread)
         return True
 

@@ -138,6 +138,7 @@ void lab_yield(void);      /* lets other threads of the process run */
 void lab_sent(void); /* something left the process that others may answer */
 bool lab_dirty(void); /* it did, and the platform has not settled since */
 void lab_settle(int fd); /* waits until it has */
+void lab_no_delay(int fd); /* a TCP socket sends at once */
 
 struct message {
     uint32_t kind, number;
