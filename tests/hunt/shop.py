@@ -1,4 +1,4 @@
-"""A story with every place that faults can hit; as a script it prints digests of plays with each kind of fault."""
+"""Stories with every place that faults can hit; as a script it prints digests of plays with each kind of fault."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import Any
 
 from labkit import Behaviour, Lab, LabkitError
 from labkit.fleet.fleet_device import EXCHANGE_ERRORS, FleetDevice
-from labkit.hunt import Draw, DrawnFault, play, story
+from labkit.hunt import Draw, DrawnFault, Story, play, story
 from labkit.hunt.faults.recipes import ORDERS, RECIPES, Bounds, Chooser
 from labkit.hunt.faults.sites import Sites
-from labkit.hunt.kinds import KINDS
+from labkit.hunt.kinds import GROUPS, KINDS
 from labkit.hunt.plays.levels import calm_sites
+from tests.firmware.programs import device_in_c
 from tests.hunt.whole import whole
 from tests.lab.story_parts import RESOURCES
 from tests.providers.social.test_login import GUIDE, linked
@@ -82,6 +83,19 @@ def shop(lab: Lab, draw: Draw) -> object:
     return [seen, draw.number(0, 9), *(run.devices().to_csv() for run in runs)]
 
 
+@story
+def meter(lab: Lab, draw: Draw) -> None:
+    """A program on lab time, which is a device."""
+    lab.product("thermostat", resources=RESOURCES)
+    lab.firmware([*device_in_c(), "t-001", "1000"], identity="t-001", ends=True)
+    lab.wait(minutes=10)
+
+
+def story_of(kind: str) -> Story:
+    """Return the story that has places of a kind."""
+    return meter if kind in GROUPS["programs"] else shop
+
+
 def faults_of(sites: Sites, kind: str) -> Iterator[DrawnFault]:
     """Yield the simplest fault of a kind at each of its places, for all devices."""
     recipe, bounds = {**RECIPES, **ORDERS}[kind], Bounds.of(sites, 60.0)
@@ -92,10 +106,11 @@ def faults_of(sites: Sites, kind: str) -> Iterator[DrawnFault]:
 
 def plays() -> dict[str, dict[str, Any]]:
     """Return the digest and the hits of a play with each kind of fault."""
-    sites = calm_sites(shop, {})
+    sites = {each.name: calm_sites(each, {}) for each in (shop, meter)}
     found = {}
     for kind in sorted(KINDS):
-        played = play(shop, 3, check=False, faults=[*faults_of(sites, kind)])
+        told = story_of(kind)
+        played = play(told, 3, check=False, faults=[*faults_of(sites[told.name], kind)])
         digest = hashlib.sha256(whole(played).encode()).hexdigest()
         found[kind] = {"digest": digest, "hits": [*played.hits]}
     return found

@@ -65,9 +65,15 @@ def lengths(fault: DrawnFault) -> tuple[float, float]:
     return after, after + lasting + waits
 
 
-def test_every_kind_has_a_recipe_and_a_place_in_the_shop(places: Sites) -> None:
+def test_every_kind_has_a_recipe_and_a_place_in_the_stories(places: Sites) -> None:
     assert [{*RECIPES}, {*ORDERS}, {*MEANINGS}] == [{*KINDS - ORDER}, {*ORDER}, {*KINDS}]
-    assert [kind for kind, each in {**RECIPES, **ORDERS}.items() if not each.sites(places)] == []
+    sites = {shop.shop: places, shop.meter: calm_sites(shop.meter, {})}
+    assert [
+        kind for kind, each in {**RECIPES, **ORDERS}.items() if not each.sites(sites[shop.story_of(kind)])
+    ] == []
+    assert [each.where for each in sites[shop.meter].programs] == ["t-001"]
+    assert len(sites[shop.meter].programs[0].moments) > 5
+    assert (places.programs, sites[shop.meter].devices) == ((), ())
     assert places.seconds == 605
     assert {each.where for each in places.outgoing} == {
         "GET https://google.social.*/oauth2/v3/userinfo",
