@@ -115,12 +115,12 @@ def test_a_mended_solution_that_avoids_all_faults_says_that_it_was_not_hit() -> 
     )
 
 
-def test_a_promise_that_nothing_tests_is_not_kept() -> None:
-    found = again(replace(written(REFUSED), breaks="another promise"), told(ADDS))
+def test_a_promise_that_is_gone_is_not_kept() -> None:
+    found = again(replace(written(REFUSED), breaks="another promise"), told(TRIES))
     assert found.state == "untested"
     assert found.text == (
-        "cannot tell whether it still breaks another promise: faults of the file hit nothing now: call error, "
-        "where Keystore.set, solution shop; if they are avoided on purpose, delete the file and hunt again"
+        "cannot tell whether it still breaks another promise: its story has no promise of this name, or not under "
+        "these faults; delete the file, and hunt again"
     )
 
 

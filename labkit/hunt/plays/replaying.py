@@ -11,7 +11,7 @@ from labkit.core.errors import LabError
 from labkit.core.handle import short_trace
 from labkit.hunt.draw import OtherValueError
 from labkit.hunt.faults.drawn_faults import DrawnFault
-from labkit.hunt.plays.breach import OWN, Breach, breach_of
+from labkit.hunt.plays.breach import Breach, breach_of, promise_of
 from labkit.hunt.plays.future import Played, failure_of
 from labkit.hunt.plays.loading import load_story
 from labkit.hunt.plays.play import play
@@ -47,14 +47,16 @@ class ReplayOutcome:
         """What the replay says: `broken`, `kept` if nothing breaks any more, `failed` or `untested`.
 
         `failed`: the code of the story or of a promise raised an error. `untested`: a fault that did hit when the play
-        was written names what the lab does not have now, as after the renaming of a solution; or no fault hits any
-        more, and nothing happened that could have broken the promise. What a mended solution merely avoids leaves the
-        play `kept`.
+        was written names what the lab does not have now, as after the renaming of a solution; or the story does not
+        judge the promise any more; or no fault hits, and nothing happened that could have broken the promise. What a
+        mended solution merely avoids leaves the play `kept`.
         """
         if self.breach is not None:
             return "failed" if self.breach.is_own_error else "broken"
         is_gone = any(absent for _, absent in self._missed())
-        return "untested" if is_gone or (self._hits_nothing and not self._was_tested) else "kept"
+        if is_gone or self._promised is None:
+            return "untested"
+        return "untested" if self._hits_nothing and self._promised == "untested" else "kept"
 
     @property
     def missed(self) -> tuple[str, ...]:
@@ -72,6 +74,9 @@ class ReplayOutcome:
             return f"cannot tell whether it still breaks {title}; mend this first: {breach}"
         if breach is not None:
             return f"no longer breaks: {title}; but breaks {breach}"
+        if self._promised is None:
+            why = "its story has no promise of this name, or not under these faults"
+            return f"cannot tell whether it still breaks {title}: {why}; delete the file, and hunt again"
         missed = "; ".join(self.missed)
         if state == "untested":
             advice = "if they are avoided on purpose, delete the file and hunt again"
@@ -108,12 +113,12 @@ class ReplayOutcome:
         return bool(missed) and len(missed) == len(self._due())
 
     @property
-    def _was_tested(self) -> bool:
-        """Whether the play could have broken what it broke when it was written."""
-        if self.written.breaks == OWN:
-            return True  # the story's own checks were passed
-        states = {each.promise: each.state for each in self.played.verdicts}
-        return states.get(self.written.breaks) == "kept"
+    def _promised(self) -> State | None:
+        """What became now of the promise that the play broke; None if it was not judged."""
+        promise = promise_of(self.written.breaks)
+        if promise is None:
+            return "kept"  # the code of story and promises has passed
+        return {each.promise: each.state for each in self.played.verdicts}.get(promise)
 
     def _due(self) -> list[int]:
         """Return the numbers of the faults that did hit when the play was written."""
