@@ -133,7 +133,7 @@ class ProgramGuard:
                 f"firmware {run.name}: {run.program} does not trust the lab's CA (it ended TLS by the alert "
                 f"{alert!r}). The file is in the variables SSL_CERT_FILE, CURL_CA_BUNDLE, REQUESTS_CA_BUNDLE and "
                 "NODE_EXTRA_CA_CERTS; a client with libcurl or another library that reads none of them sets it itself: "
-                'curl_easy_setopt(handle, CURLOPT_CAINFO, getenv("SSL_CERT_FILE"))'
+                'curl_easy_setopt(handle, CURLOPT_CAINFO, getenv("CURL_CA_BUNDLE"))'
             )
         )
 
@@ -242,6 +242,7 @@ class ProgramGuard:
         poller.register(thread.line.number, select.POLLIN)
         end = time.monotonic() + TURN
         while not poller.poll(ANSWER):
+            _count(run)
             if not thread.is_running() or time.monotonic() >= end:
                 return False
         run.hear(thread)
@@ -264,7 +265,7 @@ class ProgramGuard:
 
     def _expect_life(self, run: ProgramRun) -> None:
         """Raise LabError if a run has been silent for too long."""
-        run.processor_time(), run.clock_reads()  # both count from the first call on
+        _count(run)
         silent = time.monotonic() - run.since
         if silent >= PATIENCE and (text := problem_of(run, silent)) is not None:
             raise LabError(text)
@@ -284,3 +285,8 @@ class ProgramGuard:
         """End a wait for a change, which has not come."""
         if self._moved is not None and not self._moved.done():
             self._moved.set_result(None)
+
+
+def _count(run: ProgramRun) -> None:
+    """Have a run's time on a processor, and its looks at the clock, counted from now on, if they are not yet."""
+    run.processor_time(), run.clock_reads()
