@@ -106,8 +106,8 @@ def hunt(
     The files of earlier hunts are played first. If one breaks again, the hunt does not begin: mend what it tests, or
     delete the file. One that tests nothing any more does not stop the hunt, but has exit status 1.
 
-    With --replay, exit status 0 says that no file breaks anything any more, and that the faults of each still hit: a
-    file whose faults hit nothing, as after the renaming of a solution, tests nothing, and has status 1.
+    With --replay, exit status 0 says that no file breaks anything any more. A file with faults of a solution that has
+    another name now, or whose promise nothing put to the test, tests nothing, and has status 1.
 
     With --firmware a program lives in the lab, as `lab.firmware` lets it, and no Python is needed: ready promises say
     that it does not crash, does not stop polling, sends no storm of requests, recovers after faults, and that nothing

@@ -3,7 +3,8 @@
 Programs run one at a time. When the platform has settled and read all that came for it, the guard asks the threads that
 wait, in a fixed order, whether something is ready for them. The first that says so runs, until all threads of its run
 wait again and the platform has settled; then the guard begins anew. A thread whose time has come runs in the same
-way.
+way. While it is on a processor, the platform stands still: what both do in that turn is not a question of who is
+quicker.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ SHORT = 0.001  # real seconds after which the kernel is asked about threads that
 LONG = 0.1
 MOST_SHOWN = 200  # characters of a printed line in an error
 ANSWER = 2  # milliseconds in which a thread usually answers
+TURN = 3.0  # real seconds for which the platform stands still, while a thread has a turn
 DEAF = (conversation.SLEEP,)  # waits that only time ends, or a signal
 ALERT = "TLS alert "
 DISTRUST = frozenset({"unknown ca", "bad certificate", "certificate unknown", "unsupported certificate"})
@@ -131,7 +133,7 @@ class ProgramGuard:
                 f"firmware {run.name}: {run.program} does not trust the lab's CA (it ended TLS by the alert "
                 f"{alert!r}). The file is in the variables SSL_CERT_FILE, CURL_CA_BUNDLE, REQUESTS_CA_BUNDLE and "
                 "NODE_EXTRA_CA_CERTS; a client with libcurl or another library that reads none of them sets it itself: "
-                'curl_easy_setopt(handle, CURLOPT_CAINFO, getenv("SSL_CERT_FILE"))'
+                'curl_easy_setopt(handle, CURLOPT_CAINFO, getenv("CURL_CA_BUNDLE"))'
             )
         )
 
@@ -235,11 +237,14 @@ class ProgramGuard:
         return run.look(closely=False) and not self._errors
 
     def _hears(self, run: ProgramRun, thread: ProgramThread) -> bool:
-        """Return whether a thread says something soon: quicker than a turn of the loop, in which nothing is to do."""
+        """Return whether a thread says something before it sleeps in a way that it has not said."""
         poller = select.poll()
         poller.register(thread.line.number, select.POLLIN)
-        if not poller.poll(ANSWER):
-            return False
+        end = time.monotonic() + TURN
+        while not poller.poll(ANSWER):
+            _count(run)
+            if not thread.is_running() or time.monotonic() >= end:
+                return False
         run.hear(thread)
         return True
 
@@ -260,7 +265,7 @@ class ProgramGuard:
 
     def _expect_life(self, run: ProgramRun) -> None:
         """Raise LabError if a run has been silent for too long."""
-        run.processor_time(), run.clock_reads()  # both count from the first call on
+        _count(run)
         silent = time.monotonic() - run.since
         if silent >= PATIENCE and (text := problem_of(run, silent)) is not None:
             raise LabError(text)
@@ -280,3 +285,8 @@ class ProgramGuard:
         """End a wait for a change, which has not come."""
         if self._moved is not None and not self._moved.done():
             self._moved.set_result(None)
+
+
+def _count(run: ProgramRun) -> None:
+    """Have a run's time on a processor, and its looks at the clock, counted from now on, if they are not yet."""
+    run.processor_time(), run.clock_reads()

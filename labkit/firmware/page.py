@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import mmap
+import os
 import struct
 from pathlib import Path
 
-FIELDS = struct.Struct("=qqq")
+FIELDS = struct.Struct("=qqqq")
 READS = struct.Struct("=Q")
 SIZE = 4096
 NS = 1_000_000_000
@@ -39,6 +40,7 @@ class Page:
         with path.open("r+b") as file:
             self._memory = mmap.mmap(file.fileno(), SIZE)
         self._start = lab_ns(start)
+        self._lab = os.getpid()
         self._boot = self._now = 0
 
     def boot(self, now: float) -> None:
@@ -53,7 +55,7 @@ class Page:
             self._write()
 
     def _write(self) -> None:
-        FIELDS.pack_into(self._memory, 0, self._now, self._start, self._boot)
+        FIELDS.pack_into(self._memory, 0, self._now, self._start, self._boot, self._lab)
 
     def close(self) -> None:
         """Unmap the page here."""

@@ -10,6 +10,8 @@ from labkit.firmware import processes
 from labkit.firmware.conversation import Line
 from labkit.firmware.processes import Kept, SystemCall, ThreadState
 
+RUNNING = "RD"
+
 
 class ProgramThread:
     """A thread that has told the lab of itself.
@@ -53,6 +55,11 @@ class ProgramThread:
         if number == self.number and self.unanswered:
             self.unanswered -= 1
             self.still = not self.unanswered
+
+    def is_running(self) -> bool:
+        """Return whether the kernel has it on a processor, or on the way there."""
+        state = None if self.process is None else processes.thread_state(self.process.pid, self.tid)
+        return state is not None and state.letter in RUNNING
 
     @property
     def order(self) -> tuple[int, int]:

@@ -21,6 +21,7 @@ from tests.sizes import size
 
 PRODUCTS = ["token", "password", "certificate"]
 HELD_FOR = 5.0  # seconds of real time within which a connection is answered or closed
+KEPT_FOR = 1e9  # seconds of lab time that idle connections last, which polls move on by minutes
 TOGETHER = 10  # requests in a case: hypothesis takes longer per case than the lab per request
 CUT_SHORT = 0.02  # seconds to wait for a body that will not arrive whole; other bodies have the normal limit
 
@@ -155,7 +156,7 @@ def shown(request: Request, client: Client) -> list[tuple[bytes, bytes]]:
 @pytest.mark.timeout(600)
 def test_no_request_hangs_fails_or_stores_data_that_was_refused() -> None:
     with asyncio.Runner() as runner:
-        context = lab()
+        context = lab(guard={"keep_alive": KEPT_FOR})
         fuzzed = Fuzzed(runner.run(context.__aenter__()))
         for product in PRODUCTS:
             runner.run(fuzzed.provision(product))

@@ -25,6 +25,7 @@ HERE = Path(__file__).parent / "public"
 HOURS = size(1, 24)  # of lab time
 TOKEN = "0123456789" * 4
 
+pytestmark = pytest.mark.timeout(1200)  # of a day on a busy machine
 needs_curl = pytest.mark.skipif(not shutil.which("curl"), reason="needs curl")
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import select
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -178,3 +182,24 @@ def test_close_ends_the_program(tmp_path: Path) -> None:
         assert folder.exists()
     assert not Path(f"/proc/{pid}").exists()
     assert not folder.exists()
+
+
+@pytest.mark.timeout(120)
+def test_a_program_ends_with_a_lab_that_is_killed() -> None:
+    loop = "import os, time\nprint(os.getpid())\nwhile True: time.sleep(100)"
+    code = f"""
+from labkit import Lab
+with Lab(seed=7) as lab:
+    run = lab.firmware({python(loop)!r})
+    print(run.output[0].text, flush=True)
+    input()
+"""
+    holder = subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    with holder:
+        assert holder.stdout is not None
+        ended = os.pidfd_open(int(holder.stdout.readline()))
+        holder.kill()
+        assert select.select([ended], [], [], 30)[0], "it lives on"
+    os.close(ended)

@@ -106,12 +106,21 @@ def test_a_mended_solution_may_avoid_a_fault_while_others_hit() -> None:
     assert [each["hits"] for each in found.as_dict()["faults"]] == [0, 1]
 
 
-def test_a_mended_solution_that_avoids_all_faults_is_not_tested() -> None:
+def test_a_mended_solution_that_avoids_all_faults_says_that_it_was_not_hit() -> None:
     found = again(written(REFUSED), told(ADDS))
+    assert found.state == "kept"
+    assert found.text == (
+        "no longer breaks: eventually counted; but none of its faults hits anything now: call error, "
+        "where Keystore.set, solution shop; hunt again"
+    )
+
+
+def test_a_promise_that_is_gone_is_not_kept() -> None:
+    found = again(replace(written(REFUSED), breaks="another promise"), told(TRIES))
     assert found.state == "untested"
     assert found.text == (
-        "cannot tell whether it still breaks eventually counted: faults of the file hit nothing now: call error, "
-        "where Keystore.set, solution shop; if they are avoided on purpose, delete the file and hunt again"
+        "cannot tell whether it still breaks another promise: its story has no promise of this name, or not under "
+        "these faults; delete the file, and hunt again"
     )
 
 
@@ -169,7 +178,7 @@ def test_a_fault_that_never_did_hit_says_nothing() -> None:
     switch = ("call error", {"where": "Lights.switch", "status": 503})
     values_alone = replace(data, faults=(switch,), hits=(0,))
     assert again(values_alone, told(ADDS)).state == "kept"
-    unknown = replace(values_alone, hits=())  # of a file of before
+    unknown = replace(values_alone, hits=())  # of a file of before: the service is not there
     assert again(unknown, told(ADDS)).state == "untested"
 
 

@@ -2,7 +2,9 @@
 #include "lab.h"
 
 #include <stdio.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -96,6 +98,8 @@ void lab_gone(void) {
 
 __attribute__((constructor)) static void start(void) {
     if (!lab_started()) return;
+    /* Else it would outlive a lab that was killed, in real time and without a platform. */
+    if (lab_page->lab == getppid()) prctl(PR_SET_PDEATHSIG, SIGKILL);
     setvbuf(stdout, NULL, _IOLBF, 0); /* else a pipe gets lines late, and all of them at one lab time */
     lab_wait_start();
 }

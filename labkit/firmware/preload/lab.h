@@ -53,6 +53,7 @@
 /* Written by the lab; all in nanoseconds since 1970. */
 struct page {
     _Atomic int64_t now, start, boot;
+    _Atomic int64_t lab; /* process of the lab, which starts the program; 0: a program outlives it */
 };
 
 extern struct page *lab_page;
@@ -137,6 +138,7 @@ void lab_yield(void);      /* lets other threads of the process run */
 void lab_sent(void); /* something left the process that others may answer */
 bool lab_dirty(void); /* it did, and the platform has not settled since */
 void lab_settle(int fd); /* waits until it has */
+void lab_no_delay(int fd); /* a TCP socket sends at once */
 
 struct message {
     uint32_t kind, number;

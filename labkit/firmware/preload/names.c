@@ -196,7 +196,7 @@ EXPORT int connect(int fd, const struct sockaddr *to, socklen_t length) {
     int before = errno, type = 0, flags = real_fcntl()(fd, F_GETFL);
     socklen_t size = sizeof type;
     bool stream = !getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) && type == SOCK_STREAM && to->sa_family != AF_UNIX;
-    if (stream) redirect(fd, &address);
+    if (stream) redirect(fd, &address), lab_no_delay(fd);
     errno = before;
     bool blocks = stream && flags >= 0 && !(flags & O_NONBLOCK);
     /* else the kernel waits where the lab does not know of it */

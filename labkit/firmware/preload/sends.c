@@ -2,6 +2,8 @@
 #include "lab.h"
 
 #include <limits.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -14,6 +16,7 @@ REAL(sendmsg)
 REAL(sendmmsg)
 REAL(sendfile)
 REAL(shutdown)
+REAL(setsockopt)
 
 int lab_ready(int fd, short events, enum wait_kind kind, bool may_block);
 
@@ -141,4 +144,19 @@ ALIAS(ssize_t, sendfile64, sendfile, (int to, int from, off_t *offset, size_t co
 EXPORT int shutdown(int fd, int how) {
     lab_sent();
     return real_shutdown()(fd, how);
+}
+
+/* What the kernel holds back (Nagle, TCP_CORK) leaves some real milliseconds later, of which the lab sees nothing: it
+   would move time without it. */
+void lab_no_delay(int fd) {
+    int on = 1, before = errno;
+    real_setsockopt()(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    errno = before;
+}
+
+EXPORT int setsockopt(int fd, int level, int name, const void *value, socklen_t size) {
+    bool holds = level == IPPROTO_TCP && (name == TCP_NODELAY || name == TCP_CORK);
+    if (!holds || size < sizeof(int) || !lab_on()) return real_setsockopt()(fd, level, name, value, size);
+    int on = name == TCP_NODELAY;
+    return real_setsockopt()(fd, level, name, &on, sizeof on);
 }

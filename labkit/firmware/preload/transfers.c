@@ -128,7 +128,10 @@ EXPORT int recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags,
 /* --- accept --- */
 
 EXPORT int accept4(int fd, struct sockaddr *restrict from, socklen_t *restrict length, int flags) {
-    return lab_ready(fd, POLLIN, WAIT_ACCEPT, true) ? -1 : real_accept4()(fd, from, length, flags);
+    if (lab_ready(fd, POLLIN, WAIT_ACCEPT, true)) return -1;
+    int accepted = real_accept4()(fd, from, length, flags);
+    if (accepted >= 0 && lab_on()) lab_no_delay(accepted);
+    return accepted;
 }
 EXPORT int accept(int fd, struct sockaddr *restrict from, socklen_t *restrict length) {
     return accept4(fd, from, length, 0);

@@ -9,6 +9,8 @@ from labkit.hunt.plays.future import Played
 from labkit.hunt.story import Story
 
 OWN = "the story's own checks"  # title of what the function asserts
+OWN_CODE = "the story's own code ("
+PROMISE_CODE = " (its own code failed)"
 
 
 @dataclass(frozen=True)
@@ -34,8 +36,8 @@ class Breach:
     def title(self) -> str:
         """Name under which failures of this kind are counted."""
         if self.promise is None:
-            return OWN if self.state == "broken" else f"the story's own code ({self.error})"
-        return self.promise if self.state == "broken" else f"{self.promise} (its own code failed)"
+            return OWN if self.state == "broken" else f"{OWN_CODE}{self.error})"
+        return self.promise if self.state == "broken" else f"{self.promise}{PROMISE_CODE}"
 
     @property
     def is_own_error(self) -> bool:
@@ -48,6 +50,12 @@ class Breach:
 
     def __str__(self) -> str:
         return f"{self.title}: {self.reason}"
+
+
+def promise_of(title: str) -> str | None:
+    """Return the name of the promise in a breach's title; None for an error of the story's or the promise's code."""
+    is_own = title == OWN or title.startswith(OWN_CODE) or title.endswith(PROMISE_CODE)
+    return None if is_own else title
 
 
 def breach_of(story: Story, played: Played) -> Breach | None:

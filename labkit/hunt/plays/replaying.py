@@ -11,7 +11,7 @@ from labkit.core.errors import LabError
 from labkit.core.handle import short_trace
 from labkit.hunt.draw import OtherValueError
 from labkit.hunt.faults.drawn_faults import DrawnFault
-from labkit.hunt.plays.breach import Breach, breach_of
+from labkit.hunt.plays.breach import Breach, breach_of, promise_of
 from labkit.hunt.plays.future import Played, failure_of
 from labkit.hunt.plays.loading import is_of_module, load_story
 from labkit.hunt.plays.play import play
@@ -46,16 +46,17 @@ class ReplayOutcome:
     def state(self) -> State:
         """What the replay says: `broken`, `kept` if nothing breaks any more, `failed` or `untested`.
 
-        `failed`: the code of the story or of a promise raised an error. `untested`: none of the faults that did hit
-        when the play was written hits anything now, or one of them names what the lab does not have, as after the
-        renaming of a solution. A fault that the story avoids, while others hit, leaves it `kept`.
+        `failed`: the code of the story or of a promise raised an error. `untested`: a fault that did hit when the play
+        was written names what the lab does not have now, as after the renaming of a solution; or the story does not
+        judge the promise any more; or no fault hits, and nothing happened that could have broken the promise. What a
+        mended solution merely avoids leaves the play `kept`.
         """
         if self.breach is not None:
             return "failed" if self.breach.is_own_error else "broken"
-        missed = self._missed()
-        is_all = len(missed) == len(self._due())
-        is_gone = any(absent for _, absent in missed)
-        return "untested" if missed and (is_all or is_gone) else "kept"
+        is_gone = any(absent for _, absent in self._missed())
+        if is_gone or self._promised is None:
+            return "untested"
+        return "untested" if self._hits_nothing and self._promised == "untested" else "kept"
 
     @property
     def missed(self) -> tuple[str, ...]:
@@ -73,6 +74,9 @@ class ReplayOutcome:
             return f"cannot tell whether it still breaks {title}; mend this first: {breach}"
         if breach is not None:
             return f"no longer breaks: {title}; but breaks {breach}"
+        if self._promised is None:
+            why = "its story has no promise of this name, or not under these faults"
+            return f"cannot tell whether it still breaks {title}: {why}; delete the file, and hunt again"
         missed = "; ".join(self.missed)
         if state == "untested":
             advice = "if they are avoided on purpose, delete the file and hunt again"
@@ -80,6 +84,10 @@ class ReplayOutcome:
                 advice = "name their new places in the file, or delete it and hunt again"
             what = f"faults of the file hit nothing now: {missed}"
             return f"cannot tell whether it still breaks {title}: {what}; {advice}"
+        if self._hits_nothing:
+            return (
+                f"no longer breaks: {title}; but none of its faults hits anything now: {missed}; hunt again"
+            )
         return f"no longer breaks: {title}" + (f"; faults that hit nothing now: {missed}" if missed else "")
 
     def as_dict(self) -> dict[str, Any]:
@@ -97,6 +105,20 @@ class ReplayOutcome:
             "warnings": list(self.played.warnings),
             "text": self.text,
         }
+
+    @property
+    def _hits_nothing(self) -> bool:
+        """Whether faults did hit when the play was written, and none does now."""
+        missed = self._missed()
+        return bool(missed) and len(missed) == len(self._due())
+
+    @property
+    def _promised(self) -> State | None:
+        """What became now of the promise that the play broke; None if it was not judged."""
+        promise = promise_of(self.written.breaks)
+        if promise is None:
+            return "kept"  # the code of story and promises has passed
+        return {each.promise: each.state for each in self.played.verdicts}.get(promise)
 
     def _due(self) -> list[int]:
         """Return the numbers of the faults that did hit when the play was written."""

@@ -186,9 +186,12 @@ class Hunt:
         return lines + [f"warning: {text} (in {_plays(count)})" for text, count in self.warnings.items()]
 
     def _reservation(self) -> str:
-        """Return the end of the sentence that nothing broke, if handlers have misspelt calls, which do nothing."""
+        """Return the end of the sentence that nothing broke, if less was tried than it seems."""
         count = len(self.warnings)
-        return f", but see {'the warning' if count == 1 else f'the {count} warnings'}" if count else ""
+        parts = [f"see {'the warning' if count == 1 else f'the {count} warnings'}"] if count else []
+        if self.done and self.promises and len(self.untested) == len(self.promises):
+            parts.insert(0, "no promise was put to the test")
+        return f", but {', and '.join(parts)}" if parts else ""
 
     def _summary(self) -> str:
         if not self.is_begun:

@@ -1,0 +1,65 @@
+"""Turns of a program: all that it has sent is there at its end, and the platform stands still until then."""
+
+from __future__ import annotations
+
+import pytest
+
+from labkit import Lab
+from labkit.lab.product import Product
+from tests.firmware.programs import python
+
+CLIENT = """
+import socket, ssl, time
+HOST = "thermostat.m2.lab.localhost"
+plain = socket.create_connection((HOST, 443))
+s = ssl.create_default_context().wrap_socket(plain, server_hostname=HOST)
+s.settimeout(5)
+
+def head(path, body, *more):
+    form = "Content-Type: application/x-www-form-urlencoded; charset=utf-8"
+    lines = [f"POST {path} HTTP/1.1", f"Host: {HOST}", form, f"Content-Length: {len(body)}", *more, "", ""]
+    return "\\r\\n".join(lines).encode()
+
+s.sendall(head("/provision/activate", "id=d") + b"id=d")
+token = "X-Platform-CIK: " + s.recv(4096).split(b"\\r\\n\\r\\n")[1].decode()
+write = head("/onep:v1/stack/alias", "temperature=1", token)
+"""
+PIECES = """
+for _ in range(40):
+    s.sendall(write)
+    s.sendall(b"temperature=1")
+    assert s.recv(4096).startswith(b"HTTP/1.1 204 ")
+print("all")
+"""
+HOLDS = (
+    "",
+    "s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 0)",
+    "s.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)",
+)
+SLOW = """
+for _ in range(3):
+    s.sendall(write + b"temperature=1")
+    end = time.process_time() + {}
+    while time.process_time() < end:
+        pass
+    print("sent")
+    s.recv(4096)
+"""
+
+
+@pytest.mark.parametrize("option", HOLDS)
+def test_nothing_that_was_sent_is_held_back(lab: Lab, thermostat: Product, option: str) -> None:
+    """The kernel would hold the second piece back for some real milliseconds, and lab time would go on without it."""
+    run = lab.firmware(python(CLIENT + option + PIECES), identity="d", ends=True)
+    assert [each.text for each in run.output] == ["all"]
+    assert len(lab.journal.writes("d")) == 40
+
+
+def test_the_platform_stands_still_while_a_program_has_a_turn() -> None:
+    """Else it would be chance what comes first: a line printed after a request was sent, or the request."""
+    for seconds in (0, 0.05):
+        with Lab(seed=7) as lab:
+            lab.product("thermostat", resources={"temperature": "number"})
+            lab.firmware(python(CLIENT + SLOW.format(seconds)), identity="d", seed=1, ends=True)
+            found = [each.kind for each in lab.journal.select() if each.kind in ("output", "request")]
+            assert found == ["request", *3 * ["output", "request"]]
