@@ -234,7 +234,11 @@ def test_a_replay_whose_faults_hit_nothing_is_no_success(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        ((), 1, "expected one place of STORIES, such as stories.py::outage, or --replay FILE..."),
+        (
+            (),
+            1,
+            "expected one place of STORIES, such as stories.py::outage, --firmware COMMAND, or --replay FILE...",
+        ),
         ((PLACE, PLACE), 1, "expected one place of STORIES"),
         (("--replay",), 1, "--replay: expected files that a hunt has written"),
         (("--replay", "my stories"), 1, "my stories: Is a directory"),
