@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import sys
 from collections.abc import Iterable, Mapping
@@ -51,6 +52,14 @@ def program_story(
         raise LabError(_line(error)) from None
     if played.error is not None:
         raise LabError(_line(played.error)) from None
+    if broken := [each.reason for each in played.verdicts if each.state == "broken"]:
+        printed = [
+            each["summary"]
+            for each in map(json.loads, played.journal.splitlines())
+            if each["kind"] == "output"
+        ]
+        last = f"; it printed last: {printed[-1]!r:.200}" if printed else ""
+        raise LabError(f"--firmware: at its start, without any fault: {broken[0]}{last}")
     return program, parameters, _made(parameters, str(played.result))
 
 

@@ -146,6 +146,13 @@ def test_a_program_that_crashes_breaks_a_promise(folder: Path) -> None:
     assert "ended with status 0" in ended.stdout
 
 
+def test_a_program_that_ends_at_its_start_is_not_hunted(folder: Path) -> None:
+    ended = hunted("--firmware", "sh -c 'echo usage: me; exit 2'", *SHORT)
+    assert (ended.exit_code, ended.stdout) == (1, "")
+    assert ended.stderr.endswith("sh ended with status 2; it printed last: 'usage: me'\n")
+    assert ended.stderr.count("\n") == 1
+
+
 STORIES = """
 import itertools
 
