@@ -1,8 +1,7 @@
 """Public clients live on lab time, as their authors have published them.
 
 curl is the program of the system, with libcurl. murano-client, a package for Python with requests, is the client of a
-platform that has this API under another name of one header. newman plays Postman's collections with Node: a general
-client, since no package for Node has this API. `.ci/public-clients` installs the last two, at exact versions.
+platform that has this API under another name of one header; `.ci/public-clients` installs it, at an exact version.
 """
 
 from __future__ import annotations
@@ -112,18 +111,3 @@ def test_murano_client(lab: Lab, thermostat: Product, clients: Path) -> None:
     assert found.count(("GET", 200)) == 1
     assert 120 * HOURS - 2 <= found.count(("GET", 304)) <= 120 * HOURS
     assert "setpoint=23" in [each.text for each in run.output]
-
-
-@pytest.mark.skipif(not shutil.which("node"), reason="needs node")
-def test_newman(lab: Lab, thermostat: Product, clients: Path) -> None:
-    newman = clients / "node_modules" / "newman" / "bin" / "newman.js"
-    variables = ["--env-var", f"url=https://{thermostat.domain}", "--env-var", "identity=t-001"]
-    rounds = ["-n", str(64 * HOURS + 9), "--delay-request", "10000", "--reporters", "progress"]
-    run = start(lab, thermostat, "node", newman, "run", HERE / "thermostat.json", *variables, *rounds)
-    live(lab, thermostat, run)
-    found = requests(lab)
-    assert (
-        60 * HOURS <= found.count(("POST", 204)) <= 64 * HOURS
-    )  # three pauses of ten seconds, and a poll of 28
-    assert found.count(("GET", 200)) == 1
-    assert 59 * HOURS <= found.count(("GET", 304)) <= 64 * HOURS
