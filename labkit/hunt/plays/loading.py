@@ -7,9 +7,10 @@ import inspect
 import sys
 import traceback
 import zlib
+from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 
 from labkit.core.errors import LabError, UnknownError, unknown
 from labkit.core.handle import short_trace
@@ -104,12 +105,19 @@ def split_place(place: str) -> tuple[str, str]:
     return (file, name) if separator else ("", file)
 
 
+class _SourceLoader(SourceFileLoader):
+    """Loader that reads the source each time: two edits within a second look the same to a cache of byte code."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        return self.source_to_code(self.get_data(self.path), self.path)
+
+
 def _run_file(file: Path, shown: str) -> ModuleType:
     if not file.is_file():
         raise LabError(f"{shown}: there is no such file")
     path = file.resolve()
     name = f"labkit_stories_{zlib.crc32(str(path).encode()):08x}_{path.stem}"
-    spec = spec_from_file_location(name, path)
+    spec = spec_from_file_location(name, path, loader=_SourceLoader(name, str(path)))
     if spec is None or spec.loader is None:
         raise LabError(f"{shown}: expected a file of Python")
     module = module_from_spec(spec)
