@@ -21,7 +21,7 @@ REAL = 60.0  # real seconds of a play, and of cutting down a failure, for each d
 def program_story(
     options: Mapping[str, Any], given: Mapping[str, object]
 ) -> tuple[Story, dict[str, object], str]:
-    """Return the story of a program, its parameters, and a sentence about what it lives in.
+    """Return the story of a program, its parameters, and a sentence that names its product and its lab time.
 
     options: of the command line; given: parameters by --set. Raises LabError if the program does not start.
     """

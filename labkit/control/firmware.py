@@ -59,7 +59,7 @@ class FirmwareControl:
         return run
 
     async def all(self) -> list[ProgramRun]:
-        """Return the runs of all programs, also of those that have ended, in the order of their starts."""
+        """Return all runs of programs, the first one first. Runs that have ended are among them."""
         return list(self._platform.firmware.runs)
 
     async def kill(self, run: ProgramRun) -> None:

@@ -63,7 +63,7 @@ class Activity:
         return self._running
 
     def join(self, participant: Participant) -> None:
-        """Let `idle()` wait for a participant as well, from now on; those that joined first are asked first."""
+        """Add a participant, for which `idle()` waits from now on. Participants are asked in the order of joining."""
         if participant not in self._participants:
             self._participants += (participant,)
             self.shared = True

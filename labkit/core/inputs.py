@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from labkit.core.activity import Activity
 
-# Of the loop: it reads what has arrived, runs the tasks that wait for that, and sends what they write.
+# Turns of the event loop: it reads what has arrived, runs the tasks that waited for it, and sends their answers.
 TURNS = 3
 
 

@@ -1,4 +1,4 @@
-"""Clients whose connections have a socket: whether all has been read that they have sent."""
+"""Clients with a socket, and whether the lab has read all bytes that they have sent."""
 
 from __future__ import annotations
 

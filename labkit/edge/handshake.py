@@ -9,12 +9,12 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import NoReturn
 
+from labkit.core.certificates import DISTRUST
 from labkit.edge.names import NameRefused
 
 ALERT = re.compile(
     r"alert (\w[\w ]*)"
 )  # of OpenSSL's reasons: tlsv1 alert unknown ca, sslv3 alert bad certificate
-DISTRUST = frozenset({"unknown ca", "bad certificate", "certificate unknown", "unsupported certificate"})
 
 
 @dataclass(slots=True)

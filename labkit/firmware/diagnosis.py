@@ -62,7 +62,7 @@ def _problem(run: ProgramRun, process: ProgramProcess, silent: float) -> str | N
 
 
 def _not_on_lab_time(process: ProgramProcess, library: Path) -> str | None:
-    """Return why a process has not told of itself; None if that is not known."""
+    """Return why a process has not connected to the lab; None if that is not known."""
     path = processes.program_of(process.pid)
     variables = processes.environment_of(process.pid)
     if variables is not None and (

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from labkit.context import Context
+from labkit.core.certificates import DISTRUST
 from labkit.core.clock_states import QUIET
 from labkit.core.errors import LabError, TakenError
 from labkit.core.records import Record
@@ -32,7 +33,6 @@ ANSWER = 2  # milliseconds in which a thread usually answers
 TURN = 3.0  # real seconds for which the platform stands still, while a thread has a turn
 DEAF = (conversation.SLEEP,)  # waits that only time ends, or a signal
 ALERT = "TLS alert "
-DISTRUST = frozenset({"unknown ca", "bad certificate", "certificate unknown", "unsupported certificate"})
 
 
 class ProgramGuard:
@@ -163,7 +163,7 @@ class ProgramGuard:
         return changes == self._changes and begun == self._activity.begun and not self._unread()
 
     def _wake_first(self) -> None:
-        """Let one thread run whose time has come while others ran."""
+        """Wake the first thread whose wait has ended while other threads ran."""
         found = [
             (run.number, thread.order, run, thread)
             for run in self.runs
@@ -177,7 +177,7 @@ class ProgramGuard:
             self._wake(run, thread)
 
     def _wake(self, run: ProgramRun, thread: ProgramThread) -> bool:
-        """Let a thread run whose time has come. Return whether it waits again, and nothing else can have changed."""
+        """Wake a thread whose wait has ended. Return whether it waits again, and nothing else can have changed."""
         state = (self._activity.begun, self._turns)
         single = run.single
         self._begin_turn(run)
@@ -242,7 +242,7 @@ class ProgramGuard:
         poller.register(thread.line.number, select.POLLIN)
         end = time.monotonic() + TURN
         while not poller.poll(ANSWER):
-            _count(run)
+            run.begin_counts()
             if not thread.is_running() or time.monotonic() >= end:
                 return False
         run.hear(thread)
@@ -265,13 +265,13 @@ class ProgramGuard:
 
     def _expect_life(self, run: ProgramRun) -> None:
         """Raise LabError if a run has been silent for too long."""
-        _count(run)
+        run.begin_counts()
         silent = time.monotonic() - run.since
         if silent >= PATIENCE and (text := problem_of(run, silent)) is not None:
             raise LabError(text)
 
     async def _moves(self, seconds: float) -> None:
-        """Return once a program says or does something, or after so many real seconds."""
+        """Return when a program says or does something, at the latest after this number of real seconds."""
         loop = asyncio.get_running_loop()
         moved = self._moved = loop.create_future()
         handle = loop.call_later(seconds, self.changed_nothing)
@@ -285,8 +285,3 @@ class ProgramGuard:
         """End a wait for a change, which has not come."""
         if self._moved is not None and not self._moved.done():
             self._moved.set_result(None)
-
-
-def _count(run: ProgramRun) -> None:
-    """Have a run's time on a processor, and its looks at the clock, counted from now on, if they are not yet."""
-    run.processor_time(), run.clock_reads()

@@ -36,7 +36,7 @@ class ProgramOutput:
         self._begun = b""  # of a line whose end has not come
 
     def add(self, data: bytes) -> None:
-        """Add what was printed."""
+        """Add bytes that the program has printed."""
         *ended, self._begun = (self._begun + data).split(b"\n")
         for line in ended:
             self._cut(line)

@@ -157,6 +157,11 @@ class ProgramRun:
         self._reads = self._reads or reads
         return reads - self._reads
 
+    def begin_counts(self) -> None:
+        """Begin to count for `processor_time` and `clock_reads`, unless they were begun since the last sign of life."""
+        self.processor_time()
+        self.clock_reads()
+
     # --- its life
 
     def start(self) -> None:

@@ -97,8 +97,10 @@ class ReadingWatch:
     def _wait_until(self, when: float) -> None:
         """Let lab time pass, as long as a fleet or a program runs that could still break the promise, or keep it."""
         observer = self._observer
+        if observer.now >= when:
+            return
         ends = (*observer.fleet_devices().values(), *observer.programs().values())
-        if observer.now < when and any(each.until > observer.now for each in ends):
+        if any(each.until > observer.now for each in ends):
             observer.wait(when - observer.now)
 
     def _cleared(self) -> None:
