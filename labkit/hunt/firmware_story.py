@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,20 @@ class FirmwareStory(Story):
         return {**self.settings, "config": _private(load(str(config)))} if config else {**self.settings}
 
 
-def _act(
+def _promised(function: Callable[..., object]) -> FirmwareStory:
+    """Return the story of a function, with the ready promises for a program."""
+    promises = [
+        programs_run(),
+        keeps_polling(SILENT),
+        recovers_within(RECOVERY),
+        requests_bounded(MOST_REQUESTS),
+        nothing_lost(),
+    ]
+    return FirmwareStory(function, {}, promises=promises)
+
+
+@_promised
+def program(
     lab: Lab,
     draw: Draw,
     *,
@@ -106,17 +119,3 @@ def _private(settings: LabSettings) -> LabSettings:
     """Return settings for one of several labs at a time, each of which is new."""
     plain = None if settings.http_port is None else 0
     return settings.model_copy(update={"data": None, "control": None, "http_port": plain, "proxy_port": None})
-
-
-_act.__name__ = _act.__qualname__ = "program"  # the name in this module, by which written plays find it
-program = FirmwareStory(
-    _act,
-    {},
-    promises=[
-        programs_run(),
-        keeps_polling(SILENT),
-        recovers_within(RECOVERY),
-        requests_bounded(MOST_REQUESTS),
-        nothing_lost(),
-    ],
-)
