@@ -18,6 +18,8 @@ from labkit.lab.runtime import Runtime
 if TYPE_CHECKING:
     from labkit.lab.lab import Lab
 
+ELSEWHERE = "firmware: needs the lab's own process: make it here with Lab(…)"
+
 
 class FirmwareRun(Handle):
     """A program on lab time: a Linux process beside the lab, with the processes that it starts."""
@@ -109,7 +111,7 @@ class LabFirmware(Handle):
             start = runtime.control.firmware.start
             run = runtime.run(start, words, _identity(identity), _seed(seed), _variables(env), folder, ends)
         except OwnProcessError:
-            raise OwnProcessError("firmware: needs the lab's own process: make it here with Lab(…)") from None
+            raise OwnProcessError(ELSEWHERE) from None
         return FirmwareRun(runtime, run)
 
     @property
@@ -118,7 +120,7 @@ class LabFirmware(Handle):
         try:
             found = self._runtime.run(self._runtime.control.firmware.all)
         except OwnProcessError:
-            raise OwnProcessError("firmware: needs the lab's own process: make it here with Lab(…)") from None
+            raise OwnProcessError(ELSEWHERE) from None
         return {each.name: FirmwareRun(self._runtime, each) for each in found}
 
     def twice(
