@@ -10,6 +10,7 @@ from typing import Any, Protocol, cast
 from labkit.core.errors import LabError, SettingsError, UnknownError, unknown
 from labkit.fleet.fault_arguments import DeviceFaultKeywords, device_fault
 from labkit.hunt.faults.absent import absent_device, absent_product
+from labkit.hunt.faults.moment_faults import MomentFault
 from labkit.hunt.faults.program_faults import OF_PROGRAMS, ProgramFault
 from labkit.hunt.kinds import GROUPS, KINDS
 from labkit.lab.arguments import build_settings
@@ -199,16 +200,8 @@ class _DeviceFault:
         return min(self._lab.clock.time, began + lasting)
 
 
-class _Restart:
+class _Restart(MomentFault):
     """A restart of the platform at a moment."""
-
-    def __init__(self, lab: Lab, fault: DrawnFault, name: str) -> None:
-        self.hits, self.absent = 0, ""
-        self._lab = lab
-        self._down = float(fault.settings.get("down", 0.0))
-        self._last = 0.0
-        self._is_over = False
-        lab.at(fault.settings.get("after", 0.0), self._restart)
 
     @staticmethod
     def check(fault: DrawnFault) -> None:
@@ -218,19 +211,9 @@ class _Restart:
             if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
                 raise LabError(f"{name}: expected seconds, 0 or more, not {value!r}")
 
-    def _restart(self) -> None:
-        if self._is_over:
-            return
-        self.hits += 1
-        self._last = self._lab.clock.time
+    def _act(self) -> None:
+        self._note_hit()
         self._lab.restart(down=self._down)
-
-    def count(self) -> None:
-        """Do nothing: a restart counts itself."""
-
-    def end(self) -> float | None:
-        self._is_over = True
-        return self._last + self._down if self.hits else None
 
 
 class _Order:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from labkit.control.clock import number_of
 from labkit.core.errors import LabError, UnknownError, unknown
+from labkit.hunt.faults.moment_faults import MomentFault
 from labkit.hunt.kinds import GROUPS
 from labkit.lab.lab import Lab
 from labkit.lab.observer import LabObserver
@@ -17,18 +18,13 @@ if TYPE_CHECKING:
 RESTART, POWER_CUT, CREDENTIAL_LOST = OF_PROGRAMS = GROUPS["programs"]
 
 
-class ProgramFault:
+class ProgramFault(MomentFault):
     """A fault of one program at a moment; hits unless the program is not running then."""
 
     def __init__(self, lab: Lab, fault: DrawnFault, name: str) -> None:
-        self.hits, self.absent = 0, ""
-        self._lab = lab
+        super().__init__(lab, fault, name)
         self._kind = fault.kind
         self._program: str = fault.settings["program"]
-        self._down = float(fault.settings.get("down", 0.0))
-        self._last = 0.0
-        self._is_over = False
-        lab.at(fault.settings.get("after", 0.0), self._hit)
 
     @staticmethod
     def check(fault: DrawnFault) -> None:
@@ -42,15 +38,13 @@ class ProgramFault:
         if not isinstance(fault.settings.get("program"), str):
             raise LabError("program: expected the identity of a run of lab.firmware, such as 't-001'")
 
-    def _hit(self) -> None:
-        runs: dict[str, Any] = self._lab.firmware.runs
-        run = runs.get(self._program)
-        if self._is_over or run is None or run.ended is not None:
+    def _act(self) -> None:
+        run = self._lab.firmware.runs.get(self._program)
+        if run is None or run.ended is not None:
             return
         if self._kind == CREDENTIAL_LOST and not self._forget():
             return
-        self.hits += 1
-        self._last = self._lab.clock.time
+        self._note_hit()
         if self._kind == RESTART:
             run.restart(down=self._down)
         elif self._kind == POWER_CUT:
@@ -65,14 +59,10 @@ class ProgramFault:
                 found = True
         return found
 
-    def count(self) -> None:
-        """Do nothing: the fault counts itself."""
-
     def end(self) -> float | None:
         """Hit no more; return the lab time at which the program runs again, None without a hit."""
-        self._is_over = True
-        if self.hits:
-            return self._last + self._down
-        runs = self._lab.firmware.runs
-        self.absent = "" if self._program in runs else unknown("program", self._program, runs)
-        return None
+        ended = super().end()
+        if ended is None:
+            runs = self._lab.firmware.runs
+            self.absent = "" if self._program in runs else unknown("program", self._program, runs)
+        return ended
