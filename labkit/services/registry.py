@@ -12,6 +12,8 @@ from labkit.services.interface.service import Interface
 from labkit.services.keystore import Keystore
 from labkit.services.notify.service import Notify
 from labkit.services.operation import Service
+from labkit.services.timeseries.service import Timeseries
+from labkit.services.tsdb.service import Tsdb
 from labkit.services.user.service import User
 
 SERVICES: tuple[Callable[[Context], Service], ...] = (
@@ -22,4 +24,6 @@ SERVICES: tuple[Callable[[Context], Service], ...] = (
     Device2,
     Notify,
     Interface,
+    Tsdb,
+    Timeseries,
 )

@@ -1,20 +1,20 @@
 """A lab with something in each table of its data file, the script that stores one, and what is then read from it.
 
-`python -m tests.lab.data.whole_lab` writes `lab-VERSION.db` and `lab-VERSION.json` beside this file, for the version of
-labkit that runs it: the data file, and what `contents` has to return for it in every later version. Write a pair when
-`labkit.core.upgrades.VERSION` changes, with the last labkit before the change, and never change it afterwards.
+`python -m tests.lab.data.whole_lab NAME` writes `lab-NAME.db` and `lab-NAME.json` beside this file: the data file, and
+what `contents` has to return for it in every later version, or more. Write a pair, named for the next release, when
+`labkit.core.upgrades.VERSION` changes, and never change it once that is released.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
+import sys
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import labkit
 from labkit import Credentials, Lab, Product, Solution
 
 FOLDER = Path(__file__).parent
@@ -53,6 +53,8 @@ def fill(lab: Lab, products: dict[str, Product], acme: Solution) -> dict[str, An
     lab.settle()
     lab.clock.advance(hours=30)
     acme.Device2.setIdentityState(identity="t-001", pid="thermostat", target=19)
+    acme.Tsdb.write(metrics={"temperature": 21.5, "state": "on"}, tags={"sn": "t-001"})
+    acme.Timeseries.write(query='temperature,identifier=t-001 value=21.5,state="on"')
     acme.Keystore.command(command="rpush", key="list", args=["a", "b"])
     acme.Config.setParameters(service="Keystore", parameters={"quota": {"keys": 500}})
     acme.Notify.createBinding(
@@ -103,6 +105,8 @@ def contents(lab: Lab, products: dict[str, Product], acme: Solution, kept: dict[
             acme.Keystore.get(key="last"),
             acme.Keystore.command(command="lrange", key="list", args=[0, 9]),
         ],
+        "tsdb": acme.Tsdb.query(metrics=["temperature", "state"], epoch="ms")["values"],
+        "timeseries": acme.Timeseries.query(q="SELECT * FROM temperature")["results"],
         "settings": acme.Config.getParameters(service="Keystore"),
         "bindings": [[each[name] for name in BINDING] for each in acme.Notify.listBinding()["bindings"]],
         "users": user.listUsers(),
@@ -122,14 +126,14 @@ def secrets(credentials: Credentials) -> dict[str, Any]:
     return {name: value for name, value in asdict(credentials).items() if value is not None}
 
 
-def store() -> None:
-    """Write the data file of this labkit, and what it contains."""
+def store(name: str) -> None:
+    """Write the data file of this labkit, and what it contains. name: of the files."""
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "lab.db"
         opened = whole_lab(data)
         with opened[0]:
             kept = fill(*opened)
-        file = FOLDER / f"lab-{labkit.__version__}.db"
+        file = FOLDER / f"lab-{name}.db"
         shutil.copy(data, file)
         opened = whole_lab(data)
         with opened[0]:
@@ -138,4 +142,4 @@ def store() -> None:
 
 
 if __name__ == "__main__":
-    store()
+    store(sys.argv[1])
