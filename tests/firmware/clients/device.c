@@ -1,5 +1,5 @@
 /* A device: device IDENTITY SECONDS [FILE [PERIOD]]. Activates, then writes a temperature each PERIOD seconds (a minute)
-   and polls twice for messages. FILE keeps its credentials over restarts. */
+   and polls twice for messages, for a minute at most. FILE keeps its credentials over restarts. */
 #include <curl/curl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,11 +63,11 @@ static void store(const char *path) {
 int main(int count, char **arguments) {
     char post[128], header[64];
     time_t end = time(NULL) + atol(arguments[2]);
-    int period = count > 4 ? atoi(arguments[4]) : 60;
+    int period = count > 4 ? atoi(arguments[4]) : 60, poll = period < 120 ? period / 2 - 1 : 60;
     handle = curl_easy_init();
     srand(time(NULL));
     snprintf(post, sizeof post, "id=%s", arguments[1]);
-    snprintf(header, sizeof header, "Request-Timeout: %d000", period / 2 - 1);
+    snprintf(header, sizeof header, "Request-Timeout: %d000", poll);
     if (count > 3) load(arguments[3]);
     if (!cik[0]) {
         while (call("/provision/activate", post, NULL, 10) != 200) sleep(5 + rand() % 10);
@@ -83,7 +83,7 @@ int main(int count, char **arguments) {
             sleep(1 + rand() % 5);
         }
         for (int i = 0; i < 2; i++) {
-            long status = call("/onep:v1/stack/alias?message", NULL, header, period / 2 + 5);
+            long status = call("/onep:v1/stack/alias?message", NULL, header, poll + 6);
             if (status == 200) printf("got %s\n", body);
             else if (status != 304) printf("%ld poll %ld\n", (long)time(NULL), status), sleep(1 + rand() % 5);
         }

@@ -25,6 +25,7 @@ def call(method: str, path: str, timeout: float, **arguments: object) -> int:
 
 def main(identity: str, seconds: str, file: str = "", period: str = "60") -> None:
     every = int(period)
+    poll = min(every // 2 - 1, 60)
     end = time.time() + float(seconds)
     if file and Path(file).exists():
         cik = Path(file).read_text()
@@ -46,8 +47,8 @@ def main(identity: str, seconds: str, file: str = "", period: str = "60") -> Non
             print(int(time.time()), "write", status)
             time.sleep(1 + 4 * random.random())
         for _ in range(2):
-            headers = {"Request-Timeout": f"{every // 2 - 1}000"}
-            status = call("GET", "/onep:v1/stack/alias?message", every // 2 + 5, headers=headers)
+            headers = {"Request-Timeout": f"{poll}000"}
+            status = call("GET", "/onep:v1/stack/alias?message", poll + 6, headers=headers)
             if status == 200:
                 print("got", session.answer)  # type: ignore[attr-defined]
             elif status != 304:
