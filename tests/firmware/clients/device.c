@@ -1,5 +1,5 @@
 /* A device: device IDENTITY SECONDS [FILE [PERIOD]]. Activates, then writes a temperature each PERIOD seconds (a minute)
-   and polls twice for messages, for a minute at most. FILE keeps its credentials over restarts. */
+   and polls twice for messages, for 20 seconds each if PERIOD is long. FILE keeps its credentials over restarts. */
 #include <curl/curl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,7 +63,7 @@ static void store(const char *path) {
 int main(int count, char **arguments) {
     char post[128], header[64];
     time_t end = time(NULL) + atol(arguments[2]);
-    int period = count > 4 ? atoi(arguments[4]) : 60, poll = period < 120 ? period / 2 - 1 : 60;
+    int period = count > 4 ? atoi(arguments[4]) : 60, poll = period < 120 ? period / 2 - 1 : 20;
     handle = curl_easy_init();
     srand(time(NULL));
     snprintf(post, sizeof post, "id=%s", arguments[1]);

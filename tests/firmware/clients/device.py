@@ -25,7 +25,7 @@ def call(method: str, path: str, timeout: float, **arguments: object) -> int:
 
 def main(identity: str, seconds: str, file: str = "", period: str = "60") -> None:
     every = int(period)
-    poll = min(every // 2 - 1, 60)
+    poll = every // 2 - 1 if every < 120 else 20
     end = time.time() + float(seconds)
     if file and Path(file).exists():
         cik = Path(file).read_text()
