@@ -20,7 +20,16 @@ def keep_starts_in_a_table(raw: sqlite3.Connection) -> None:
     raw.execute("DROP TABLE lab_time")
 
 
+def add_tags_of_identities(raw: sqlite3.Connection) -> None:
+    """Add the table of the tags of devices."""
+    raw.execute(
+        "CREATE TABLE identity_tag (product VARCHAR NOT NULL, identity VARCHAR NOT NULL, name VARCHAR NOT NULL, "
+        "value VARCHAR NOT NULL, PRIMARY KEY (product, identity, name, value)) WITHOUT ROWID"
+    )
+
+
 STEPS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     keep_starts_in_a_table,  # version 0, of labkit before 1.0, to 1
+    add_tags_of_identities,
 )
 VERSION = len(STEPS)  # of the files that this labkit writes
