@@ -61,6 +61,7 @@ def fill(lab: Lab, products: dict[str, Product], acme: Solution) -> dict[str, An
         Identity="ann", Endpoint="phone", BindingType="sms", Address="+15005550001", Tag="home"
     )
     acme.Weather.report()
+    acme.Timer.sendInterval(duration=10**9, timer_id="weekly", message={"a": [1, "é"]})
     return {
         "credentials": {name: secrets(device.credentials) for name, device in devices.items()},
         **people(lab, acme),
@@ -96,6 +97,7 @@ def contents(lab: Lab, products: dict[str, Product], acme: Solution, kept: dict[
     user, lamp = acme.User, products["lamp"].device("l-001").use(Credentials(**kept["credentials"]["l-001"]))
     device = products["thermostat"].device("t-001").use(Credentials(**kept["credentials"]["t-001"]))
     return {
+        "timers": acme.Timer.list()["list"],
         "time": str(lab.clock.now),
         "devices": json.loads(products["thermostat"].devices().reset_index().to_json(orient="records")),
         "read": [device.read("temperature", "target"), lamp.read("level")],
