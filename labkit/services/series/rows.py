@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
-from labkit.services.series.store import FALSE, PAGE, TRUE, Series, SeriesStore, Value, Window
+from labkit.services.series.store import FALSE, PAGE, TRUE, Series, SeriesStore, Value, Window, tags_order
 
 SMALLEST_PAGE = 50
 FEW = 8  # series of which each has a whole page
@@ -43,7 +43,8 @@ async def joined(
     the window's direction, and by tags where times are equal.
     """
     groups: dict[str, Points] = {
-        tags: [{} for _ in columns] for tags in sorted({each.tags for column in columns for each in column})
+        tags: [{} for _ in columns]
+        for tags in sorted({each.tags for column in columns for each in column}, key=tags_order)
     }
     scans = [
         _Scan(each, groups[each.tags][number]) for number, column in enumerate(columns) for each in column
@@ -109,9 +110,11 @@ def _built(groups: dict[str, Points], times: dict[str, list[int]], window: Windo
         owners = [tags] * len(rows)
     else:
         sign = -1 if window.descending else 1
-        keys = sorted((sign * time, tags) for tags, own in times.items() for time in own)[:limit]
-        rows = [[sign * key, *[each.get(sign * key) for each in groups[tags]]] for key, tags in keys]
-        owners = [tags for _, tags in keys]
+        names = list(groups)
+        numbers = {tags: number for number, tags in enumerate(names)}
+        keys = sorted((sign * time, numbers[tags]) for tags, own in times.items() for time in own)[:limit]
+        rows = [[sign * key, *[each.get(sign * key) for each in groups[names[at]]]] for key, at in keys]
+        owners = [names[at] for _, at in keys]
     if any(not _BOOLEANS.isdisjoint(each.values()) for points in groups.values() for each in points):
         rows = [[value == TRUE if type(value) is bytes else value for value in row] for row in rows]
     return Rows(rows, owners)

@@ -64,6 +64,11 @@ def tags_text(tags: Mapping[str, str]) -> str:
     return json.dumps(dict(sorted(tags.items())), ensure_ascii=False, separators=(",", ":"))
 
 
+def tags_order(text: str) -> list[tuple[str, str]]:
+    """Return the key by which sets of tags are ordered: their names and values. text: as `tags_text` returns it."""
+    return list(json.loads(text).items())
+
+
 def plain_value(value: Value) -> float | int | str | bool:
     """Return a stored value as scripts see it."""
     return value == TRUE if isinstance(value, bytes) else value

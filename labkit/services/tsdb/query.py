@@ -106,5 +106,5 @@ async def recent(
             row[column] = plain_value(value)
             rows[each.tags] = max(before, time), row
             tags.setdefault(each.tags, each.tag_values())
-    ordered = sorted(rows.items(), key=lambda item: (-item[1][0], item[0]))
+    ordered = sorted(rows.items(), key=lambda item: (-item[1][0], list(tags[item[0]].items())))
     return [(time, tags[text], row) for text, (time, row) in ordered[:most]]
