@@ -82,7 +82,8 @@ def test_stdin_by_read_and_by_stdio(side: Side, compiled: Compile) -> None:
                 fgets(b, 99, stdin); printf("%lld %s", ms(), b);
                 getline(&line, &n, stdin); printf("%lld %s", ms(), line);
                 int i = 0; scanf("%d", &i); printf("%lld %d\\n", ms(), i); getchar();
-                printf("%lld %c\\n", ms(), getchar()); printf("%lld %d\\n", ms(), fgetc(stdin) == EOF);"""
+                i = getchar(); printf("%lld %c\\n", ms(), i);
+                i = fgetc(stdin) == EOF; printf("%lld %d\\n", ms(), i);"""
             )
         ]
     )
