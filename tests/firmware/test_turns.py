@@ -63,3 +63,37 @@ def test_the_platform_stands_still_while_a_program_has_a_turn() -> None:
             lab.firmware(python(CLIENT + SLOW.format(seconds)), identity="d", seed=1, ends=True)
             found = [each.kind for each in lab.journal.select() if each.kind in ("output", "request")]
             assert found == ["request", *3 * ["output", "request"]]
+
+
+SILENT = """
+import socket, ssl, time
+HOST = "thermostat.m2.lab.localhost"
+context = ssl.create_default_context()
+plain = socket.create_connection((HOST, 443))
+began = time.time()
+if {wait!r} == "handshake":
+    left = plain.recv(1)
+else:
+    s = context.wrap_socket(plain, server_hostname=HOST)
+    s.sendall({wait!r}.replace("HOST", HOST).encode())
+    left = s.recv(4096)
+print(left.split(b"\\r\\n")[0].decode() or "nothing", "after", round(time.time() - began))
+"""
+HEAD = "POST /provision/activate HTTP/1.1\r\nHost: HOST\r\nContent-Length: 4\r\n"
+
+
+@pytest.mark.parametrize(
+    ("wait", "end"),
+    [
+        ("handshake", "nothing after 10"),
+        ("", "nothing after 10"),
+        (HEAD, "nothing after 10"),
+        (f"{HEAD}\r\nid", "HTTP/1.1 408 Request Timeout after 30"),
+    ],
+)
+def test_a_connection_that_brings_nothing_ends_after_lab_time(
+    lab: Lab, thermostat: Product, wait: str, end: str
+) -> None:
+    run = lab.firmware(python(SILENT.format(wait=wait)), identity="d", ends=True)
+    lab.clock.advance(hours=1)
+    assert [each.text for each in run.output] == [end]
