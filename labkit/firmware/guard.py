@@ -22,6 +22,7 @@ from labkit.core.errors import LabError, TakenError
 from labkit.core.records import Record
 from labkit.firmware import conversation
 from labkit.firmware.diagnosis import PATIENCE, problem_of
+from labkit.firmware.page import lab_ns
 from labkit.firmware.program import ProgramEnd, ProgramEndedError, ProgramPlan
 from labkit.firmware.run import ProgramRun
 from labkit.firmware.threads import ProgramThread
@@ -50,6 +51,9 @@ class ProgramGuard:
         self._due: list[ProgramThread] = []
         self._changes = 0
         self._turns = 0  # of programs, so far
+        self._following = 0  # of these, turns of threads that had given way
+        self._followed: object = None  # state of the lab in which they have turns alone
+        self._follows_since = 0.0  # real time
         self._number = 0  # of the last run
         self._current: ProgramRun | None = None  # that ran last
         self._moved: asyncio.Future[None] | None = None
@@ -158,7 +162,7 @@ class ProgramGuard:
             self._wake_first()
             return False
         changes, begun = self._changes, self._activity.begun
-        if not await self._ask_all((begun, self._turns)):
+        if not await self._ask_all((begun, self._turns)) or self._follow():
             return False
         return changes == self._changes and begun == self._activity.begun and not self._unread()
 
@@ -206,6 +210,37 @@ class ProgramGuard:
                     self._waits_again(run, thread)
                     return False
                 thread.asked = state
+        return True
+
+    def _follow(self) -> bool:
+        """Let the thread run that gave way (sched_yield, sleep(0)) the longest ago, now that nothing else can run.
+
+        Returns whether there was one. Raises LabError if that goes on and on, and nothing comes of it.
+        """
+        clock = self._context.clock
+        now = lab_ns(clock.now())
+        found = [
+            (thread.gave_way, run.number, thread.order, run, thread)
+            for run in self.runs
+            for thread in run.threads()
+            if thread.reason == conversation.SLEEP and thread.when <= now and thread.timer is None
+        ]
+        if not found:
+            return False
+        *_, run, thread = min(found, key=lambda each: each[:3])
+        state = (now, self._activity.begun, self._turns - self._following)
+        if state != self._followed:
+            self._followed, self._follows_since = state, time.monotonic()
+        elif time.monotonic() - self._follows_since >= PATIENCE:
+            self._followed = None
+            raise LabError(
+                f"firmware {run.name}: {run.program} gives way again and again (sched_yield, sleep(0)) and nothing "
+                "comes of it, so lab time stands still: sleep in that loop, or wait for a condition; run.kill() ends it"
+            )
+        before = self._turns
+        self._wake(run, thread)
+        self._following += self._turns - before
+        thread.gave_way = self._turns
         return True
 
     def _begin_turn(self, run: ProgramRun, *, counts: bool = True) -> None:

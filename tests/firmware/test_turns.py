@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from labkit import Lab
+from labkit import Lab, LabError
 from labkit.lab.product import Product
-from tests.firmware.programs import python
+from tests.firmware.programs import built, python
 
 CLIENT = """
 import socket, ssl, time
@@ -97,3 +97,51 @@ def test_a_connection_that_brings_nothing_ends_after_lab_time(
     run = lab.firmware(python(SILENT.format(wait=wait)), identity="d", ends=True)
     lab.clock.advance(hours=1)
     assert [each.text for each in run.output] == [end]
+
+
+THREADS = """
+import os, threading, time
+go = False
+def first():
+    for number in range(3):
+        time.sleep(0)
+        print("first", number)
+def second():
+    for number in range(3):
+        os.sched_yield()
+        print("second", number)
+    time.sleep(WAIT)
+    global go
+    go = True
+threads = [threading.Thread(target=each) for each in (first, second)]
+for each in threads: each.start()
+while not go: time.sleep(0)
+print("over after", time.time() - START)
+""".replace("START", "1_767_225_600")
+
+
+def test_threads_that_give_way_take_turns(lab: Lab) -> None:
+    run = lab.firmware(python(THREADS.replace("WAIT", "0")), identity="d", ends=True)
+    lab.clock.advance(1)
+    said = [each.text for each in run.output]
+    assert sorted(said[:-1]) == [f"{name} {number}" for name in ("first", "second") for number in range(3)]
+    assert said[-1] == "over after 0.0"
+    assert run.ended is not None
+
+
+def test_a_thread_that_gives_way_until_time_passes_is_named(lab: Lab) -> None:
+    with pytest.raises(
+        LabError, match=r"^firmware d: python\S* gives way again and again .*run.kill\(\) ends it$"
+    ):
+        lab.firmware(python(THREADS.replace("WAIT", "5")), identity="d")
+    assert lab.clock.time == 1_767_225_600
+
+
+def test_a_barrier(lab: Lab) -> None:
+    run = lab.firmware([built("barrier", "-pthread")], identity="d", ends=True)
+    lab.clock.advance(60)
+    assert [(each.text, each.time - 1_767_225_600) for each in run.output] == [
+        ("round 1", 14),
+        ("round 2", 28),
+        ("end", 28),
+    ]
