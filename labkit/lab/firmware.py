@@ -146,19 +146,12 @@ class LabFirmware(Handle):
         seed = self._runtime.seed if seed is None else _seed(seed)
         if seed is None:
             raise LabError("twice: needs a seed, as in twice(story, seed=7)")
-        texts = [self._played(story, seed, settings) for _ in range(2)]
-        return JournalDifference.of(*map(JournalText.read, ("first", "second"), texts))
-
-    def _played(self, story: Callable[[Lab], object], seed: int, settings: Mapping[str, Any]) -> str:
-        with self._make(seed, **settings) as lab:
-            story(lab)
-            if dropped := lab.journal.dropped:
-                most = len(lab.journal) + dropped
-                raise LabError(
-                    f"twice: the journal has dropped {dropped} of {most} records, which cannot be compared: "
-                    f"twice(story, journal={{'records': {2 * most}}})"
-                )
-            return lab.journal.canonical()
+        texts = []
+        for name in ("first", "second"):
+            with self._make(seed, **settings) as lab:
+                story(lab)
+                texts.append(JournalText.whole(name, lab.journal.canonical(), lab.journal.dropped, "twice"))
+        return JournalDifference.of(*texts)
 
     def __repr__(self) -> str:
         return "<firmware: programs on lab time>"
