@@ -176,8 +176,7 @@ def _twice(stories: list[Story], as_json: bool, options: dict[str, Any]) -> int:
     """Play each seed of each story two times, and return the exit status."""
     from labkit.hunt.search.twice import play_twice
 
-    names = ("seeds", "time", "level", "first_seed", "parameters")
-    found = [play_twice(each, **{name: options[name] for name in names}) for each in stories]
+    found = [play_twice(each, **options) for each in stories]
     for each in found:
         click.echo(json.dumps(each.as_dict()) if as_json else each.text)
     return 0 if all(each.good for each in found) else 1

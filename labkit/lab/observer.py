@@ -82,6 +82,10 @@ class LabObserver:
         found = self._runtime.run(self._runtime.control.firmware.all)
         return {each.name: _period(each) for each in found}
 
+    def accept_ends(self) -> None:
+        """Have lab time go on without the programs whose unexpected end was raised."""
+        self._runtime.run(self._runtime.control.firmware.accept_ends)
+
     @property
     def now(self) -> float:
         """Lab time, in seconds since 1970."""

@@ -59,6 +59,7 @@ class StoryCalls:
         self.threads: list[threading.Thread] = []  # of functions for later
         self.calls: list[Future[Any]] = []  # that have begun, or are to begin
         self._portal = runtime.portal
+        self._firmware = runtime.control.firmware
         self._own = threading.get_ident()
         self._tellers: dict[int, Teller] = {self._own: conductor.main}  # by thread
         self._errands: SimpleQueue[Callable[[], object] | Task[Any]] = SimpleQueue()
@@ -117,6 +118,7 @@ class StoryCalls:
         self.run(self._wait, seconds)
 
     async def _wait(self, seconds: float) -> None:
+        await self._firmware.expect_all()
         custody = CURRENT.get()
         assert custody is not None
         await custody.wait_until(self.conductor.clock.after(seconds))
