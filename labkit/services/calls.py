@@ -57,7 +57,7 @@ class Services(Component):
         self._context = context
         self._shows_values = context.settings.journal.values
         self._services = cast("Directory[Service]", context.services)  # this class alone adds to it
-        context.faults.operations = self._operation_names
+        context.faults.operations = self.operation_names
         # by service, operation, text of parameters
         self._prepared: dict[tuple[str, str, bytes], Prepared] = {}
         self._immediate: set[str] = set()  # services whose operations never wait
@@ -168,7 +168,7 @@ class Services(Component):
         found = find_service(self._context.services, caller.solution, service)
         return None if found is None else found.offered(caller).get(operation)
 
-    def _operation_names(self) -> dict[str, set[str]]:
+    def operation_names(self) -> dict[str, set[str]]:
         """Return the names of the operations of each service that any solution may call."""
         solutions = self._context.solutions.names() or [""]
         known: dict[str, set[str]] = {}
@@ -256,7 +256,8 @@ class Services(Component):
             given = parameters_of(parameters.read())
         except ServiceError:  # `_call` refuses it
             return None
-        if not given.keys() <= declared.attributes.keys() and not declared.collects:
+        is_known = declared.collects or given.keys() <= declared.attributes.keys()
+        if not is_known or declared.wrong_names(given):
             return None  # `_call` reports the mistake
         # The text is kept rather than what it says, which takes several times the memory and is seldom read.
         detail: Detail = partial(self._shown_text, declared, parameters)
@@ -291,8 +292,8 @@ class Services(Component):
                 called = faults.change_parameters(replace(called, parameters=given))
                 given = dict(called.parameters)
             detail = shown = self._shown(declared, given)
-            if "unknown" in shown:
-                shown["hint"] = self._report(caller, name, argument_hint(declared, given))
+            if ("unknown" in shown or declared.choices) and (hint := argument_hint(declared, given)):
+                shown["hint"] = self.report(caller, name, hint)
             arguments = declared.arguments(given)
             if faults is None or called is None:
                 result = await declared.function(found, caller, **arguments)
@@ -303,7 +304,7 @@ class Services(Component):
             if declared is None:
                 hint = missing_hint(service, operation, self.operations(caller))
                 # show what an author would have to add
-                detail = {"parameters": redacted(parameters), "hint": self._report(caller, name, hint)}
+                detail = {"parameters": redacted(parameters), "hint": self.report(caller, name, hint)}
             result, status, detail = _refusal(found, service, operation, raised, detail)
         if faults is not None and called is not None and found is not None:
             result, status = await faults.change_result(called, result, status, found.error_object)
@@ -323,8 +324,8 @@ class Services(Component):
             detail["unknown"] = unknown
         return detail
 
-    def _report(self, caller: Caller, name: str, hint: str) -> str:
-        """Report a mistake in a call of a handler, and return it as the journal shows it."""
+    def report(self, caller: Caller, name: str, hint: str) -> str:
+        """Report a mistake (a sentence) in a call of a handler, or in its function; return it for the journal."""
         handler = None if caller.cause is None else self._context.journal.find(caller.cause)
         if handler is not None:
             self.mistakes.add(caller.solution, handler.summary, name, hint)

@@ -11,7 +11,7 @@ from typing import Any
 from labkit.core.errors import LabError
 from labkit.core.handle import short_trace
 from labkit.core.journal_differences import JournalDifference, JournalText
-from labkit.hunt.plays.breach import breach_of
+from labkit.hunt.plays.breach import breaches_of
 from labkit.hunt.plays.future import FaultSource, Played, PlayPlan
 from labkit.hunt.plays.levels import fault_source
 from labkit.hunt.plays.player import play_bytes, supply_of
@@ -113,7 +113,7 @@ def _played(plan: PlayPlan, seed: int) -> Played | None:
             f"{plan.story.name}: the journal has dropped {played.dropped} records of seed {seed}, which cannot be "
             f"compared; the setting journal.records of the story's lab, now {kept}, keeps more"
         )
-    breach = breach_of(plan.story, played)
-    if breach is not None and breach.is_own_error:
-        raise LabError(f"{plan.story.name}: seed {seed}: {breach}")
+    for breach in breaches_of(plan.story, played):
+        if breach.is_own_error:
+            raise LabError(f"{plan.story.name}: seed {seed}: {breach}")
     return played
