@@ -215,10 +215,9 @@ class Services(Component):
             result = prepared.at_once(caller)
         except Exception as raised:  # noqa: BLE001
             return self._record_refusal(caller, prepared, raised)
-        name, detail = prepared.name, prepared.detail
-        self._context.journal.record(
-            "call", caller.solution, name, cause=caller.cause, status=200, detail=detail, holds=SHORT
-        )
+        name, detail, cause = prepared.name, prepared.detail, caller.cause
+        record = self._context.journal.record
+        record("call", caller.solution, name, cause=cause, status=200, detail=detail, holds=SHORT)
         return result
 
     def _record_refusal(self, caller: Caller, prepared: Prepared, raised: Exception) -> dict[str, object]:
@@ -235,9 +234,11 @@ class Services(Component):
     ) -> Prepared | None:
         """Return a call as prepared for an earlier, equal one, or prepare it.
 
-        None if its parameters alone do not determine what it does, if they are long, and if there is no such operation.
+        None if its parameters alone do not determine what it does, if they are long, or if there is no such operation.
         """
-        if self._context.faults.calls is not None or self.is_configured(caller, service):
+        # as `is_configured`, whose call would cost too much
+        configured = self._context.configuration.get(caller.solution)
+        if self._context.faults.calls is not None or (configured and configured.get(service)):
             return None
         prepared = self._prepared.get((service, operation, parameters.text))
         return prepared if prepared is not None else self._prepare(caller, service, operation, parameters)
@@ -256,8 +257,7 @@ class Services(Component):
             given = parameters_of(parameters.read())
         except ServiceError:  # `_call` refuses it
             return None
-        is_known = declared.collects or given.keys() <= declared.attributes.keys()
-        if not is_known or declared.wrong_names(given):
+        if not given.keys() <= declared.attributes.keys() and not declared.collects:
             return None  # `_call` reports the mistake
         # The text is kept rather than what it says, which takes several times the memory and is seldom read.
         detail: Detail = partial(self._shown_text, declared, parameters)
@@ -265,7 +265,8 @@ class Services(Component):
         try:
             arguments = declared.arguments(given)
         except ServiceError as error:
-            return Prepared(found, declared, {}, detail, name, refused=error)
+            refused = Prepared(found, declared, {}, detail, name, refused=error)
+            return None if declared.wrong_names(given) else refused
         at_once = found.bind(declared, arguments) if service in self._immediate else None
         if len(self._prepared) >= REMEMBERED:
             self._prepared.clear()
