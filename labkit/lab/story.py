@@ -58,6 +58,7 @@ class StoryCalls:
         self.conductor = conductor
         self.threads: list[threading.Thread] = []  # of functions for later
         self.calls: list[Future[Any]] = []  # that have begun, or are to begin
+        self.looks: list[range] = []  # records of looks at the lab, by their numbers
         self._portal = runtime.portal
         self._firmware = runtime.control.firmware
         self._own = threading.get_ident()

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from labkit.core.errors import LabError
 from labkit.core.handle import short_trace
 from labkit.core.journal_differences import JournalDifference, JournalText
-from labkit.hunt.plays.breach import breach_of
+from labkit.hunt.plays.breach import breaches_of
 from labkit.hunt.plays.future import FaultSource, Played, PlayPlan
 from labkit.hunt.plays.levels import fault_source
 from labkit.hunt.plays.player import play_bytes, supply_of
@@ -160,7 +160,7 @@ def _played(plan: PlayPlan, seed: int) -> Played | None:
     played = play_bytes(plan, seed, supply_of(seed))
     if played is None:
         return None
-    breach = breach_of(plan.story, played)
-    if breach is not None and breach.is_own_error:
-        raise LabError(f"{plan.story.name}: seed {seed}: {breach}")
+    for breach in breaches_of(plan.story, played):
+        if breach.is_own_error:
+            raise LabError(f"{plan.story.name}: seed {seed}: {breach}")
     return played
