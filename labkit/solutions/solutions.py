@@ -114,10 +114,14 @@ class Solutions(Component):
                 yield str(error)
 
     def warnings(self) -> Iterator[str]:
-        """Yield likely mistakes of the solutions: in their folders, in names of services, and in calls of scripts."""
+        """Yield likely mistakes of the solutions: in their folders, in names of services, and in calls of scripts.
+
+        Also what services have said of their configuration.
+        """
         for solution in self:
             folder = folder_names(solution.settings) or solution.id
-            yield from (f"{folder}: {text}" for text in self._likely_mistakes(solution))
+            texts = dict.fromkeys([*self._likely_mistakes(solution), *solution.warnings])
+            yield from (f"{folder}: {text}" for text in texts)
             known = self._services.operations(Caller(solution.id))
             services = {each.name: known.get(each.name, {}) for each in self._services}
             for call in unknown_calls(solution.folder.scripts(), services):
