@@ -2,7 +2,7 @@
 
 Reads endpoints/*.lua, services/*.lua, services/<service>.yaml, modules/*.lua, assets/**, or other locations from the
 project file (project.py), all inside the folder (boundary.py). Ignored: endpoints/schema.yml, roles.yaml,
-specs/resources.yaml. `--#SECURITY` and `--#RATELIMIT` are stored with the route, but have no effect.
+specs/resources.yaml.
 """
 
 from __future__ import annotations

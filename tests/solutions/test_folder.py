@@ -79,7 +79,7 @@ return 1
 --#SECURITY none"""
     first, second = folder(tmp_path, {"endpoints/x.lua": text}).endpoints
     tags = first.tags
-    assert (tags.security, tags.rate_limit, tags.tags) == ("bearer", 10, ("one", "two"))
+    assert (tags.security, tags.rate_limit, tags.tags) == (("bearer",), 10, ("one", "two"))
     assert (tags.summary, tags.description) == ("Short words", "Longer words")
     assert second.tags.security is None
 
