@@ -7,9 +7,8 @@ provisioned  of the device-data service: credentials were issued or replaced
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
-from functools import lru_cache, partial
+from functools import partial
 from itertools import groupby
 
 from labkit.context import Context
@@ -18,6 +17,7 @@ from labkit.core.events import EventKind, Raised
 from labkit.device_api.exchange import Exchange
 from labkit.devices.devices import Devices
 from labkit.devices.registry import DeviceRecord
+from labkit.devices.resource_ids import resource_id
 from labkit.devices.state import Datapoint, numbered
 from labkit.http.connection import Connection
 
@@ -27,7 +27,6 @@ DATAPOINT = EventKind("device", "datapoint", ("data",))
 DATA_IN = EventKind("device2", "event", type="data_in")
 PROVISIONED = EventKind("device2", "event", type="provisioned")
 EVENTS = (DATAPOINT, DATA_IN, PROVISIONED)
-RESOURCES = 4096  # size of the cache of resource ids
 
 
 def stored(
@@ -151,9 +150,3 @@ def datapoint(
         "source_ip": ip,
         "timestamp": micros,
     }
-
-
-@lru_cache(RESOURCES)
-def resource_id(product: str, identity: str, alias: str) -> str:
-    """Return the permanent id of a resource of a device."""
-    return hashlib.sha1(f"{product}/{identity}/{alias}".encode(), usedforsecurity=False).hexdigest()
