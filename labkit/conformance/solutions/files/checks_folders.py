@@ -99,7 +99,7 @@ DUPLICATES: Mapping[str, tuple[Files, Files]] = {  # two folders of one solution
 VALID_FOLDERS: Mapping[str, Files] = {  # each has a route GET /a that returns 1
     "the shortest": GOOD,
     "tags": {
-        A: f"{ROUTE}--#SECURITY bearer\n--#RATELIMIT 60\n  --#TAGS a b\n--#SUMMARY\n--#SECURITYS a\nreturn 1"
+        A: f"{ROUTE}--#SECURITY bearer none\n--#RATELIMIT 60\n  --#TAGS a b\n--#SUMMARY\n--#SECURITYS a\nreturn 1"
     },
     "tags after a script's first line": {A: f"{ROUTE}local one = 1\n--#SECURITY nonsense\nreturn one"},
     "a header in a comment": {A: "return return\n-- as in --#ENDPOINT GET /a\r\nreturn 1\r\n"},
