@@ -190,6 +190,7 @@ def _read_sections(root: Boundary, project: Project, found: SolutionFolder) -> N
 
 def _read_files(root: Boundary, project: Solutionfile, found: SolutionFolder) -> None:
     """Read the files listed in an older project file; the key of a module is its name."""
+    found.joins_modules = True
     if project.routes:
         found.add_endpoints(project.routes, _text(root, root.resolve("routes", project.routes)))
     for name, file in project.modules.items():

@@ -99,7 +99,7 @@ class PlatformSolution(AddedHandlers):
         self._time = context.settings.guard.script_time
         self.use_scripts(
             Scripts(
-                folder.modules,
+                _modules(folder),
                 services=services,
                 log=self._log,
                 now=context.clock.now,
@@ -325,6 +325,15 @@ class PlatformSolution(AddedHandlers):
 
     def __repr__(self) -> str:
         return f"<solution {self.id} at {self.domain}>"
+
+
+def _modules(folder: SolutionFolder) -> dict[str, str]:
+    """Return the sources of a folder's modules, which share their local names where the platform joins modules."""
+    if not folder.joins_modules:
+        return {name: script.source for name, script in folder.modules.items()}
+    from labkit.solutions.lua.joining import sharing_locals  # here, since its parser takes long to import
+
+    return {name: sharing_locals(script) for name, script in folder.modules.items()}
 
 
 async def _at_once(outcome: HandlerOutcome) -> HandlerOutcome:
