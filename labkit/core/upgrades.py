@@ -28,8 +28,18 @@ def add_tags_of_identities(raw: sqlite3.Connection) -> None:
     )
 
 
+def add_timers(raw: sqlite3.Connection) -> None:
+    """Add the timers of solutions."""
+    raw.execute(
+        "CREATE TABLE timer (solution VARCHAR NOT NULL, timer_id VARCHAR NOT NULL, message TEXT NOT NULL, "
+        "duration INTEGER NOT NULL, repeats INTEGER NOT NULL, due BIGINT NOT NULL, place BIGINT NOT NULL, "
+        "cause BIGINT, PRIMARY KEY (solution, timer_id))"
+    )
+
+
 STEPS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     keep_starts_in_a_table,  # version 0, of labkit before 1.0, to 1
-    add_tags_of_identities,
+    add_tags_of_identities,  # version 1, of labkit 1.0, to 2
+    add_timers,
 )
 VERSION = len(STEPS)  # of the files that this labkit writes

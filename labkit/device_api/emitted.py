@@ -110,7 +110,8 @@ def data_in(
 ) -> Payload:
     """Return the payload of data_in.
 
-    Its `payload` has an entry for each timestamp: {timestamp (microseconds), values {alias: value}}.
+    Its `payload` has an entry for each timestamp: {timestamp (microseconds), values {alias: value}}. A request that
+    stored nothing has one entry without values, since public scripts read the first entry.
     """
     ordered = points if live else sorted(points, key=lambda point: point.timestamp)
     entries = [
@@ -120,7 +121,8 @@ def data_in(
         }
         for timestamp, group in groupby(ordered, key=lambda point: point.timestamp)
     ]
-    return {**device_data(ip, connection_id, "data_in", identity, micros), "payload": entries}
+    payload = entries or [{"timestamp": micros, "values": {}}]
+    return {**device_data(ip, connection_id, "data_in", identity, micros), "payload": payload}
 
 
 def datapoint(

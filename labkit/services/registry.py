@@ -13,6 +13,7 @@ from labkit.services.interface.service import Interface
 from labkit.services.keystore import Keystore
 from labkit.services.notify.service import Notify
 from labkit.services.operation import Service
+from labkit.services.timer import Timer
 from labkit.services.user.service import User
 
 SERVICES: tuple[Callable[[Context], Service], ...] = (
@@ -24,4 +25,5 @@ SERVICES: tuple[Callable[[Context], Service], ...] = (
     DeviceService,
     Notify,
     Interface,
+    Timer,
 )
