@@ -72,15 +72,13 @@ def test_a_removed_device_is_no_client_any_more(thermostat: Product, acme: Solut
 
 
 def test_names_with_slashes_have_rids_of_their_own(lab: Lab) -> None:
-    product = lab.product("lamp", resources={"c": "string", "b/c": "string"})
+    product = lab.product("lamp", resources={"b": "string", "c": "string"})
     acme = lab.solution("acme", products=[product])
-    for identity in ("a", "a/b", "a%2Fb"):
+    for identity in ("a", "a/b", "a/"):
         product.device(identity).activate()
-    clients = [rid_of(acme, identity) for identity in ("a", "a/b", "a%2Fb")]
+    clients = [rid_of(acme, identity) for identity in ("a", "a/b", "a/")]
     found = [
-        rpc(acme, "lookup", "alias", alias, client=each)["result"]
-        for each in clients
-        for alias in ("c", "b/c")
+        rpc(acme, "lookup", "alias", alias, client=each)["result"] for each in clients for alias in ("b", "c")
     ]
     assert len({*clients, *found}) == 9
 
@@ -117,7 +115,7 @@ def test_a_handler_that_waits_lets_others_run(lab: Lab, thermostat: Product, acm
     assert acme.Keystore.get(key="waited") == {}
     device.write(temperature=2)
     lab.settle()
-    assert acme.Keystore.get(key="waited") == {"value": f"[{int(lab.clock.now().timestamp())},2]"}
+    assert acme.Keystore.get(key="waited") == {"value": f"[{int(lab.clock.now.timestamp())},2]"}
 
 
 def test_a_wait_ends_with_lab_time(lab: Lab, thermostat: Product, acme: Solution) -> None:
@@ -126,7 +124,6 @@ def test_a_wait_ends_with_lab_time(lab: Lab, thermostat: Product, acme: Solution
         'Device.rpcCall({calls = {{id = 1, procedure = "wait", arguments = {data.rid, {timeout = 60000}}}}})'
     )
     acme.on("device", "datapoint", lua=f'Keystore.set({{key = "waited", value = {wait}[1].status}})')
-    thermostat.device("t-001").activate(anew=True) if False else None
     device = thermostat.device("t-002").activate()
     device.write(temperature=1)
     lab.settle()
@@ -149,10 +146,13 @@ def test_hostile_values_are_refused(thermostat: Product, acme: Solution) -> None
     for value in ("\ud800", "x" * (2**20 + 1), [1], {"a": 1}, float("inf"), float("nan")):
         alias = "temperature" if isinstance(value, float) else "message"
         assert rpc(acme, "write", {"alias": alias}, value, client=rid)["status"] == "invalid"
-    for time in (float("inf"), float("nan"), True, "1", None, 1e300):
+    times: list[object] = [float("inf"), float("nan"), True, "1", None, 1e300]
+    limits: list[object] = [float("nan"), float("inf"), "5", None, [], 10_001]
+    named: list[object] = [None, 5, [], {"alias": None}, {"alias": "\ud800"}, "\ud800"]
+    for time in times:
         assert rpc(acme, "record", TEMPERATURE, [[time, 1]], client=rid)["status"] == "invalid"
-    for limit in (float("nan"), float("inf"), "5", None, [], 10_001):
+    for limit in limits:
         assert rpc(acme, "read", TEMPERATURE, {"limit": limit}, client=rid)["status"] == "invalid"
-    for which in (None, 5, [], {"alias": None}, {"alias": "\ud800"}, "\ud800"):
+    for which in named:
         assert rpc(acme, "read", which, client=rid)["status"] == "invalid"
     assert device.read("temperature", "message") == {}
