@@ -13,8 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from labkit.context import Context
 from labkit.core.errors import ServiceError, StorageError
 from labkit.core.events import EventKind
-from labkit.services.arguments import Whole, as_name, is_unicode, not_boolean
-from labkit.services.bounds import fits, is_deep
+from labkit.services.arguments import Whole, as_name, expect_plain, is_unicode, not_boolean
 from labkit.services.operation import Caller, Service, operation
 from labkit.services.timer.store import SetTimer, TimerStore
 
@@ -33,26 +32,16 @@ def _name(text: str) -> str:
     return text
 
 
-def _message(value: object) -> object:
-    if is_deep(value) or not fits(value, LARGEST_MESSAGE):
-        raise ValueError(f"expected at most {LARGEST_MESSAGE} characters and items")
-    try:
-        json.dumps(value)
-    except TypeError as error:
-        raise ValueError(f"expected texts, numbers, booleans, lists and tables: {error}") from None
-    return value
-
-
 TimerId = Annotated[
     str, BeforeValidator(as_name), Field(min_length=1, max_length=LONGEST_ID), AfterValidator(_name)
 ]
-Message = Annotated[Any, AfterValidator(_message)]
+Message = Annotated[Any, AfterValidator(lambda value: expect_plain(value, LARGEST_MESSAGE))]
 Milliseconds = Annotated[float, BeforeValidator(not_boolean), Field(ge=0, le=LONGEST)]
 Interval = Annotated[Milliseconds, Field(ge=SHORTEST_INTERVAL)]
 Limit = Annotated[Whole, Field(ge=1, le=MOST_TIMERS)]
 
 
-class Timer(Service):
+class TimerService(Service):
     """Service that raises the event `timer timer` of a solution later, once or at intervals, on lab time.
 
     A handler gets `request`: message, timer_id, solution_id. Timers last over restarts: one that came due while the
