@@ -74,6 +74,7 @@ def test_operations_come_with_arguments_and_documentation() -> None:
     assert {name for name, each in found.items() if each["accepts_extra"]} == {
         *(f"User.{verb}User{what}" for verb in ("create", "update") for what in ("Data", "Storage")),
         "Device2.setIdentityState",
+        "Device.write",
         "Interface.trigger",
         "Interface.triggerOne",
     }
