@@ -40,6 +40,6 @@ def add_timers(raw: sqlite3.Connection) -> None:
 STEPS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     keep_starts_in_a_table,  # version 0, of labkit before 1.0, to 1
     add_tags_of_identities,  # version 1, of labkit 1.0, to 2
-    add_timers,
+    add_timers,  # version 2, which no release had, to 3
 )
 VERSION = len(STEPS)  # of the files that this labkit writes
