@@ -16,6 +16,8 @@ from labkit.services.notify.service import Notify
 from labkit.services.operation import Service
 from labkit.services.scripts import ScriptsService
 from labkit.services.timer import TimerService
+from labkit.services.timeseries.service import Timeseries
+from labkit.services.tsdb.service import Tsdb
 from labkit.services.user.service import User
 
 SERVICES: tuple[Callable[[Context], Service], ...] = (
@@ -30,4 +32,6 @@ SERVICES: tuple[Callable[[Context], Service], ...] = (
     TimerService,
     ScriptsService,
     HttpService,
+    Tsdb,
+    Timeseries,
 )
