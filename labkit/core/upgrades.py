@@ -53,7 +53,7 @@ def add_time_series(raw: sqlite3.Connection) -> None:
 STEPS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     keep_starts_in_a_table,  # version 0, of labkit before 1.0, to 1
     add_tags_of_identities,  # version 1, of labkit 1.0, to 2
-    add_timers,
+    add_timers,  # versions 2 and 3, which no release had, to 4
     add_time_series,
 )
 VERSION = len(STEPS)  # of the files that this labkit writes
