@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from labkit.core.errors import LabkitError
+from labkit.core.errors import LabkitError, LabWarning
 from labkit.lab.folder_lab import lab_of_folder
 from labkit.lab.lab import Lab
 from labkit.lab.solution import Solution
@@ -65,7 +66,9 @@ class LuaItem(pytest.Item):
             seed = self.config.getoption(SEED_OPTION)
             named = self.config.getini(CONFIG)
             config = self.config.rootpath / named if named else None
-            labs[folder] = lab_of_folder(folder, config, 1 if seed is None else seed)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", LabWarning)  # `labkit check` is for these
+                labs[folder] = lab_of_folder(folder, config, 1 if seed is None else seed)
             self.config.add_cleanup(labs[folder][0].close)
         return labs[folder][1]
 
