@@ -19,6 +19,7 @@ from labkit.commands.hunt import hunt
 from labkit.commands.logs import logs
 from labkit.commands.options import overlay_options, own_checks_option
 from labkit.commands.serve import serve
+from labkit.commands.test import test
 from labkit.core.commands import INTERRUPTED, Commands, Finite
 from labkit.core.errors import SettingsError
 from labkit.core.extras import check_installed
@@ -36,7 +37,7 @@ def main() -> None:
     """A laboratory for an IoT platform, in one process."""
 
 
-for each in (serve, check, call, logs, diff, docs, hunt):
+for each in (serve, check, test, call, logs, diff, docs, hunt):
     main.add_command(each)
 
 
