@@ -105,6 +105,7 @@ class EdgeServer(web.Server):
         ending = list(self._transports)
         for protocol in sorted(ending, key=lambda each: (not each.is_idle(), each._task_handler is running)):
             protocol.connection.deliveries = None  # an end that the server makes confirms nothing
+            protocol.end_quietly()
             protocol.connection.cut_reason = reason
             protocol.peer.cut()
             protocol.cut()
@@ -114,6 +115,7 @@ class EdgeServer(web.Server):
         """End all connections at once, with the requests that are in progress."""
         for protocol, transport in self._transports.items():
             protocol.connection.deliveries = None  # an end that the server makes confirms nothing
+            protocol.end_quietly()
             transport.abort()
         await self._tasks.finish()
         if self._transports:

@@ -13,6 +13,7 @@ from labkit.services.keystore import Keystore
 from labkit.services.notify.service import Notify
 from labkit.services.operation import Service
 from labkit.services.user.service import User
+from labkit.services.websocket import Websocket
 
 SERVICES: tuple[Callable[[Context], Service], ...] = (
     Keystore,
@@ -22,4 +23,5 @@ SERVICES: tuple[Callable[[Context], Service], ...] = (
     Device2,
     Notify,
     Interface,
+    Websocket,
 )
